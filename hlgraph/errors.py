@@ -184,7 +184,7 @@ class StoreUnavailableError(StoreError):
 
 
 class StoreCorruptError(StoreError):
-    """The stored data are not what was written; ``hlgraph doctor`` reports where, ``hlgraph reconcile --repair`` mends it."""
+    """The stored data was altered; ``hlgraph doctor`` reports where, ``hlgraph reconcile --repair`` repairs it."""
 
 
 class StoreClosedError(StoreError):

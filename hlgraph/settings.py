@@ -369,7 +369,7 @@ class OpenSearchSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TelemetrySettings:
-    """What is shown of the work: spans and metrics of OpenTelemetry, and a log of slow calls to the stores.
+    """Telemetry: OpenTelemetry spans and metrics, and a log of slow calls to the stores.
 
     Attributes
     ----------
@@ -441,7 +441,7 @@ class Settings:
 
     @property
     def patience(self) -> float:
-        """Seconds to wait for the right to write; infinite where there is no limit."""
+        """Seconds to wait for the write lock; infinite if there is no limit."""
         return math.inf if self.wait is None else self.wait
 
 
@@ -612,7 +612,7 @@ def as_text(settings: Settings) -> str:
 
 
 def cache_folder(folder: str | None) -> Path:
-    """The cache folder: the given one, or the user's cache folder."""
+    """The given cache folder, or by default the user's."""
     return Path(folder) if folder else platformdirs.user_cache_path("hlgraph")
 
 

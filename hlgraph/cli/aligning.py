@@ -1,4 +1,4 @@
-"""What the commands ``hlgraph align`` do besides reading options: questions become tasks, and results become lines."""
+"""Implementation of the commands ``hlgraph align``: turns questions into tasks, and results into lines."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def chat_names(given: Sequence[str] | None, settings: Settings) -> list[str]:
-    """The names of the chat models: those given, else that of the settings. Raises InputError where there is none."""
+    """The names of the chat models: those given, otherwise that of the settings. Raises InputError if there is none."""
     names = list(dict.fromkeys(given or ([settings.models.chat] if settings.models.chat else [])))
     if not names:
         raise InputError(
@@ -40,7 +40,7 @@ def chat_names(given: Sequence[str] | None, settings: Settings) -> list[str]:
 
 
 def split_of(dataset: Dataset, test: str | None, *, held_out: float) -> Split:
-    """The split of the questions with answers: that of a held-out file, else one by source."""
+    """The split of the questions with answers: by a held-out file if given, otherwise by source."""
     from hlgraph.align.split import given_split, split_by_source
     from hlgraph.evaluate.datasets import load
 
@@ -70,7 +70,7 @@ def executors_of(names: Sequence[str], settings: Settings, *, is_plan: bool) -> 
 
 
 def found_tasks(graph: HLGraph, dataset: Dataset, split: Split, *, strategy: str, contexts: int) -> Tasks:
-    """The questions with what the strategy finds for them, over the corpus of the set, which is ingested first."""
+    """The questions with the contexts that the strategy retrieves from the corpus of the set, which is ingested first."""
     from hlgraph.align.make import find_contexts
     from hlgraph.cli.evaluating import ingest_set
     from hlgraph.evaluate.asking import prepare
@@ -134,7 +134,7 @@ def print_made(made: Made, out: Path, *, is_json: bool) -> None:
 
 
 def audit_lines(found: Audit) -> list[str]:
-    """An audit as lines for people."""
+    """An audit as readable lines."""
     lines = [f"pairs: {found.pairs:,} for training, {found.held_out:,} held out"]
     for name, figures in (("all", found.length), *found.length_by_negative.items()):
         chosen, rejected = figures.quantiles.chosen, figures.quantiles.rejected
@@ -151,7 +151,7 @@ def audit_lines(found: Audit) -> list[str]:
 
 
 def trained_lines(found: Trained) -> list[str]:
-    """A training as lines for people: counts, then the curve of loss and margin."""
+    """A training as readable lines: counts, then the curve of loss and margin."""
     lines = [
         f"pairs: {found.pairs:,} trained on, {found.too_long:,} left out as too long",
         f"weights: {found.trained:,} trained, {found.frozen:,} frozen",
@@ -168,7 +168,7 @@ def trained_lines(found: Trained) -> list[str]:
 
 
 def comparison_lines(found: Comparison) -> list[str]:
-    """A comparison as tables for people."""
+    """A comparison as readable tables."""
     width = max(len("policy"), *(len(item.name) for item in found.policies))
     policy = f"{'policy':{width}}"
     lines = [f"{found.pairs:,} pairs; margin and losses against {found.policies[0].name}", ""]
@@ -215,7 +215,7 @@ def _answer_lines(found: Comparison, policy: str, width: int) -> list[str]:
 
 
 def prompts_for(path: Path, pairs: Sequence[Pair], *, most: int | None) -> list[Prompt]:
-    """The prompts beside a file of pairs, or else those of the pairs: of the first questions, ``most`` of them."""
+    """The prompts of at most ``most`` questions: those in prompts.jsonl beside the pairs, otherwise those of the pairs."""
     from hlgraph.align.contest import prompts_of
     from hlgraph.align.pairs import prompts_beside
 
@@ -225,7 +225,7 @@ def prompts_for(path: Path, pairs: Sequence[Pair], *, most: int | None) -> list[
 
 
 def adapter_folders(given: Sequence[str]) -> dict[str, Path]:
-    """The folders of adapters by their names, from NAME=DIR; all must be there before a model is asked for hours."""
+    """The folders of adapters by name, from NAME=DIR. All are checked for existence before the long comparison starts."""
     from hlgraph.align.contest import UNTRAINED
     from hlgraph.align.policy import adapter_in
 

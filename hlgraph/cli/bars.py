@@ -79,7 +79,7 @@ def _bars(title: str, console: Console) -> Iterator[Callable[[Progress], None]]:
     from rich.text import Text
 
     class Said(ProgressColumn):
-        """What is said behind a bar; the first one says the time, which goes on between two events."""
+        """The text behind a bar; that of the first bar shows the elapsed time, which advances between events."""
 
         def render(self, task: Task) -> Text:
             said = str(task.fields["said"])

@@ -1,4 +1,4 @@
-"""Claims of the answers of ``hlgraph eval``: the option is checked first, and the measures become a section of the report."""
+"""Claim-based measures for ``hlgraph eval``: checks the option, computes the measures, formats their section of the report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORDS, CHAT = "words", "chat"
 
 
 def check_claims(way: str, settings: Settings, *, is_answered: bool) -> None:
-    """Check the option before a question is asked.
+    """Check the option before any question is run.
 
     Parameters
     ----------

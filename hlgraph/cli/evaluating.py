@@ -1,4 +1,4 @@
-"""What the command ``hlgraph eval`` does: a set is ingested, its questions are asked, and the results are put together."""
+"""Implementation of ``hlgraph eval``: ingests a set, runs its questions, and assembles the results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NO_JUDGE = Judging(judges="")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """What the command was asked to do: one field an option, see the options of ``hlgraph eval``.
+    """The options of ``hlgraph eval``, one field per option.
 
     ``made`` are the retrievers to ask in place of those that ``strategies`` and ``sets`` name.
     """
@@ -86,14 +86,14 @@ def exit_code(results: Results, *, is_whole: bool) -> int:
 
 
 def measure(state: State, asked: Evaluation, *, quiet: bool, is_json: bool) -> tuple[Results, bool]:
-    """The results, and whether everything was ingested, found and answered; everything is checked before a question is asked."""
+    """The results, and whether everything was ingested, found and answered; all checks run before the first question."""
     from hlgraph.evaluate.asking import ALL
     from hlgraph.evaluate.datasets import load
     from hlgraph.evaluate.runs import run_of
     from hlgraph.evaluate.runs import save as save_run
 
     if asked.folder is None:
-        raise InputError("which set? give the folder DIR of one, or a table of a paper with --recipe")
+        raise InputError("no evaluation set is given; give its folder DIR, or a table of a paper with --recipe")
     check_claims(asked.claims, state.settings(), is_answered=asked.is_answered)
     further = _further(asked.metrics)
     retrievers = _retrievers(asked)
@@ -143,7 +143,7 @@ def _documents(dataset: Dataset) -> Iterator[Document]:
 
 
 def ingest_set(graph: HLGraph, dataset: Dataset) -> Report:
-    """Ingest the passages of an evaluation set, one chunk each, with their extractions; what is there already stays."""
+    """Ingest the passages of an evaluation set, one chunk each, with their extractions; unchanged passages are reused."""
     files = tuple(str(path) for path in dataset.extractions)
     return graph.ingest(
         _documents(dataset),
@@ -204,7 +204,7 @@ def _warm(graph: HLGraph, dataset: Dataset) -> None:
 
 
 def _retrievers(asked: Evaluation) -> dict[str, Retriever]:
-    """The retrievers to ask, their variants, and the baselines; without ``--strategies`` those that ``--set`` names, else all."""
+    """The retrievers to run, their variants, and the baselines; by default those that ``--set`` names, otherwise all."""
     from hlgraph.evaluate.asking import ALL, chosen, with_baselines
     from hlgraph.evaluate.sweep import knob, with_variants
 

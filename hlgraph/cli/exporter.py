@@ -1,4 +1,4 @@
-"""Sends spans and metrics of one command to the console or to a collector: sets up the SDK of OpenTelemetry."""
+"""Sends spans and metrics of one command to the console or a collector: configures the OpenTelemetry SDK."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXPORTERS = ("console", "otlp")
 
 @contextlib.contextmanager
 def exporting(exporter: str) -> Iterator[None]:
-    """Sends the spans and metrics of a block to an exporter, the last of them at its end.
+    """Exports the spans and metrics of a block; flushes them when the block ends.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ JudgeModel = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="The chat model that judges, such as openai:gpt-4o (default: models.judge or HLGRAPH_JUDGE, else the chat "
+        help="The chat model that judges, such as openai:gpt-4o (default: models.judge or HLGRAPH_JUDGE, otherwise the chat "
         "model).",
         show_default=False,
     ),
@@ -38,8 +38,8 @@ Criteria = Annotated[
     str | None,
     typer.Option(
         metavar="NAMES",
-        help="Criteria for pairs of answers, of comprehensiveness, diversity, empowerment and relevance, separated by "
-        "commas (default: all); overall is always one.",
+        help="Criteria for pairs of answers, separated by commas: comprehensiveness, diversity, empowerment, relevance "
+        "(default: all); overall is always included.",
         show_default=False,
     ),
 ]
@@ -47,7 +47,7 @@ Labels = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="Verdicts of people on these answers, as JSON lines: Cohen's kappa of the judge and them.",
+        help="Human labels of these answers, as JSON lines; prints Cohen's kappa between them and the judge.",
         show_default=False,
     ),
 ]
@@ -55,7 +55,7 @@ Labels = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judging:
-    """What the options of judges ask for; names separated by commas."""
+    """The judge options as given; names are separated by commas."""
 
     judges: str
     model: str | None = None
@@ -65,7 +65,7 @@ class Judging:
     against: str | None = None
 
     def check(self, settings: Settings, budget: Budget | None, *, strategies: Sequence[str], is_answered: bool) -> None:
-        """Check the options of ``eval`` before anything is asked. Raises InputError."""
+        """Check the options of ``eval`` before any call. Raises InputError."""
         from hlgraph.models.accounts.budget import Purse
         from hlgraph.models.accounts.prices import price_of
 
@@ -73,12 +73,12 @@ class Judging:
             given = {"--judge-model": self.model, "--criteria": self.criteria}
             needless = next((name for name, value in given.items() if value), None)
             if needless is not None:
-                raise InputError(f"{needless} is about judges, and none is named; name some with --judge")
+                raise InputError(f"{needless} applies only to judges, and none is named; name some with --judge")
             return
         if not is_answered:
-            raise InputError("--judge judges answers, and no question is answered; add --answers, or leave out --judge")
+            raise InputError("--judge needs answers to judge; add --answers, or leave out --judge")
         if "pairwise" in self.options().judges and len(strategies) < 2:
-            raise InputError(f"{strategies[0]} alone is asked, and pairs need two strategies; name two or more")
+            raise InputError(f"{strategies[0]} is the only strategy, and pairs need two; name two or more")
         name, _ = _model(settings, self.model)
         Purse(budget, price=price_of(name, settings.models.prices), model=name)  # refuses dollars without a price
 
@@ -124,7 +124,7 @@ def judged(
     budget: Budget | None,
     before: Spent | None = None,
 ) -> JudgeReport:
-    """The verdicts on answers; says beforehand if the judge wrote them itself.
+    """The verdicts on answers; first warns if the judge wrote the answers itself.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def judged(
 
 
 def planned(settings: Settings, candidates: Sequence[Candidate], asked: Judging) -> ExpectedCost:
-    """What judging would cost; no model is asked, so no key is needed.
+    """The cost of judging; calls no model, so no API key is needed.
 
     Parameters
     ----------

@@ -212,7 +212,7 @@ def usage_tree(usage: Usage) -> dict[str, int]:
 
 
 def report_lines(report: Report) -> list[str]:
-    """The report of an ingest or delete as lines for people."""
+    """The report of an ingest or delete as readable lines."""
     lines = [
         *_files_lines(report.files),
         f"sources: {report.sources_added} added, {report.sources_changed} changed, "
@@ -260,7 +260,7 @@ def place(item: Evidence) -> str:
 
 
 def basis_lines(item: Evidence) -> list[str]:
-    """Where the chunks below a summary stand, the closest to the question first; empty for a part of a source."""
+    """The locations of the chunks below a summary, the closest to the question first; empty for a part of a source."""
     if not item.summary_id:
         return []
     lines = [f"rests on: {place(part)}" for part in item.opened[:_MOST_BASIS]]

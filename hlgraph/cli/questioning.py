@@ -1,4 +1,4 @@
-"""What ``hlgraph questions make`` does and prints, by either method."""
+"""Implementation and output of ``hlgraph questions make``, for both methods."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByChat:
-    """Questions that a chat model is to write."""
+    """Generates questions by a chat model."""
 
     settings: Settings
     wanted: dict[QuestionKind, int]
@@ -48,7 +48,7 @@ class ByChat:
             return write(graph, self.wanted, writer=writer, validator=second, seed=self.seed, by=self.by)
 
     def planned(self) -> list[ExpectedCost]:
-        """What they would cost, by model; no model is asked."""
+        """Their cost by model; calls no model."""
         from hlgraph.evaluate.questions.forecasting import ForecastExecutor
         from hlgraph.evaluate.questions.two_models import two_models
         from hlgraph.evaluate.questions.writing import write
@@ -65,7 +65,7 @@ class ByChat:
 
 
 def even(count: int, kinds: list[QuestionKind]) -> dict[QuestionKind, int]:
-    """How many questions of each kind a chat model writes: as many of each, the first ones one more."""
+    """The number of questions of each kind: divided evenly, with the remainder going to the first kinds."""
     from hlgraph.evaluate.questions.writing import CHAT_KINDS
 
     if count < 1:

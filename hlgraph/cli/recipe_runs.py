@@ -1,4 +1,4 @@
-"""What ``hlgraph eval --recipe`` does: it runs what can be run of a table of a paper, and says what is missing."""
+"""Implementation of ``hlgraph eval --recipe``: runs the possible rows of a paper's table, and lists what is missing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DECIDED = {
 
 
 def list_recipes(*, is_json: bool) -> None:
-    """Print the recipes that there are."""
+    """Print the available recipes."""
     from hlgraph.evaluate.recipes import load_recipe, names
 
     found = {name: load_recipe(name) for name in names()}
@@ -46,7 +46,7 @@ def list_recipes(*, is_json: bool) -> None:
 def run_recipe(
     state: State, name: str, *, asked: Evaluation, data: str | None, quiet: bool = False, is_json: bool = False
 ) -> int:
-    """Run a recipe on the sets that are there and print its tables; the exit code is the highest of those of the sets."""
+    """Run a recipe on the available sets and print its tables; the exit code is the highest of all sets."""
     from msgspec.structs import replace as replaced
 
     from hlgraph.evaluate.figures import as_lines

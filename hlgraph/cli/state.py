@@ -35,8 +35,7 @@ Wait = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="Wait at most so long while another process writes, 0: not at all (default: the setting wait, else without "
-        "limit).",
+        help="Maximum time to wait while another process writes; 0: do not wait (default: the setting wait, otherwise no limit).",
         show_default=False,
     ),
 ]

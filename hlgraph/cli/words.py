@@ -1,4 +1,4 @@
-"""Errors of the SDK in the words of the command line: ``by is 'x'`` becomes ``--by is 'x'``, ``mapping`` becomes ``--map``."""
+"""SDK errors in command-line terms: ``by is 'x'`` becomes ``--by is 'x'``, ``mapping`` becomes ``--map``."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class Retriever(Protocol):
     unit: ClassVar[Unit]
 
     def rank(self, session: Session, k: int) -> Ranked:
-        """At least ``k`` nodes where the corpus has them, best first.
+        """At least ``k`` nodes, if the corpus has that many, best first.
 
         Parameters
         ----------
@@ -120,10 +120,10 @@ class Retriever(Protocol):
 
 @runtime_checkable
 class Foretold(Protocol):
-    """A retriever that knows its first searches before it begins, so that they travel with those of others."""
+    """A retriever that declares its first searches in advance, so that they are sent together with those of others."""
 
     def searches(self, request: SearchRequest, k: int) -> list[Search]:
-        """The searches that :meth:`Retriever.rank` begins with.
+        """The searches that :meth:`Retriever.rank` starts with.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class Foretold(Protocol):
 
 
 def searches_of(retriever: Retriever, request: SearchRequest, *, k: int) -> list[Search]:
-    """The searches that a retriever begins with, as far as it knows them.
+    """The searches that a retriever starts with, as far as it declares them.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def searches_of(retriever: Retriever, request: SearchRequest, *, k: int) -> list
 
 
 def search_ahead(session: Session, searches: Sequence[Search]) -> None:
-    """Send searches side by side, and read what is always needed of what they find, a kind in one round trip.
+    """Send searches concurrently, and read the records that are always needed, one round trip per kind.
 
     These are the records of statements and chunks, and the vectors of statements found by their words, if the same question is
     searched by vector: the reranker compares all of them with it.
@@ -215,7 +215,7 @@ def check_by(by: str) -> None:
 
 
 def check_deciders(by: By, *given: object) -> None:
-    """Raise InputError where ``by`` is ``chat`` and every step that the chat model would take is replaced.
+    """Raise InputError if ``by`` is ``chat`` but every step that the chat model would take is replaced.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def check_deciders(by: By, *given: object) -> None:
     if by == "chat" and None not in given:
         names = ", ".join(str(getattr(item, "fingerprint", item)) for item in given)
         raise InputError(
-            f"by is 'chat', and every step that the chat model would take is replaced ({names}); leave one of both out"
+            f"by is 'chat', and every step that the chat model would take is replaced ({names}); leave one of them out"
         )
 
 
@@ -257,7 +257,7 @@ def with_by(made: _Made, by: By) -> _Made:
 
 
 def chat_of(session: Session) -> ChatModel:
-    """The chat model of a session. Raises InputError where none is configured."""
+    """The chat model of a session. Raises InputError if none is configured."""
     if session.chat is None:
         raise InputError(
             "by is 'chat', and no chat model is configured; name one in models.chat or HLGRAPH_CHAT (such as "

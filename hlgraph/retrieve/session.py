@@ -116,12 +116,12 @@ class Session:
 
     @property
     def has_metadata(self) -> bool:
-        """Whether any source of the corpus has metadata beside its uri and title."""
+        """Whether any source of the corpus has metadata besides its URI and title."""
         return not BUILT_IN_FIELDS.issuperset(self._corpus.fields)
 
     @property
     def calibration(self) -> Calibration | None:
-        """The scale of the cosines of the corpus; None where it is not measured."""
+        """The scale of the cosines of the corpus; None if it was not measured."""
         return self._corpus.calibration
 
     def forget_notes(self) -> None:
@@ -221,7 +221,7 @@ class Session:
             wanted *= 4
 
     def search(self, kind: Kind, k: int, *, mode: Mode | None = None) -> list[Hit]:
-        """The best rows of a kind, unchecked: for callers that pull them next, which leaves out what vanished.
+        """The best rows of a kind, unchecked: for callers that pull them next, which leaves out removed records.
 
         Parameters
         ----------
@@ -255,7 +255,7 @@ class Session:
         return list(self._searches[key])
 
     def send(self, searches: Sequence[Search]) -> dict[Search, list[Hit]]:
-        """Send searches side by side that will be asked for; each is noted where it is asked for.
+        """Send searches concurrently before they are requested; each is recorded when it is requested.
 
         Parameters
         ----------
@@ -281,7 +281,7 @@ class Session:
 
     @property
     def words(self) -> CountedTexts:
-        """Counts of the question's content words in texts, shared by all steps: each text is counted once a question."""
+        """Counts of the question's content words in texts, shared by all steps: each text is counted once per question."""
         if self._words is None:
             self._words = CountedTexts(list(dict.fromkeys(content_words(self.request.question))))
         return self._words
@@ -311,7 +311,7 @@ class Session:
             return self.reranker.rerank(self.request.question, texts, similarities=similarities)
 
     def similarities(self, kind: Kind, ids: Sequence[str]) -> dict[str, float]:
-        """Cosines of nodes to the question. Those that a search gave are not computed again.
+        """Cosines of nodes to the question; those that a search returned are reused.
 
         Parameters
         ----------
@@ -368,7 +368,7 @@ class Session:
             self._vectors.update({(kind, item): row for item, row in zip(found, matrix, strict=True)})
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of texts that only this retrieval needs, such as paths; one row a text."""
+        """Vectors of texts that only this retrieval needs, such as paths; one row per text."""
         with self.step("embed") as step:
             step.count = len(texts)
             return self._embedder.embed(texts)
@@ -413,7 +413,7 @@ class Session:
         return found
 
     def derived(self, name: str) -> tuple[Run | None, Summaries]:
-        """A run of the corpus by its name, and its summaries; None and nothing where there is no such run."""
+        """A run of the corpus by name, and its summaries; None and an empty result if there is no such run."""
         store = self._stores.derived
         with self.step(f"read {name}") as step:
             run = run_named(store, self.request.corpus, name=name) if store is not None else None
@@ -458,7 +458,7 @@ class Session:
         return graph
 
     def distinct(self, scores: Mapping[str, float]) -> dict[str, float]:
-        """Scores in which, of entities that a merge joins, only the best one stands; ties by id."""
+        """Scores with only the best of the entities that a merge joins; ties break by id."""
         aliases = self._aliases()
         best: dict[str, str] = {}
         for name in sorted(scores, key=lambda item: (-scores[item], item)):

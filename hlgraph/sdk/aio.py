@@ -1,4 +1,4 @@
-"""HLGraph for asyncio: the same calls, each in a thread, so that the event loop goes on meanwhile."""
+"""HLGraph for asyncio: the same methods as coroutines; each call runs in a thread and does not block the event loop."""
 
 from __future__ import annotations
 

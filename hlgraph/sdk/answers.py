@@ -1,4 +1,4 @@
-"""Answers, for callers: what one would cost, before any call is made."""
+"""The cost of an answer, estimated before any call is made."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NO_CHAT = "a plan needs the name of a chat model, and none is named; set HLGRAP
 @checked
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Plans of answers. Where only the name of the chat model is given, no key is needed.
+    """Cost estimates of answers. Needs only the name of the chat model, no API key.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Answers:
         strategy: str | Retriever = "auto",
         where: AnyWhere | None = None,
     ) -> AnswerPlan:
-        """What an answer by the chat model would cost in calls, tokens, money and time. Nothing is asked or written.
+        """The cost of an answer by the chat model in calls, tokens, money and time. Calls no model and writes nothing.
 
         The search runs as for the answer; where its ``by`` is ``chat``, made-up replies stand for those of the model.
 

@@ -1,4 +1,4 @@
-"""Methods that are awaited, made from methods that are not; each call runs in a thread."""
+"""Coroutine methods made from synchronous ones; each call runs in a thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _END = object()
 
 
 class Awaited(Generic[_Inner]):
-    """Another object whose methods are awaited here; each call runs in one of some threads.
+    """Wraps an object: its methods become coroutines, each of which runs in a thread pool.
 
     A call that is cancelled is abandoned: its thread runs to the end, and its result or error is lost.
 
@@ -94,7 +94,7 @@ class _Steps(Generic[_R]):
         return next(self._made, _END)
 
     def close(self) -> None:
-        """Close the iterator, once a step that is under way has ended."""
+        """Close the iterator after the current step has ended."""
         with self._lock:
             close = getattr(self._made, "close", None)
             if close is not None:

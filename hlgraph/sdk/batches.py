@@ -1,4 +1,4 @@
-"""Extraction by batch files of a provider, for callers: planned, exported, and imported."""
+"""Extraction through batch files of a provider: plan, export and import."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @checked
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """Plans and batch files of an extraction by a chat model. Where only the name of the model is given, no key is needed.
+    """Plans and batch files of an extraction by a chat model. Needs only the name of the model, no API key.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Batches:
         *,
         on_progress: OnProgress | None = None,
     ) -> Plan:
-        """What an ingest by the chat model would cost. Nothing is asked or written.
+        """The cost of an ingest by the chat model. Calls no model and writes nothing.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class Batches:
     def export(
         self, sources: str | Path | Document | Iterable[str | Path | Document], options: IngestOptions, *, path: Path
     ) -> BatchReport:
-        """Write the calls that can be made now into a file.
+        """Write the calls that are possible now to a batch file.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class Batches:
         *,
         results: Sequence[Path],
     ) -> BatchReport:
-        """Keep the replies of result files; the next ingest finds them.
+        """Store the replies of result files for the next ingest.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class Batches:
 
 @contextmanager
 def planning_executor(chat: AnyChat, settings: Settings) -> Iterator[Executor]:
-    """The executor of a chat model, to plan its calls; a model that is given by name is not made, so no key is needed.
+    """The executor for planning the calls of a chat model; a model given by name is not instantiated, so no API key is needed.
 
     Parameters
     ----------

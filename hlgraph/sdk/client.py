@@ -65,7 +65,7 @@ class _Resources:
     _executors: dict[str, Executor] = field(default_factory=dict)
 
     def watched(self, watch: Callable[[Stores], Stores]) -> Self:
-        """The same, with what ``watch`` makes of the stores."""
+        """The same settings, with the stores wrapped by ``watch``."""
         return replace(self, opened=self.opened._replace(stores=watch(self.opened.stores)))
 
     def executor(self, settings: Settings, budget: Budget | None) -> Executor | None:
@@ -141,7 +141,7 @@ class HLGraph:
         return HLGraph(replace(self.settings, corpus=name), _resources=self._resources)
 
     def watched(self, watch: Callable[[Stores], Stores]) -> HLGraph:
-        """The same corpus, read through what ``watch`` makes of the stores. Closing either object closes both."""
+        """The same corpus, with the stores wrapped by ``watch``. Closing either object closes both."""
         return HLGraph(self.settings, _resources=self._resources.watched(watch))
 
     # Writing
@@ -165,7 +165,7 @@ class HLGraph:
         adapt: bool = False,
         on_progress: OnProgress | None = None,
     ) -> Report:
-        """Bring the corpus to the state of these sources.
+        """Update the corpus to match these sources.
 
         Running it twice changes nothing. An edited source touches only the chunks that changed. After a crash, the same
         call completes the work. A source that fails is listed in the report and does not stop the others.
@@ -216,7 +216,7 @@ class HLGraph:
 
     @property
     def ingestion(self) -> Ingestion:
-        """The steps of an ingest, for those who run them elsewhere, as :mod:`hlgraph.integrations.ray` does."""
+        """The steps of an ingest, for running them elsewhere, as :mod:`hlgraph.integrations.ray` does."""
         from hlgraph.ingest.run import Ingestion
 
         return Ingestion(self.settings, self.corpus, self._opened, self._resources.models, self._executor)
@@ -228,7 +228,7 @@ class HLGraph:
         options: IngestOptions | None = None,
         on_progress: OnProgress | None = None,
     ) -> Plan:
-        """What :meth:`ingest` by the chat model would cost in calls, tokens, money and time. Nothing is asked or written.
+        """The cost of :meth:`ingest` by the chat model in calls, tokens, money and time. Calls no model and writes nothing.
 
         Parameters
         ----------
@@ -248,7 +248,7 @@ class HLGraph:
 
     @property
     def batches(self) -> Batches:
-        """Extraction by batch files of a provider: ``export`` the calls, ``take`` the results."""
+        """Extraction through batch files of a provider: ``export`` the calls, ``take`` the results."""
         from hlgraph.sdk.batches import Batches
 
         return Batches(self.settings, self._opened.stores, self._resources.models.chat_asked_for)
@@ -261,7 +261,7 @@ class HLGraph:
         everything: bool = False,
         on_progress: OnProgress | None = None,
     ) -> Report:
-        """Remove sources, and everything that only they assert. The same call again completes one that was killed.
+        """Remove sources, and everything that only they assert. Repeating the call completes one that was killed.
 
         Parameters
         ----------
@@ -355,7 +355,7 @@ class HLGraph:
         style: AnswerStyle = "plain",
         budget: Budget | None = None,
     ) -> Answer:
-        """An answer with citations: by the chat model where there is one, else the best evidence itself.
+        """An answer with citations: by the chat model if one is configured, otherwise quoted from the best evidence.
 
         Parameters
         ----------
@@ -449,7 +449,7 @@ class HLGraph:
     def cypher(
         self, query: str, /, *, folder: str | Path | None = None, limits: Limits | None = None, **params: object
     ) -> Table:
-        """The rows of a query of ``cypher/analyst/``, or of a folder of your own; it can only read.
+        """The rows of a read-only query of ``cypher/analyst/``, or of your own folder.
 
         Parameters
         ----------
@@ -471,7 +471,7 @@ class HLGraph:
         )
 
     def ledger(self, by: GroupBy = "stage") -> list[Spent]:
-        """What the calls of chat models have cost so far, the dearest group first.
+        """The cost of chat model calls so far, the most expensive group first.
 
         Parameters
         ----------
@@ -511,7 +511,7 @@ class HLGraph:
         return list(self._opened.check())
 
     def health(self, *, timeout: float = 5.0) -> Health:
-        """Whether the stores answer, and can be used: for probes of a service. Reads little, changes nothing.
+        """Whether the stores respond and are usable, for service probes. Reads little, changes nothing.
 
         Parameters
         ----------
@@ -529,7 +529,7 @@ class HLGraph:
         return health(self.settings, timeout=timeout)
 
     def reconcile(self, *, repair: bool = False, on_progress: OnProgress | None = None) -> tuple[Drift, Drift]:
-        """How the graph and the vectors of this corpus differ, and what in them is not as it was written.
+        """The differences between the graph and the vectors of this corpus, and from what was written.
 
         Parameters
         ----------
@@ -555,7 +555,7 @@ class HLGraph:
 
     @property
     def answers(self) -> Answers:
-        """What an answer by the chat model would cost: ``plan``."""
+        """The cost of an answer by the chat model: ``plan``."""
         from hlgraph.sdk.answers import Answers
 
         return Answers(self.settings, self._opened.stores, self._resources.models)
@@ -576,7 +576,7 @@ class HLGraph:
 
     @property
     def merges(self) -> Merges:
-        """Entities that are one: ``propose``, ``judge``, ``list``, ``apply`` and ``undo``."""
+        """Entities that are the same: ``propose``, ``judge``, ``list``, ``apply`` and ``undo`` merges."""
         from hlgraph.sdk.merges import Merges
 
         return Merges(self.corpus, self._opened.stores, chat=self._executor, settings=self.settings)

@@ -1,4 +1,4 @@
-"""The communities of a corpus, for callers: built, and listed with the names of their members."""
+"""The communities of a corpus: built, and listed with the names of their members."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONGEST = 60
 
 @dataclass(frozen=True, slots=True)
 class FoundCommunities:
-    """Communities of one run: the finest level first, and in it the largest.
+    """Communities of one run: the finest level first, the largest first within a level.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Communities:
     def find(
         self, shape: str = SHAPE, *, level: int | None = None, k: int | None = None, names: int = 10
     ) -> FoundCommunities:
-        """The stored communities; empty where none were built.
+        """The stored communities; empty if none were built.
 
         Parameters
         ----------

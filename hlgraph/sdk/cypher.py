@@ -1,4 +1,4 @@
-"""Queries for analysts: the library ``cypher/analyst/`` or a folder of your own, run on a store that only reads.
+"""Queries for analysts: the library ``cypher/analyst/`` or your own folder, run read-only.
 
 ::
 
@@ -87,7 +87,7 @@ def _files(folder: Path) -> list[Path]:
     inner = folder / _STAGE
     found = sorted((inner if inner.is_dir() else folder).glob(f"[!.]*{_SUFFIX}"))
     if not found:
-        raise InputError(f"{folder}: no query lies there; name a folder that holds files <name>{_SUFFIX}")
+        raise InputError(f"{folder}: the folder has no queries; name a folder that holds files <name>{_SUFFIX}")
     return found
 
 
@@ -112,7 +112,7 @@ def _check_described(query: Query) -> None:
 
 
 def read_texts(query: Query, given: Mapping[str, str]) -> dict[str, ParameterValue]:
-    """Values from the texts that a command line gives.
+    """Typed values from command-line strings.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def read_texts(query: Query, given: Mapping[str, str]) -> dict[str, ParameterVal
 
 
 def bind(query: Query, given: Mapping[str, object], *, corpus: str) -> dict[str, ParameterValue]:
-    """All values of a query: those given, defaults for the others, and the corpus where it is not given.
+    """All parameter values of a query: those given, defaults for the others, and the corpus unless it is given.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def run(
     corpus: str,
     limits: Limits | None = None,
 ) -> Table:
-    """Run a query on a store that only reads.
+    """Run a query in a read-only transaction.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Whether a store holds what was written: the checks of each store, then the content of records and of their rows."""
+"""Verifies that a store holds what was written: the checks of each store, then the content of records and rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The domain of a corpus, for callers: the entity kinds and topics that the prompts of a chat model name.
+"""The domain of a corpus: the entity kinds and topics that the prompts of a chat model name.
 
 It is inferred once, by one call about five chunks (``ingest`` with ``adapt``, or :meth:`CorpusDomain.infer`), or written by a
 person, and is stored with the graph. From then on every extraction by a chat model names it, in every process. Another domain
@@ -72,7 +72,7 @@ class CorpusDomain:
         self._chat = chat
 
     def find(self) -> Domain | None:
-        """The domain of the corpus; None where it has none."""
+        """The domain of the corpus; None if it has none."""
         return domain_of(self._stores, self._corpus)
 
     def infer(
@@ -82,7 +82,7 @@ class CorpusDomain:
         options: IngestOptions | None = None,
         budget: Budget | None = None,
     ) -> InferredDomain:
-        """Ask the chat model what the corpus is about, and store that in place of the present domain.
+        """Infer the domain of the corpus with the chat model, and replace the stored domain.
 
         The model reads the five chunks of the sources (without sources: of the stored corpus) whose texts have the smallest
         hashes: the same texts give the same five. A reply that cannot be read is asked for once more.
@@ -118,14 +118,14 @@ class CorpusDomain:
         else:
             samples = self._stored()
         if not samples:
-            raise InputError("there is no text to infer a domain from; name sources that hold some")
+            raise InputError("there is no text to infer a domain from; name sources that contain text")
         usage = Usage()
         found = infer_domain(calls, samples, max_tokens=self._settings.models.max_tokens, usage=usage)
         is_changed = self._put(found)
         return InferredDomain(found, tuple((item.uri, item.position) for item in samples), is_changed, usage)
 
     def set(self, domain: Domain) -> Domain:
-        """Store a domain that a person wrote, in place of the present one. No model is asked.
+        """Replace the stored domain with one that a person wrote. Calls no model.
 
         Raises InputError for too many or too long kinds or topics, or none of both; MissingExtraError without pydantic;
         StoreLockedError while another process writes.
@@ -137,7 +137,7 @@ class CorpusDomain:
         return found
 
     def clear(self) -> Domain | None:
-        """Remove the domain, and return it; None where there was none."""
+        """Remove the domain and return it; None if there was none."""
         held = self.find()
         if held is not None:
             with self._stores.graph.lock(self._corpus):
@@ -169,7 +169,7 @@ class CorpusDomain:
 
 
 def parsed(text: str, name: str) -> Domain:
-    """The domain that a text of YAML or JSON describes.
+    """The domain that a YAML or JSON text describes.
 
     Parameters
     ----------

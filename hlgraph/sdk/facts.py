@@ -1,4 +1,4 @@
-"""The facts of a corpus with the statements that support them, for callers who read all of them at once."""
+"""The facts of a corpus with their supporting statements, read in bulk."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class Facts:
         return {item.id: item for item in self._records(kind, sorted({*ids}))}
 
     def topics(self, chunk_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Names of the topics of chunks, by chunk, in the order of letters: one pull for every 1,000 chunks.
+        """Topic names by chunk, in alphabetical order: one pull for every 1,000 chunks.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The chunks whose extraction by a chat model failed, for callers: listed, retried, corrected by hand, or accepted as lost."""
+"""The chunks whose extraction by a chat model failed: list them, retry, correct by hand, or accept as lost."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _FEWEST = 4  # characters of an id that may stand for it
 
 @dataclass(slots=True)
 class Mending:
-    """What a retry, or a reply by hand, did.
+    """The result of a retry, or of a reply corrected by hand.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ class Failures:
         return mending
 
     def accept(self, name: str, reply: str) -> Mending:
-        """Accept a reply that a person corrected in place of the model's: its statements go into the graph. No model is asked.
+        """Add the statements of a manually corrected reply to the graph. Calls no model.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class Failures:
         return mending
 
     def drop(self, name: str) -> Mending:
-        """Accept a chunk as one without statements, so that it is no failure any more.
+        """Accept that a chunk has no statements, so that it no longer counts as a failure.
 
         Statements of it by another extractor are removed, too. Raises UnknownNameError for an id that no failure has.
         """
@@ -381,5 +381,5 @@ def _named(entries: Sequence[Quarantined], name: str, corpus: str) -> Quarantine
     if len(found) > 1:
         raise InputError(f"{name} begins {len(found)} failures of corpus {corpus!r}; give more of the id")
     if not found:
-        raise UnknownNameError(f"corpus {corpus!r} has no failure {name!r}; hlgraph failures list says which there are")
+        raise UnknownNameError(f"corpus {corpus!r} has no failure {name!r}; hlgraph failures list shows the failures")
     return found[0]

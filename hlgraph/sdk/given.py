@@ -1,4 +1,4 @@
-"""Checks what callers give to the SDK against the annotations of its methods, and raises InputError for anything else.
+"""Checks the arguments of SDK calls against the annotations of its methods; raises InputError for invalid ones.
 
 One decorator serves every method, so that a new parameter is checked as soon as it has a type. The stages check values
 (bounds, names); this module checks kinds: a text where a text is wanted, a whole number where one is.
@@ -51,7 +51,7 @@ _CONTAINERS = frozenset({abc.Iterable, abc.Mapping, abc.Sequence, list, set, tup
 
 
 def checked(kind: type[_C]) -> type[_C]:
-    """A class whose public methods check their arguments (:func:`checking`) and are told of (:mod:`hlgraph.telemetry`)."""
+    """A class whose public methods check their arguments (:func:`checking`) and are traced (:mod:`hlgraph.telemetry`)."""
     for name, method in list(vars(kind).items()):
         if isinstance(method, FunctionType) and not name.startswith("_"):
             setattr(kind, name, checking(method if name in _QUIET else _told(method)))
@@ -73,7 +73,7 @@ def _told(method: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def checking(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """The same function, which raises InputError where an argument is not of the kind that its annotation says.
+    """The same function, with InputError for an argument that does not match its annotation.
 
     A number may be of any numeric type, and a bool is no number. A text must not hold what no store can: NUL, or half of a
     surrogate pair. Options (dataclasses) are checked field by field. Protocols and what only hlgraph makes are not checked.

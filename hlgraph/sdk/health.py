@@ -1,4 +1,4 @@
-"""Whether the stores answer, and whether this hlgraph can work with them now; a few small requests, each with a time-out."""
+"""Checks whether the stores respond and are usable by this version; a few small requests, each with a time-out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hlgraph.stores.open import Finding, Probe, open_stores
 
 
 class ImageLag(NamedTuple):
-    """How far the graph image that this machine has of a corpus is behind it.
+    """How far this machine's graph image of a corpus lags behind.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Health:
 
 
 def health(settings: Settings, *, timeout: float) -> Health:
-    """The health of the stores of the settings, asked over connections of its own, side by side.
+    """The health of the stores of the settings, checked concurrently over separate connections.
 
     Parameters
     ----------
@@ -110,11 +110,11 @@ class _Asked(threading.Thread):
         self.image: ImageLag | None = None
 
     def run(self) -> None:
-        """Asks; what is found is read after the time-out, even where this goes on."""
+        """Runs the checks; findings are read after the time-out, even if this thread is still running."""
         self._context.run(self._ask)
 
     def findings(self, timeout: float) -> list[Finding]:
-        """What was found until now, and that the rest is missing."""
+        """The findings so far, with a note that the rest is missing."""
         late = [] if self._is_done else [Finding(self._name, False, f"no answer within {timeout:g} s")]
         return [*self._found, *late]
 
@@ -153,7 +153,7 @@ def _image(lag: Callable[[str], tuple[int, int | None] | None], corpus: str) -> 
 
 
 def lines(found: Health) -> Iterator[str]:
-    """The health as lines for people."""
+    """The health as readable lines."""
     for item in found.checks:
         yield f"{'ok ' if item.is_fine else 'BAD'}  {item.check}: {item.seen}"
     if found.image is not None:

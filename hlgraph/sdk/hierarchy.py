@@ -1,4 +1,4 @@
-"""The hierarchy of summaries of a corpus, for callers: built, and listed."""
+"""The hierarchy of summaries of a corpus: built, and listed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SUMMARIES = ("auto", "chat", "extractive")
 
 @dataclass(frozen=True, slots=True)
 class FoundHierarchy:
-    """The summaries of a corpus: the highest layer first, and in it those of most chunks.
+    """The summaries of a corpus: the highest layer first, those of most chunks first within a layer.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class FoundHierarchy:
 
 
 class HasEmbedder(Protocol):
-    """Makes the embedder when it is first used."""
+    """Creates the embedder on first use."""
 
     @property
     def embedder(self) -> Embedder:
@@ -94,7 +94,7 @@ class Hierarchy:
         budget: Budget | None = None,
         on_progress: OnProgress | None = None,
     ) -> BuiltHierarchy:
-        """Build the hierarchy, or update it to the present state of the corpus: only what changed is summarised again.
+        """Build the hierarchy, or update it to the current corpus: only what changed is summarised again.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class Hierarchy:
         return ExtractiveSummariser() if chat is None else ChatSummariser(chat)
 
     def find(self, *, level: int | None = None, k: int | None = None) -> FoundHierarchy:
-        """The stored summaries; empty where none were built.
+        """The stored summaries; empty if none were built.
 
         Parameters
         ----------

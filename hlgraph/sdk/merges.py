@@ -1,4 +1,4 @@
-"""Entities that are one, for callers: proposed, judged by rule or by a chat model, merged, listed and undone.
+"""Merges of entities that are the same: propose, judge by rule or chat model, apply, list and undo.
 
 A merge is a decision about two entities, kept beside the graph (see :mod:`hlgraph.stores.merges`). What was extracted stays as
 it is, so undoing a merge removes the decision.
@@ -44,7 +44,7 @@ BY = ("auto", "chat", "rules")
 
 
 class Group(NamedTuple):
-    """Entities that are one.
+    """Entities that are the same.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Merges:
         self._chat = chat
 
     def propose(self, query: CandidateQuery | None = None, *, on_progress: OnProgress | None = None) -> Candidates:
-        """Pairs of entities that may be one and are not decided yet, the certain ones first. Nothing is stored.
+        """Undecided pairs of entities that may be the same, the certain ones first. Stores nothing.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class Merges:
         return tuple(new)
 
     def undo(self, ids: str | Sequence[str]) -> tuple[Decision, ...]:
-        """Remove decisions by their ids; the graph is then as it would be without them.
+        """Remove decisions by id, and restore the graph to its state without them.
 
         A pair whose decision is removed is a candidate again; :meth:`apply` with ``keep_apart`` keeps it apart.
 
@@ -316,7 +316,7 @@ class Merges:
 
     def _calls(self, by: str, budget: Budget | None, *, dry_run: bool) -> Executor | None:
         if by not in BY:
-            raise UnknownNameError(f"nothing judges {by!r}; choose one of {', '.join(BY)}")
+            raise UnknownNameError(f"there is no judge {by!r}; choose one of {', '.join(BY)}")
         calls = self._chat(budget) if by != "rules" else None
         if by == "chat" and calls is None and not dry_run:
             raise InputError(
@@ -368,7 +368,7 @@ class Merges:
             if held is not None and held.verdict is item.verdict:
                 a, b = names[item.alias], names[item.canonical]
                 raise InputError(
-                    f"{b!r} is an alias of {a!r} already, which would make a circle; undo that merge first"
+                    f"{b!r} is already an alias of {a!r}, so this merge would form a cycle; undo that first"
                 )
         replaced = {item.id for item in new}
         stays = [item for key, item in every.items() if key not in replaced]

@@ -1,4 +1,4 @@
-"""Opens the stores of some settings, with the models that read and write them."""
+"""Opens the stores of given settings, with the models that read and write them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def open_with_models(
     settings: Settings, *, embedder: AnyEmbedder | None, reranker: AnyReranker | None, chat: AnyChat | None
 ) -> tuple[Opened, ChosenModels]:
-    """The open stores of the settings, and the models: those given, else those of the settings.
+    """The open stores of the settings, and the models: those given, otherwise those of the settings.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Coverage and faithfulness of a corpus: reads the store in batches, counts, and asks a judge where there is one."""
+"""Coverage and faithfulness of a corpus: reads the store in batches, counts, and asks the judge, if there is one."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ class Coverage:
 
     @property
     def share(self) -> float:
-        """Share of covered sentences; 1 where there are none to cover."""
+        """Share of covered sentences; 1 if there are no sentences."""
         return self.covered / self.sentences if self.sentences else 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Offender:
-    """A statement that does not say what its chunk says, with the reasons; its span is that of the words it was made from."""
+    """A statement that its chunk does not support, with the reasons; its span covers the words that it was extracted from."""
 
     statement_id: str
     chunk_id: str
@@ -168,7 +168,7 @@ class Quality:
     def faithfulness(
         self, *, sample: int = 200, seed: int = 0, by: str = "auto", budget: Budget | None = None
     ) -> Faithfulness:
-        """The share of statements that say what their chunk says, on a random sample. Nothing is written to the graph.
+        """The share of statements that their chunks support, on a random sample. Writes nothing to the graph.
 
         A statement is in the sample when the hash of its id and the seed is among the smallest: the same corpus gives the same
         sample on every store, and an edited one nearly the same.

@@ -1,4 +1,4 @@
-"""Proves that the graph store and the vector store hold the same, as it was written, and repairs what differs.
+"""Verifies that the graph store and the vector store hold the same data, as written, and repairs differences.
 
 Both are written through a journal, so they agree unless one was changed by hand or restored from a copy, or a disk lost or
 altered data. Vectors and full text are made again from the records. A missing record, and links that were altered, are
@@ -94,7 +94,7 @@ class Drift:
 def reconcile(
     corpus: str, *, opened: Opened, models: ChosenModels, repair: bool, told: OnProgress | None = None
 ) -> tuple[Drift, Drift]:
-    """The drift of a corpus before and after mending.
+    """The drift of a corpus before and after repair.
 
     Parameters
     ----------
@@ -142,8 +142,8 @@ def find_drift(corpus: str, *, stores: Stores, sample: int | None = None) -> Dri
             return found
         time.sleep(_PAUSE if left else 0)
     raise StoreConflictError(
-        f"corpus {corpus!r} is being written, or an interrupted run left a change (see: hlgraph journal), so what differs "
-        "says nothing yet; run the same command again later, or with --repair, which waits for the writer and finishes "
+        f"corpus {corpus!r} is being written, or an interrupted run left a change (see: hlgraph journal), so differences "
+        "mean nothing yet; run the same command again later, or with --repair, which waits for the writer and finishes "
         "what was left"
     )
 
@@ -190,7 +190,7 @@ def _drift(corpus: str, stores: Stores, *, sample: int | None = None) -> Drift:
 
 
 def altered_records(corpus: str, *, stores: Stores, sample: int | None = None) -> list[AlteredRecord]:
-    """The records of a corpus that are not as they were written, by their ids and, where the store has them, by its seals.
+    """The altered records of a corpus, by their ids and, if the store has them, by its seals.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def altered_records(corpus: str, *, stores: Stores, sample: int | None = None) -
 def untrue_records(
     kind: Kind, corpus: str, *, stores: Stores, sample: int | None, step: str = ""
 ) -> tuple[int, list[str]]:
-    """How many records of a kind were read, and the ids of those whose content is not what the id was made from.
+    """The number of records read of a kind, and the ids of those whose content does not match their id.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def _names_of_facts(records: Sequence[Record], corpus: str, stores: Stores) -> d
 
 
 def rows_of(records: Sequence[Record], corpus: str, *, stores: Stores, step: str = "") -> Iterator[Row]:
-    """What the vector store should hold of records, beside their vectors.
+    """The rows that the vector store should hold for records, without their vectors.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def _damaged(corpus: str, stores: Stores) -> list[Source]:
 
 
 def mend(corpus: str, *, stores: Stores, extractor: Extractor, embedder: Embedder) -> tuple[Drift, Drift]:
-    """Mend the drift of a corpus.
+    """Repair the drift of a corpus.
 
     Sources that lost a chunk are marked, so that the next ingest of their documents reads them anew.
 

@@ -375,7 +375,7 @@ def _compare(target: MigrationTarget, migrations: Sequence[Migration]) -> Plan:
     if [item.version for item in history] != list(range(1, len(history) + 1)):
         numbers = ", ".join(str(item.version) for item in history)
         raise MigrationError(
-            f"the migration history of the {target.kind} store is broken: it holds {numbers}; restore the store from a copy"
+            f"the migration history of the {target.kind} store is broken: it holds {numbers}; restore the store from a backup"
         )
     if len(history) > len(migrations):
         newest = history[-1]

@@ -207,10 +207,10 @@ class GraphStore(Protocol):
 
 @runtime_checkable
 class Journal(Protocol):
-    """What a graph store tells of changes under way to those who do not write."""
+    """Read access to the unfinished changes of a graph store, for callers that do not write."""
 
     def unfinished(self, corpus: str | None = None) -> tuple[Pending, ...]:
-        """The changes that are recorded and not done, oldest first: of writers at work, and of interrupted runs.
+        """The unfinished changes of active writers and of interrupted runs, oldest first.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class Journal(Protocol):
 
 
 def unfinished(graph: GraphStore, corpus: str | None = None) -> tuple[Pending, ...]:
-    """The changes that a graph store has recorded and not done, see :meth:`Journal.unfinished`; takes no lock.
+    """The unfinished changes of a graph store, see :meth:`Journal.unfinished`; takes no lock.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ class Neighbours(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What a row of the vector store is made of, beside its vector: the id of a record, its text, and its source or ""."""
+    """The data of a row of the vector store besides its vector: the id of a record, its text, and its source or ""."""
 
     id: str
     text: str
@@ -326,7 +326,7 @@ class VectorStore(Protocol):
         """The ``k`` best rows, best first, ties by id; the filter applies inside the search, never to its result."""
 
     def search_many(self, queries: Sequence[VectorQuery]) -> list[list[Hit]]:
-        """What :meth:`search` finds for each of several queries, in their order; on a server in as few requests as can be."""
+        """The results of :meth:`search` for several queries, in their order; on a server in as few requests as possible."""
 
     def neighbours(self, kind: Kind, corpus: str, *, vectors: NDArray[np.float32], threshold: float) -> Neighbours:
         """All stored rows whose cosine to one of the given vectors reaches a threshold, found in bounded memory.
@@ -457,7 +457,7 @@ class Ranker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MatchQuery:
-    """Asks which statements mention the most of some names.
+    """A query for the statements that mention the most of some names.
 
     Attributes
     ----------
@@ -490,7 +490,7 @@ class Matched:
 
 
 class Matcher(Protocol):
-    """Counts mentions and finds copies of texts where the graph lies, so that neither hubs nor a whole corpus need be read."""
+    """Counts mentions and finds copies of texts inside the store, without reading hubs or the whole corpus."""
 
     def match(self, query: MatchQuery, *, scope: Scope) -> list[Matched]:
         """Statements by the number of names that they mention, highest count first.
@@ -506,7 +506,7 @@ class Matcher(Protocol):
 
 
 class AlteredRecord(NamedTuple):
-    """A record whose rows are not those that were written.
+    """A record whose rows were altered since they were written.
 
     Attributes
     ----------
@@ -535,13 +535,13 @@ class Seals(Protocol):
         """
 
     def restore(self) -> bool:
-        """Makes the records readable: indexes of a damaged database again, values that cannot be parsed empty.
+        """Makes the records readable: rebuilds indexes of a damaged database, and empties unparseable values.
 
         Needs the lock. Returns whether the database was damaged. Raises StoreCorruptError if its rows cannot be read.
         """
 
     def accept(self, corpus: str, records: Collection[AlteredRecord]) -> None:
-        """Takes records as they are now, after a repair; removes altered summaries, which are built again. Needs the lock.
+        """Seals records in their current state, after a repair; removes altered summaries, which are rebuilt. Needs the lock.
 
         Parameters
         ----------

@@ -446,7 +446,7 @@ def _check_types(part: Compare | In, held: Sequence[str]) -> None:
     written = " or ".join(_WRITTEN[item] for item in held) or "values"
     if isinstance(part, In) and not part.values:
         raise WhereError(
-            f"{part.field} in (): the list is empty, so no source is in it; the field {part.field!r} holds {said}: write "
+            f"{part.field} in (): the list is empty, so no source matches; the field {part.field!r} holds {said}: write "
             f"{written}, or leave the condition out"
         )
     for value in part.values if isinstance(part, In) else (part.value,):

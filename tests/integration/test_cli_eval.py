@@ -192,7 +192,7 @@ def test_a_recipe_runs_what_can_be_run_and_says_what_is_missing(place: Path, mon
         assert "no recipe 'proprag'; did you mean" in call(*one, "proprag")[2]
         monkeypatch.delenv("HLGRAPH_DATA")
         assert "give the folder that holds them with --data" in call("eval", "--recipe", "proprag-table-1")[2]
-        assert "which set? give the folder DIR" in call("eval")[2]
+        assert "no evaluation set is given; give its folder DIR" in call("eval")[2]
         code, out, _ = call("eval", "--recipe", "list")
         assert (code, out.splitlines()[0]) == (
             0,

@@ -150,9 +150,9 @@ def test_what_judges_cannot_do_is_refused(place: Path) -> None:
         (("eval", place / "mills", "--judge", "pairwise", *model), "add --answers"),
         (
             ("eval", place / "mills", "--strategies", "path", "--answers", "--alone", "--judge", "pairwise", *model),
-            "path alone is asked, and pairs need two strategies",
+            "path is the only strategy, and pairs need two",
         ),
-        (("eval", place / "mills", "--answers", *model), "--judge-model is about judges, and none is named"),
+        (("eval", place / "mills", "--answers", *model), "--judge-model applies only to judges, and none is named"),
         (("eval", place / "mills", "--answers", "--judge", "pairwise"), "none is named; give --judge-model"),
         (
             ("eval", place / "mills", "--answers", "--judge", "pairwise", *model, "--max-usd", 1),

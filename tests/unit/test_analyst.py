@@ -66,7 +66,7 @@ def test_a_folder_may_have_the_layout_of_the_library(tmp_path: Path) -> None:
 def test_a_folder_that_is_none_or_empty_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no such folder"):
         analyst.load_all(tmp_path / "nowhere")
-    with pytest.raises(InputError, match="no query lies there"):
+    with pytest.raises(InputError, match="the folder has no queries"):
         analyst.load_all(tmp_path)
 
 

@@ -335,7 +335,7 @@ def test_bad_options_are_told(stores: Stores) -> None:
         merges.list("sane")
     with pytest.raises(InputError, match="k is -1"):
         merges.list(k=-1)
-    with pytest.raises(UnknownNameError, match="nothing judges 'magic'; choose one of auto, chat, rules"):
+    with pytest.raises(UnknownNameError, match="there is no judge 'magic'; choose one of auto, chat, rules"):
         merges.judge(by="magic")
     with pytest.raises(InputError, match="judging by a chat model needs one"):
         merges.judge(by="chat")

@@ -41,7 +41,7 @@ Subset = Annotated[
 ]
 Limit = Annotated[int | None, typer.Option(metavar="N", help="Use only the first N questions.", show_default=False)]
 Contexts = Annotated[
-    int, typer.Option(metavar="N", help="Most pieces of context; each question is used with 0, 1, ... N of them.")
+    int, typer.Option(metavar="N", help="Maximum number of contexts; each question is used with 0, 1, ... N of them.")
 ]
 HeldOut = Annotated[float, typer.Option(metavar="X", help="Share of the questions that is held out; 0: none.")]
 Negatives = Annotated[
@@ -65,13 +65,17 @@ Chats = Annotated[
         show_default=False,
     ),
 ]
-Plan = Annotated[bool, typer.Option("--plan", help="Print what the calls would cost, and make none.")]
+Plan = Annotated[bool, typer.Option("--plan", help="Print what the calls would cost, without making any.")]
 PairsPath = Annotated[
     Path,
     typer.Argument(metavar="PAIRS", help="A file of pairs, or the folder that align make wrote.", show_default=False),
 ]
 MostAuc = Annotated[
-    float, typer.Option(metavar="X", help="From this AUC of length alone the pairs are refused; above 1: never.")
+    float,
+    typer.Option(
+        metavar="X",
+        help="Refuse the pairs if length alone predicts the preferred answer with at least this AUC; above 1: never.",
+    ),
 ]
 Model = Annotated[
     str,
@@ -175,7 +179,7 @@ def make(
 
 
 def audit(pairs: PairsPath, max_length_auc: MostAuc = 0.95, json: Json = False) -> None:
-    """Look for what makes training on pairs worthless: length, copies, leakage; and show their balance.
+    """Audit pairs for flaws that make training worthless: length, copies, leakage; show their balance.
 
     Held-out pairs (test.jsonl) are read from the same folder. Exit code 1 if a finding breaks training: held-out sources or
     questions in training, equal or contradicting answers, preferred answers without a reason, or lengths that alone tell
@@ -209,12 +213,12 @@ def train(
     learning_rate: Annotated[float, typer.Option(metavar="X", help="Learning rate at the start.")] = 1e-5,
     batch: Annotated[int, typer.Option(metavar="N", help="Pairs in one step.")] = 4,
     epochs: Annotated[float, typer.Option(metavar="X", help="Passes over the pairs.")] = 2.0,
-    samples: Annotated[int, typer.Option(metavar="N", help="Most pairs that are trained on.")] = 20_000,
+    samples: Annotated[int, typer.Option(metavar="N", help="Maximum number of pairs to train on.")] = 20_000,
     beta: Annotated[float, typer.Option(metavar="X", help="Strength of the reference.")] = 0.1,
     smoothing: Annotated[float, typer.Option(metavar="X", help="The e of the mode-seeking loss.")] = 1e-3,
     rank: Annotated[int, typer.Option(metavar="N", help="Rank of the adapter (LoRA).")] = 16,
     max_length: Annotated[
-        int, typer.Option(metavar="N", help="Longer prompts with an answer are left out, in tokens.")
+        int, typer.Option(metavar="N", help="Maximum tokens of a prompt with its answer; longer ones are left out.")
     ] = 2048,
     save_steps: Annotated[int, typer.Option(metavar="N", help="Steps between two checkpoints.")] = 500,
     log_steps: Annotated[int, typer.Option(metavar="N", help="Steps between two lines of metrics.")] = 10,
@@ -284,7 +288,7 @@ def compare(
         int | None, typer.Option(metavar="N", help="Use only the first N pairs.", show_default=False)
     ] = None,
     ask: Ask = None,
-    answer_tokens: Annotated[int, typer.Option(metavar="N", help="Most tokens of one answer.")] = 200,
+    answer_tokens: Annotated[int, typer.Option(metavar="N", help="Maximum tokens of one answer.")] = 200,
     beta: Annotated[float, typer.Option(metavar="X", help="Strength of the reference, for margin and losses.")] = 0.1,
     device: Device = "auto",
     out: Annotated[
@@ -295,9 +299,9 @@ def compare(
 ) -> None:
     """Compare the untrained model with trained adapters on held-out pairs. Needs the extra align.
 
-    Prints how often each prefers the right answer, its margins and both losses, in all and by kind of the rejected answer; the
+    Prints how often each prefers the right answer, its margins and both losses, overall and by kind of the rejected answer; the
     spread of its log-probabilities (Fig. 6 of GraphMPA); and exact match and F1 of the answers that it writes with 0, 1, 2, ...
-    contexts (Fig. 5), to all questions of prompts.jsonl beside the pairs, else to those of the pairs.
+    contexts (Fig. 5), to all questions of prompts.jsonl beside the pairs, otherwise to those of the pairs.
 
     \b
     Example:

@@ -41,7 +41,7 @@ _ContextTokens = Annotated[
     int,
     typer.Option(
         metavar="N",
-        help="Most tokens of evidence in one call of the chat model; a larger community takes several calls.",
+        help="Maximum tokens of evidence in one call of the chat model; a larger community takes several calls.",
     ),
 ]
 _Unsupported = Annotated[

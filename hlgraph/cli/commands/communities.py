@@ -40,7 +40,9 @@ def build(
     resolution: Annotated[
         float, typer.Option(metavar="R", help="Values above 1 give more and smaller communities.")
     ] = 1.0,
-    max_size: Annotated[int, typer.Option(metavar="N", help="Most members of a community on the finest level.")] = 100,
+    max_size: Annotated[
+        int, typer.Option(metavar="N", help="Maximum members of a community on the finest level.")
+    ] = 100,
     max_levels: Annotated[int, typer.Option(metavar="N", help="Maximum number of levels.")] = 4,
     seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same communities.")] = 0,
     wait: Wait = None,

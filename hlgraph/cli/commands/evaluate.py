@@ -19,8 +19,8 @@ RecipeName = Annotated[
     typer.Option(
         "--recipe",
         metavar="NAME",
-        help="Run a table of a paper, such as proprag-table-2: what can be run with the sets and models that are there, "
-        "beside the published figures. list: print the names.",
+        help="Run a table of a paper, such as proprag-table-2, as far as the available sets and models allow, beside the "
+        "published figures. list: print the names.",
         show_default=False,
     ),
 ]
@@ -42,8 +42,8 @@ Strategies = Annotated[
     str | None,
     typer.Option(
         metavar="NAMES",
-        help="Strategies, separated by commas, or all: every strategy that needs no chat model.  [default: those of "
-        "--set, else all]",
+        help="Strategies, separated by commas, or all: every strategy that needs no chat model.  [default: those of --set, "
+        "otherwise all]",
         show_default=False,
     ),
 ]
@@ -92,8 +92,8 @@ Answers = Annotated[
     bool,
     typer.Option(
         "--answers",
-        help="Answer the questions that have gold answers, too: exact match and F1, by the chat model if there is one, "
-        "else of the best span.",
+        help="Also answer the questions that have gold answers: exact match and F1 of the chat model's answer, without one "
+        "of the best span.",
     ),
 ]
 Claims = Annotated[
@@ -109,7 +109,7 @@ Judges = Annotated[
     typer.Option(
         "--judge",
         metavar="NAMES",
-        help="With --answers: judges, separated by commas, of correctness, pairwise and assertions, as of the command judge.",
+        help="With --answers: judges to run, separated by commas: correctness, pairwise, assertions, as in the command judge.",
         show_default=False,
     ),
 ]

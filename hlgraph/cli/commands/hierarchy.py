@@ -37,13 +37,13 @@ def build(
         int, typer.Option(metavar="N", help="Number of layers: the chunks and the summaries above them.")
     ] = 3,
     neighbours: Annotated[
-        int, typer.Option(metavar="N", help="Number of nearest nodes that each node is joined to.")
+        int, typer.Option(metavar="N", help="Number of nearest nodes that each node is linked to.")
     ] = 10,
     threshold: Annotated[
         float | None,
         typer.Option(
             metavar="COSINE",
-            help="Least similarity of two neighbours, from 0 to 1. By default 0.5, fitted to the corpus.",
+            help="Minimum similarity of two neighbours, from 0 to 1. By default 0.5, adapted to the corpus.",
             show_default=False,
         ),
     ] = None,

@@ -25,7 +25,7 @@ def journal(
     wait: Wait = None,
     json: Json = False,
 ) -> None:
-    """List the changes that are not finished, of interrupted runs and of writers at work, or drop those of interrupted runs.
+    """List the unfinished changes of interrupted runs and active writers, or drop those of interrupted runs.
 
     Every ingest and delete finishes the changes of its corpus first. Drop a change that the store cannot apply, for example one too
     large for the memory of a server: the records that it wrote, which were never visible, are removed. A change that is

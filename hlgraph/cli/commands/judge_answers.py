@@ -27,7 +27,7 @@ Answers = Annotated[
 Judges = Annotated[
     str,
     typer.Option(
-        "--judge", metavar="NAMES", help="Judges, separated by commas, of correctness, pairwise and assertions."
+        "--judge", metavar="NAMES", help="Judges to run, separated by commas: correctness, pairwise, assertions."
     ),
 ]
 Against = Annotated[
@@ -36,7 +36,7 @@ Against = Annotated[
         metavar="NAME", help="Compare the others with this strategy (default: all pairs).", show_default=False
     ),
 ]
-Plan = Annotated[bool, typer.Option("--plan", help="Print what judging would cost, and ask no model.")]
+Plan = Annotated[bool, typer.Option("--plan", help="Print what judging would cost, without calling a model.")]
 Out = Annotated[
     str | None,
     typer.Option(
@@ -67,7 +67,7 @@ def judge(
     """Judge saved answers by a chat model, without asking the questions again.
 
     correctness: whether an answer says all of an accepted answer. assertions: the share of assertions that an answer
-    makes; they come from the questions file, else the model makes them from the accepted answers. pairwise: which of two
+    makes; they come from the questions file, otherwise the model derives them from the accepted answers. pairwise: which of two
     answers is better, by criterion, read in both positions without names.
 
     The judge of pairs is tested, too: the first place must win 50 % within the 95 % interval, both when an answer is read

@@ -47,8 +47,8 @@ def _line(item: Spent) -> str:
 def ledger(context: typer.Context, corpus: Corpus = None, by: By = "stage", json: Json = False) -> None:
     """Show the tokens and the money spent on chat models.
 
-    A call is entered in the ledger before it is made, and its tokens and price when it ends. Prices come from
-    models.prices in the settings, else from the list shipped with hlgraph; calls without a known price are counted.
+    A call is entered in the ledger before it is made, and its tokens and price when it ends. Prices come from models.prices in
+    the settings, otherwise from the list shipped with hlgraph; calls without a known price are counted.
 
     \b
     Examples:

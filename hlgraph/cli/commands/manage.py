@@ -174,7 +174,7 @@ def stats(
 
 
 def doctor(context: typer.Context, quiet: Quiet = False, json: Json = False) -> None:
-    """Check that the stored data is as it was written.
+    """Check that the stored data equals what was written.
 
     Checks links, counts, journal and files, the content of records against their ids, and vectors and full text against
     checksums and records (on servers: of 500 records of each kind). Prints each finding as it is made. Changes nothing;
@@ -211,10 +211,10 @@ def health(
     ] = 5.0,
     json: Json = False,
 ) -> None:
-    """Tell whether the stores answer and can be used, for the probes of a service.
+    """Check whether the stores respond and are usable, for service probes.
 
-    A few small requests to each store, side by side: its version, its state, pending migrations, and how far the graph image of
-    the corpus on this machine is behind. Changes nothing; the exit code is 1 if the stores are not ready.
+    Sends a few small requests to each store, concurrently: its version, its state, pending migrations, and the lag of this
+    machine's graph image of the corpus. Changes nothing; the exit code is 1 if the stores are not ready.
 
     \b
     Examples:
@@ -244,11 +244,11 @@ def migrate(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Migrate the store to the schema of this version of hlgraph, and keep it so.
+    """Migrate the store to the schema of this version of hlgraph; verify and repair the schema.
 
-    plan lists the pending migrations, and what of the schema was changed since they ran: tables, indexes, constraints, fields
-    and settings of indexes. verify is plan with exit code 1 if there is any. apply runs the pending migrations; repair makes
-    again what was changed, and has exit code 1 if something is left.
+    plan lists the pending migrations, and the parts of the schema that were altered since they ran: tables, indexes,
+    constraints, fields and index settings. verify is plan with exit code 1 if it lists any. apply runs the pending
+    migrations; repair restores what was altered, with exit code 1 if something is left.
 
     \b
     Examples:

@@ -28,8 +28,8 @@ def materialise(
     """Store a derived relationship of a corpus in Neo4j, for your own queries.
 
     co_occurs is CO_OCCURS between the entities of a chunk, with the number of common chunks. hlgraph itself does not need it
-    stored: it counts it from MENTIONS. What is stored stays as it is when the corpus changes; then hlgraph stats and hlgraph
-    doctor say that it is outdated, and the same command stores it anew.
+    stored: it counts it from MENTIONS. Changes of the corpus do not update it; hlgraph stats and hlgraph doctor then report
+    that it is outdated, and the same command stores it again.
 
     \b
     Examples:

@@ -24,13 +24,15 @@ Lower = Annotated[
     float | None,
     typer.Option(
         metavar="COSINE",
-        help="Least similarity at which two names are a candidate by itself. By default 0.8, fitted to the corpus.",
+        help="Minimum similarity that alone makes two names a candidate. By default 0.8, adapted to the corpus.",
         show_default=False,
     ),
 ]
 Upper = Annotated[
     float,
-    typer.Option(metavar="COSINE", help="Similarity from which names of the same words are merged without asking."),
+    typer.Option(
+        metavar="COSINE", help="Minimum similarity at which names with the same words are merged without asking."
+    ),
 ]
 Most = Annotated[int, typer.Option(metavar="N", help="Maximum number of pairs, the most certain first.")]
 
@@ -223,7 +225,7 @@ def undo(
     wait: Wait = None,
     json: Json = False,
 ) -> None:
-    """Remove decisions; the graph is then as if they had never been made.
+    """Remove decisions and restore the graph to its state without them.
 
     \b
     Example:

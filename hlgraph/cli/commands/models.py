@@ -55,8 +55,8 @@ def install(
     """Install the local embedding model, all-MiniLM-L6-v2, or a cross-encoder as reranker.
 
     Checksums are verified; a model that is already installed is kept. HLGRAPH_MODELS sets the folder for models. The reranker
-    ms-marco-MiniLM-L6-v2 comes from the hub; any other from a folder with config.json, tokenizer.json and model.onnx. It is used
-    where HLGRAPH_RERANKER or models.reranker names it.
+    ms-marco-MiniLM-L6-v2 comes from the hub; any other from a folder with config.json, tokenizer.json and model.onnx. It is
+    used if HLGRAPH_RERANKER or models.reranker names it.
 
     \b
     Examples:

@@ -81,20 +81,20 @@ _Set = Annotated[
     typer.Option(
         "--set",
         metavar="STRATEGY.PARAMETER=VALUE",
-        help="With --question: another value of a parameter of the strategy.",
+        help="With --question: set a parameter of the strategy.",
         show_default=False,
     ),
 ]
 _ContextTokens = Annotated[
     int | None,
     typer.Option(
-        metavar="N", help="With --question: most tokens of evidence in one call (default: 8000).", show_default=False
+        metavar="N", help="With --question: maximum tokens of evidence in one call (default: 8000).", show_default=False
     ),
 ]
 
 
 def answer_plan_lines(plan: AnswerPlan) -> list[str]:
-    """The plan of an answer as lines for people."""
+    """The plan of an answer as readable lines."""
     basis = (
         f"lengths of replies measured on {plan.measured_calls:,} calls of this model in the ledger"
         if plan.measured_calls
@@ -123,7 +123,7 @@ def duration(seconds: float) -> str:
 
 
 def cost_lines(cost: ExpectedCost) -> list[str]:
-    """Calls, tokens, money and time as lines for people."""
+    """Calls, tokens, money and time as readable lines."""
     return [
         f"calls: {cost.calls:,} of {cost.model}, {cost.kept_calls:,} more answered from stored replies",
         f"tokens: {cost.input_tokens:,} in, {cost.output_tokens:,} out",
@@ -133,7 +133,7 @@ def cost_lines(cost: ExpectedCost) -> list[str]:
 
 
 def plan_lines(plan: Plan) -> list[str]:
-    """A plan as lines for people."""
+    """A plan as readable lines."""
     basis = (
         f"measured on {plan.measured_calls:,} calls of this model in the ledger"
         if plan.measured_calls

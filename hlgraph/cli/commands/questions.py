@@ -42,14 +42,14 @@ Kinds = Annotated[
 ]
 Method = Annotated[
     Literal["facts", "chat"],
-    typer.Option(help="What makes them: templates over the facts of the graph, or the chat model."),
+    typer.Option(help="Generate them by templates over the facts of the graph, or by the chat model."),
 ]
 Validator = Annotated[
     str,
     typer.Option(
         metavar="NAME",
         help="With --method chat: the model that criticises and answers, better a stronger one (default: models.judge or "
-        "HLGRAPH_JUDGE, else the chat model).",
+        "HLGRAPH_JUDGE, otherwise the chat model).",
         show_default=False,
     ),
 ]
@@ -57,8 +57,8 @@ ByField = Annotated[
     str,
     typer.Option(
         metavar="FIELD",
-        help="Metadata field that names the document of a source, where sources are parts of documents (default: "
-        "each source is a document).",
+        help="Metadata field that names the document of a source, if sources are parts of documents (default: each source is "
+        "a document).",
         show_default=False,
     ),
 ]
@@ -79,7 +79,7 @@ def make(
     method: Method = "facts",
     validator: Validator = "",
     plan: Annotated[
-        bool, typer.Option("--plan", help="With --method chat: show what it would cost, and ask nothing.")
+        bool, typer.Option("--plan", help="With --method chat: show what it would cost, without calling a model.")
     ] = False,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
@@ -90,10 +90,10 @@ def make(
 ) -> None:
     """Make multi-hop questions about the corpus, from its facts or by a chat model.
 
-    From facts, a question joins two facts of different sources: bridge (who did something to the one that did something
-    else), intersection (what fits both), comparison (which of two), null (what the corpus does not hold). A path with two
-    answers and a question that one source may answer alone are dropped, and the report says how many. A kind that gives
-    too few questions is filled up with others.
+    From facts, a question joins two facts of different sources: bridge (who did something to the one that did something else),
+    intersection (what fits both), comparison (which of two), null (what the corpus does not hold). A path with two answers and
+    a question that one source may answer alone are dropped, and the report says how many. If a kind gives too few questions,
+    other kinds fill the rest.
 
     The chat model writes about passages of three to five documents that share an entity (synthesis), about the whole
     corpus (abstract), or about what it does not hold (null). The second model criticises a question, answers it from its
@@ -139,7 +139,7 @@ def check(
     corpus: Corpus = None,
     by: Annotated[
         Literal["words", "chat"],
-        typer.Option(help="How leakage is looked for: by words, or also by the answers of the chat model."),
+        typer.Option(help="How leakage is detected: by words, or also by the answers of the chat model."),
     ] = "words",
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
@@ -148,8 +148,8 @@ def check(
 ) -> None:
     """Check questions against their corpus; the exit code is 1 if something is found.
 
-    Looks for gold ids that are gone, answers that the gold text does not hold, duplicates, and questions that one source
-    alone may answer, by its words. With --by chat the chat model also answers each question from each of its gold sources
+    Looks for missing gold ids, answers that the gold text does not contain, duplicates, and questions that one source alone
+    may answer, by its words. With --by chat the chat model also answers each question from each of its gold sources
     alone. A file of another corpus is refused.
 
     \b

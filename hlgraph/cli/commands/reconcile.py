@@ -25,9 +25,9 @@ def reconcile(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Check that the graph and the vectors of every corpus hold the same, as it was written; with --repair fix the differences.
+    """Check that graph and vectors of every corpus hold the same data, as it was written; with --repair fix the differences.
 
-    Lost or altered vectors and full text are made again from the records; lost statements, topics and entities, and altered
+    Lost or altered vectors and full text are restored from the records; lost statements, topics and entities, and altered
     links, by extracting the stored chunks again (local extraction). A lost or altered chunk needs its document: ingest it
     again. A corpus embedded with another model is reported and left unchanged: repair it with the settings that it was
     built with. The exit code is 1 if a difference remains.

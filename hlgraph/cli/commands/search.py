@@ -53,7 +53,7 @@ Set = Annotated[
     typer.Option(
         "--set",
         metavar="STRATEGY.PARAMETER=VALUE",
-        help="Another value of a parameter of the strategy, such as global.anchors=600 (may be repeated).",
+        help="Set a parameter of the strategy, such as global.anchors=600 (may be repeated).",
         show_default=False,
     ),
 ]
@@ -93,7 +93,7 @@ Picture = Annotated[
 
 
 def chosen(strategy: str, preset: str, *, by: By, sets: Sequence[str] | None) -> Retriever:
-    """The retriever that --strategy, --preset, --by and --set describe; a preset that changes nothing is said."""
+    """The retriever that --strategy, --preset, --by and --set describe; prints a note if the preset has no effect."""
     from hlgraph.retrieve.retriever import with_by
     from hlgraph.retrieve.search import retriever
     from hlgraph.retrieve.strategies import STRATEGIES

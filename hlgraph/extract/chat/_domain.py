@@ -159,7 +159,7 @@ def _asking(model: Executor, name: str) -> Asking:
 def _whole(reply: Completion) -> str:
     """The text of a reply. Raises ReplyError where it is cut off, whatever the part of it parses to."""
     if reply.is_cut:
-        raise ReplyError("it is cut off even with twice the room; raise models.max_tokens")
+        raise ReplyError("it is cut off even at twice the length limit; raise models.max_tokens")
     return reply.text
 
 

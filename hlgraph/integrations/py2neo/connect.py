@@ -38,7 +38,7 @@ def to_py2neo(source: HLGraph | Settings) -> py2neo.Graph:
         raise InputError(f"{url} is an embedded store; py2neo reads a Neo4j server, such as neo4j://localhost:7687")
     if server.auth not in ("basic", "none"):
         raise SettingsError(
-            f"neo4j.auth is {server.auth}, but py2neo knows users and passwords alone; use the driver of Neo4j"
+            f"neo4j.auth is {server.auth}, but py2neo supports only users and passwords; use the Neo4j driver"
         )
     auth = (server.user, server.password) if server.auth == "basic" and server.password else None
     name = server.database_of(settings.corpus)

@@ -39,7 +39,7 @@ def of_summaries(
     why: Mapping[str, Mapping[str, float | str]],
     chunks: Mapping[str, Evidence],
 ) -> list[Evidence]:
-    """The summaries of a ranking as evidence, best first; one that rests on anything that is not there is left out.
+    """The summaries of a ranking as evidence, best first, without summaries that rest on a removed or excluded record.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ class Number(NamedTuple):
 
 
 def numbers(text: str) -> list[Number]:
-    """The numbers of a text that are written in digits, in order; digits inside a word do not count.
+    """The numbers of a text that are written in digits, in order, without digits inside words.
 
     ``1,000`` is ``1000``, ``3.50`` is ``3.5``, ``3 million`` is ``3000000``, ``5 percent`` is ``5%``, ``5 €`` is ``€5``. Digits
     that are no quantity (``007``, ``1.2.3``) and ambiguous ones (``1.000``) are kept as they are.

@@ -130,7 +130,7 @@ def says_the_same_order(one: Terms, other: Terms) -> bool:
 
 
 def may_repeat(found: Sequence[Terms]) -> bool:
-    """Whether two of some texts have the same numbers and names in the same order, as near-duplicates have.
+    """Whether any two texts have the same numbers and names in the same order, as near-duplicates do.
 
     Most evidence has no such pair, and this takes a fraction of the time of cosines. With many texts of equal numbers, where
     comparing all pairs would take longer, the result is True.

@@ -1,4 +1,4 @@
-"""The frame of HTML pages that need no network: one file, whose content security policy admits its own style and script alone."""
+"""The frame of HTML pages that need no network: one file, whose content security policy allows only its own style and script."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _ORIGINS = {
 
 
 def as_words(explanation: Explanation) -> str:
-    """Why each piece of evidence was chosen, and how it was found, for people.
+    """Why each piece of evidence was chosen, and how it was found, as readable text.
 
     Raises InputError when the search ran without ``explain=True``.
     """

@@ -1,4 +1,4 @@
-"""Decomposes a broad question into its sides: by rules, or by a chat model (ToPG Global, steps 1 and 2)."""
+"""Decomposes a broad question into its aspects: by rules, or by a chat model (ToPG Global, steps 1 and 2)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class FacetSplitter:
 
 @dataclass(frozen=True, slots=True)
 class ChatDecomposer:
-    """The sides of a question that a chat model names, in one call. A reply without a usable line leaves the question whole.
+    """The aspects of a question that a chat model names, in one call. A reply without a usable line leaves the question whole.
 
     Errors of the model are raised as it raises them.
 

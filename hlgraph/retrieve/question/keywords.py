@@ -47,7 +47,7 @@ class Keyword(NamedTuple):
 
 
 def names_in(question: str) -> list[Keyword]:
-    """What may be a name in a question: runs of up to six words, and longer ones in capitals or quotation marks.
+    """Possible names in a question: runs of up to six words, and longer ones in capitals or quotation marks.
 
     A run does not begin or end with a function word, and has at least one other word. The possessive is cut off, and a full stop
     that may belong to the name is tried, too. At most 400 names: those with capitals first, short ones first. Looking a run up

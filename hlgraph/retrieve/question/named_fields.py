@@ -1,4 +1,4 @@
-"""Finds which metadata of a source a question names: a publisher, an author, a date; by rules."""
+"""Finds, by rules, the metadata values that a question names: a publisher, an author, a date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parses the replies of a chat model to the steps of a strategy: tolerant of the form, strict about the values."""
+"""Parses the chat model's replies in the steps of a strategy: lenient about form, strict about values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST = 500
 
 
 def unheard(what: str) -> None:
-    """Takes word that a reply could not be used, and drops it."""
+    """Ignores the report that a reply could not be used."""
 
 
 def ask(model: ChatModel, prompt_name: str, *, values: Mapping[str, str], accept: Callable[[str], bool] = bool) -> str:

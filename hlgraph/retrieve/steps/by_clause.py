@@ -1,4 +1,4 @@
-"""Asks a strategy about each clause of a long question, and fuses the rankings."""
+"""Runs a strategy on each clause of a long question, and fuses the rankings."""
 
 from __future__ import annotations
 

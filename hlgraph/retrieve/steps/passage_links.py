@@ -1,4 +1,4 @@
-"""What links ranked passages: which of them mention the titles of others, and the words of the question that they have."""
+"""Links between ranked passages: which mention the titles of others, and which words of the question each contains."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _APART = re.compile(r"\s*\([^()]*\)\s*$")  # what tells a title from others: "Ro
 
 
 def linked_passages(session: Session, hits: Sequence[Hit]) -> Passages:
-    """The features' input of ranked passages; one pull, and what was not read before.
+    """The input features of ranked passages; one pull, and reads of what is not cached.
 
     A passage mentions a title where one of its statements mentions the entity of that name, with or without the words in
     parentheses at its end.

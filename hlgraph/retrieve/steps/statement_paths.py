@@ -1,4 +1,4 @@
-"""Paths of statements: how statements follow each other, what a path scores, and what paths say about entities (PropRAG)."""
+"""Paths of statements: which statements follow each other, path scores, and entity weights from paths (PropRAG)."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from hlgraph.retrieve.session import Session
 
 
 def sub_questions(session: Session, splitter: Splitter) -> tuple[str, ...]:
-    """The sub-queries of the question; a search that looks wider reuses them.
+    """The sub-queries of the question; a wider search reuses them.
 
     Parameters
     ----------

@@ -136,7 +136,7 @@ class Horizon:
         return query_pagerank(self.graph, cosines, seed_weights=weights, walk=walk).scores
 
     def drawn_by(self, walk: QueryWalk) -> dict[str, Scalar]:
-        """How a question draws a walk here, for an explanation: tau and theta."""
+        """The parameters of a question-guided walk, for an explanation: tau and theta."""
         tau, theta = walk.attraction(self.calibration)
         return {"tau": tau, "theta": theta}
 

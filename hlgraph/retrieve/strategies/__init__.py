@@ -1,4 +1,4 @@
-"""The retrieval strategies, one file each: to add a strategy is to add a file here.
+"""The retrieval strategies, one file each: to add a strategy, add a file here.
 
 Every file holds one :class:`~hlgraph.retrieve.retriever.Retriever` class whose ``name`` is the name of the file. Steps that
 several strategies share are in :mod:`hlgraph.retrieve.steps`.

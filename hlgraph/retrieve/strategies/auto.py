@@ -158,7 +158,7 @@ class AutoRetriever:
             return made.rank(session, _wanted(session, made, k))
 
     def by_wording(self, wording: Wording, *, has_communities: bool) -> Choice | None:
-        """The strategy that the wording asks for; None where a search has to be looked at.
+        """The strategy that the wording requires; None if the choice depends on a first search.
 
         Parameters
         ----------
@@ -230,7 +230,7 @@ def worded(question: str) -> Wording:
 
 
 def shape_of(session: Session, ranked: Ranked, *, most: int) -> Shape:
-    """The shape of the best statements; all 0 where there are none. Takes no round trip: everything was read before.
+    """The shape of the best statements; all 0 if there are none. Makes no round trip: everything is cached.
 
     Parameters
     ----------

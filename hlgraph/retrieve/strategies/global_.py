@@ -1,4 +1,4 @@
-"""ToPG Global: many statements from many sides of a broad question, and the communities that hold them."""
+"""ToPG Global: many statements on all aspects of a broad question, and the communities that contain them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class GlobalRetriever:
-    """Anchors collected from all sides of a question, and the communities around them (ToPG Global, Alg. 2 and 3).
+    """Anchors collected for all aspects of a question, and the communities around them (ToPG Global, Alg. 2 and 3).
 
     1. The question is decomposed into at most ``breadth`` sub-queries; SuggestNaive and Select for each make the first pool.
     2. A cycle: each statement of the pool gets a query of its own (Rocchio, Eq. 9 and 11), and the pool is divided into at most

@@ -1,4 +1,4 @@
-"""GraphMPA's retrieval: the chunks and the summaries above them, by their closeness to the question."""
+"""GraphMPA's retrieval: ranks chunks and the summaries above them by their similarity to the question."""
 
 from __future__ import annotations
 

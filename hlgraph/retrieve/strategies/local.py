@@ -1,4 +1,4 @@
-"""ToPG Local: cycles of suggestion and selection, each from the statements that the one before has kept."""
+"""ToPG Local: cycles of suggestion and selection, each starting from the statements that the previous one kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PropRAG: paths of statements, found inside a subgraph around the seeds, steer a second PageRank over its passages."""
+"""PropRAG: paths of statements inside a subgraph around the seeds guide a second PageRank over its passages."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _OF_STAGE_2 = ("beam_width", *_OF_BEAM, "seed_entities", "damping", "passage_wei
 
 @dataclass(frozen=True, slots=True)
 class PathRetriever:
-    """Passages by PageRank in two stages, the second one steered by paths of statements (PropRAG).
+    """Passages by PageRank in two stages, the second one guided by paths of statements (PropRAG).
 
     Stage 1: the entities of the best statements are the seeds of a PageRank over entities and passages; its best passages and
     their entities are the subgraph. Stage 2: a beam search finds paths of statements there, joined by shared or synonymous
