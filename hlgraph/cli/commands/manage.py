@@ -311,7 +311,7 @@ def _say_schemas(stores: dict[str, dict[str, list[str]]], *, is_json: bool) -> N
     if is_pending:
         say("next: hlgraph migrate apply")
     elif is_different:
-        say("next: hlgraph migrate repair, where nothing else is said")
+        say("next: hlgraph migrate repair")
 
 
 def config(context: typer.Context, json: Json = False) -> None:
