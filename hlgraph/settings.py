@@ -39,12 +39,12 @@ _NAME = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkSettings:
-    """How documents are cut into chunks (HLG 6.2).
+    """Chunking of documents (HLG 6.2).
 
     Attributes
     ----------
-    max_tokens : largest number of tokens of a chunk, at least 20, default 300
-    overlap : largest share of a chunk that repeats the previous one, 0 to 0.5, default 0.2
+    max_tokens : maximum tokens of a chunk, at least 20, default 300
+    overlap : maximum share of a chunk that repeats the previous one, 0 to 0.5, default 0.2
 
     Raises
     ------
@@ -112,7 +112,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """Which models are used, and where local models and caches are stored.
+    """The models, and the folders of local models and caches.
 
     API keys are not settings: the package of each provider reads them from the environment, as its documentation says.
 
@@ -123,8 +123,8 @@ class ModelSettings:
     embedder : name of an installed model, a folder that contains one, or ``provider:model`` (openai, ollama, cohere, bedrock)
     chat : ``provider:model`` (openai, anthropic, bedrock, ollama); empty: no chat model, so answers consist of the evidence
     judge : the chat model that judges answers of an evaluation, as ``provider:model``; empty: the one of ``chat``
-    reranker : name of an installed cross-encoder, a folder that contains one, or ``provider:model`` (cohere, bedrock); empty: the
-        lexical one, which needs no download
+    reranker : name of an installed cross-encoder, a folder that contains one, or ``provider:model`` (cohere, bedrock); empty:
+        the lexical one, which needs no download
     runtime : what runs a local embedder: ``onnxruntime`` (the same vectors on every machine) or ``openvino`` (needs the extra
         ``openvino``; about three times as fast on processors with bfloat16, with a cosine above 0.9999 to the vectors of
         ``onnxruntime``)
@@ -132,8 +132,8 @@ class ModelSettings:
     embedder_url, chat_url, judge_url, reranker_url : URLs of servers other than the provider's own; empty: the provider's own
     region : region of Amazon Bedrock; empty: what boto3 finds
     timeout : seconds for one call to a provider, default 60; a chat call is abandoned after twice this time
-    concurrency : largest number of simultaneous calls of a chat model, default 8; fewer while its provider is busy or slow
-    max_tokens : largest number of tokens of a reply of the chat model, default 4,096
+    concurrency : maximum number of concurrent calls of a chat model, default 8; fewer while its provider is busy or slow
+    max_tokens : maximum tokens of a reply of the chat model, default 4,096
     quarantine : folder for unusable replies; None: in the cache folder
     ledger : folder of the ledger of chat calls and of the stored replies; None: the folder of an embedded store, otherwise
         the user's data folder
@@ -189,38 +189,38 @@ class ModelSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neo4jSettings:
-    """How to reach a Neo4j server; the scheme of the URL decides about encryption (``neo4j+s://``, ``bolt+s://``).
+    """Connection to a Neo4j server; the URL scheme selects encryption (``neo4j+s://``, ``bolt+s://``).
 
     Attributes
     ----------
-    auth : how hlgraph says who it is: ``basic`` (default; ``user`` and ``password``, without a password nothing), ``bearer``
-        (``token`` of single sign-on), ``kerberos`` (``token`` is the ticket in base64), ``none``, or ``custom`` (``user``,
-        ``password``, ``realm`` and ``scheme`` go to the plugin of the server as they are)
+    auth : authentication: ``basic`` (default; ``user`` and ``password``; without a password, none), ``bearer`` (a single
+        sign-on ``token``), ``kerberos`` (``token`` is the ticket in base64), ``none``, or ``custom`` (``user``, ``password``,
+        ``realm`` and ``scheme`` go to the plugin of the server as they are)
     user : name of the user, default ``neo4j``
     password : password of the user
     token : token of ``bearer``, ticket of ``kerberos``
     realm, scheme : realm and name of the scheme of ``custom``
     database : name of the database, default ``neo4j``
-    databases : database of single corpora, by the name of the corpus; the others are in ``database``. It takes the Enterprise
+    databases : databases of individual corpora, by corpus name; the others are in ``database``. This needs the Enterprise
         edition, because the Community edition has one database
-    label_prefix : begins every label and the name of every constraint and index of hlgraph, default empty; letters, digits and
-        underscores, such as ``Acme_``. It keeps the nodes of hlgraph apart from others with labels such as Source or Topic. A
-        graph is found under the prefix that it was written with
+    label_prefix : prefix of every label, constraint and index of hlgraph, default empty; letters, digits and underscores,
+        such as ``Acme_``. It separates the nodes of hlgraph from others with labels such as Source or Topic. A graph is found
+        only under the prefix that it was written with
     ca : file with the certificates to trust instead of the system's
-    timeout : seconds for connecting, and for a connection of the pool to become free, default 30
-    retry_seconds : seconds during which a transaction is repeated while the server is away or busy, default 120: longer than a
-        restart
+    timeout : seconds to connect, and to wait for a free connection of the pool, default 30
+    retry_seconds : seconds during which a transaction is retried while the server is unavailable or busy, default 120: longer
+        than a restart
     pool_size : maximum number of connections to each server, default 100
-    max_connection_lifetime : seconds after which a connection is replaced, default 3,600; shorter than what a firewall or a load
+    max_connection_lifetime : seconds after which a connection is replaced, default 3,600; choose less than a firewall or load
         balancer allows
     keep_projections : leave the projections for PageRank on the server when the process ends, so that the next process can
         reuse them, default False. They use memory of the server until a newer version of their corpus is projected, the server
         restarts, or they are dropped (``gds.graph.drop``)
     ranking : where the graph is walked and ranked. ``auto`` (default): in process, on the image of the corpus, a copy of the
-        graph in files of this machine; on the server while there is none, or where the graph is too large. ``process``: in
-        process always, and a search waits for the image. ``server``: pulls and PageRank on the server, no image is made
+        graph in local files; on the server while there is no image, or if the graph is too large. ``process``: always in
+        process; a search waits for the image. ``server``: pulls and PageRank on the server, without an image
     image_links : maximum number of relationships of a corpus that gets an image, default 50,000,000
-    images : folder of the images, readable by its owner alone; None: ``images`` in the cache folder
+    images : folder of the images, readable by its owner only; None: ``images`` in the cache folder
 
     Raises
     ------
@@ -287,7 +287,7 @@ _BOUNDS |= {"hnsw_ef_construction": (2, 10_000), "hnsw_ef_search": (0, 10_000)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenSearchSettings:
-    """How to reach an OpenSearch server or service.
+    """Connection to an OpenSearch server or service.
 
     Attributes
     ----------
@@ -297,23 +297,23 @@ class OpenSearchSettings:
     service : empty for a server with basic authentication, ``es`` for the Amazon service, ``aoss`` for its serverless form;
         requests to both are signed with the credentials that boto3 finds
     region : region of the Amazon service
-    prefix : beginning of the names of all indexes, default ``hlgraph``
+    prefix : prefix of all index names, default ``hlgraph``
     language : stemming of text in new indexes: ``english`` (default, as in the embedded store), or ``any`` for none
-    layout : ``shared`` (default): one index a kind of row for all corpora, in which each corpus is kept in one shard;
-        ``dedicated``: five indexes a corpus, whose rows are spread over all shards. A serverless service is always dedicated
+    layout : ``shared`` (default): one index per kind of row for all corpora, with each corpus in one shard;
+        ``dedicated``: five indexes per corpus, with rows spread over all shards. A serverless service is always dedicated
     shards : primary shards of each index, default 1
     replicas : replicas of each index, default 0
     engine : k-NN engine of each index: ``lucene`` (default) or ``faiss``; a serverless service always uses faiss
     hnsw_m : links of a vector in the HNSW graph, from 2 to 100, default 16
     hnsw_ef_construction : candidates for these links when a vector is added, default 128
-    hnsw_ef_search : least number of candidates that a search by HNSW visits, default 0: as many as it asks for (512 or more)
+    hnsw_ef_search : minimum number of candidates that an HNSW search visits, default 0: as many as it requests (512 or more)
     quantisation : form of the vectors in the HNSW graph: ``none`` (default, float32), ``fp16`` (faiss) or ``byte`` (lucene, 7
         bits). It changes which candidates are found, not their scores
     timeout : seconds for one request, default 30
-    patience : seconds during which rejected requests (429, 5xx) are repeated, default 120
+    patience : seconds during which rejected requests (429, 5xx) are retried, default 120
 
-    Changed settings of existing indexes are named by ``hlgraph migrate verify``; ``hlgraph migrate repair`` brings the indexes
-    to them, by a re-index where that is needed.
+    ``hlgraph migrate verify`` lists existing indexes whose settings differ; ``hlgraph migrate repair`` converts them, by a
+    re-index if necessary.
 
     Raises
     ------
@@ -374,11 +374,11 @@ class TelemetrySettings:
     Attributes
     ----------
     exporter : where ``hlgraph`` on the command line sends spans and metrics: ``console`` (standard error), ``otlp`` (a
-        collector, which the ``OTEL_EXPORTER_OTLP_`` variables of OpenTelemetry name), empty (default): nowhere. In an application
-        the SDK of OpenTelemetry that the application sets up receives them, whatever stands here
+        collector, which the ``OTEL_EXPORTER_OTLP_`` variables of OpenTelemetry name), empty (default): nowhere. In an
+        application, the OpenTelemetry SDK that the application configures receives them, whatever this setting is
     content : record questions, texts, parameters of statements, and messages of chat models in spans, default False
-    slow_query_seconds : a call to a store that takes this many seconds or more is logged as a warning, with its name, its
-        seconds and its rows, without parameters; None (default): never
+    slow_query_seconds : store calls that take at least this many seconds are logged as warnings, with their name, seconds and
+        rows, without parameters; None (default): never
 
     Raises
     ------
@@ -407,8 +407,7 @@ class Settings:
     store : URL of the store, default an embedded store in the folder ``.hlgraph``
     vectors : URL of the vector store if ``store`` is a graph server
     corpus : name of the default corpus
-    wait : seconds that a call which writes waits while another writer has the right to, default None: without limit; 0: it
-        raises StoreLockedError at once
+    wait : seconds that a writing call waits for the write lock, default None: no limit; 0: it raises StoreLockedError at once
     chunk, models, neo4j, opensearch, telemetry : settings of these parts
 
     Raises

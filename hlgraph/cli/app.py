@@ -180,7 +180,7 @@ def _terminable() -> Iterator[list[int]]:
 
 @cache
 def _commands() -> Callable[..., object]:
-    """All commands; Typer makes them from the signatures anew each time that it is asked, which takes longer than most of them."""
+    """All commands, cached: Typer rebuilds them from the signatures on each call, which takes longer than most commands."""
     return get_command(app)
 
 

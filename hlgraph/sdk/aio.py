@@ -104,7 +104,7 @@ class AsyncHLGraph(Awaited[HLGraph]):
     The parts (``communities``, ``hierarchy``, ``batches``, ...) have awaited methods too, and a method that yields is read by
     ``async for``.
 
-    Calls run side by side, at most ``concurrency`` at a time. Writing calls exclude each other, as those of threads do
+    Calls run concurrently, at most ``concurrency`` at a time. Writing calls exclude each other, as those of threads do
     (StoreLockedError). Callbacks such as ``on_progress`` are called in the thread. A call that is cancelled before its turn
     is not made. One that is under way is abandoned: its thread runs to the end, so an ingest that was cancelled is complete,
     or is completed by the next one. A stream that is cancelled is closed after the current step; one that a ``break`` leaves

@@ -535,7 +535,7 @@ class HLGraph:
         ----------
         repair : repair the drift: lost or altered vectors and full text are made again from the records, lost records and
             altered links by the local extractor from the stored chunks; sources of which a chunk was lost or altered are
-            named, and the next ingest of their documents reads them anew
+            named, and the next ingest of their documents reads them again
         on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
         Returns

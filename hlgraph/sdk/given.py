@@ -154,7 +154,7 @@ def _misfit(name: str, value: object, wanted: object) -> _Misfit | None:
     found = [_misfit_of(name, value, arm) for arm in arms]
     if any(item is None for item in found):
         return None
-    # Of a list with a wrong element, the element is told; of anything else, all kinds that it might have been.
+    # For a list with an invalid element, the message names the element; otherwise it names all accepted kinds.
     return next((item for item in found if item is not None and item[0] != name), (name, value, wanted))
 
 

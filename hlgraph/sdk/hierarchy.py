@@ -100,7 +100,7 @@ class Hierarchy:
         ----------
         query : thresholds and sizes of the layers; None: the defaults
         summaries : ``chat`` by the chat model, ``extractive`` without one, ``auto`` by the model where there is one
-        rebuild : cluster everything anew
+        rebuild : cluster everything again
         budget : of the chat model; at its end nothing is stored, and the same call again pays for nothing twice
         on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 

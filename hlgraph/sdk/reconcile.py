@@ -133,7 +133,7 @@ def find_drift(corpus: str, *, stores: Stores, sample: int | None = None) -> Dri
     Raises
     ------
     StoreConflictError
-        What differs may be that of a change which is not finished: of a writer at work, or of an interrupted run.
+        Differences may belong to an unfinished change of an active writer or of an interrupted run.
     """
     for left in reversed(range(_ATTEMPTS)):
         before = _state(corpus, stores)
@@ -266,7 +266,7 @@ def _damaged(corpus: str, stores: Stores) -> list[Source]:
 def mend(corpus: str, *, stores: Stores, extractor: Extractor, embedder: Embedder) -> tuple[Drift, Drift]:
     """Repair the drift of a corpus.
 
-    Sources that lost a chunk are marked, so that the next ingest of their documents reads them anew.
+    Sources that lost a chunk are marked, so that the next ingest of their documents reads them again.
 
     Parameters
     ----------

@@ -282,7 +282,7 @@ def test_the_same_again_changes_nothing(stores: Stores) -> None:
     [
         ("Nobody", "Mara Quill", UnknownNameError, "no entity 'Nobody'; give a name"),
         ("Mara Quill", "mara  quill", InputError, "are the same entity; name two"),
-        ("Mara Quill", "M. Quill", InputError, "'M. Quill' is an alias of 'Mara Quill' already, .* circle"),
+        ("Mara Quill", "M. Quill", InputError, "'M. Quill' is already an alias of 'Mara Quill', .* cycle"),
         ("Ivo Quill", "Mara Quill", InputError, "one already"),
         (
             "Tessing",

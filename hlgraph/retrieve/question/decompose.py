@@ -57,7 +57,7 @@ class ChatDecomposer:
     ----------
     model : the chat model
     most : m, maximum number of parts (paper: 10)
-    tell : is told in words when a reply could not be used (default: it is not told)
+    tell : receives a message when a reply could not be used (default: ignored)
     """
 
     model: ChatModel

@@ -107,7 +107,7 @@ class ChatSplitter:
     Parameters
     ----------
     model : the chat model
-    tell : is told in words when a reply could not be used (default: it is not told)
+    tell : receives a message when a reply could not be used (default: ignored)
     """
 
     model: ChatModel

@@ -219,13 +219,13 @@ class ChatSelector:
     """Select by a chat model, in one call for each question and cycle.
 
     The model is shown the 100 statements that were kept last, so that it does not repeat them. Where a reply names no number and
-    does not say NONE, the rules of :class:`ScoreSelector` decide, and ``tell`` is told so.
+    does not say NONE, the rules of :class:`ScoreSelector` decide, and this is reported to ``tell``.
     Errors of the model are raised.
 
     Attributes
     ----------
     model : the chat model
-    tell : is told in words when a reply could not be used (default: it is not told)
+    tell : receives a message when a reply could not be used (default: ignored)
     """
 
     model: ChatModel
@@ -259,7 +259,7 @@ class ChatSelector:
 
 @dataclass(frozen=True, slots=True)
 class ChatJudge:
-    """Eval by a chat model; a reply without a yes or no counts as no, and ``tell`` is told. Errors of the model are raised."""
+    """Eval by a chat model; a reply without a yes or no counts as no and is reported to ``tell``; model errors are raised."""
 
     model: ChatModel
     tell: Callable[[str], None] = field(default=unheard, repr=False, compare=False)
@@ -282,7 +282,7 @@ class ChatJudge:
 
 @dataclass(frozen=True, slots=True)
 class ChatAsker:
-    """NextQ by a chat model; without a usable line in the reply, the question itself is asked again, and ``tell`` is told.
+    """NextQ by a chat model; without a usable line in the reply, it repeats the question itself and reports this to ``tell``.
 
     Errors of the model are raised.
     """

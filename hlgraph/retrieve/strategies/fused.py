@@ -71,7 +71,7 @@ class FusedRetriever:
     questions, ``a``, and one for long ones, ``b``. A question of ``n`` words takes ``a^(1 - g) b^g`` with
     ``g = 1 / (1 + exp((28 - n) / 4))``. The default weights for long questions were fitted to the gold passages of the seven
     evaluation sets. Those for short ones were chosen by hand after a fit, with a look at all seven.
-    ``tests/benchmarks/bench_fusion.py`` fits them anew and reports each set with weights fitted to the others. A strategy with less
+    ``tests/benchmarks/bench_fusion.py`` refits them and reports each set with weights fitted to the others. A strategy with less
     than a hundredth of the weight is not asked. By default no strategy asks the chat model: the default search costs no call.
 
     The best passages of a short question then gain by links: the score of each takes the factor ``exp((1 - g) w f)``. Its six
@@ -93,8 +93,8 @@ class FusedRetriever:
         a name, such as that of a publisher, and again for a date; see :mod:`hlgraph.retrieve.question.named_fields`. It is no
         filter: other sources stay. 0: metadata has no part
     linked : number of best passages that gain by links; 0: none. None: 60 with the default parts, else 0
-    by : ``chat`` (default: ``rules``) has the chat model decide in all strategies that have a step for it: the default ones let it
-        name keywords and take the question apart, in two calls
+    by : ``chat`` (default: ``rules``) has the chat model decide in all strategies that have a step for it: the default ones
+        let it name keywords and take the question apart, in two calls
 
     References
     ----------
