@@ -221,6 +221,8 @@ class Neo4jSettings:
         process; a search waits for the image. ``server``: pulls and PageRank on the server, without an image
     image_links : maximum number of relationships of a corpus that gets an image, default 50,000,000
     images : folder of the images, readable by its owner only; None: ``images`` in the cache folder
+    import_command : command that makes the server import the files of ``hlgraph ingest --bulk``; ``{folder}`` and ``{database}``
+        are filled in, and no shell runs it. Default empty: the user runs the import
 
     Raises
     ------
@@ -247,6 +249,7 @@ class Neo4jSettings:
     ranking: str = "auto"
     image_links: int = 50_000_000
     images: str | None = None
+    import_command: str = ""
 
     def __post_init__(self) -> None:
         """Check the values."""

@@ -49,6 +49,8 @@ neo4j:
   image_links: {image_links}
   # Folder of the images; without it, in the cache folder of the user.
   {images}
+  # Command that stops Neo4j, imports the files of ingest --bulk and starts it again.
+  {import_command}
 
 opensearch:
 {access}
@@ -126,6 +128,9 @@ def as_commented_text(settings: Settings) -> str:
         ranking=graph.ranking,
         image_links=graph.image_links,
         images=_path(graph.images, name="images", example="/var/cache/hlgraph"),
+        import_command=_path(
+            graph.import_command or None, name="import_command", example="sh import.sh {folder} {database}"
+        ),
         access=_access(index),
         opensearch_ca=_path(index.ca),
         prefix=_quoted(index.prefix),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError, SettingsError, UnknownNameError
 from hlgraph.settings import Settings, cache_folder
+from hlgraph.stores.bulk_copies import BulkGraph, CorpusReader
 from hlgraph.stores.cypher import CypherReader
 from hlgraph.stores.derived import Clusterer, DerivedStore, Materialiser
 from hlgraph.stores.domains import DomainStore
@@ -68,6 +69,7 @@ class Opened(NamedTuple):
     cypher : runs Cypher queries of users; None: the store does not speak Cypher
     sample : records of each kind whose content ``hlgraph doctor`` compares with their ids and rows; None: all
     exclusive : holds the right to all of the graph store during a block, whatever its schema is; the store must exist
+    forget : to be called when a server has got another database in place of the one that these stores have used
     """
 
     stores: Stores
@@ -79,6 +81,7 @@ class Opened(NamedTuple):
     batch_removed: int = 500
     cypher: CypherReader | None = None
     sample: int | None = None
+    forget: Callable[[], None] = lambda: None
 
 
 class _Graph(NamedTuple):
@@ -94,6 +97,7 @@ class _Graph(NamedTuple):
     probe: Probe
     cypher: CypherReader
     materialiser: Materialiser
+    forget: Callable[[], None]
 
 
 class _Vectors(NamedTuple):
@@ -190,6 +194,7 @@ def _neo4j(settings: Settings) -> _Graph:
         ),
         Neo4jReader(server),
         Neo4jMaterialiser(server, graph.leases),
+        server.forget,
     )
 
 
@@ -266,6 +271,7 @@ def open_stores(target: str | Settings) -> Opened:
         (graph.probe, vectors.probe),
         cypher=graph.cypher,
         sample=_SAMPLE,
+        forget=graph.forget,
     )
 
 
@@ -297,6 +303,55 @@ def open_materialiser(settings: Settings) -> Iterator[Materialiser | None]:
     graph = _GRAPHS[scheme](settings)
     with graph.store:
         yield graph.materialiser
+
+
+class Bulk(NamedTuple):
+    """Both ends of a bulk load.
+
+    Attributes
+    ----------
+    scratch : the embedded store that the corpus is made in
+    reader : reads the corpus out of it
+    graph : the database that imports files
+    """
+
+    scratch: Opened
+    reader: CorpusReader
+    graph: BulkGraph
+
+
+@contextlib.contextmanager
+def open_bulk(settings: Settings, folder: Path) -> Iterator[Bulk]:
+    """Opens what a bulk load into the servers of the settings needs, beside their stores.
+
+    Parameters
+    ----------
+    settings : Neo4j and vector store, and the corpus
+    folder : folder of the embedded store
+
+    Raises
+    ------
+    InputError
+        The store is embedded: it has no faster way.
+    """
+    from hlgraph.stores.embedded.copying import EmbeddedCorpusReader
+    from hlgraph.stores.embedded.database import Database
+    from hlgraph.stores.neo4j.bulk_graph import Neo4jBulkGraph
+    from hlgraph.stores.neo4j.leases import Leases
+    from hlgraph.stores.neo4j.server import Server
+
+    if _scheme(settings.store, ("hlgraph", *_GRAPHS)) == "hlgraph":
+        raise InputError(
+            f"{settings.store} is an embedded store, which --bulk would not load faster; leave --bulk out, or set store to "
+            "neo4j://host:port"
+        )
+    ours = replace(settings.neo4j, database=settings.neo4j.database_of(settings.corpus))
+    server, database = Server(settings.store, ours), Database(folder)
+    scratch = _embedded(replace(settings, store=f"hlgraph://{folder}", vectors=""))
+    with contextlib.closing(server), scratch.closing:
+        leases = Leases(server, wait=settings.patience)
+        yield Bulk(scratch, EmbeddedCorpusReader(database, settings.corpus), Neo4jBulkGraph(server, leases))
+    database.close()
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import platformdirs
 
-from local_servers import operate, pins, state
+from local_servers import neo4j_server, operate, pins, state
 from local_servers.errors import ServerError
 from local_servers.lock import write_lock
 
@@ -68,6 +68,12 @@ def _parser() -> argparse.ArgumentParser:
     restart = command("restart", "start one server again on the same ports and data")
     restart.add_argument("name", choices=operate.NAMES)
     restart.set_defaults(run=_restart)
+    load = command(
+        "import", "replace the database of Neo4j by import files of hlgraph ingest --bulk, and start it again"
+    )
+    load.add_argument("files", type=Path, metavar="FOLDER", help="the folder of the import files")
+    load.add_argument("--database", default=neo4j_server.DATABASE, help="name of the database (default: %(default)s)")
+    load.set_defaults(run=_load)
     lock = commands.add_parser("lock", help="create lock.json again from versions.toml; needs Maven")
     lock.set_defaults(run=_lock)
     return parser
@@ -97,6 +103,11 @@ def _kill(options: argparse.Namespace) -> None:
 
 def _restart(options: argparse.Namespace) -> None:
     operate.restart(options.state, options.name)
+    _show(options.state)
+
+
+def _load(options: argparse.Namespace) -> None:
+    operate.load(options.state, options.files, database=options.database)
     _show(options.state)
 
 

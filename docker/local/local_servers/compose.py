@@ -84,6 +84,19 @@ def stop(folder: Path, names: Sequence[str], *, force: bool = False) -> list[str
     return ended
 
 
+def load(folder: Path, files: Path, *, database: str) -> None:
+    """Imports files into a database of a stopped Neo4j: a container that ends afterwards has its data and the files.
+
+    Raises
+    ------
+    ServerError : the import fails
+    """
+    compose = _compose(folder, [NEO4J])
+    script = 'neo4j-admin database import full @import.args "$0" && chown -R neo4j:neo4j /data'
+    once = ["run", "--rm", "--no-deps", "-T", "--volume", f"{files}:/load", "--workdir", "/load", "--entrypoint", "sh"]
+    _run([*compose.compose_command_property, *once, NEO4J, "-c", script, database], compose)
+
+
 def remove(folder: Path) -> None:
     """Ends the containers of a state folder and removes them with their data."""
     compose = _compose(folder, ())

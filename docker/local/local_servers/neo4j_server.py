@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ DATABASE = "neo4j"
 MEMORY = ("1g", "256m")
 PATIENCE = 180.0
 MORE = "HLGRAPH_NEO4J_SETTINGS"
+ADMIN, ARGUMENTS = "org.neo4j.cli.AdminTool", "import.args"
 OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.lang", "java.util.concurrent")
 
 
@@ -59,13 +61,7 @@ def start(pin: Pin, state: Path, endpoint: Neo4jEndpoint, note: Callable[[Neo4jE
         _link(paths[jar], plugins / jar.name)
     (folder / "conf" / "neo4j.conf").write_text(configuration(endpoint), encoding="utf-8")
     command = [
-        str(runtime.command),
-        mark(state).rstrip(),
-        "-Xms512m",
-        f"-Xmx{MEMORY[0]}",
-        *(f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in OPENED),
-        "--enable-native-access=ALL-UNNAMED",
-        *(["--sun-misc-unsafe-memory-access=allow"] if runtime.version >= 23 else []),
+        *_java(runtime, mark(state).rstrip(), "-Xms512m"),
         java.class_path([*(paths[jar] for jar in pin.lib), plugins / "*"], folder / "conf" / "class-path"),
         pin.main,
         f"--home-dir={folder}",
@@ -83,6 +79,44 @@ def start(pin: Pin, state: Path, endpoint: Neo4jEndpoint, note: Callable[[Neo4jE
     except BaseException:
         process.end(pid, mark(state), force=True)
         raise
+
+
+def load(pin: Pin, state: Path, files: Path, *, database: str = DATABASE) -> None:
+    """Replaces a database of a stopped server by the one in the import files of a folder.
+
+    Runs ``neo4j-admin database import full @import.args DATABASE`` in the folder, whose arguments ``hlgraph ingest --bulk``
+    has written; the output of the tool goes to this process's.
+
+    Raises
+    ------
+    ServerError : the folder has no import files, there is no suitable Java, or the tool fails
+    """
+    if not (files / ARGUMENTS).is_file():
+        raise ServerError(f"{files}: it has no {ARGUMENTS}; give the folder of: hlgraph ingest PATHS --bulk FOLDER")
+    runtime, folder = java.find(*pin.java), home(state)
+    paths = dict(zip(pin.jars, cache.jars(pin.jars), strict=True))
+    command = [
+        *_java(runtime),
+        java.class_path([paths[jar] for jar in pin.lib], folder / "conf" / "admin-class-path"),
+        ADMIN,
+        *("database", "import", "full", f"@{ARGUMENTS}", database),
+    ]
+    places = {"NEO4J_HOME": str(folder), "NEO4J_CONF": str(folder / "conf")}
+    done = subprocess.run(command, cwd=files, env={**os.environ, **places}, check=False)
+    if done.returncode:
+        raise ServerError(f"neo4j {pin.version}: neo4j-admin database import ended with status {done.returncode}")
+
+
+def _java(runtime: java.Java, *options: str) -> list[str]:
+    """The beginning of a command line of the server or its tools."""
+    return [
+        str(runtime.command),
+        *options,
+        f"-Xmx{MEMORY[0]}",
+        *(f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in OPENED),
+        "--enable-native-access=ALL-UNNAMED",
+        *(["--sun-misc-unsafe-memory-access=allow"] if runtime.version >= 23 else []),
+    ]
 
 
 def new_endpoint(password: str, version: str, *, port: int = 0) -> Neo4jEndpoint:

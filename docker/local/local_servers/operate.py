@@ -93,6 +93,31 @@ def restart(folder: Path, name: str) -> Servers:
     return start(folder, [name], neo4j_version=endpoint.version if name == NEO4J else "", by=AUTO)
 
 
+def load(folder: Path, files: Path, *, database: str = neo4j_server.DATABASE) -> Servers:
+    """Ends the Neo4j of a folder, replaces a database by the one in import files, and starts it again on the same ports.
+
+    The server starts again, too, if the import fails.
+
+    Raises
+    ------
+    ServerError : it was never started here, the import fails, or it does not start
+    """
+    folder = folder.absolute()
+    endpoint = _endpoint(state.read(folder), NEO4J)
+    if endpoint is None:
+        raise ServerError(f"{folder}: no {NEO4J} was started here; run start first")
+    stop(folder, [NEO4J])
+    try:
+        with state.locked(folder):
+            if compose.is_used(folder):
+                compose.load(folder, files.absolute(), database=database)
+            else:
+                neo4j_server.load(pins.pin(NEO4J, endpoint.version), folder, files.absolute(), database=database)
+    finally:
+        servers = start(folder, [NEO4J], neo4j_version=endpoint.version, by=AUTO)
+    return servers
+
+
 def running(folder: Path) -> dict[str, bool]:
     """The servers that were ever started in the folder, and whether the process or container of each runs."""
     folder = folder.absolute()

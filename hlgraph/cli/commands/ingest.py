@@ -6,17 +6,20 @@ import glob
 import os
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
 from hlgraph.cli.bars import progress
 from hlgraph.cli.choices import FORMATS, listed
+from hlgraph.cli.loaded import bulk_lines, bulk_tree
 from hlgraph.cli.output import print_json, report_lines, report_tree, say
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, Wait, Where, budget_of
 from hlgraph.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
+    from hlgraph.ingest.bulk_load import BulkOptions, BulkReport
     from hlgraph.ingest.options import ExtractorName
     from hlgraph.ingest.pipeline import Report
     from hlgraph.sdk.client import HLGraph
@@ -111,6 +114,37 @@ RayAddress = Annotated[
         show_default=False,
     ),
 ]
+Extractions = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE", help="With precomputed: JSON lines of extractions (may be repeated).", show_default=False
+    ),
+]
+Missing = Annotated[
+    str, typer.Option(metavar="NAME", help="With precomputed: chunks without a record get nothing, or local rules.")
+]
+DeleteMissing = Annotated[
+    bool, typer.Option("--delete-missing", help="Remove sources under the paths that no longer exist.")
+]
+BulkFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--bulk",
+        metavar="FOLDER",
+        help="First load of empty servers: make the corpus in FOLDER, write files that Neo4j imports while it is stopped, send "
+        "the rest in bulk, verify. The same command goes on where it ended.",
+        show_default=False,
+    ),
+]
+ImportCommand = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COMMAND",
+        help="With --bulk: the command that stops Neo4j, imports the files and starts it again; folder and database, in braces, "
+        "are filled in (default: the setting neo4j.import_command, else print what to run).",
+        show_default=False,
+    ),
+]
 
 
 def pairs(values: list[str]) -> dict[str, str]:
@@ -135,10 +169,37 @@ def _finish(report: Report, *, is_json: bool) -> None:
         print_json(report_tree(report))
     else:
         say(*report_lines(report))
+    _fail(report)
+
+
+def _fail(report: Report) -> None:
+    """End with an error where a source failed."""
     if any(item.extra for item in report.failed):
         raise typer.Exit(4)
     if report.failed or report.problems:
         raise typer.Exit(1)
+
+
+def _finish_bulk(report: BulkReport, *, is_json: bool) -> None:
+    if is_json:
+        print_json(bulk_tree(report))
+    else:
+        say(*bulk_lines(report))
+    if report.ingest is not None:
+        _fail(report.ingest)
+
+
+def _bulk_options(folder: Path | None, import_command: str | None, *, ray: bool) -> BulkOptions | None:
+    """How a bulk load is made; None where none is asked for."""
+    from hlgraph.ingest.bulk_load import BulkOptions
+
+    if folder is None:
+        if import_command is not None:
+            raise InputError("--import-command has no effect without --bulk; add --bulk FOLDER")
+        return None
+    if ray:
+        raise InputError("--bulk makes the corpus in this process, not on a Ray cluster; leave --bulk or --ray out")
+    return BulkOptions(folder, import_command or "")
 
 
 def _on_ray(graph: HLGraph, workers: int, address: str | None) -> Callable[..., Report]:
@@ -156,29 +217,22 @@ def ingest(
     encoding: Encoding = None,
     extract: ExtractName = "local",
     spacy_model: SpacyModel = None,
-    extractions: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE", help="With precomputed: JSON lines of extractions (may be repeated).", show_default=False
-        ),
-    ] = None,
-    missing: Annotated[
-        str, typer.Option(metavar="NAME", help="With precomputed: chunks without a record get nothing, or local rules.")
-    ] = "nothing",
+    extractions: Extractions = None,
+    missing: Missing = "nothing",
     adapt: Adapt = False,
     max_bytes: Annotated[
         int | None, typer.Option(metavar="N", help="Refuse larger sources (default: 64 MiB).", show_default=False)
     ] = None,
     follow_links: FollowLinks = False,
     chunked: Chunked = False,
-    delete_missing: Annotated[
-        bool, typer.Option("--delete-missing", help="Remove sources under the paths that no longer exist.")
-    ] = False,
+    delete_missing: DeleteMissing = False,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
     ray: OnRay = False,
     workers: Workers = 2,
     ray_address: RayAddress = None,
+    bulk: BulkFolder = None,
+    import_command: ImportCommand = None,
     wait: Wait = None,
     quiet: Quiet = False,
     json: Json = False,
@@ -200,6 +254,7 @@ def ingest(
       hlgraph ingest docs/ --extract chat --adapt
       hlgraph ingest docs/ --extract chat --ray --workers 4
       hlgraph ingest s3://library/reports/
+      hlgraph ingest s3://library/reports/ --bulk load
       curl -s https://example.org | hlgraph ingest - --format html
     """
     from hlgraph.ingest.options import IngestOptions
@@ -222,10 +277,16 @@ def ingest(
     )
     if ray_address is not None and not ray:
         raise InputError(f"--ray-address {ray_address} has no effect without --ray; add --ray")
+    chosen = _bulk_options(bulk, import_command, ray=ray)
     with state.open(corpus, wait=wait) as graph, progress("ingesting", quiet=quiet, is_json=json):
-        bring = _on_ray(graph, workers, ray_address) if ray else graph.ingestion.bring
-        report = bring(list(paths), options)
-    _finish(report, is_json=json)
+        if chosen is None:
+            bring = _on_ray(graph, workers, ray_address) if ray else graph.ingestion.bring
+            finish = partial(_finish, bring(list(paths), options))
+        else:
+            from hlgraph.ingest.bulk_load import bulk_load
+
+            finish = partial(_finish_bulk, bulk_load(graph.ingestion, paths, options=options, bulk=chosen))
+    finish(is_json=json)
 
 
 def delete(

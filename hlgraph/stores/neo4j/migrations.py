@@ -35,14 +35,23 @@ class Neo4jTarget:
     server : the database
     leases : the rights to write to it; None: those of this object, which waits for others without limit
     clock : returns the time for the history
+    population : seconds that the indexes of a migration may take to be filled, default 300
     """
 
     kind = "neo4j"
 
-    def __init__(self, server: Server, *, leases: Leases | None = None, clock: Callable[[], datetime] = _now) -> None:
+    def __init__(
+        self,
+        server: Server,
+        *,
+        leases: Leases | None = None,
+        clock: Callable[[], datetime] = _now,
+        population: int = 300,
+    ) -> None:
         self._server = server
         self._leases = Leases(server) if leases is None else leases
         self._clock = clock
+        self._awaited = f"CALL db.awaitIndexes({population})"
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -69,7 +78,7 @@ class Neo4jTarget:
     def apply(self, migration: Migration) -> None:
         """Runs the statements in order, waits for the indexes, then records the migration."""
         try:
-            self._server.schema([*self._statements(migration), "CALL db.awaitIndexes(300)"])
+            self._server.schema([*self._statements(migration), self._awaited])
         except StoreUnavailableError:
             raise
         except StoreError as error:
@@ -102,7 +111,7 @@ class Neo4jTarget:
                 self._server.write(lambda transaction, name=name, item=item: transaction.rows(name, name=item.name))  # type: ignore[misc]
         made = [wanted[item.name][1] for item in found if item.name in wanted]
         try:
-            self._server.schema([*made, "CALL db.awaitIndexes(300)"])
+            self._server.schema([*made, self._awaited])
         except StoreUnavailableError:
             raise
         except StoreError as error:

@@ -128,9 +128,13 @@ class Server:
         self.row_count = 0
         self._driver: neo4j.Driver | None = None
         self._is_closed = False
+        self._guard = threading.Lock()
+        self.forget()
+
+    def forget(self) -> None:
+        """Forgets the writes of this object: another database has taken the place of the one that had them."""
         # In a cluster, a read goes to a member that has the earlier writes of this object.
         self._bookmarks = neo4j.GraphDatabase.bookmark_manager()
-        self._guard = threading.Lock()
 
     def text(self, name: str) -> str:
         """The text of a library query for this database, with its prefix of labels."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import logging
 import threading
@@ -18,7 +19,7 @@ from hlgraph.errors import InputError, MigrationError, ModelMismatchError
 from hlgraph.ids import content_id
 from hlgraph.records import Hit, Kind
 from hlgraph.stores import migrate
-from hlgraph.stores.opensearch import bulk, damage, serverless
+from hlgraph.stores.opensearch import bulk, damage, loading, serverless
 from hlgraph.stores.opensearch.analysis import phrases
 from hlgraph.stores.opensearch.connection import Connection, Patience, ServerSettings
 from hlgraph.stores.opensearch.doctor import check
@@ -53,6 +54,7 @@ _LOG = logging.getLogger(__name__)
 PURGE_BELOW = 2_000
 """Maximum number of rows of an index for which every delete rewrites the segments, which takes one or two seconds."""
 
+_WITH_VECTORS = (Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)
 _FUSE = 100  # minimum length of the two rankings of a hybrid search
 _MASKS = 64  # cached filters
 _COPIES = 4  # maximum number of copies of one row while a write on serverless is unfinished
@@ -88,6 +90,7 @@ class OpenSearchVectorStore:
         self._replicas: dict[str, Replica] = {}
         self._guard = threading.Lock()
         self._is_checked = False
+        self._is_loading = False
 
     def __enter__(self) -> Self:
         return self
@@ -144,6 +147,23 @@ class OpenSearchVectorStore:
                     raise
                 now = self.indexes.find(home.corpus, Kind(home.meta.kind), is_fresh=True)
         return bulk.Outcome(0, 0)
+
+    @contextlib.contextmanager
+    def loading(self, corpus: str, *, dimensions: int) -> Iterator[None]:
+        """See :meth:`hlgraph.stores.bulk_copies.BulkVectors.loading`."""
+        self._check_schema(is_writing=True)
+        if self.connection.is_serverless:
+            yield
+            return
+        homes = [self.indexes.ensure(corpus, Kind.SOURCE)]
+        homes += [self.indexes.ensure(corpus, kind, dimensions=dimensions) for kind in _WITH_VECTORS if dimensions]
+        kept = loading.begin(self.connection, homes)
+        self._is_loading = True
+        try:
+            yield
+        finally:
+            self._is_loading = False
+            loading.end(self.connection, kept)
 
     def delete(self, corpus: str, ids: Mapping[str, Iterable[str]]) -> int:
         """See :meth:`VectorStore.delete`.
@@ -206,7 +226,7 @@ class OpenSearchVectorStore:
 
     def _refresh(self, aliases: Sequence[str]) -> None:
         """Refreshes the indexes of a batch once; waiting for the periodic refresh would take up to 30 s."""
-        if aliases and not self.connection.is_serverless:
+        if aliases and not self._is_loading and not self.connection.is_serverless:
             self.connection.ask("POST", f"/{','.join(dict.fromkeys(aliases))}/_refresh", answer=Anything)
 
     # Reading

@@ -1,0 +1,8 @@
+// Gives IN_CHUNK that were imported from files the lists that such files cannot hold, see mend_lists_of_chunks.
+// params: -
+// columns: -
+MATCH (:Statement)-[r:IN_CHUNK]->(:Chunk)
+WHERE r.details IS NULL OR r.details = ['\uFDD1']
+CALL (r) {
+  SET r.details = CASE WHEN r.details IS NULL THEN [] ELSE [''] END
+} IN TRANSACTIONS OF 20000 ROWS

@@ -1,0 +1,430 @@
+"""Leads a bulk load: an ordinary ingest into an embedded store, whose corpus is then copied to empty servers and verified.
+
+Every phase can be run again, and one that is done is not repeated:
+
+1. *Ingest* into ``FOLDER/store``: it continues where a kill ended it.
+2. *Write files*: into ``FOLDER/import.part``, which becomes ``FOLDER/import`` when all files are there.
+3. *Import*: the command of the settings is run, or the user runs one. A node in the database tells that it was done.
+4. *Complete*: schema, what files cannot hold, vectors and texts. All of it is keyed by ids.
+5. *Verify*, then make the corpus visible, in one transaction. Its mark is the id of the load: so the same command sees that it is
+   done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import shutil
+import subprocess
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import filelock
+import msgspec
+import numpy as np
+
+from hlgraph import progress
+from hlgraph.change import VectorBlock
+from hlgraph.errors import InputError, StoreConflictError, StoreCorruptError, StoreError, StoreLockedError
+from hlgraph.index import indexed
+from hlgraph.ingest.arrived import differences
+from hlgraph.ingest.report import Report, record_counts
+from hlgraph.ingest.run import Run, run_here
+from hlgraph.records import Entity, Kind, Record, Source
+from hlgraph.stores import files
+from hlgraph.stores.bulk_copies import IMPORT, MANIFEST, BulkVectors, CorpusReader, Found, Manifest
+from hlgraph.stores.domains import domain_of, domain_store
+from hlgraph.stores.migrate import running_version
+from hlgraph.stores.protocols import CorpusStats, VectorBatch
+
+if TYPE_CHECKING:
+    from hlgraph.ingest.options import IngestOptions
+    from hlgraph.ingest.run import Ingestion
+    from hlgraph.progress import OnProgress
+    from hlgraph.records import Document
+    from hlgraph.stores.open import Bulk
+    from hlgraph.stores.protocols import Stores
+
+_KINDS = (Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)
+_ROWS = 2_000  # rows of the vector store that are written together
+_TAIL = 2_000
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class BulkOptions:
+    """How a bulk load is made.
+
+    Attributes
+    ----------
+    folder : keeps everything until the load is done
+    import_command : command that has the server import the files, with ``{folder}`` and ``{database}``; it is split as a shell
+        does, and run without one. Empty: that of the settings; where that is empty, too, the user runs the import
+    """
+
+    folder: Path
+    import_command: str = ""
+
+
+@dataclass(slots=True)
+class BulkReport:
+    """What a bulk load did.
+
+    Attributes
+    ----------
+    ingest : the report of the ingest; None: an earlier run has done it
+    manifest : what was loaded, or is to be
+    folder : folder of the import files
+    command : what to run in this folder now, on the machine of the stopped server; empty: the load is done
+    seconds : time by phase, but for those of the ingest
+    """
+
+    manifest: Manifest
+    folder: Path
+    ingest: Report | None = None
+    command: tuple[str, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the corpus is visible on the servers."""
+        return not self.command
+
+
+def bulk_load(
+    ingestion: Ingestion,
+    sources: str | Path | Document | Iterable[str | Path | Document],
+    *,
+    options: IngestOptions,
+    bulk: BulkOptions,
+    run: Run = run_here,
+    on_progress: OnProgress | None = None,
+) -> BulkReport:
+    """Brings sources to empty servers.
+
+    Parameters
+    ----------
+    ingestion : an ingest into the corpus on the servers
+    sources, options : see :meth:`Ingestion.bring`
+    bulk : folder and command
+    run : where the steps of the ingest run; default: in this process
+    on_progress : called with the progress of every step
+
+    Returns
+    -------
+    BulkReport
+        Done, or with the command that has to be run before the same call goes on.
+
+    Raises
+    ------
+    InputError
+        The store is embedded, the vector store is serverless, or the sources have nothing to load.
+    StoreConflictError
+        The database, or the vector store, holds something already.
+    StoreError
+        The import failed, or what arrived is not what was sent.
+    """
+    from hlgraph.stores.open import open_bulk
+
+    folder = bulk.folder.expanduser().absolute()
+    command = bulk.import_command or ingestion.settings.neo4j.import_command
+    _check_command(command)
+    if ingestion.settings.opensearch.service == "aoss":
+        raise InputError(
+            "OpenSearch Serverless takes rows one way only, which --bulk cannot make faster; leave --bulk out"
+        )
+    with progress.listening(on_progress), open_bulk(ingestion.settings, folder / "store") as ends:
+        found = ends.graph.find(ingestion.corpus)
+        load = _Load(ingestion, folder, ends=ends, run=run)
+        held = load.held()
+        load.check(found, held)
+        with _locked(folder):
+            report = load.prepare(sources, options) if held is None or not _is_at(found, held) else load.report(held)
+            if _is_at(found, report.manifest) is None:
+                load.run_import(report, command)
+            if report.is_done:
+                load.finish(report)
+        return report
+
+
+def _is_at(found: Found, manifest: Manifest) -> str | None:
+    """Where a load is: ``imported`` or ``visible``; None: its files were not imported."""
+    if found.mark == manifest.id:
+        return "visible"
+    return "imported" if found.load == manifest.id else None
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Holds the folder: two loads must not write into it."""
+    files.make_folder(folder)
+    try:
+        with filelock.FileLock(folder / "bulk.lock", mode=files.FILE, timeout=0):
+            yield
+    except filelock.Timeout as error:
+        raise StoreLockedError(
+            f"{folder}: another process makes a bulk load here; wait until it has finished"
+        ) from error
+
+
+def _check_command(command: str) -> None:
+    try:
+        parts = shlex.split(command)
+    except ValueError as error:
+        raise InputError(f"the import command {command!r} cannot be split ({error}); close its quotes") from error
+    if command and not any("{folder}" in part for part in parts):
+        raise InputError(
+            f"the import command {command!r} does not name the folder of the files; write {{folder}} in it"
+        )
+
+
+class _Load:
+    """One bulk load.
+
+    Parameters
+    ----------
+    ingestion : an ingest into the servers
+    folder : its folder
+    ends : both ends of the copy
+    run : where the steps of the ingest run
+    """
+
+    def __init__(self, ingestion: Ingestion, folder: Path, *, ends: Bulk, run: Run) -> None:
+        self._ingestion = ingestion
+        self._corpus = ingestion.corpus
+        self._stores: Stores = ingestion.opened.stores
+        self._scratch: Stores = ends.scratch.stores
+        self._ends = ends
+        self._run = run
+        self._folder = folder
+        self._files = folder / IMPORT
+
+    def held(self) -> Manifest | None:
+        """The manifest of the files in the folder; None: there are none.
+
+        Raises InputError where they belong to another corpus, database or prefix of labels.
+        """
+        path = self._files / MANIFEST
+        if not path.is_file():
+            return None
+        try:
+            found = msgspec.json.decode(path.read_bytes(), type=Manifest)
+        except (OSError, msgspec.MsgspecError) as error:
+            raise StoreCorruptError(
+                f"{path}: not a manifest of import files ({error}); remove {self._files}"
+            ) from error
+        wanted = (self._corpus, *self._place())
+        if (found.corpus, found.database, found.label_prefix) != wanted:
+            raise InputError(
+                f"{self._folder}: it holds a bulk load of corpus {found.corpus!r} into the database {found.database!r}"
+                f"{f' under {found.label_prefix!r}' if found.label_prefix else ''}; choose another folder"
+            )
+        return found
+
+    def _place(self) -> tuple[str, str]:
+        settings = self._ingestion.settings.neo4j
+        return settings.database_of(self._corpus), settings.label_prefix
+
+    def check(self, found: Found, held: Manifest | None) -> None:
+        """Refuses servers that are not empty, unless it is this load that they hold."""
+        if held is not None and _is_at(found, held):
+            return
+        where = f"{self._ingestion.settings.store}, database {self._place()[0]!r}"
+        if found.load:
+            raise StoreConflictError(
+                f"{where}: it holds a bulk load of another folder that was not finished (corpus and folder are those of the "
+                f"command that began it, its id is {found.load}); run that command again, or delete all nodes of the database"
+            )
+        if found.mark or found.others:
+            counts = ", ".join(f"{number:,} {label}" for label, number in found.others.items())
+            raise StoreConflictError(
+                f"{where}: it is not empty ({counts or f'corpus {self._corpus!r} is in it'}), and a bulk load replaces all of it; "
+                "ingest without --bulk, choose another database (neo4j.database), or delete its nodes"
+            )
+        rows = {kind: len(self._stores.vectors.ids(kind, self._corpus)) for kind in (Kind.SOURCE, *_KINDS)}
+        counts = ", ".join(f"{number:,} of {kind}" for kind, number in rows.items() if number)
+        if counts:
+            raise StoreConflictError(
+                f"{self._ingestion.settings.vectors}: it has rows of corpus {self._corpus!r} ({counts}), and the graph has "
+                f"nothing. To delete them: hlgraph reconcile --repair --corpus {self._corpus}. To keep them: choose another "
+                "corpus or opensearch.prefix"
+            )
+
+    # Phases
+
+    def prepare(
+        self, sources: str | Path | Document | Iterable[str | Path | Document], options: IngestOptions
+    ) -> BulkReport:
+        """Phases 1 and 2: makes the corpus, and writes the files unless those in the folder are of its present state."""
+        domain = domain_of(self._stores, self._corpus)
+        if domain is not None and domain_of(self._scratch, self._corpus) is None:
+            with self._scratch.graph.lock(self._corpus):
+                domain_store(self._scratch).write(self._corpus, domain)
+        settings = replace(self._ingestion.settings, store=f"hlgraph://{self._folder / 'store'}", vectors="")
+        made = replace(self._ingestion, settings=settings, opened=self._ends.scratch).bring(
+            sources, options, run=self._run
+        )
+        stats = self._scratch.graph.stats(self._corpus)
+        if not stats or not stats[0].records.get(Kind.SOURCE):
+            raise InputError(
+                "no source could be read, so there is nothing to load; see the failures, or correct the paths"
+            )
+        manifest = self.held()
+        report = Report()
+        if manifest is None or manifest.version != stats[0].version:
+            with report.timed("write files"):
+                manifest = self._write(stats[0])
+        found = self.report(manifest)
+        found.ingest, found.seconds = made, report.seconds
+        return found
+
+    def report(self, manifest: Manifest) -> BulkReport:
+        """A report of a load whose files are there."""
+        return BulkReport(manifest, self._files)
+
+    def _write(self, stats: CorpusStats) -> Manifest:
+        part = self._folder / f"{IMPORT}.part"
+        for path in (part, self._files):
+            shutil.rmtree(path, ignore_errors=True)
+        files.make_folder(part)
+        database, prefix = self._place()
+        manifest = Manifest(
+            id=uuid.uuid4().hex,
+            corpus=self._corpus,
+            database=database,
+            label_prefix=prefix,
+            hlgraph=running_version(),
+            version=stats.version,
+            embedding=stats.embedding,
+            dimensions=stats.dimensions,
+            calibration=stats.calibration,
+            records={kind.value: number for kind, number in stats.records.items()},
+            relationships={kind.value: number for kind, number in stats.relationships.items()},
+        )
+        manifest = self._ends.graph.write_files(self._ends.reader, part, manifest=manifest)
+        part.rename(self._files)
+        return manifest
+
+    def run_import(self, report: BulkReport, command: str) -> None:
+        """Phase 3: runs the command, or notes in the report what the user is to run."""
+        manifest = report.manifest
+        if not command:
+            report.command = self._ends.graph.command(manifest)
+            return
+        values = {"{folder}": str(self._files), "{database}": manifest.database}
+        parts = [_filled(part, values) for part in shlex.split(command)]
+        timing = Report()
+        with timing.timed("import"), progress.step("import"):
+            try:
+                done = subprocess.run(
+                    parts, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+                )
+            except OSError as error:
+                raise StoreError(
+                    f"the import command could not be run ({error}); correct neo4j.import_command"
+                ) from error
+        report.seconds |= timing.seconds
+        if done.returncode:
+            said = done.stdout.decode(errors="replace").strip()[-_TAIL:]
+            raise StoreError(
+                f"the import command ended with status {done.returncode}: {shlex.join(parts)}; mend the cause and run the same "
+                f"command again. It said:\n{said}"
+            )
+        self._ends.graph.forget()
+        self._ingestion.opened.forget()
+        if _is_at(self._ends.graph.find(self._corpus), manifest) is None:
+            raise StoreError(
+                f"the import command ended well, but {self._ingestion.settings.store} has not got the files; it must run "
+                f"{shlex.join(self._ends.graph.command(manifest))} for this database: {shlex.join(parts)}"
+            )
+
+    def finish(self, report: BulkReport) -> None:
+        """Phases 4 and 5."""
+        manifest, timing = report.manifest, Report()
+        with self._ends.graph.lock(self._corpus):
+            if _is_at(self._ends.graph.find(self._corpus), manifest) == "visible":
+                return
+            with timing.timed("complete"):
+                self._ends.graph.complete(manifest, self._ends.reader)
+                domain = domain_of(self._scratch, self._corpus)
+            with timing.timed("rows"), self._loading():
+                for batch in self._batches():
+                    self._stores.vectors.upsert(batch)
+            with timing.timed("verify"), progress.step("verify"):
+                self._verify(manifest)
+            self._ends.graph.show(manifest)
+        if domain is not None:
+            with self._stores.graph.lock(self._corpus):
+                domain_store(self._stores).write(self._corpus, domain)
+        report.seconds |= timing.seconds
+
+    def _loading(self) -> contextlib.AbstractContextManager[None]:
+        vectors = self._stores.vectors
+        if not isinstance(vectors, BulkVectors):
+            return contextlib.nullcontext()
+        (stats,) = self._scratch.graph.stats(self._corpus, has_counts=False)
+        return vectors.loading(self._corpus, dimensions=stats.dimensions)
+
+    def _batches(self) -> Iterator[VectorBatch]:
+        """All rows of the corpus for the vector store."""
+        counts = record_counts(self._corpus, self._scratch)
+        total = sum(counts.get(kind.value, 0) for kind in _KINDS)
+        with progress.step("send rows", total, unit="rows"):
+            for sources, records in _records(self._ends.reader):
+                titles = {item.id: item.title for item in sources}
+                yield self._batch(sources=sources)
+                for kind, some in records.items():
+                    for part in _cut(some, _ROWS):
+                        block = self._block(kind, part, titles)
+                        if block is not None:
+                            yield self._batch(blocks=(block,))
+                        progress.advance("send rows", len(part))
+
+    def _batch(self, *, sources: tuple[Source, ...] = (), blocks: tuple[VectorBlock, ...] = ()) -> VectorBatch:
+        return VectorBatch(self._corpus, "bulk load", sources, blocks)
+
+    def _block(self, kind: Kind, records: Sequence[Record], titles: Mapping[str, str]) -> VectorBlock | None:
+        rows = {item.id: item for item in indexed(records, titles)}
+        ids, matrix = self._scratch.vectors.vectors(kind, self._corpus, ids=list(rows))
+        if not ids:
+            return None
+        data = np.ascontiguousarray(matrix, dtype=np.float32)
+        texts, owners = (tuple(getattr(rows[name], part) for name in ids) for part in ("text", "source_id"))
+        return VectorBlock(kind, tuple(ids), texts, owners, data.shape[1], data.tobytes())
+
+    def _verify(self, manifest: Manifest) -> None:
+        """Compares both servers with what was sent, and runs the checks of the doctor."""
+        counts = self._ends.graph.counts(self._corpus)
+        wrong = list(differences(self._scratch, self._stores, manifest=manifest, counts=counts))
+        wrong += [f"{item.check}: {item.seen}" for item in self._ingestion.opened.check() if not item.is_fine]
+        if wrong:
+            raise StoreError(
+                f"corpus {self._corpus!r} is not on the servers as it was sent, and stays invisible: {'; '.join(wrong[:_SHOWN])}; "
+                "run the same command again, or empty both stores first"
+            )
+
+
+def _records(reader: CorpusReader) -> Iterator[tuple[tuple[Source, ...], Mapping[Kind, Sequence[Record]]]]:
+    """All records that the vector store holds, some at a time, with the sources that come first with them."""
+    for change in reader.sources():
+        records: dict[Kind, Sequence[Record]] = {
+            Kind.CHUNK: change.chunks,
+            Kind.STATEMENT: change.statements,
+            Kind.TOPIC: change.topics,
+        }
+        yield change.sources, records
+    for entities in reader.entities():
+        yield (), {Kind.ENTITY: [Entity(item.id, "", item.name, item.kind) for item in entities]}
+
+
+def _cut(items: Sequence[Record], size: int) -> Iterator[Sequence[Record]]:
+    return (items[at : at + size] for at in range(0, len(items), size))
+
+
+def _filled(part: str, values: Mapping[str, str]) -> str:
+    for name, value in values.items():
+        part = part.replace(name, value)
+    return part

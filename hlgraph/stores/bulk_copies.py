@@ -1,0 +1,192 @@
+"""What a bulk load of a corpus needs of the stores: one that reads a corpus out in pieces, and two that take it.
+
+A bulk load copies a corpus from an embedded store to empty servers. The graph goes by files that the server imports while it is
+stopped; vectors and texts follow once it runs again. Until :meth:`BulkGraph.show` no search sees anything of the corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from hlgraph.change import Change, Synonym
+from hlgraph.records import Calibration
+
+IMPORT = "import"
+"""The folder of the import files, in the folder of a bulk load."""
+ARGUMENTS = "import.args"
+"""The file with the arguments of ``neo4j-admin database import full``, in the folder of the import files."""
+MANIFEST = "manifest.json"
+
+
+class NamedEntity(NamedTuple):
+    """An entity with what its mentions call it.
+
+    Attributes
+    ----------
+    id, name, kind : as stored
+    said : name, kind and number of mentions that use both, sorted
+    """
+
+    id: str
+    name: str
+    kind: str
+    said: tuple[tuple[str, str, int], ...]
+
+
+class Relation(NamedTuple):
+    """A RELATES link: two entities, the predicate, and the number of statements that support it."""
+
+    subject_id: str
+    object_id: str
+    predicate: str
+    facts: int
+
+
+class CorpusReader(Protocol):
+    """Reads a whole corpus in pieces of bounded size, in an order that is always the same."""
+
+    def sources(self) -> Iterator[Change]:
+        """All sources, some at a time, each with its chunks, topics and statements and the links that its chunks assert."""
+
+    def facts(self) -> Iterator[Change]:
+        """All facts, some at a time: only :attr:`Change.facts` is set."""
+
+    def entities(self) -> Iterator[list[NamedEntity]]:
+        """All entities, some at a time."""
+
+    def relations(self) -> Iterator[list[Relation]]:
+        """All RELATES links, some at a time."""
+
+    def synonyms(self) -> Iterator[list[Synonym]]:
+        """All SYNONYM links, some at a time."""
+
+
+class ImportFile(NamedTuple):
+    """An import file: its name, the number of its rows, its size in bytes and its SHA-256."""
+
+    name: str
+    rows: int
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What the import files hold.
+
+    Attributes
+    ----------
+    id : names the load; the corpus has it as its mark once it is visible
+    corpus, database, label_prefix : where the files belong
+    hlgraph : version of the program that wrote them
+    version, embedding, dimensions, calibration : of the corpus, see :class:`hlgraph.stores.protocols.CorpusStats`
+    records, relationships : counts by kind
+    files : the files
+    """
+
+    id: str
+    corpus: str
+    database: str
+    label_prefix: str
+    hlgraph: str
+    version: int
+    embedding: str
+    dimensions: int
+    calibration: Calibration | None = None
+    records: Mapping[str, int] = field(default_factory=dict)
+    relationships: Mapping[str, int] = field(default_factory=dict)
+    files: tuple[ImportFile, ...] = ()
+
+
+class Found(NamedTuple):
+    """What a database holds before, during or after a bulk load.
+
+    Attributes
+    ----------
+    load : id of the load whose files were imported and whose corpus is not visible yet; empty: none
+    mark : mark of the present state of the corpus; empty: it is not there
+    others : number of nodes of other kinds, by label; counting ends at 100,000 nodes
+    """
+
+    load: str
+    mark: str
+    others: Mapping[str, int]
+
+
+class BulkGraph(Protocol):
+    """The graph store of a server that imports files."""
+
+    def find(self, corpus: str) -> Found:
+        """What the database holds.
+
+        Parameters
+        ----------
+        corpus : the corpus that is to be loaded
+        """
+
+    def write_files(self, reader: CorpusReader, folder: Path, *, manifest: Manifest) -> Manifest:
+        """Writes the import files of a corpus and their arguments to a folder; returns the manifest with the files.
+
+        Parameters
+        ----------
+        reader : the corpus
+        folder : an empty folder
+        manifest : what is known of the corpus; it is written last
+
+        Raises
+        ------
+        InputError
+            A text holds a character that the files use themselves.
+        """
+
+    def command(self, manifest: Manifest) -> tuple[str, ...]:
+        """The command that imports the files, to be run in their folder on the machine of the stopped server."""
+
+    def forget(self) -> None:
+        """Forgets the database that the import has replaced."""
+
+    def complete(self, manifest: Manifest, reader: CorpusReader) -> None:
+        """Makes the schema, and writes what import files cannot hold; running it again changes nothing. Needs the lock.
+
+        Parameters
+        ----------
+        manifest : what was imported
+        reader : the corpus
+        """
+
+    def counts(self, corpus: str) -> tuple[dict[str, int], dict[str, int]]:
+        """The number of records and of relationships of a corpus in the database, by kind, whether it is visible or not."""
+
+    def show(self, manifest: Manifest) -> None:
+        """Makes the corpus visible, in one transaction. Needs the lock.
+
+        Parameters
+        ----------
+        manifest : what was imported
+        """
+
+    def lock(self, corpus: str) -> AbstractContextManager[None]:
+        """Holds the right to write to a corpus, whose schema is made first.
+
+        Parameters
+        ----------
+        corpus : the corpus
+        """
+
+
+@runtime_checkable
+class BulkVectors(Protocol):
+    """A vector store that has a cheaper way to write many rows."""
+
+    def loading(self, corpus: str, *, dimensions: int) -> AbstractContextManager[None]:
+        """Within the block rows are written without being searchable; at its end, also by an error, all are.
+
+        Parameters
+        ----------
+        corpus : the corpus
+        dimensions : length of its vectors
+        """

@@ -1,0 +1,223 @@
+"""A bulk load of empty servers gives the graph, the rows and the evidence that an ordinary ingest gives; a kill changes nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import bulk_worker
+import pytest
+from live_stores import empty, neo4j_of, settings_for
+from opensearch_fixture import opened as opened_vectors
+
+from hlgraph import connect
+from hlgraph.errors import InputError, StoreConflictError
+from hlgraph.records import Document
+from hlgraph.settings import Settings
+from hlgraph.stores.neo4j.server import Server
+from hlgraph.stores.opensearch.connection import Connection
+from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.testing.snapshot import snapshot
+
+_NODES = """
+    MATCH (n) WHERE NOT n:Migration AND NOT n:Lease AND NOT n:ImageChange
+    RETURN labels(n) AS labels, n{.*, stamp: null, before: null} AS properties"""
+_LINKS = (
+    "MATCH (a)-[r]->(b) WHERE type(r) <> 'CHANGED' RETURN a.id AS a, type(r) AS type, b.id AS b, r{.*} AS properties"
+)
+_QUESTION = "Who repaired the tower of Orne?"
+
+
+def _documents() -> list[Document]:
+    """Texts with everything that a table of CSV might lose, and metadata of every type, some of them of two types."""
+    found = []
+    for n in range(30):
+        text = (
+            f'# Part "{n % 5}"\n\nMara Quill designed the "bridge" no. {n % 7} in {1890 + n % 9}.\r\nIvo Brandt, of Orne, '
+            f"repaired the tower\\ in {1900 + n}; see a,b;c.\t\n\nThe mill of Tessing was built by Mara Quill\u2028."
+        )
+        metadata: dict[str, Any] = {"year": n % 3, "open": n % 2 == 0, "mixed": n if n % 2 else f"{n}", "empty": ""}
+        metadata |= {
+            "tags": ("a", "") if n % 2 else (),
+            "one": ("",),
+            "odd: name, so": 0.1 * n,
+            "none": None if n else 1,
+        }
+        held = {key: value for key, value in metadata.items() if value is not None}
+        found.append(Document(f"doc:{n}", text * (1 + n % 3) if n else text, f"Title {n}", held))
+    return found
+
+
+def _graph(settings: Settings) -> tuple[list[str], list[str]]:
+    """All nodes and relationships of the database as they are stored."""
+    server = Server(settings.store, settings.neo4j)
+    try:
+        nodes, links = (server.driver().execute_query(query).records for query in (_NODES, _LINKS))
+    finally:
+        server.close()
+    return tuple(sorted(json.dumps(row.data(), sort_keys=True) for row in rows) for rows in (nodes, links))  # type: ignore[return-value]
+
+
+def _rows(settings: Settings) -> list[str]:
+    """All rows of the vector store, without the change that wrote them; an embedded store sorts the metadata of a source."""
+    connection = Connection(settings.vectors, settings.opensearch)
+    body = {
+        "size": 10_000,
+        "query": {"match_all": {}},
+        "fields": ["words", "data", "source", "length"],
+        "_source": True,
+    }
+    path = f"/{settings.opensearch.prefix}-*/_search"
+    found = json.loads(connection.send("POST", path, body=body).body)["hits"]["hits"]  # type: ignore[arg-type]
+    connection.close()
+    for row in found:
+        row["_source"].pop("change", None)
+        if "described" in row["_source"]:
+            row["_source"]["conditions"].sort()
+            row["_source"]["described"]["metadata"] = json.loads(row["_source"]["described"]["metadata"])
+        row.pop("_index")
+    return sorted(json.dumps(row, sort_keys=True) for row in found)
+
+
+def _index_settings(settings: Settings) -> set[tuple[str, str]]:
+    connection = Connection(settings.vectors, settings.opensearch)
+    path, plain = f"/{settings.opensearch.prefix}-*/_settings", {"flat_settings": "true"}
+    found = json.loads(connection.send("GET", path, parameters=plain).body)
+    connection.close()
+    names = ("index.refresh_interval", "index.number_of_replicas")
+    return {(name, item["settings"][name]) for item in found.values() for name in names}
+
+
+@pytest.fixture
+def settings(servers: Any) -> Iterator[Settings]:
+    """Settings for empty servers; all that was written is removed."""
+    empty(servers)
+    chosen = replace(settings_for(servers), corpus="loads")
+    yield chosen
+    with opened_vectors(servers.opensearch, prefix=chosen.opensearch.prefix):
+        pass
+    empty(servers)
+
+
+def _clear(servers: Any, settings: Settings) -> None:
+    empty(servers)
+    with opened_vectors(servers.opensearch, prefix=settings.opensearch.prefix):
+        pass
+
+
+def test_a_bulk_load_is_an_ordinary_ingest(servers: Any, settings: Settings, tmp_path: Path) -> None:
+    documents = _documents()
+    with connect(settings, embedder=WordEmbedder(48)) as graph:
+        graph.ingest(documents)
+        evidence = graph.search(_QUESTION, strategy="path").evidence
+    wanted, rows = _graph(settings), _rows(settings)
+    assert len(wanted[0]) > 200
+    assert len(rows) > 150
+    _clear(servers, settings)
+
+    report = bulk_worker.run(settings, documents, tmp_path / "load", command=bulk_worker.importing(servers))
+
+    assert report.is_done
+    found = _graph(settings)
+    assert found[0] == wanted[0]
+    assert found[1] == wanted[1]
+    assert _rows(settings) == rows
+    assert _index_settings(settings) == {("index.refresh_interval", "30s"), ("index.number_of_replicas", "0")}
+    with connect(settings, embedder=WordEmbedder(48)) as graph:
+        assert graph.search(_QUESTION, strategy="path").evidence == evidence
+        assert graph.reconcile()[0].is_none
+        assert all(item.is_fine for item in graph.doctor())
+        assert graph.ingest(documents).sources_unchanged == len(documents)
+        edited = replace(documents[3], text=f"{documents[3].text} Lena Foss left Rusk.")
+        assert graph.ingest([edited]).sources_changed == 1
+        after = snapshot(graph._opened.stores, "loads")
+    with connect(f"hlgraph://{tmp_path}/load/store", corpus="loads", embedder=WordEmbedder(48)) as scratch:
+        scratch.ingest([edited])
+        assert snapshot(scratch._opened.stores, "loads") == after
+    with pytest.raises(StoreConflictError, match=r"is not empty .*a bulk load replaces all of it"):
+        bulk_worker.run(settings, documents, tmp_path / "another")
+
+
+def test_a_load_that_is_killed_in_every_phase_is_completed(servers: Any, settings: Settings, tmp_path: Path) -> None:
+    tree = dataclasses.asdict(replace(settings, neo4j=neo4j_of(servers)))
+    tree["neo4j"]["import_command"] = bulk_worker.importing(servers)
+    config, lines, folder = tmp_path / "settings.json", tmp_path / "rows.jsonl", tmp_path / "load"
+    config.write_text(json.dumps({name: tree[name] for name in ("store", "vectors", "corpus", "neo4j", "opensearch")}))
+    config.chmod(0o600)
+    documents = _documents()
+    lines.write_text("".join(f"{json.dumps({'id': each.uri, 'text': each.text})}\n" for each in documents))
+
+    def work(moment: str) -> int:
+        worker = (sys.executable, bulk_worker.__file__, str(config), str(lines), str(folder), moment)
+        return subprocess.run(worker, check=False).returncode
+
+    for moment in bulk_worker.MOMENTS:
+        assert work(moment) == -9, moment
+        with connect(settings, embedder=WordEmbedder(48)) as graph:
+            assert bool(graph.search(_QUESTION).evidence if graph.stats() else ()) == (
+                moment == "the corpus is visible"
+            )
+        if moment == "some rows are sent":
+            assert ("index.refresh_interval", "-1") in _index_settings(settings)
+            with pytest.raises(StoreConflictError, match="a bulk load of another folder that was not finished"):
+                bulk_worker.run(settings, [str(lines)], tmp_path / "another")
+    assert work("") == 0
+    assert _index_settings(settings) == {("index.refresh_interval", "30s"), ("index.number_of_replicas", "0")}
+    with (
+        connect(settings, embedder=WordEmbedder(48)) as graph,
+        connect(f"hlgraph://{tmp_path}/store", corpus="loads", embedder=WordEmbedder(48)) as embedded,
+    ):
+        embedded.ingest([str(lines)])
+        assert snapshot(graph._opened.stores, "loads") == snapshot(embedded._opened.stores, "loads")
+        assert graph.reconcile()[0].is_none
+        assert all(item.is_fine for item in graph.doctor())
+
+
+def test_what_cannot_be_loaded_is_refused_before_anything_is_written(
+    servers: Any, settings: Settings, tmp_path: Path
+) -> None:
+    folder = tmp_path / "load"
+    with pytest.raises(InputError, match="is an embedded store, which --bulk would not load faster"):
+        bulk_worker.run(replace(settings, store=f"hlgraph://{tmp_path}/e", vectors=""), _documents(), folder)
+    for command, why in (("sh -c 'a", "cannot be split"), ("sh import.sh", "does not name the folder")):
+        with pytest.raises(InputError, match=why):
+            bulk_worker.run(settings, _documents(), folder, command=command)
+    server = Server(settings.store, settings.neo4j)
+    server.schema(["CREATE (:Customer), (:Customer)"])
+    with pytest.raises(StoreConflictError, match=r"is not empty \(2 Customer\)"):
+        bulk_worker.run(settings, _documents(), folder)
+    server.schema(["MATCH (n:Customer) DELETE n"])
+    server.close()
+    with connect(settings, embedder=WordEmbedder(48)) as graph:
+        graph.ingest(_documents()[:1])
+    empty(servers)
+    with pytest.raises(StoreConflictError, match=r"1 of source, 1 of chunk.*reconcile --repair"):
+        bulk_worker.run(settings, _documents(), folder)
+    assert not folder.exists()
+
+
+def test_without_a_command_the_files_wait_for_the_user(servers: Any, settings: Settings, tmp_path: Path) -> None:
+    del servers
+    folder = tmp_path / "load"
+    report = bulk_worker.run(settings, _documents(), folder)
+    assert report.command == ("neo4j-admin", "database", "import", "full", "@import.args", "neo4j")
+    assert not report.is_done
+    written = {path.name: path.read_bytes() for path in (folder / "import").iterdir()}
+    assert set(written) == {item.name for item in report.manifest.files} | {"manifest.json", "import.args"}
+    again = bulk_worker.run(settings, _documents(), folder)
+    assert again.manifest == report.manifest
+    assert {path.name: path.read_bytes() for path in (folder / "import").iterdir()} == written
+    with pytest.raises(InputError, match="holds a bulk load of corpus 'loads'"):
+        bulk_worker.run(replace(settings, corpus="other"), _documents(), folder)
+    text = "Mara Quill built the \ufdd0 mill."
+    with pytest.raises(InputError, match=r"the character U\+FDD0 or U\+FDD1"):
+        bulk_worker.run(
+            replace(settings, corpus="odd"), [Document("doc:odd", f"# \ufdd0\n\n{text}", "Odd")], tmp_path / "odd"
+        )
+    assert not (tmp_path / "odd" / "import").exists()

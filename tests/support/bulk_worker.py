@@ -1,0 +1,90 @@
+"""Bulk loads, and a worker that makes one and is killed at a moment of it: ``python bulk_worker.py SETTINGS FILE FOLDER MOMENT``.
+
+The moments, in their order, are those of :data:`MOMENTS`; an empty one kills at none. An error of hlgraph ends it with code 3.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hlgraph import connect
+from hlgraph.errors import HLGraphError
+from hlgraph.ingest.bulk_load import BulkOptions, BulkReport, bulk_load
+from hlgraph.ingest.options import IngestOptions
+from hlgraph.settings import Settings, load
+from hlgraph.testing.embedder import WordEmbedder
+
+MOMENTS = (
+    "two batches are ingested",
+    "some files are written",
+    "the files are imported",
+    "the schema is there",
+    "some rows are sent",
+    "all rows are sent",
+    "the corpus is visible",
+)
+LAUNCHER = Path(__file__).parents[2] / "docker" / "local" / "servers.py"
+
+
+def importing(servers: Any) -> str:
+    """The import command of the servers of the tests."""
+    state = shlex.quote(str(servers.folder))
+    command = f"{shlex.quote(sys.executable)} {shlex.quote(str(LAUNCHER))} import {{folder}} --state {state}"
+    return f"{command} --database {{database}}"
+
+
+def run(settings: Settings, sources: Any, folder: Path, *, command: str = "") -> BulkReport:
+    """One bulk load with the embedder of the tests."""
+    with connect(settings, embedder=WordEmbedder(48)) as graph:
+        return bulk_load(graph.ingestion, sources, options=IngestOptions(), bulk=BulkOptions(folder, command))
+
+
+def _die(owner: Any, name: str, *, after: int) -> None:
+    """Has the process killed when a method ended for the given time."""
+    real: Callable[..., Any] = getattr(owner, name)
+    calls: list[int] = []
+
+    def call(*args: Any, **named: Any) -> Any:
+        found = real(*args, **named)
+        calls.append(1)
+        if len(calls) == after:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return found
+
+    setattr(owner, name, call)
+
+
+def arm(moment: str) -> None:
+    """Has this process killed at a moment."""
+    from hlgraph.ingest import pipeline
+    from hlgraph.ingest.bulk_load import _Load
+    from hlgraph.stores.neo4j import bulk_graph, import_files
+    from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
+
+    pipeline.BATCH_CHARACTERS = 2_000
+    if moment:
+        owner, name, after = {
+            MOMENTS[0]: (pipeline, "_publish", 2),
+            MOMENTS[1]: (import_files._File, "write", 20),
+            MOMENTS[2]: (_Load, "run_import", 1),
+            MOMENTS[3]: (bulk_graph.migrate, "apply", 1),
+            MOMENTS[4]: (OpenSearchVectorStore, "upsert", 3),
+            MOMENTS[5]: (_Load, "_verify", 1),
+            MOMENTS[6]: (bulk_graph.Neo4jBulkGraph, "show", 1),
+        }[moment]
+        _die(owner, name, after=after)
+
+
+if __name__ == "__main__":
+    try:
+        arm(sys.argv[4])
+        run(load(sys.argv[1]), [sys.argv[2]], Path(sys.argv[3]))
+    except HLGraphError as error:
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        sys.exit(3)
