@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hlgraph.errors import UnknownNameError
 from hlgraph.evaluate.bootstrap import RESAMPLES, Difference, Interval, Resamples
 from hlgraph.evaluate.metrics.ranked import ranked_measures
-from hlgraph.evaluate.metrics.retrieval import MEASURES, measured
+from hlgraph.evaluate.metrics.retrieval import MEASURES, Judged, measured
 from hlgraph.evaluate.metrics.significance import holm, permutation_test
 from hlgraph.evaluate.pairing import Values, paired
 from hlgraph.evaluate.runner import EvalReport
@@ -42,12 +42,10 @@ class Uncertainty(NamedTuple):
     ----------
     intervals : confidence intervals by strategy and measure
     pairs : differences of all pairs of strategies in each measure, each pair once
-    further : names of the measures by ir-measures among them
     """
 
     intervals: Mapping[str, Mapping[str, Interval]]
     pairs: tuple[Comparison, ...]
-    further: tuple[str, ...] = ()
 
     def between(self, measure: str, a: str, *, b: str) -> Difference | None:
         """The difference ``a`` minus ``b`` of two strategies in a measure; None for a strategy and itself.
@@ -67,9 +65,7 @@ class Uncertainty(NamedTuple):
         return None
 
 
-def uncertainty(
-    report: EvalReport, *, further: Sequence[str] = (), resamples: int = RESAMPLES, seed: int = 0
-) -> Uncertainty:
+def uncertainty(report: EvalReport, *, resamples: int = RESAMPLES, seed: int = 0) -> Uncertainty:
     """Confidence intervals of all measures and differences of all pairs of strategies, by the paired bootstrap over questions.
 
     The p values are not corrected for multiple comparisons; see :func:`significance`.
@@ -77,24 +73,22 @@ def uncertainty(
     Parameters
     ----------
     report : the evaluation
-    further : measures beside ``MEASURES``, see :func:`hlgraph.evaluate.metrics.ranked.ranked_measures`
     resamples : number of resamples, default 10,000
     seed : seed of the resampling, default 0
     """
     names = list(report.strategies)
-    measures = (*MEASURES, *further)
-    width = len(measures)
-    drawn = Resamples(_values(report, further=further), resamples=resamples, seed=seed)
+    width = len(MEASURES)
+    drawn = Resamples(_values(report), resamples=resamples, seed=seed)
     intervals = {
-        name: {measure: drawn.interval(width * at + place) for place, measure in enumerate(measures)}
+        name: {measure: drawn.interval(width * at + place) for place, measure in enumerate(MEASURES)}
         for at, name in enumerate(names)
     }
     pairs = tuple(
         Comparison(measure, names[a], names[b], drawn.difference(width * a + place, width * b + place))
         for a, b in combinations(range(len(names)), 2)
-        for place, measure in enumerate(measures)
+        for place, measure in enumerate(MEASURES)
     )
-    return Uncertainty(intervals, pairs, tuple(further))
+    return Uncertainty(intervals, pairs)
 
 
 class Significance(NamedTuple):
@@ -191,6 +185,32 @@ def section_differences(now: Section, earlier: Section, *, seed: int = 0) -> lis
     return found
 
 
+def ranked_section(report: EvalReport, names: Sequence[str]) -> Section:
+    """Measures by ir-measures of every question, as a section of a report.
+
+    Parameters
+    ----------
+    report : the evaluation
+    names : names of measures, see :func:`hlgraph.evaluate.metrics.ranked.ranked_measures`
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such measure.
+    MissingExtraError
+        ir-measures is not installed.
+    """
+    return Section(
+        title="further measures, by ir-measures",
+        questions=tuple(question.id for question in report.questions),
+        measures=tuple(names),
+        values={
+            name: tuple(map(tuple, ranked_measures(names, _judged(report, name)).tolist()))
+            for name in report.strategies
+        },
+    )
+
+
 def values_of(report: EvalReport, measure: str) -> dict[str, Values]:
     """The values of one of ``MEASURES`` by strategy, one a question.
 
@@ -214,17 +234,18 @@ def best(report: EvalReport, measure: str) -> str:
     return min(report.strategies, key=lambda name: (-report.strategies[name].scores.by_name()[measure], name))
 
 
-def _values(
-    report: EvalReport, names: Sequence[str] | None = None, *, further: Sequence[str] = ()
-) -> NDArray[np.float64]:
+def _values(report: EvalReport, names: Sequence[str] | None = None) -> NDArray[np.float64]:
     """The measures of each question, an array of shape (questions, strategies * measures)."""
-    columns = []
-    for name in report.strategies if names is None else names:
-        judged = [
-            (outcome.ids, question.gold)
-            for question, outcome in zip(report.questions, report.strategies[name].outcomes, strict=True)
-        ]
-        columns.append(np.array([measured(*item) for item in judged], dtype=np.float64))
-        if further:
-            columns.append(ranked_measures(further, judged))
+    columns = [
+        np.array([measured(*item) for item in _judged(report, name)], dtype=np.float64)
+        for name in (report.strategies if names is None else names)
+    ]
     return np.concatenate(columns, axis=1)
+
+
+def _judged(report: EvalReport, name: str) -> list[Judged]:
+    """What one strategy found for each question, and its gold ids."""
+    return [
+        (outcome.ids, question.gold)
+        for question, outcome in zip(report.questions, report.strategies[name].outcomes, strict=True)
+    ]

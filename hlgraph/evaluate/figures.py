@@ -142,25 +142,6 @@ def significance_table(report: EvalReport, *, against: str, measure: str = MEASU
     return Table(title, head, rows)
 
 
-def further_table(report: EvalReport, found: Uncertainty, *, against: str) -> Table:
-    """The measures by ir-measures in per cent, with their intervals and differences.
-
-    Parameters
-    ----------
-    report : the evaluation
-    found : its intervals and differences
-    against : the strategy to compare with
-    """
-    head = ("strategy", "measure", "mean", "95 % interval", f"minus {against}", "95 % interval ", "p", "")
-    rows = []
-    for name in report.strategies:
-        for measure in found.further:
-            difference = found.between(measure, name, b=against)
-            compared = ("", "", "", "") if difference is None else difference_cells(difference)
-            rows.append((name, measure, *interval_cells(found.intervals[name][measure]), *compared))
-    return Table("further measures, by ir-measures", head, tuple(rows))
-
-
 def answers_table(found: AnswerReport) -> Table:
     """The measures of answers in per cent, what they cost, and their median time, by strategy.
 

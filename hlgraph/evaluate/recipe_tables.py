@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from hlgraph.evaluate.answer_texts import NAMES as OF_TEXTS
 from hlgraph.evaluate.answering import MEASURES as ANSWERS
 from hlgraph.evaluate.asking import BASELINES
 from hlgraph.evaluate.bootstrap import Interval
 from hlgraph.evaluate.figures import Table, interval_cells
-from hlgraph.evaluate.recipes import CLAIMS, JUDGED, OF_TEXTS, WINS, Recipe, RecipeRow, RecipeSet, retriever_of
+from hlgraph.evaluate.recipes import CLAIMS, JUDGED, NOT_HERE, WINS, Recipe, RecipeRow, RecipeSet, retriever_of
 from hlgraph.evaluate.results import Results, as_tree
 
 _WHY = {
     **dict.fromkeys(JUDGED, "no judge measured it; add --judge"),
     **dict.fromkeys(CLAIMS, "no claims were checked"),
     **dict.fromkeys(WINS, "wins are in the table of pairs, with --judge pairwise"),
-    **dict.fromkeys(OF_TEXTS, "eval does not measure it"),
-    **dict.fromkeys(ANSWERS, "no question that was asked has gold answers"),
+    **dict.fromkeys(NOT_HERE, "not measured; it needs the data of WordNet, which no package brings"),
+    **dict.fromkeys((*ANSWERS, *OF_TEXTS), "no question that was asked has gold answers"),
+    "accuracy": "no question that was asked has options",
 }
 _NEEDS = {"chat": "needs a chat model; set HLGRAPH_CHAT", "training": "needs a generator trained by hlgraph align"}
 
