@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -14,9 +14,24 @@ from hlgraph.evaluate.bootstrap import RESAMPLES, Difference, Interval, Resample
 from hlgraph.evaluate.metrics.ranked import ranked_measures
 from hlgraph.evaluate.metrics.retrieval import MEASURES, Judged, measured
 from hlgraph.evaluate.metrics.significance import holm, permutation_test
-from hlgraph.evaluate.pairing import Values, paired
+from hlgraph.evaluate.pairing import Values
 from hlgraph.evaluate.runner import EvalReport
 from hlgraph.evaluate.sections import Section
+
+
+class Significance(NamedTuple):
+    """A paired permutation test of one strategy against another.
+
+    Attributes
+    ----------
+    p : two-sided p value
+    corrected : the same, corrected by Holm for all strategies that were tested against the same one
+    deviation : standard deviation of the differences of single questions
+    """
+
+    p: float
+    corrected: float
+    deviation: float
 
 
 class Comparison(NamedTuple):
@@ -27,12 +42,14 @@ class Comparison(NamedTuple):
     measure : name of the measure
     a, b : names of the strategies; equal when two runs are compared
     difference : ``a`` minus ``b``
+    tested : the permutation test of two runs, corrected for the strategies that both asked; None where strategies are compared
     """
 
     measure: str
     a: str
     b: str
     difference: Difference
+    tested: Significance | None = None
 
 
 class Uncertainty(NamedTuple):
@@ -91,21 +108,6 @@ def uncertainty(report: EvalReport, *, resamples: int = RESAMPLES, seed: int = 0
     return Uncertainty(intervals, pairs)
 
 
-class Significance(NamedTuple):
-    """A paired permutation test of one strategy against another.
-
-    Attributes
-    ----------
-    p : two-sided p value
-    corrected : the same, corrected by Holm for all strategies that were tested against the same one
-    deviation : standard deviation of the differences of single questions
-    """
-
-    p: float
-    corrected: float
-    deviation: float
-
-
 def significance(report: EvalReport, measure: str, *, against: str) -> dict[str, Significance]:
     """Permutation tests of every other strategy against one of them, in one of ``MEASURES``.
 
@@ -118,6 +120,11 @@ def significance(report: EvalReport, measure: str, *, against: str) -> dict[str,
     place = MEASURES.index(measure)
     base = _values(report, [against])[:, place]
     differences = {name: _values(report, [name])[:, place] - base for name in report.strategies if name != against}
+    return _tested(differences)
+
+
+def _tested(differences: Mapping[str, Values]) -> dict[str, Significance]:
+    """Permutation tests of differences a question, by strategy, corrected for all of them."""
     values = {name: permutation_test(found) for name, found in differences.items()}
     corrected = holm(list(values.values()))
     return {
@@ -156,9 +163,13 @@ def run_differences(
     now, before = _values(report, names), _values(earlier, names)[order]
     drawn = Resamples(np.concatenate([now, before], axis=1), resamples=resamples, seed=seed)
     width = now.shape[1]
+    columns = {(name, measure): at for at, (name, measure) in enumerate(product(names, MEASURES))}
+    tested = {
+        measure: _tested({name: (now - before)[:, columns[name, measure]] for name in names}) for measure in MEASURES
+    }
     return [
-        Comparison(measure, name, name, drawn.difference(column, width + column))
-        for column, (name, measure) in enumerate((name, measure) for name in names for measure in MEASURES)
+        Comparison(measure, name, name, drawn.difference(column, width + column), tested[measure][name])
+        for (name, measure), column in columns.items()
     ]
 
 
@@ -176,12 +187,17 @@ def section_differences(now: Section, earlier: Section, *, seed: int = 0) -> lis
     found = []
     for measure in (name for name in now.measures if name in earlier.measures):
         after, before = now.columns(measure), earlier.columns(measure)
-        for name in (name for name in after if name in before):
-            item = paired(
-                {"now": after[name], "before": before[name][order]}, against="before", is_tested=False, seed=seed
-            )
-            if (difference := item["now"].difference) is not None:
-                found.append(Comparison(measure, name, name, difference))
+        pairs = {name: (after[name], before[name][order]) for name in after if name in before}
+        both = {
+            name: np.stack([own[kept], other[kept]], axis=1)
+            for name, (own, other) in pairs.items()
+            if (kept := np.isfinite(own - other)).any()
+        }
+        tested = _tested({name: values[:, 0] - values[:, 1] for name, values in both.items()})
+        found += [
+            Comparison(measure, name, name, Resamples(values, seed=seed).difference(0, 1), tested[name])
+            for name, values in both.items()
+        ]
     return found
 
 

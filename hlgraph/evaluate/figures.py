@@ -132,7 +132,7 @@ def significance_table(report: EvalReport, *, against: str, measure: str = MEASU
             name,
             f"{item.p:.4f}",
             f"{item.corrected:.4f}",
-            *(str(needed_questions(points / 100, item.deviation)) if item.deviation else "-" for points in POINTS),
+            *needed_cells(item.deviation),
         )
         for name, item in significance(report, measure, against=against).items()
     )
@@ -215,7 +215,7 @@ def as_csv(table: Table) -> str:
 
 
 def runs_table(comparisons: Sequence[Comparison], *, title: str) -> Table:
-    """This run minus an earlier one, by strategy and measure.
+    """This run minus an earlier one, by strategy and measure, tested as strategies are.
 
     Parameters
     ----------
@@ -223,10 +223,19 @@ def runs_table(comparisons: Sequence[Comparison], *, title: str) -> Table:
     title : title of the table
     """
     hidden = set(MEASURES) - set(_SHOWN)
-    rows = tuple(
-        (item.a, item.measure, *difference_cells(item.difference)) for item in comparisons if item.measure not in hidden
-    )
-    return Table(title, ("strategy", "measure", "now minus before", "95 % interval", "p", ""), rows)
+    rows = []
+    for item in comparisons:
+        if item.measure not in hidden and item.tested is not None:
+            mean, bounds, _, noise = difference_cells(item.difference)
+            tested = (f"{item.tested.p:.4f}", f"{item.tested.corrected:.4f}")
+            rows.append((item.a, item.measure, mean, bounds, *tested, noise, *needed_cells(item.tested.deviation)))
+    head = ("strategy", "measure", "now minus before", "95 % interval", "p", "p (Holm)", "")
+    return Table(title, (*head, *(f"{points} points" for points in POINTS)), tuple(rows))
+
+
+def needed_cells(deviation: float) -> tuple[str, ...]:
+    """The number of questions that a test needs to find each of ``POINTS``, for differences of this standard deviation."""
+    return tuple(str(needed_questions(points / 100, deviation)) if deviation else "-" for points in POINTS)
 
 
 def interval_cells(interval: Interval) -> tuple[str, str]:

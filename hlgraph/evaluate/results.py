@@ -93,7 +93,7 @@ class Results:
             found[title] = [*judge_tables(self.judged), *found.get(title, [])]
         found["By kind of question"] = self._group_tables()
         if self.earlier:
-            table = runs_table(self.earlier, title="this run against the earlier one: paired bootstrap")
+            table = runs_table(self.earlier, title=f"this run against the earlier one: {_PAIRED}")
             found["Against the earlier run"] = [table]
         return {title: tables for title, tables in found.items() if tables}
 
@@ -271,7 +271,8 @@ def _comparison_tree(item: Comparison) -> dict[str, object]:
         "difference": round(100 * found.mean, 2),
         "low": round(100 * found.low, 2),
         "high": round(100 * found.high, 2),
-        "p": round(found.p, 4),
+        "p": round(item.tested.p if item.tested else found.p, 4),
+        **({"p_holm": round(item.tested.corrected, 4)} if item.tested else {}),
         "is_noise": found.is_noise,
     }
 

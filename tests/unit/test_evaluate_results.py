@@ -21,6 +21,7 @@ from hlgraph.evaluate.figures import (
     as_markdown,
     difference_cells,
     figures_table,
+    runs_table,
     significance_table,
 )
 from hlgraph.evaluate.metrics.trec import read_qrels, read_run
@@ -195,6 +196,16 @@ def test_further_measures_are_tested_as_recall_is() -> None:
         assert (found.p, found.corrected, found.deviation) == pytest.approx(same[name])
     tables = replace(results(made), sections=(further,)).parts()["further measures, by ir-measures"]
     assert [row[:2] for row in tables[0].rows[:2]] == [("half", "RR"), ("half", "R@5")]
+
+
+def test_two_runs_are_tested_as_strategies_are() -> None:
+    found = run_differences(report(a=8, b=6), report(a=0, b=5))
+    tested = {item.a: item.tested for item in found if item.measure == MEASURE}
+    assert (tested["a"].p, tested["a"].corrected) == pytest.approx((2 / 2**8, 4 / 2**8))  # type: ignore[union-attr]
+    assert (tested["b"].p, tested["b"].corrected) == (1.0, 1.0)  # type: ignore[union-attr]
+    table = runs_table(found, title="")
+    assert [len(row) for row in table.rows] == [len(table.head)] * len(table.rows)
+    assert next(row for row in table.rows if row[:2] == ("a", MEASURE))[4:7] == ("0.0078", "0.0156", "")
 
 
 def test_strategies_are_tested_against_one_and_corrected() -> None:
