@@ -77,7 +77,7 @@ def results(made: EvalReport, **other: object) -> Results:
 
 def test_figures_by_hand() -> None:
     table = figures_table(report(half=4, broken=0))
-    assert table.title == "tiny, 8 questions"
+    assert table.title == "tiny, 8 questions; recall and all_gold in per cent"
     rows = {row[0]: dict(zip(table.head, row, strict=True)) for row in table.rows}
     half = rows["half"]
     assert [half[name] for name in ("recall@2", "all_gold@5", "p50_ms", "p95_ms", "p99_ms")] == [
