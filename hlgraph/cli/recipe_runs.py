@@ -121,7 +121,7 @@ def _planned(recipe: Recipe, item: RecipeSet, *, place: Path, asked: Evaluation,
     from hlgraph.evaluate.metrics.ranked import FAMILIES
     from hlgraph.evaluate.metrics.retrieval import MEASURES
     from hlgraph.evaluate.recipe_tables import asked_rows
-    from hlgraph.evaluate.recipes import retriever_of
+    from hlgraph.evaluate.recipes import CLAIMS, retriever_of
 
     metrics = recipe.metrics_of(item)
     further = [metric for metric in metrics if metric.partition("@")[0] in FAMILIES]
@@ -141,6 +141,7 @@ def _planned(recipe: Recipe, item: RecipeSet, *, place: Path, asked: Evaluation,
         metrics=",".join([*further, *(of_texts if is_answered else ())]),
         against=None if against is None else against[0],
         is_answered=is_answered,
+        claims=(asked.claims or ("words" if set(metrics) & set(CLAIMS) else "")) if is_answered else "",
         out=None,
     )
 

@@ -193,6 +193,7 @@ def commands(recipe: Recipe, place: str) -> list[str]:
     end += "" if measures <= set(RETRIEVAL) else " --answers"
     named = [metric for metric in sorted(measures) if metric in OF_TEXTS or metric.partition("@")[0] in FAMILIES]
     end += f" --metrics {','.join(named)}" if named else ""
+    end += " --claims words" if measures & set(CLAIMS) else ""
     asked = ",".join(dict.fromkeys(row.strategy for row in rows))
     first = f"hlgraph eval {place} --strategies {asked}{''.join(f' --set {text}' for text in swept.values())}{end}"
     return [first, *(f"hlgraph eval {place}{''.join(f' --set {text}' for text in sets)}{end}" for sets in several)]

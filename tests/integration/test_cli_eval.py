@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import re
+import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -187,6 +188,11 @@ def test_a_recipe_runs_what_can_be_run_and_says_what_is_missing(place: Path, mon
         tree = json.loads((place / "recipe" / "recipe.json").read_text())
         cell = next(row for row in tree["sets"][0]["rows"] if row["strategy"] == "path")["metrics"]["F1"]
         assert (cell["published"], cell["measured"] is None) == (53.9, False)
+        shutil.copytree(place / "sets" / "musique", place / "sets" / "multihop_rag_70")
+        code, out, _ = call("eval", place / "sets" / "multihop_rag_70", "--recipe", "hlg-table-4", "--limit", 1)
+        assert code == 0
+        assert re.search(r"^B0 +chunk +51\.2 +\d+\.\d\d ", out, flags=re.MULTILINE)  # precision of claims
+        assert "missing: checker: claims are split and checked by words; give --claims chat for a chat model" in out
         one = ("eval", place / "sets" / "musique", "--recipe")
         assert "no set of this recipe; its folders are called: multihop_rag," in call(*one, "hlg-table-2")[2]
         assert "leave out --set" in call(*one, "proprag-table-1", "--set", "path.max_length=1")[2]
