@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from hlgraph.cli.bars import progress
 from hlgraph.cli.claiming import check_claims, claims_of
@@ -43,6 +43,8 @@ class Evaluation:
 
     folder: str | None
     questions: str | None = None
+    qrels: str | None = None
+    runs: tuple[str, ...] = ()
     strategies: str | None = None
     sets: tuple[str, ...] = ()
     subsets: tuple[str, ...] = ()
@@ -89,19 +91,22 @@ def measure(state: State, asked: Evaluation, *, quiet: bool, is_json: bool) -> t
     """The results, and whether everything was ingested, found and answered; all checks run before the first question."""
     from hlgraph.evaluate.asking import ALL
     from hlgraph.evaluate.datasets import load
+    from hlgraph.evaluate.outside_runs import lacking, named_files, read_runs, with_runs
+    from hlgraph.evaluate.results import default_against
     from hlgraph.evaluate.runs import run_of
     from hlgraph.evaluate.runs import save as save_run
 
     if asked.folder is None:
         raise InputError("no evaluation set is given; give its folder DIR, or a table of a paper with --recipe")
     check_claims(asked.claims, state.settings(), is_answered=asked.is_answered)
-    further = _further(asked.metrics)
+    further = _further(asked.metrics, is_answered=asked.is_answered)
     retrievers = _retrievers(asked)
     _check_place(asked.save)
-    dataset = load(asked.folder, questions=asked.questions, limit=asked.limit, subsets=asked.subsets)
+    dataset = load(asked.folder, questions=asked.questions, limit=asked.limit, subsets=asked.subsets, qrels=asked.qrels)
+    outside = read_runs(named_files(asked.runs, strategies=retrievers), dataset, k=_K)
     setting = _setting(state.settings(), dataset, asked=asked, retrievers=retrievers)
     planned, earlier = _plan(dataset, setting, asked.baseline)
-    _check_names(retrievers, against=asked.against, earlier=earlier)
+    _check_names([*retrievers, *outside], against=asked.against, earlier=earlier)
     asked.judging.check(state.settings(), asked.budget, strategies=list(retrievers), is_answered=asked.is_answered)
     with state.open(f"eval-{dataset.name}") as graph, progress("evaluating", quiet=quiet, is_json=is_json):
         ingested = ingest_set(graph, dataset)
@@ -111,18 +116,20 @@ def measure(state: State, asked: Evaluation, *, quiet: bool, is_json: bool) -> t
             note(f"hlgraph: warning: not ingested: {failure.error}")
         planned = _with_embedder(planned, graph)
         _prepare(graph, retrievers, is_all=asked.strategies in (None, ALL))
-        report = _ask(graph, dataset, retrievers=retrievers)
+        own = _ask(graph, dataset, retrievers=retrievers)
+        report = with_runs(own, outside)
         answered = _answer(graph, dataset, retrievers=retrievers, budget=asked.budget) if asked.is_answered else None
         judged = judged_in_eval(graph.settings, answered, asked.judging, budget=asked.budget)
-        sections = _sections(answered, judged)
+        sections = _sections(report, answered, judged, further=further)
         if answered is not None and asked.claims:
             sections.append(
                 claims_of(answered, asked.claims, settings=graph.settings, budget=asked.budget, judged=judged)
             )
     compared = asked.against or next((text.partition(".")[0].strip() for text in asked.sets), None)
-    results = _results(report, planned, earlier=earlier, against=compared, further=further)
+    compared = default_against(report if compared else own, compared)
+    results = _results(report, planned, earlier=earlier, against=compared)
     results = _with_sections(replace(results, answers=answered, judged=judged), earlier, sections=sections)
-    results = replace(results, titles=_titles(dataset, results))
+    results = replace(results, titles=_titles(dataset, results), warnings=tuple(lacking(dataset, outside)))
     if asked.save is not None:
         save_run(
             run_of(report, planned.setting, corpus=planned.corpus, asked=planned.asked, sections=sections), asked.save
@@ -270,44 +277,61 @@ def _plan(dataset: Dataset, setting: Setting, baseline: str | None) -> tuple[Run
     return planned, earlier
 
 
-def _further(metrics: str) -> tuple[str, ...]:
+class _Further(NamedTuple):
+    """The measures of ``--metrics``: of rankings, and of texts of answers."""
+
+    of_rankings: tuple[str, ...]
+    of_texts: tuple[str, ...]
+
+
+def _further(metrics: str, *, is_answered: bool) -> _Further:
     """The named measures, checked before anything is asked."""
+    from hlgraph.evaluate.answer_texts import NAMES, check_texts
     from hlgraph.evaluate.metrics.ranked import check_names
 
     names = tuple(dict.fromkeys(name.strip() for name in metrics.split(",") if name.strip()))
-    check_names(names)
-    return names
+    found = _Further(tuple(name for name in names if name not in NAMES), tuple(name for name in names if name in NAMES))
+    check_names(found.of_rankings, others=NAMES)
+    if found.of_texts and not is_answered:
+        raise InputError(f"{', '.join(found.of_texts)}: a measure of answers; give --answers, too")
+    check_texts(found.of_texts)
+    return found
 
 
-def _results(
-    report: EvalReport, planned: Run, *, earlier: Run | None, against: str | None, further: Sequence[str]
-) -> Results:
+def _results(report: EvalReport, planned: Run, *, earlier: Run | None, against: str) -> Results:
     from hlgraph.evaluate.comparison import run_differences, uncertainty
-    from hlgraph.evaluate.results import Results, default_against
+    from hlgraph.evaluate.results import Results
     from hlgraph.evaluate.runs import changed
 
     return Results(
         report=report,
-        uncertainty=uncertainty(report, further=further),
+        uncertainty=uncertainty(report),
         setting=planned.setting,
         corpus=planned.corpus,
         asked=planned.asked,
-        against=default_against(report, against),
+        against=against,
         earlier=tuple(run_differences(report, earlier.report())) if earlier else (),
         changes=tuple(changed(planned.setting, earlier.setting)) if earlier else (),
     )
 
 
-def _sections(answered: AnswerReport | None, judged: JudgeReport | None) -> list[Section]:
-    """The measures beside retrieval, in the order of the report."""
+def _sections(
+    report: EvalReport, answered: AnswerReport | None, judged: JudgeReport | None, *, further: _Further
+) -> list[Section]:
+    """The measures beside recall, in the order of the report."""
+    from hlgraph.evaluate.answer_texts import text_section
     from hlgraph.evaluate.answering import section
+    from hlgraph.evaluate.comparison import ranked_section
     from hlgraph.evaluate.judges.judged_section import judged_section
 
+    found = [ranked_section(report, further.of_rankings)] if further.of_rankings else []
     if answered is None:
-        return []
+        return found
     outcomes = {name: item.outcomes for name, item in answered.strategies.items()}
     by = "chat model" if answered.by_chat else "extractive"
-    found = [section(answered.questions, outcomes, title=f"answers ({by})")]
+    found.append(section(answered.questions, outcomes, title=f"answers ({by})"))
+    if further.of_texts:
+        found.append(text_section(answered, further.of_texts))
     return found if judged is None or not judged.answers else [*found, judged_section(judged)]
 
 
@@ -344,16 +368,16 @@ def _check_place(save: str | None) -> None:
         raise InputError(f"{save}: the folder {Path(save).parent} does not exist; create it, or give another path")
 
 
-def _check_names(retrievers: dict[str, Retriever], *, against: str | None, earlier: Run | None) -> None:
+def _check_names(strategies: Sequence[str], *, against: str | None, earlier: Run | None) -> None:
     from hlgraph.evaluate.asking import BASELINES
 
-    if against is not None and against not in retrievers:
+    if against is not None and against not in strategies:
         raise InputError(
-            f"--against {against!r} is not among the strategies asked; give one of {', '.join(retrievers)}"
+            f"--against {against!r} is not among the strategies asked; give one of {', '.join(strategies)}"
         )
-    named = set(retrievers) - set(BASELINES) or set(retrievers)
+    named = set(strategies) - set(BASELINES) or set(strategies)
     if earlier is not None and not named & set(earlier.outcomes):
         raise InputError(
-            f"the earlier run asked {', '.join(earlier.outcomes)}, this one asks {', '.join(retrievers)}; ask at least "
+            f"the earlier run asked {', '.join(earlier.outcomes)}, this one asks {', '.join(strategies)}; ask at least "
             "one strategy of the earlier run"
         )

@@ -115,13 +115,15 @@ def finish(found: MadeSet | WrittenSet, out: str, *, is_json: bool) -> None:
     else:
         kinds = ", ".join(f"{counts[kind]} {kind}" for kind in found.wanted)
         say(f"{len(found.questions)} questions in {out}: {kinds}")
-        say("not used:", *(f"  {number:,}  {reason}" for reason, number in found.dropped.items()))
+        if found.dropped:
+            say("not used:", *(f"  {number:,}  {reason}" for reason, number in found.dropped.items()))
         if unreadable:
             said = ", ".join(f"{number} to {name}" for name, number in unreadable.items())
             note(f"hlgraph: warning: replies that could not be read: {said}")
         for kind, count in found.lacking.items():
             note(f"hlgraph: warning: {count} of {found.wanted[kind]} {kind} questions could not be made")
-        if len(found.questions) < sum(found.wanted.values()):
+        is_ended = isinstance(found, WrittenSet) and found.stopped is not None
+        if len(found.questions) < sum(found.wanted.values()) and not is_ended:
             note("hlgraph: warning: the corpus gives no more; ingest more sources, or ask for other kinds")
     if isinstance(found, WrittenSet) and found.stopped is not None:
         raise found.stopped

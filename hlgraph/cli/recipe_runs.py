@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from hlgraph.evaluate.recipe_tables import RecipeRun
     from hlgraph.evaluate.recipes import Recipe, RecipeSet
 
-LIST = "list"
+_LIST = "list"
 # What a recipe decides, by the option that would decide it.
 _DECIDED = {
     "--strategies": "strategies",
     "--set": "sets",
     "--questions": "questions",
+    "--qrels": "qrels",
+    "--run": "runs",
     "--against": "against",
     "--metrics": "metrics",
     "--save": "save",
@@ -28,7 +30,7 @@ _DECIDED = {
 }
 
 
-def list_recipes(*, is_json: bool) -> None:
+def _list_recipes(*, is_json: bool) -> None:
     """Print the available recipes."""
     from hlgraph.evaluate.recipes import load_recipe, names
 
@@ -46,7 +48,13 @@ def list_recipes(*, is_json: bool) -> None:
 def run_recipe(
     state: State, name: str, *, asked: Evaluation, data: str | None, quiet: bool = False, is_json: bool = False
 ) -> int:
-    """Run a recipe on the available sets and print its tables; the exit code is the highest of all sets."""
+    """Run a recipe on the available sets and print its tables; the exit code is the highest of all sets.
+
+    The name ``list`` prints the available recipes.
+    """
+    if name == _LIST:
+        _list_recipes(is_json=is_json)
+        return 0
     from msgspec.structs import replace as replaced
 
     from hlgraph.evaluate.figures import as_lines
@@ -108,28 +116,32 @@ def _places(recipe: Recipe, folder: str | None, data: str | None) -> list[tuple[
 
 def _planned(recipe: Recipe, item: RecipeSet, *, place: Path, asked: Evaluation, has_chat: bool) -> Evaluation:
     """The evaluation of one set."""
+    from hlgraph.evaluate.answer_texts import NAMES as OF_TEXTS
     from hlgraph.evaluate.datasets import load
     from hlgraph.evaluate.metrics.ranked import FAMILIES
     from hlgraph.evaluate.metrics.retrieval import MEASURES
     from hlgraph.evaluate.recipe_tables import asked_rows
-    from hlgraph.evaluate.recipes import retriever_of
+    from hlgraph.evaluate.recipes import CLAIMS, retriever_of
 
     metrics = recipe.metrics_of(item)
     further = [metric for metric in metrics if metric.partition("@")[0] in FAMILIES]
+    of_texts = [metric for metric in metrics if metric in OF_TEXTS]
     of_answers = set(metrics) - set(MEASURES) - set(further)
     rows = {row.name: retriever_of(row, recipe.preset) for row in asked_rows(recipe, has_chat=has_chat)}
     against = rows.get(recipe.against)
     questions = (
         load(place, limit=asked.limit, subsets=asked.subsets).questions if of_answers or asked.judging.judges else ()
     )
+    is_answered = any(question.answers for question in questions)
     return replace(
         asked,
         folder=str(place),
         made=dict(rows.values()),
         preset=recipe.preset,
-        metrics=",".join(further),
+        metrics=",".join([*further, *(of_texts if is_answered else ())]),
         against=None if against is None else against[0],
-        is_answered=any(question.answers for question in questions),
+        is_answered=is_answered,
+        claims=(asked.claims or ("words" if set(metrics) & set(CLAIMS) else "")) if is_answered else "",
         out=None,
     )
 

@@ -209,7 +209,7 @@ def measured(outcome: AnswerOutcome, golds: Sequence[str]) -> tuple[float, ...]:
 def _answered(question: Question, ask: Callable[[str], Answer], *, know: Knower) -> AnswerOutcome:
     start = time.perf_counter()
     try:
-        answer = ask(question.text)
+        answer = ask(question.asked)
     except _FAILURES as failure:
         milliseconds = 1000 * (time.perf_counter() - start)
         error = f"{type(failure).__name__}: {failure}"

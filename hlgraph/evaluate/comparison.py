@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -12,11 +12,26 @@ from numpy.typing import NDArray
 from hlgraph.errors import UnknownNameError
 from hlgraph.evaluate.bootstrap import RESAMPLES, Difference, Interval, Resamples
 from hlgraph.evaluate.metrics.ranked import ranked_measures
-from hlgraph.evaluate.metrics.retrieval import MEASURES, measured
+from hlgraph.evaluate.metrics.retrieval import MEASURES, Judged, measured
 from hlgraph.evaluate.metrics.significance import holm, permutation_test
-from hlgraph.evaluate.pairing import Values, paired
+from hlgraph.evaluate.pairing import Values
 from hlgraph.evaluate.runner import EvalReport
 from hlgraph.evaluate.sections import Section
+
+
+class Significance(NamedTuple):
+    """A paired permutation test of one strategy against another.
+
+    Attributes
+    ----------
+    p : two-sided p value
+    corrected : the same, corrected by Holm for all strategies that were tested against the same one
+    deviation : standard deviation of the differences of single questions
+    """
+
+    p: float
+    corrected: float
+    deviation: float
 
 
 class Comparison(NamedTuple):
@@ -27,12 +42,14 @@ class Comparison(NamedTuple):
     measure : name of the measure
     a, b : names of the strategies; equal when two runs are compared
     difference : ``a`` minus ``b``
+    tested : the permutation test of two runs, corrected for the strategies that both asked; None where strategies are compared
     """
 
     measure: str
     a: str
     b: str
     difference: Difference
+    tested: Significance | None = None
 
 
 class Uncertainty(NamedTuple):
@@ -42,12 +59,10 @@ class Uncertainty(NamedTuple):
     ----------
     intervals : confidence intervals by strategy and measure
     pairs : differences of all pairs of strategies in each measure, each pair once
-    further : names of the measures by ir-measures among them
     """
 
     intervals: Mapping[str, Mapping[str, Interval]]
     pairs: tuple[Comparison, ...]
-    further: tuple[str, ...] = ()
 
     def between(self, measure: str, a: str, *, b: str) -> Difference | None:
         """The difference ``a`` minus ``b`` of two strategies in a measure; None for a strategy and itself.
@@ -67,9 +82,7 @@ class Uncertainty(NamedTuple):
         return None
 
 
-def uncertainty(
-    report: EvalReport, *, further: Sequence[str] = (), resamples: int = RESAMPLES, seed: int = 0
-) -> Uncertainty:
+def uncertainty(report: EvalReport, *, resamples: int = RESAMPLES, seed: int = 0) -> Uncertainty:
     """Confidence intervals of all measures and differences of all pairs of strategies, by the paired bootstrap over questions.
 
     The p values are not corrected for multiple comparisons; see :func:`significance`.
@@ -77,39 +90,22 @@ def uncertainty(
     Parameters
     ----------
     report : the evaluation
-    further : measures beside ``MEASURES``, see :func:`hlgraph.evaluate.metrics.ranked.ranked_measures`
     resamples : number of resamples, default 10,000
     seed : seed of the resampling, default 0
     """
     names = list(report.strategies)
-    measures = (*MEASURES, *further)
-    width = len(measures)
-    drawn = Resamples(_values(report, further=further), resamples=resamples, seed=seed)
+    width = len(MEASURES)
+    drawn = Resamples(_values(report), resamples=resamples, seed=seed)
     intervals = {
-        name: {measure: drawn.interval(width * at + place) for place, measure in enumerate(measures)}
+        name: {measure: drawn.interval(width * at + place) for place, measure in enumerate(MEASURES)}
         for at, name in enumerate(names)
     }
     pairs = tuple(
         Comparison(measure, names[a], names[b], drawn.difference(width * a + place, width * b + place))
         for a, b in combinations(range(len(names)), 2)
-        for place, measure in enumerate(measures)
+        for place, measure in enumerate(MEASURES)
     )
-    return Uncertainty(intervals, pairs, tuple(further))
-
-
-class Significance(NamedTuple):
-    """A paired permutation test of one strategy against another.
-
-    Attributes
-    ----------
-    p : two-sided p value
-    corrected : the same, corrected by Holm for all strategies that were tested against the same one
-    deviation : standard deviation of the differences of single questions
-    """
-
-    p: float
-    corrected: float
-    deviation: float
+    return Uncertainty(intervals, pairs)
 
 
 def significance(report: EvalReport, measure: str, *, against: str) -> dict[str, Significance]:
@@ -124,6 +120,11 @@ def significance(report: EvalReport, measure: str, *, against: str) -> dict[str,
     place = MEASURES.index(measure)
     base = _values(report, [against])[:, place]
     differences = {name: _values(report, [name])[:, place] - base for name in report.strategies if name != against}
+    return _tested(differences)
+
+
+def _tested(differences: Mapping[str, Values]) -> dict[str, Significance]:
+    """Permutation tests of differences a question, by strategy, corrected for all of them."""
     values = {name: permutation_test(found) for name, found in differences.items()}
     corrected = holm(list(values.values()))
     return {
@@ -162,9 +163,13 @@ def run_differences(
     now, before = _values(report, names), _values(earlier, names)[order]
     drawn = Resamples(np.concatenate([now, before], axis=1), resamples=resamples, seed=seed)
     width = now.shape[1]
+    columns = {(name, measure): at for at, (name, measure) in enumerate(product(names, MEASURES))}
+    tested = {
+        measure: _tested({name: (now - before)[:, columns[name, measure]] for name in names}) for measure in MEASURES
+    }
     return [
-        Comparison(measure, name, name, drawn.difference(column, width + column))
-        for column, (name, measure) in enumerate((name, measure) for name in names for measure in MEASURES)
+        Comparison(measure, name, name, drawn.difference(column, width + column), tested[measure][name])
+        for (name, measure), column in columns.items()
     ]
 
 
@@ -182,13 +187,44 @@ def section_differences(now: Section, earlier: Section, *, seed: int = 0) -> lis
     found = []
     for measure in (name for name in now.measures if name in earlier.measures):
         after, before = now.columns(measure), earlier.columns(measure)
-        for name in (name for name in after if name in before):
-            item = paired(
-                {"now": after[name], "before": before[name][order]}, against="before", is_tested=False, seed=seed
-            )
-            if (difference := item["now"].difference) is not None:
-                found.append(Comparison(measure, name, name, difference))
+        pairs = {name: (after[name], before[name][order]) for name in after if name in before}
+        both = {
+            name: np.stack([own[kept], other[kept]], axis=1)
+            for name, (own, other) in pairs.items()
+            if (kept := np.isfinite(own - other)).any()
+        }
+        tested = _tested({name: values[:, 0] - values[:, 1] for name, values in both.items()})
+        found += [
+            Comparison(measure, name, name, Resamples(values, seed=seed).difference(0, 1), tested[name])
+            for name, values in both.items()
+        ]
     return found
+
+
+def ranked_section(report: EvalReport, names: Sequence[str]) -> Section:
+    """Measures by ir-measures of every question, as a section of a report.
+
+    Parameters
+    ----------
+    report : the evaluation
+    names : names of measures, see :func:`hlgraph.evaluate.metrics.ranked.ranked_measures`
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such measure.
+    MissingExtraError
+        ir-measures is not installed.
+    """
+    return Section(
+        title="further measures, by ir-measures",
+        questions=tuple(question.id for question in report.questions),
+        measures=tuple(names),
+        values={
+            name: tuple(map(tuple, ranked_measures(names, _judged(report, name)).tolist()))
+            for name in report.strategies
+        },
+    )
 
 
 def values_of(report: EvalReport, measure: str) -> dict[str, Values]:
@@ -214,17 +250,18 @@ def best(report: EvalReport, measure: str) -> str:
     return min(report.strategies, key=lambda name: (-report.strategies[name].scores.by_name()[measure], name))
 
 
-def _values(
-    report: EvalReport, names: Sequence[str] | None = None, *, further: Sequence[str] = ()
-) -> NDArray[np.float64]:
+def _values(report: EvalReport, names: Sequence[str] | None = None) -> NDArray[np.float64]:
     """The measures of each question, an array of shape (questions, strategies * measures)."""
-    columns = []
-    for name in report.strategies if names is None else names:
-        judged = [
-            (outcome.ids, question.gold)
-            for question, outcome in zip(report.questions, report.strategies[name].outcomes, strict=True)
-        ]
-        columns.append(np.array([measured(*item) for item in judged], dtype=np.float64))
-        if further:
-            columns.append(ranked_measures(further, judged))
+    columns = [
+        np.array([measured(*item) for item in _judged(report, name)], dtype=np.float64)
+        for name in (report.strategies if names is None else names)
+    ]
     return np.concatenate(columns, axis=1)
+
+
+def _judged(report: EvalReport, name: str) -> list[Judged]:
+    """What one strategy found for each question, and its gold ids."""
+    return [
+        (outcome.ids, question.gold)
+        for question, outcome in zip(report.questions, report.strategies[name].outcomes, strict=True)
+    ]

@@ -2,7 +2,7 @@
 
 A set is a folder of JSON lines files, ``.jsonl.gz`` or ``.jsonl``: ``corpus`` (id, title, text; every other field is
 metadata of the passage, such as its author, publisher or date); ``questions.dev`` or
-``questions`` (id, question, supporting_passage_ids, and optionally type, hops, subset, answers, assertions); optionally
+``questions`` (id, question, supporting_passage_ids, and optionally type, hops, subset, answers, assertions, options); optionally
 ``extractions`` and ``derived_propositions`` (passage_id and what was extracted from it). Other fields of these are ignored.
 Evidence noted by the author of a question is never read, so that no retriever can see it.
 """
@@ -13,15 +13,18 @@ import codecs
 import gzip
 import hashlib
 import zlib
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from string import ascii_uppercase
 from typing import TypeVar
 
 import msgspec
 
 from hlgraph.errors import InputError, ReadError
+from hlgraph.evaluate.metrics.exactness import normalised
+from hlgraph.evaluate.metrics.trec import read_qrels
 from hlgraph.ids import checksum
 from hlgraph.read.metadata import metadata_of
 from hlgraph.records import Metadata
@@ -56,6 +59,7 @@ class Question:
     answers : accepted answers; empty ones are left out
     subset : the part of the set that it comes from, empty if the set has no parts
     assertions : what an answer has to say, for judges; empty if the set does not tell
+    options : the answers to choose from, A first; empty if the question is open
     """
 
     id: str
@@ -66,6 +70,17 @@ class Question:
     answers: tuple[str, ...] = ()
     subset: str = ""
     assertions: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+    @property
+    def asked(self) -> str:
+        """The text that is answered: the question, and below it the options with their letters."""
+        return "\n".join([self.text, *(f"{letter}) {option}" for letter, option in self.lettered.items())])
+
+    @property
+    def lettered(self) -> dict[str, str]:
+        """The options by letter."""
+        return dict(zip(ascii_uppercase, self.options, strict=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +110,13 @@ class _PassageRow(msgspec.Struct):
 class _QuestionRow(msgspec.Struct):
     id: str
     question: str
-    supporting_passage_ids: list[str]
+    supporting_passage_ids: list[str] = []
     type: str | None = None
     hops: int | None = None
     answers: list[str] = []
     subset: str | None = None
     assertions: list[str] = []
+    options: list[str] = []
 
 
 class _IdRow(msgspec.Struct):
@@ -116,6 +132,7 @@ def load(
     questions: str | Path | None = None,
     limit: int | None = None,
     subsets: Collection[str] = (),
+    qrels: str | Path | None = None,
 ) -> Dataset:
     """The evaluation set in a folder.
 
@@ -125,6 +142,7 @@ def load(
     questions : file of questions, default the one in the folder
     limit : maximum number of questions, taken from the beginning of the file; default all
     subsets : only questions of these subsets, applied before the limit; default all
+    qrels : TREC file of supporting passages, in place of those that the questions name; default none
 
     Raises
     ------
@@ -144,7 +162,8 @@ def load(
     path = Path(questions) if questions is not None else _find(root, "questions.dev") or _find(root, "questions")
     if path is None:
         raise InputError(f"{root}: no questions.dev.jsonl.gz (or .jsonl) in it; give the file of questions")
-    found = tuple(islice(_chosen(_questions(path), path, subsets=subsets), limit))
+    golds = None if qrels is None else read_qrels(qrels)
+    found = tuple(islice(_chosen(_questions(path, golds, qrels), path, subsets=subsets), limit))
     if not found:
         raise ReadError(str(path), "it holds no question")
     _check_same_corpus(path, found, passages)
@@ -180,7 +199,7 @@ def corpus_fingerprint(path: str | Path) -> str:
 
 
 def questions_fingerprint(questions: Iterable[Question]) -> str:
-    """A hash of the ids, texts and gold of questions, independent of their order.
+    """A hash of the ids, texts, gold and options of questions, independent of their order.
 
     Examples
     --------
@@ -188,7 +207,7 @@ def questions_fingerprint(questions: Iterable[Question]) -> str:
     >>> questions_fingerprint([a, b]) == questions_fingerprint([b, a]) != questions_fingerprint([a])
     True
     """
-    return checksum(*sorted(checksum(item.id, item.text, *sorted(item.gold)) for item in questions))
+    return checksum(*sorted(checksum(item.id, item.asked, *sorted(item.gold)) for item in questions))
 
 
 def _chosen(questions: Iterator[Question], path: Path, *, subsets: Collection[str]) -> Iterator[Question]:
@@ -204,14 +223,45 @@ def _chosen(questions: Iterator[Question], path: Path, *, subsets: Collection[st
     yield from (question for question in every if question.subset in subsets)
 
 
-def _questions(path: Path) -> Iterator[Question]:
+def _questions(path: Path, golds: Mapping[str, frozenset[str]] | None, qrels: str | Path | None) -> Iterator[Question]:
     for line, row, _ in _rows(path, _QuestionRow):
-        if not row.supporting_passage_ids:
+        gold = frozenset(row.supporting_passage_ids) if golds is None else golds.get(row.id, frozenset())
+        if not gold and golds is not None:
+            raise ReadError(
+                str(qrels), f"it has no relevant passage for {row.id}", "give a qrels file of these questions"
+            )
+        if not gold:
             raise ReadError(f"{path}, line {line}", f"{row.id} has no supporting passage", "give it at least one")
-        gold = frozenset(row.supporting_passage_ids)
         answers = tuple(dict.fromkeys(answer for answer in row.answers if answer.strip()))
-        assertions = tuple(row.assertions)
-        yield Question(row.id, row.question, gold, row.type or "", row.hops or 0, answers, row.subset or "", assertions)
+        question = Question(
+            row.id,
+            row.question,
+            gold,
+            row.type or "",
+            row.hops or 0,
+            answers,
+            row.subset or "",
+            tuple(row.assertions),
+            tuple(row.options),
+        )
+        yield _with_choice(question, f"{path}, line {line}") if row.options else question
+
+
+def _with_choice(question: Question, place: str) -> Question:
+    """A question with options whose gold answers are texts of options; a letter stands for its option."""
+    lettered = question.lettered
+    texts = {normalised(option): option for option in question.options}
+    if not 2 <= len(question.options) <= len(ascii_uppercase) or len(texts) < len(question.options):
+        reason = f"{question.id} has {len(question.options)} options, {len(texts)} of them different"
+        raise ReadError(place, reason, f"give 2 to {len(ascii_uppercase)} options that differ")
+    golds = [lettered.get(gold.strip().upper()) or texts.get(normalised(gold), "") for gold in question.answers]
+    if not all(golds):
+        raise ReadError(
+            place,
+            f"{question.answers[golds.index('')]!r}, an answer of {question.id}, is none of its options",
+            "give letters or texts of options as answers",
+        )
+    return replace(question, answers=tuple(dict.fromkeys(golds)))
 
 
 def _check_same_corpus(path: Path, questions: tuple[Question, ...], passages: Path) -> None:

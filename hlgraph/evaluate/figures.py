@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hlgraph.evaluate.answering import AnswerReport
 from hlgraph.evaluate.bootstrap import Difference, Interval
 from hlgraph.evaluate.comparison import Comparison, Uncertainty, significance
-from hlgraph.evaluate.metrics.retrieval import CUTOFFS, MEASURES, percentile
+from hlgraph.evaluate.metrics.retrieval import CUTOFFS, MEASURES
 from hlgraph.evaluate.metrics.significance import needed_questions
 from hlgraph.evaluate.runner import EvalReport, StrategyResult
 
@@ -20,6 +20,8 @@ _SHOWN = (*(f"recall@{k}" for k in CUTOFFS), "all_gold@5")
 _NOISE = "noise"
 POINTS = (1, 2, 5)
 """Differences in per cent for which tables say how many questions it takes to find them."""
+POINT_NAMES = tuple(f"{points} point{'s' if points > 1 else ''}" for points in POINTS)
+"""The heads of their columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def figures_table(report: EvalReport) -> Table:
     """Recall in per cent, latency and data read, by strategy."""
     head = ("strategy", *_SHOWN, "p50_ms", "p95_ms", "p99_ms", "cpu_ms", "round_trips", "rows", "kB", "failed")
     rows = tuple((name, *_figure_cells(result)) for name, result in report.strategies.items())
-    return Table(f"{report.dataset}, {len(report.questions)} questions", head, rows)
+    return Table(f"{report.dataset}, {len(report.questions)} questions; recall and all_gold in per cent", head, rows)
 
 
 def _figure_cells(result: StrategyResult) -> list[str]:
@@ -126,13 +128,13 @@ def significance_table(report: EvalReport, *, against: str, measure: str = MEASU
     against : the strategy to compare with
     measure : the measure compared, default ``recall@5``
     """
-    head = ("strategy", "p", "p (Holm)", *(f"{points} points" for points in POINTS))
+    head = ("strategy", "p", "p (Holm)", *POINT_NAMES)
     rows = tuple(
         (
             name,
             f"{item.p:.4f}",
             f"{item.corrected:.4f}",
-            *(str(needed_questions(points / 100, item.deviation)) if item.deviation else "-" for points in POINTS),
+            *needed_cells(item.deviation),
         )
         for name, item in significance(report, measure, against=against).items()
     )
@@ -142,27 +144,8 @@ def significance_table(report: EvalReport, *, against: str, measure: str = MEASU
     return Table(title, head, rows)
 
 
-def further_table(report: EvalReport, found: Uncertainty, *, against: str) -> Table:
-    """The measures by ir-measures in per cent, with their intervals and differences.
-
-    Parameters
-    ----------
-    report : the evaluation
-    found : its intervals and differences
-    against : the strategy to compare with
-    """
-    head = ("strategy", "measure", "mean", "95 % interval", f"minus {against}", "95 % interval ", "p", "")
-    rows = []
-    for name in report.strategies:
-        for measure in found.further:
-            difference = found.between(measure, name, b=against)
-            compared = ("", "", "", "") if difference is None else difference_cells(difference)
-            rows.append((name, measure, *interval_cells(found.intervals[name][measure]), *compared))
-    return Table("further measures, by ir-measures", head, tuple(rows))
-
-
 def answers_table(found: AnswerReport) -> Table:
-    """The measures of answers in per cent, what they cost, and their median time, by strategy.
+    """The measures of answers in per cent, by strategy.
 
     Parameters
     ----------
@@ -181,22 +164,18 @@ def answers_table(found: AnswerReport) -> Table:
     )
     rows = []
     for name, item in found.strategies.items():
-        own, spent, count = found.intervals[name], item.spent, len(item.outcomes)
-        times = [outcome.milliseconds for outcome in item.outcomes if not outcome.error]
+        own, count = found.intervals[name], len(item.outcomes)
         rows.append(
             (
                 *(name, percent(own["EM"].mean), *interval_cells(own["F1"])),
                 *(percent(own[measure].mean) for measure in ("sentence_F1", "answer_in_text", "answer_recall")),
                 percent(sum(outcome.is_refused for outcome in item.outcomes) / count),
                 str(item.failed),
-                *(f"{value:,}" for value in (spent.calls, spent.input_tokens, spent.output_tokens)),
-                _number(spent.usd, 4),
-                _number(percentile(times, 0.5) if times else None, 1),
             )
         )
     short = "short answers of the chat model" if found.by_chat else "extractive: EM and F1 of the best span"
-    title = f"answers, {len(found.questions)} questions with gold answers ({short})"
-    return Table(title, (*head, "calls", "tokens_in", "tokens_out", "USD", "p50_ms"), tuple(rows))
+    title = f"answers in per cent, {len(found.questions)} questions with gold answers ({short})"
+    return Table(title, head, tuple(rows))
 
 
 def costs_table(found: AnswerReport) -> Table:
@@ -234,7 +213,7 @@ def as_csv(table: Table) -> str:
 
 
 def runs_table(comparisons: Sequence[Comparison], *, title: str) -> Table:
-    """This run minus an earlier one, by strategy and measure.
+    """This run minus an earlier one, by strategy and measure, tested as strategies are.
 
     Parameters
     ----------
@@ -242,10 +221,19 @@ def runs_table(comparisons: Sequence[Comparison], *, title: str) -> Table:
     title : title of the table
     """
     hidden = set(MEASURES) - set(_SHOWN)
-    rows = tuple(
-        (item.a, item.measure, *difference_cells(item.difference)) for item in comparisons if item.measure not in hidden
-    )
-    return Table(title, ("strategy", "measure", "now minus before", "95 % interval", "p", ""), rows)
+    rows = []
+    for item in comparisons:
+        if item.measure not in hidden and item.tested is not None:
+            mean, bounds, _, noise = difference_cells(item.difference)
+            tested = (f"{item.tested.p:.4f}", f"{item.tested.corrected:.4f}")
+            rows.append((item.a, item.measure, mean, bounds, *tested, noise, *needed_cells(item.tested.deviation)))
+    head = ("strategy", "measure", "now minus before", "95 % interval", "p", "p (Holm)", "")
+    return Table(title, (*head, *POINT_NAMES), tuple(rows))
+
+
+def needed_cells(deviation: float) -> tuple[str, ...]:
+    """The number of questions that a test needs to find each of ``POINTS``, for differences of this standard deviation."""
+    return tuple(str(needed_questions(points / 100, deviation)) if deviation else "-" for points in POINTS)
 
 
 def interval_cells(interval: Interval) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from hlgraph.evaluate.figures import POINTS, Table, difference_cells, interval_cells, percent
+from hlgraph.evaluate.figures import POINT_NAMES, POINTS, Table, difference_cells, interval_cells, needed_cells, percent
 from hlgraph.evaluate.metrics.retrieval import grouped
 from hlgraph.evaluate.metrics.significance import needed_questions
 from hlgraph.evaluate.pairing import Paired, Values, paired
@@ -43,15 +43,14 @@ def paired_table(found: Mapping[str, Mapping[str, Paired]], *, title: str, again
             item = items[name]
             own = ("-", "-") if item.own is None else interval_cells(item.own)
             rows.append((name, measure, str(item.questions), *own, *_tested(item)))
-    return Table(title, (*head, "", *(f"{points} points" for points in POINTS)), tuple(rows))
+    return Table(title, (*head, "", *POINT_NAMES), tuple(rows))
 
 
 def _tested(item: Paired) -> tuple[str, ...]:
     if item.difference is None:
         return ("",) * (5 + len(POINTS))
     mean, bounds, _, noise = difference_cells(item.difference)
-    needed = (str(needed_questions(points / 100, item.deviation)) if item.deviation else "-" for points in POINTS)
-    return mean, bounds, f"{item.p:.4f}", f"{item.corrected:.4f}", noise, *needed
+    return mean, bounds, f"{item.p:.4f}", f"{item.corrected:.4f}", noise, *needed_cells(item.deviation)
 
 
 def groupings(questions: Sequence[Question]) -> dict[str, dict[str, list[int]]]:

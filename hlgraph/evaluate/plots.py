@@ -11,6 +11,7 @@ _WIDTH, _HEIGHT = 760, 440
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 200, 40, 55
 # The Okabe-Ito palette, which colour-blind readers can tell apart. Shapes repeat with another period than colours.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#777777")
+_MOST_LETTERS = 26
 _SHAPES = ("circle", "square", "diamond", "triangle")
 
 
@@ -146,8 +147,13 @@ def _drawn(item: Series, number: int, *, across: _Scale, up: _Scale) -> list[str
         parts.append(_mark(x, y, shape=shape, colour=colour))
     height = _TOP + 10 + 18 * number
     parts.append(_mark(_WIDTH - _RIGHT + 18, height, shape=shape, colour=colour))
-    parts.append(_text(_WIDTH - _RIGHT + 30, height + 4, item.name))
+    parts.append(_text(_WIDTH - _RIGHT + 30, height + 4, _short(item.name)))
     return parts
+
+
+def _short(name: str) -> str:
+    """A name that fits beside a plot."""
+    return name if len(name) <= _MOST_LETTERS else f"{name[: _MOST_LETTERS - 1]}…"
 
 
 def _mark(x: float, y: float, *, shape: str, colour: str) -> str:

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from hlgraph.evaluate.answer_texts import NAMES as OF_TEXTS
 from hlgraph.evaluate.answering import MEASURES as ANSWERS
 from hlgraph.evaluate.asking import BASELINES
 from hlgraph.evaluate.bootstrap import Interval
+from hlgraph.evaluate.claims import WordClaims
 from hlgraph.evaluate.figures import Table, interval_cells
-from hlgraph.evaluate.recipes import CLAIMS, JUDGED, OF_TEXTS, WINS, Recipe, RecipeRow, RecipeSet, retriever_of
+from hlgraph.evaluate.recipes import CLAIMS, JUDGED, NOT_HERE, WINS, Recipe, RecipeRow, RecipeSet, retriever_of
 from hlgraph.evaluate.results import Results, as_tree
 
 _WHY = {
     **dict.fromkeys(JUDGED, "no judge measured it; add --judge"),
-    **dict.fromkeys(CLAIMS, "no claims were checked"),
+    **dict.fromkeys(CLAIMS, "no question that was asked has gold answers"),
     **dict.fromkeys(WINS, "wins are in the table of pairs, with --judge pairwise"),
-    **dict.fromkeys(OF_TEXTS, "eval does not measure it"),
-    **dict.fromkeys(ANSWERS, "no question that was asked has gold answers"),
+    **dict.fromkeys(NOT_HERE, "not measured; it needs the data of WordNet, which no package brings"),
+    **dict.fromkeys((*ANSWERS, *OF_TEXTS), "no question that was asked has gold answers"),
+    "accuracy": "no question that was asked has options",
 }
 _NEEDS = {"chat": "needs a chat model; set HLGRAPH_CHAT", "training": "needs a generator trained by hlgraph align"}
 
@@ -148,6 +151,8 @@ def missing_lines(recipe: Recipe, runs: Iterable[RecipeRun], *, sets: Iterable[R
         for metric in recipe.metrics_of(run.item):
             if all(measured_in(run.results, name, metric=metric) is None for name in run.results.report.strategies):
                 lines.append(f"{metric} on {run.item.name}: {_WHY.get(metric, 'not measured')}")
+    if any(item.section.title.endswith(f"by {WordClaims.by}") for run in made for item in run.results.sections):
+        lines.append("checker: claims are split and checked by words; give --claims chat for a chat model")
     if not has_chat and any(run.results.answers is not None for run in made):
         lines.append("reader: no chat model is configured (HLGRAPH_CHAT); EM and F1 are of the best span")
     return lines

@@ -16,6 +16,7 @@ import msgspec
 import yaml
 
 from hlgraph.errors import InputError, ReadError, UnknownNameError
+from hlgraph.evaluate.answer_texts import NAMES as OF_TEXTS
 from hlgraph.evaluate.answering import MEASURES as ANSWERS
 from hlgraph.evaluate.asking import chosen
 from hlgraph.evaluate.metrics.claims import ClaimScores
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
 JUDGED = ("correctness", "assertions", "answer_accuracy")
 WINS = ("win_rate_against_B0", "win_rate_against_B1")
 CLAIMS = tuple(item.name for item in fields(ClaimScores))
-OF_TEXTS = ("accuracy", "token_recall", "ROUGE", "ROUGE-L", "BLEU-1", "METEOR")
-"""Measures that ``eval`` does not take: of choices, and of whole texts."""
-_METRICS = (*RETRIEVAL, *ANSWERS, *JUDGED, *WINS, *CLAIMS, *OF_TEXTS)
+NOT_HERE = ("METEOR",)
+"""Measures that ``eval`` does not take."""
+_METRICS = (*RETRIEVAL, *ANSWERS, *OF_TEXTS, *JUDGED, *WINS, *CLAIMS, *NOT_HERE)
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -190,6 +191,9 @@ def commands(recipe: Recipe, place: str) -> list[str]:
     measures = {metric for item in recipe.sets for metric in recipe.metrics_of(item)}
     end = "" if recipe.preset == "paper" else f" --preset {recipe.preset}"
     end += "" if measures <= set(RETRIEVAL) else " --answers"
+    named = [metric for metric in sorted(measures) if metric in OF_TEXTS or metric.partition("@")[0] in FAMILIES]
+    end += f" --metrics {','.join(named)}" if named else ""
+    end += " --claims words" if measures & set(CLAIMS) else ""
     asked = ",".join(dict.fromkeys(row.strategy for row in rows))
     first = f"hlgraph eval {place} --strategies {asked}{''.join(f' --set {text}' for text in swept.values())}{end}"
     return [first, *(f"hlgraph eval {place}{''.join(f' --set {text}' for text in sets)}{end}" for sets in several)]

@@ -42,7 +42,7 @@ def _body(results: Results) -> Iterator[str]:
     yield f'<p class="soft">{len(report.questions)} questions, {len(report.strategies)} strategies</p>'
     lost = losses(report, results.against)
     titles = [_RUN, *parts, *([_WORST] if lost else [])]
-    links = "".join(f'<li><a href="#{_anchor(title)}">{escaped(title)}</a></li>' for title in titles)
+    links = "".join(f'<li><a href="#{_anchor(title)}">{_shown(title)}</a></li>' for title in titles)
     yield f'<nav aria-label="Parts of the report"><ul>{links}</ul></nav><main>'
     yield from _findings(results)
     yield _heading(_RUN)
@@ -63,7 +63,11 @@ def _anchor(title: str) -> str:
 
 
 def _heading(title: str) -> str:
-    return f'<h2 id="{_anchor(title)}">{escaped(title)}</h2>'
+    return f'<h2 id="{_anchor(title)}">{_shown(title)}</h2>'
+
+
+def _shown(title: str) -> str:
+    return escaped(title[:1].upper() + title[1:])
 
 
 def _findings(results: Results) -> Iterator[str]:
@@ -198,8 +202,8 @@ def _interval(found: Difference | None) -> Interval | None:
 
 
 def _groups(results: Results) -> Iterator[str]:
-    names = list(results.report.strategies)
     for part in grouped_parts(results):
+        names = list(part.values)  # a run of another system has no answers
         for view, groups in groupings(part.questions).items():
             found = by_group(part.values, groups, against=results.against)
             columns = [

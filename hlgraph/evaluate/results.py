@@ -25,7 +25,6 @@ from hlgraph.evaluate.figures import (
     as_markdown,
     costs_table,
     figures_table,
-    further_table,
     runs_table,
     significance_table,
 )
@@ -60,8 +59,9 @@ class Results:
     changes : differences between the configurations of the two runs, one line each
     answers : the answers and their measures; None if none were asked for
     judged : verdicts of judges on the answers; None if none were asked for
-    sections : measures of answers, judgements and claims, each strategy compared with ``against``
+    sections : further measures of passages, of answers, judgements and claims, each strategy compared with ``against``
     titles : titles of passages by id, for those that the page of the report names
+    warnings : lines on runs of other systems that lack questions
     """
 
     report: EvalReport
@@ -76,6 +76,7 @@ class Results:
     judged: JudgeReport | None = None
     sections: tuple[PairedSection, ...] = ()
     titles: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     def parts(self) -> dict[str, list[Table]]:
         """All tables by the part of the report that they belong to, the overall figures first."""
@@ -92,7 +93,7 @@ class Results:
             found[title] = [*judge_tables(self.judged), *found.get(title, [])]
         found["By kind of question"] = self._group_tables()
         if self.earlier:
-            table = runs_table(self.earlier, title="this run against the earlier one: paired bootstrap")
+            table = runs_table(self.earlier, title=f"this run against the earlier one: {_PAIRED}")
             found["Against the earlier run"] = [table]
         return {title: tables for title, tables in found.items() if tables}
 
@@ -105,8 +106,6 @@ class Results:
         if len(self.report.strategies) > 1:
             tables.append(against_table(self.report, self.uncertainty, against=self.against))
             tables.append(significance_table(self.report, against=self.against))
-        if self.uncertainty.further:
-            tables.append(further_table(self.report, self.uncertainty, against=self.against))
         return tables
 
     def _group_tables(self) -> list[Table]:
@@ -123,6 +122,7 @@ class Results:
             f"extraction: {setting.extraction}; preset: {setting.preset}; embedder: {setting.embedder}; "
             f"reranker: {setting.reranker}; store: {setting.store}",
             f"corpus {self.corpus[:12]}, questions {self.asked[:12]}",
+            *self.warnings,
         ]
         lines.extend(f"{item.section.title}: {note}" for item in self.sections for note in item.section.notes)
         lines.extend(f"changed since the earlier run: {change}" for change in self.changes)
@@ -187,10 +187,10 @@ def as_text(results: Results) -> list[str]:
 def as_tree(results: Results) -> dict[str, object]:
     """All results as JSON data: measures and differences in per cent with two decimals, times in milliseconds with three.
 
-    Each strategy has ``recall@2`` to ``recall@20``, ``all_gold@2`` to ``all_gold@20``, further measures, ``p50_ms``,
-    ``p95_ms``, ``p99_ms``, ``cpu_ms`` (median CPU time of this process), ``round_trips``, ``rows`` and ``bytes`` (means per
-    question), ``failed``, ``errors``, ``intervals`` (95 %, by measure), and the measures by hops, type and subset. Times and
-    means are null if no question was answered.
+    Each strategy has ``recall@2`` to ``recall@20``, ``all_gold@2`` to ``all_gold@20``, ``p50_ms``, ``p95_ms``, ``p99_ms``,
+    ``cpu_ms`` (median CPU time of this process), ``round_trips``, ``rows`` and ``bytes`` (means per question), ``failed``,
+    ``errors``, ``intervals`` (95 %, by measure), and the measures by hops, type and subset. Times and means are null if no
+    question was answered. ``sections`` has all other measures.
     """
     report = results.report
     return {
@@ -202,6 +202,7 @@ def as_tree(results: Results) -> dict[str, object]:
         "differences": [_comparison_tree(item) for item in results.uncertainty.pairs],
         "earlier": [_comparison_tree(item) for item in results.earlier],
         "changes": list(results.changes),
+        "warnings": list(results.warnings),
         "against": results.against,
         "preset": results.setting.preset,
         "setting": asdict(results.setting),
@@ -241,7 +242,6 @@ def _strategy_tree(result: StrategyResult, found: Uncertainty, name: str) -> dic
     figures = result.figures
     return {
         **_percents(result.scores.by_name()),
-        **_percents({measure: found.intervals[name][measure].mean for measure in found.further}),
         "p50_ms": _rounded(figures.p50_ms, 3),
         "p95_ms": _rounded(figures.p95_ms, 3),
         "p99_ms": _rounded(figures.p99_ms, 3),
@@ -271,7 +271,8 @@ def _comparison_tree(item: Comparison) -> dict[str, object]:
         "difference": round(100 * found.mean, 2),
         "low": round(100 * found.low, 2),
         "high": round(100 * found.high, 2),
-        "p": round(found.p, 4),
+        "p": round(item.tested.p if item.tested else found.p, 4),
+        **({"p_holm": round(item.tested.corrected, 4)} if item.tested else {}),
         "is_noise": found.is_noise,
     }
 

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import re
+import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -137,7 +138,8 @@ def test_a_run_is_kept_compared_and_written(place: Path) -> None:
     assert code == 0
     assert {item["a"] for item in tree["earlier"]} == {"statement"}
     assert all(item["difference"] == 0 and item["is_noise"] for item in tree["earlier"])
-    assert tree["changes"] == ["answers (extractive): only one of the two runs has it"]
+    only = "only one of the two runs has it"
+    assert tree["changes"] == [f"answers (extractive): {only}", f"further measures, by ir-measures: {only}"]
     assert [item["measure"] for item in tree["sections"][0]["differences"]][:2] == ["EM", "F1"]
     again = ("eval", place / "small", "--strategies", "statement", "--answers", "--alone", "--json")
     tree = json.loads(call(*again, "--baseline", place / "answered.json")[1])
@@ -186,6 +188,11 @@ def test_a_recipe_runs_what_can_be_run_and_says_what_is_missing(place: Path, mon
         tree = json.loads((place / "recipe" / "recipe.json").read_text())
         cell = next(row for row in tree["sets"][0]["rows"] if row["strategy"] == "path")["metrics"]["F1"]
         assert (cell["published"], cell["measured"] is None) == (53.9, False)
+        shutil.copytree(place / "sets" / "musique", place / "sets" / "multihop_rag_70")
+        code, out, _ = call("eval", place / "sets" / "multihop_rag_70", "--recipe", "hlg-table-4", "--limit", 1)
+        assert code == 0
+        assert re.search(r"^B0 +chunk +51\.2 +\d+\.\d\d ", out, flags=re.MULTILINE)  # precision of claims
+        assert "missing: checker: claims are split and checked by words; give --claims chat for a chat model" in out
         one = ("eval", place / "sets" / "musique", "--recipe")
         assert "no set of this recipe; its folders are called: multihop_rag," in call(*one, "hlg-table-2")[2]
         assert "leave out --set" in call(*one, "proprag-table-1", "--set", "path.max_length=1")[2]
@@ -201,6 +208,39 @@ def test_a_recipe_runs_what_can_be_run_and_says_what_is_missing(place: Path, mon
         assert len(json.loads(call("eval", "--recipe", "list", "--json")[1])["recipes"]) == len(out.splitlines())
     finally:
         (place / "sets" / "musique").rename(place / "small")
+
+
+def test_files_of_trec_come_back_beside_the_strategies_and_answers_have_more_measures(place: Path) -> None:
+    base = ("eval", place / "small", "--strategies", "chunk", "--alone")
+    assert call(*base, "--out", place / "trec")[0] == 0
+    (place / "trec" / "worse.trec").write_text("q1 Q0 p2 1 1 x\nq1 Q0 p1 2 0 x\n")
+    code, out, _ = call(
+        *(*base, "--qrels", place / "trec" / "qrels.trec", "--metrics", "RR,ROUGE-L,accuracy", "--answers", "--json"),
+        *("--run", f"again={place / 'trec' / 'run.chunk.trec'}", "--run", f"worse={place / 'trec' / 'worse.trec'}"),
+    )
+    tree = json.loads(out)
+    assert (code, tree["against"]) == (0, "chunk")
+    same = ("recall@2", "recall@20", "all_gold@5", "by_type")
+    assert [tree["strategies"]["again"][key] for key in same] == [tree["strategies"]["chunk"][key] for key in same]
+    assert (tree["strategies"]["again"]["p50_ms"], tree["strategies"]["again"]["rows"]) == (None, None)
+    further, answers, texts = tree["sections"]
+    assert further["title"] == "further measures, by ir-measures"
+    assert [item["a"] for item in further["differences"]] == ["again", "worse"]
+    assert all(item["p_holm"] >= item["p"] for item in further["differences"])
+    assert list(answers["strategies"]) == list(texts["strategies"]) == ["chunk"]
+    assert texts["strategies"]["chunk"]["ROUGE-L"]["mean"] > 0
+    assert texts["strategies"]["chunk"]["accuracy"]["questions"] == 0
+    assert tree["warnings"] == ["the run worse has no passage for 2 of 3 questions; they count as nothing found"]
+    for options, reason in (
+        (("--metrics", "BLEU"), "BLEU: a measure of answers; give --answers, too"),
+        (("--metrics", "METEOR"), "no measure 'METEOR'; give one of nDCG"),
+        (("--run", "chunk=x"), "the name 'chunk' is taken"),
+        (("--qrels", place / "small" / "corpus.jsonl"), "a line is: question 0 document relevance"),
+        (("--recipe", "topg-table-1", "--run", "a=b"), "leave out --run"),
+    ):
+        code, out, err = call(*base[:2], *options)
+        assert (code, out) == (2, "")
+        assert reason in err
 
 
 def test_other_questions_are_refused_before_anything_is_asked(place: Path) -> None:

@@ -99,6 +99,8 @@ def test_a_chat_model_is_planned_paid_once_and_ended_by_its_budget(
     assert (code, json.loads(out)["models"][0]["calls"], len(httpserver.log)) == (0, 2, 0)
     code, _, err = call(*base, "--out", asked, "--max-tokens", 400)
     assert (code, len(httpserver.log)) == (6, 1), err
+    assert "2 of 2 abstract questions could not be made" in err
+    assert "gives no more" not in err  # the budget ended, not the corpus
     code, out, err = call(*base, "--out", asked, "--json")
     assert (code, json.loads(out)["by_kind"], len(httpserver.log)) == (0, {"abstract": 2}, 2), err
     before = asked.read_text()

@@ -97,7 +97,7 @@ def test_without_a_model_the_best_span_is_measured(tmp_path: Path) -> None:
     assert (first.short, second.short) == ("Mara Quill", "1931")
     assert found.intervals["chunk"]["EM"].mean == found.intervals["chunk"]["answer_recall"].mean == 1.0
     table = answers_table(found)
-    assert table.title == "answers, 2 questions with gold answers (extractive: EM and F1 of the best span)"
+    assert table.title == "answers in per cent, 2 questions with gold answers (extractive: EM and F1 of the best span)"
     assert table.rows[0][:3] == ("chunk", "100.00", "100.00")
     row = json.loads(answer_lines(found).splitlines()[0])
     assert (row["strategy"], row["short"], row["EM"]) == ("chunk", "Mara Quill", 1.0)

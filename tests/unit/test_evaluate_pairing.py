@@ -97,6 +97,8 @@ def test_two_runs_are_compared_on_their_answers(tmp_path: Path) -> None:
     found = {item.measure: item.difference.mean for item in section_differences(now.sections[0], held.sections[0])}
     assert found["EM"] == pytest.approx(1 / 3)
     assert set(found) == set(now.sections[0].measures)
+    tested = {item.measure: item.tested for item in section_differences(now.sections[0], held.sections[0])}
+    assert tested["EM"].p == tested["EM"].corrected == 1.0  # type: ignore[union-attr]
     turned = held.sections[0]
     turned = replace(turned, questions=turned.questions[::-1], values={"a": turned.values["a"][::-1]})
     again = {item.measure: item.difference.mean for item in section_differences(now.sections[0], turned)}

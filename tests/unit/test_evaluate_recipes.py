@@ -156,6 +156,10 @@ def test_values_of_one_parameter_share_a_command(tmp_path: Path) -> None:
         "hlgraph eval DIR --set path.beam_width=3 --set path.max_length=2 --preset tuned",
         "hlgraph eval DIR --set path.beam_width=2 --preset tuned",
     ]
+    claims = _read(tmp_path, rows=rows[:1], against="", metrics=["claim_recall", "ROUGE-L", "nDCG@10", "METEOR"])
+    assert commands(claims, "DIR") == [
+        "hlgraph eval DIR --strategies path --answers --metrics ROUGE-L,nDCG@10 --claims words"
+    ]
     assert (
         retriever_of(RecipeRow(name="x", strategy="path", options=("max_length=1",)), "paper")[0]
         == "path[max_length=1]"

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from reports import hostile_results
 
 from hlgraph.evaluate.bootstrap import Interval
+from hlgraph.evaluate.comparison import uncertainty
 from hlgraph.evaluate.forest import Column, forest
 from hlgraph.evaluate.report_page import report_page
 from hlgraph.evaluate.worst_questions import losses, passages_of
@@ -49,7 +50,7 @@ def test_the_page_is_whole_and_texts_are_only_texts() -> None:
     assert "script-src" not in page
     titles = re.findall(r'<h2 id="([\w-]+)">([^<]+)', page)
     assert [title for _, title in titles] == [
-        *("What was run", "Retrieval", "Answers", "correctness, judged by a scripted model", "By kind of question"),
+        *("What was run", "Retrieval", "Answers", "Correctness, judged by a scripted model", "By kind of question"),
         *("Against the earlier run", "Largest losses"),
     ]
     assert all(f'href="#{anchor}"' in page for anchor, _ in titles)
@@ -70,6 +71,15 @@ def test_the_page_says_what_was_run_and_found() -> None:
     assert passages_of(lost["bad"]) == {"g", "x"}
     assert '<mark><bdi title="g">The &lt;b&gt;gold&lt;/b&gt; passage</bdi></mark>' in page
     assert "answered: <bdi>wrong</bdi>" in page
+
+
+def test_a_run_of_another_system_has_no_answers() -> None:
+    results = hostile_results()
+    report = results.report
+    report = replace(report, strategies={**report.strategies, "colbert": next(iter(report.strategies.values()))})
+    page = report_page(replace(results, report=report, uncertainty=uncertainty(report)))
+    assert page.count("<svg") == 2 + 1 + 2 + 6
+    assert page.count('<th scope="row"><bdi>colbert</bdi></th>') > 3
 
 
 def test_the_cost_of_answers_is_said() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from hlgraph.errors import InputError
 from hlgraph.evaluate.bootstrap import Difference
-from hlgraph.evaluate.comparison import run_differences, significance, uncertainty, values_of
+from hlgraph.evaluate.comparison import ranked_section, run_differences, significance, uncertainty, values_of
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.figures import (
     MEASURE,
@@ -21,7 +21,7 @@ from hlgraph.evaluate.figures import (
     as_markdown,
     difference_cells,
     figures_table,
-    further_table,
+    runs_table,
     significance_table,
 )
 from hlgraph.evaluate.metrics.trec import read_qrels, read_run
@@ -30,6 +30,7 @@ from hlgraph.evaluate.plots import Axis, Point, Series, chart
 from hlgraph.evaluate.results import Results, as_text, as_tree, default_against, plot, write_folder
 from hlgraph.evaluate.runner import EvalReport, Outcome, result_of
 from hlgraph.evaluate.runs import Setting
+from hlgraph.evaluate.sections import in_pairs
 
 QUESTIONS = tuple(
     Question(f"q{at}", "", frozenset({"g"}), "bridge" if at % 2 else "", 2 + at % 2, subset="dev") for at in range(8)
@@ -76,7 +77,7 @@ def results(made: EvalReport, **other: object) -> Results:
 
 def test_figures_by_hand() -> None:
     table = figures_table(report(half=4, broken=0))
-    assert table.title == "tiny, 8 questions"
+    assert table.title == "tiny, 8 questions; recall and all_gold in per cent"
     rows = {row[0]: dict(zip(table.head, row, strict=True)) for row in table.rows}
     half = rows["half"]
     assert [half[name] for name in ("recall@2", "all_gold@5", "p50_ms", "p95_ms", "p99_ms")] == [
@@ -185,16 +186,26 @@ def test_ids_that_trec_files_cannot_hold_are_said(tmp_path: Path) -> None:
     assert "no TREC files: the question" in paths[0].read_text()
 
 
-def test_further_measures_have_intervals_and_differences() -> None:
-    made = report(half=4, all=8)
-    found = uncertainty(made, further=["RR", "R@5"])
-    assert found.intervals["half"]["R@5"] == found.intervals["half"]["recall@5"]
-    assert found.between("R@5", "all", b="half") == found.between("recall@5", "all", b="half")
-    rows = further_table(made, found, against="all").rows
-    assert [row[:2] for row in rows] == [("half", "RR"), ("half", "R@5"), ("all", "RR"), ("all", "R@5")]
-    assert rows[1][4].startswith("-")
-    tree = as_tree(replace(results(made), uncertainty=found))
-    assert tree["strategies"]["half"]["R@5"] == tree["strategies"]["half"]["recall@5"]  # type: ignore[index]
+def test_further_measures_are_tested_as_recall_is() -> None:
+    made = report(half=4, all=8, third=3)
+    further = in_pairs(ranked_section(made, ["RR", "R@5"]), "all")
+    same = significance(made, MEASURE, against="all")
+    for name in ("half", "third"):
+        found = further.found["R@5"][name]
+        assert found.own == uncertainty(made).intervals[name][MEASURE]
+        assert (found.p, found.corrected, found.deviation) == pytest.approx(same[name])
+    tables = replace(results(made), sections=(further,)).parts()["further measures, by ir-measures"]
+    assert [row[:2] for row in tables[0].rows[:2]] == [("half", "RR"), ("half", "R@5")]
+
+
+def test_two_runs_are_tested_as_strategies_are() -> None:
+    found = run_differences(report(a=8, b=6), report(a=0, b=5))
+    tested = {item.a: item.tested for item in found if item.measure == MEASURE}
+    assert (tested["a"].p, tested["a"].corrected) == pytest.approx((2 / 2**8, 4 / 2**8))  # type: ignore[union-attr]
+    assert (tested["b"].p, tested["b"].corrected) == (1.0, 1.0)  # type: ignore[union-attr]
+    table = runs_table(found, title="")
+    assert [len(row) for row in table.rows] == [len(table.head)] * len(table.rows)
+    assert next(row for row in table.rows if row[:2] == ("a", MEASURE))[4:7] == ("0.0078", "0.0156", "")
 
 
 def test_strategies_are_tested_against_one_and_corrected() -> None:

@@ -112,6 +112,8 @@ def test_a_document_in_two_sources_is_one(tmp_path: Path) -> None:
     with graph_of(tmp_path, parts) as graph:
         assert asked(make(graph, quotas(20)), "bridge") == BRIDGES
         assert make(graph, quotas(20), by="book").questions == ()
+        with pytest.raises(InputError, match="has the metadata field 'bok'; there are: book"):
+            make(graph, quotas(20), by="bok")
 
 
 def test_a_set_is_exported_as_eval_reads_it(graph: HLGraph, made: MadeSet, tmp_path: Path) -> None:

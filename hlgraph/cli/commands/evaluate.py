@@ -8,7 +8,7 @@ import typer
 
 from hlgraph.cli.evaluating import Evaluation, run_evaluation
 from hlgraph.cli.judging import Criteria, JudgeModel, Judging, Trials
-from hlgraph.cli.recipe_runs import LIST, list_recipes, run_recipe
+from hlgraph.cli.recipe_runs import run_recipe
 from hlgraph.cli.state import Json, MaxTokens, MaxUsd, Quiet, State, budget_of
 
 PLACE = 170  # position in the list of commands
@@ -37,6 +37,23 @@ Data = Annotated[
 Questions = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="Questions to use instead of those in the folder.", show_default=False),
+]
+Qrels = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="TREC qrels file with the supporting passages, in place of those that the questions name.",
+        show_default=False,
+    ),
+]
+Runs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--run",
+        metavar="NAME=FILE",
+        help="TREC run file of another system, to stand beside the strategies (may be repeated).",
+        show_default=False,
+    ),
 ]
 Strategies = Annotated[
     str | None,
@@ -84,7 +101,8 @@ Metrics = Annotated[
     typer.Option(
         metavar="NAMES",
         help="Further measures, separated by commas: nDCG, AP, RR, P, R, Success, Rprec, with @k or without, such as "
-        "nDCG@10,RR.",
+        "nDCG@10,RR; with --answers also ROUGE-1, ROUGE-2, ROUGE-L, BLEU, BLEU-1, token_recall, accuracy (of questions with "
+        "options).",
         show_default=False,
     ),
 ]
@@ -133,6 +151,8 @@ def evaluate(
     context: typer.Context,
     folder: Folder = None,
     questions: Questions = None,
+    qrels: Qrels = None,
+    runs: Runs = None,
     strategies: Strategies = None,
     sets: Set = None,
     subset: Subset = None,
@@ -179,7 +199,7 @@ def evaluate(
     Examples:
       hlgraph eval data/musique --strategies chunk,statement --limit 100 --json
       hlgraph eval data/musique --save before.json --out tables/
-      hlgraph eval data/musique --metrics nDCG@10,AP,RR
+      hlgraph eval data/musique --metrics nDCG@10,AP,RR --run colbert=colbert.trec
       hlgraph eval data/musique --strategies auto --answers --max-usd 2
       hlgraph eval data/musique --strategies auto --answers --claims words
       hlgraph eval data/musique --strategies auto,chunk --answers --judge pairwise --judge-model openai:gpt-4o
@@ -191,6 +211,8 @@ def evaluate(
     asked = Evaluation(
         folder=folder,
         questions=questions,
+        qrels=qrels,
+        runs=tuple(runs or ()),
         strategies=strategies,
         sets=tuple(sets or ()),
         subsets=tuple(subset or ()),
@@ -208,9 +230,6 @@ def evaluate(
         out=out,
     )
     state: State = context.obj
-    if recipe == LIST:
-        list_recipes(is_json=json)
-        return
     if recipe is not None:
         code = run_recipe(state, recipe, asked=asked, data=data, quiet=quiet, is_json=json)
     else:

@@ -86,6 +86,31 @@ def _f1(given: list[str], gold: list[str]) -> float:
     return 2 * same / (len(given) + len(gold))
 
 
+def token_recall(text: str, golds: Sequence[str]) -> float:
+    """The highest share of the words of a gold answer that a text has, each as often as it stands in both.
+
+    A gold answer without a word is in no text.
+
+    Parameters
+    ----------
+    text : the text; empty for none
+    golds : accepted answers, at least one
+
+    Raises
+    ------
+    InputError
+        There is no gold answer.
+
+    Examples
+    --------
+    >>> token_recall("It joins the Velm below Ombry.", ["River Velm"])
+    0.5
+    """
+    given = Counter(normalised(text).split())
+    wanted = [Counter(normalised(gold).split()) for gold in _some(golds)]
+    return max((words & given).total() / words.total() if words else 0.0 for words in wanted)
+
+
 def has_answer(texts: Sequence[str], golds: Sequence[str]) -> float:
     """1 if a gold answer stands in one of the texts as a run of whole words, else 0 (answer recall of one question).
 

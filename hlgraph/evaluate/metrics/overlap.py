@@ -12,9 +12,13 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from hlgraph.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -99,13 +103,44 @@ def bleu(texts: Sequence[str], references: Sequence[Sequence[str]]) -> float:
             f"{len(texts)} texts and {len(references)} lists of references; give at least one text, and each at least one "
             "reference"
         )
-    try:
-        import sacrebleu
-    except ImportError as error:
-        raise MissingExtraError("eval", "BLEU") from error
+    made = _bleu(4, is_single=False)
     most = max(map(len, references))  # the first reference fills up: the same one twice changes nothing
     streams = [[some[at] if at < len(some) else some[0] for some in references] for at in range(most)]
-    return float(sacrebleu.corpus_bleu(list(texts), streams).score) / 100
+    return min(1.0, float(made.corpus_score(list(texts), streams).score) / 100)
+
+
+def sentence_bleu(text: str, references: Sequence[str], *, n: int = 4) -> float:
+    """BLEU of one text from 0 to 1, by sacrebleu; runs longer than the text do not count (its effective order).
+
+    Parameters
+    ----------
+    text : the text that is measured
+    references : the texts that it is compared with, at least one
+    n : length of the longest runs in words, default 4; 1 is BLEU-1
+
+    Raises
+    ------
+    InputError
+        There is no reference, or ``n`` is below 1.
+    MissingExtraError
+        sacrebleu is not installed.
+    """
+    if not references or isinstance(references, str) or n < 1:
+        raise InputError(
+            f"{len(references)} references and runs of {n} words; give a list of at least one, and runs of at least one word"
+        )
+    return min(
+        1.0, float(_bleu(n, is_single=True).sentence_score(text, list(references)).score) / 100
+    )  # it says 100.00000000000004
+
+
+@cache
+def _bleu(n: int, *, is_single: bool) -> BLEU:
+    try:
+        from sacrebleu.metrics.bleu import BLEU
+    except ImportError as error:
+        raise MissingExtraError("eval", "BLEU") from error
+    return BLEU(max_ngram_order=n, effective_order=is_single)
 
 
 def _words(text: str) -> list[str]:

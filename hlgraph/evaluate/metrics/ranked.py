@@ -23,12 +23,16 @@ FAMILIES = ("nDCG", "AP", "RR", "P", "R", "Success", "Rprec")
 """The measures that are taken; all are shares from 0 to 1 and need no graded relevance."""
 
 
-def check_names(names: Sequence[str]) -> None:
+_LIST = ", "
+
+
+def check_names(names: Sequence[str], *, others: Sequence[str] = ()) -> None:
     """Check that measures can be computed.
 
     Parameters
     ----------
     names : such as ``nDCG@10``, ``AP`` or ``RR``
+    others : names of measures that are no measures of rankings, which an error names, too; default none
 
     Raises
     ------
@@ -38,7 +42,7 @@ def check_names(names: Sequence[str]) -> None:
         ir-measures is not installed.
     """
     for name in names:
-        _measure(name)
+        _measure(name, others)
 
 
 def ranked_measures(names: Sequence[str], judged: Sequence[Judged]) -> NDArray[np.float64]:
@@ -80,7 +84,7 @@ def ranked_measures(names: Sequence[str], judged: Sequence[Judged]) -> NDArray[n
     return found
 
 
-def _measure(name: str) -> Measure:
+def _measure(name: str, others: Sequence[str] = ()) -> Measure:
     try:
         import ir_measures
     except ImportError as error:
@@ -95,4 +99,5 @@ def _measure(name: str) -> Measure:
             ) from error
     raise UnknownNameError(
         f"no measure {name!r}; give one of {', '.join(FAMILIES)}, with or without @k, such as nDCG@10"
+        f"{f', or of answers: {_LIST.join(others)}' if others else ''}"
     )

@@ -119,11 +119,12 @@ def make(
     UnknownNameError
         There is no such corpus.
     InputError
-        The corpus holds no fact.
+        The corpus holds no fact, or no source has the field.
     """
     held = graph.facts.read()
     if not held.facts:
         raise InputError(f"corpus {held.corpus!r} holds no fact to ask about; ingest text that states facts")
+    check_field(held, by)
     maker = _Maker(held, seed=seed, by=by)
     chosen: dict[QuestionKind, list[Candidate]] = {
         kind: maker.candidates(kind, _SURPLUS * count) for kind, count in wanted.items()
@@ -394,6 +395,25 @@ class _Maker:
 def _stands_in(name: str, text: str) -> bool:
     wanted = " ".join(words(name))
     return bool(wanted) and f" {wanted} " in f" {' '.join(words(text))} "
+
+
+def check_field(held: StoredFacts, by: str) -> None:
+    """Refuse a metadata field that no source has: each source would count as a document.
+
+    Parameters
+    ----------
+    held : the facts and sources of a corpus
+    by : the field; empty for none
+
+    Raises
+    ------
+    InputError
+        No source has the field; the message names those that there are.
+    """
+    names = sorted({name for source in held.sources.values() for name in source.metadata})
+    if by and by not in names:
+        known = f"there are: {', '.join(names)}" if names else "they have no metadata"
+        raise InputError(f"no source of corpus {held.corpus!r} has the metadata field {by!r}; {known}")
 
 
 def passage_of(source: Source, chunk_id: str) -> str:

@@ -20,7 +20,7 @@ from hlgraph.evaluate.questions.askable import Askable
 from hlgraph.evaluate.questions.checking import duplicates
 from hlgraph.evaluate.questions.chunk_groups import LEAST, ChunkGroup, chunk_groups
 from hlgraph.evaluate.questions.leaks import names_in
-from hlgraph.evaluate.questions.making import passage_of
+from hlgraph.evaluate.questions.making import check_field, passage_of
 from hlgraph.evaluate.questions.question_calls import DropError, QuestionCalls, listed, prompt
 from hlgraph.evaluate.questions.record import NO_ANSWER, MadeQuestion, QuestionKind
 from hlgraph.evaluate.questions.reply_forms import Asked, Critique, Draft, Questions, Users
@@ -119,7 +119,7 @@ def write(
     UnknownNameError
         There is no such corpus.
     InputError
-        A kind is unknown, or the corpus holds no group of chunks of three documents.
+        A kind is unknown, no source has the field, or the corpus holds no group of chunks of three documents.
     """
     unknown = [kind for kind in wanted if kind not in CHAT_KINDS]
     if unknown:
@@ -148,6 +148,7 @@ class Writing:
         self._writer = QuestionCalls(writer, max_tokens=limit)
         self._validator = self._writer if validator is writer else QuestionCalls(validator, max_tokens=limit)
         self._held = graph.facts.read()
+        check_field(self._held, by)
         self._by = by
         self._seed = seed
         self._dropped: Counter[str] = Counter()
