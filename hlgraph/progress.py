@@ -1,12 +1,14 @@
 """Progress of long work: each step tells how far it is, and whoever listens hears it; without a listener nothing happens.
 
 Who listens is found by context (:mod:`contextvars`), as in :mod:`hlgraph.stores.trace`: two ingests in two threads do not
-hear each other, and no function between a command and its innermost loop passes a callback on.
+hear each other, and no function between a command and its innermost loop passes a callback on. The two threads of one ingest
+tell one listener, which hears one event at a time; each has steps of its own.
 """
 
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -55,18 +57,7 @@ class Progress:
 
 
 OnProgress: TypeAlias = Callable[[Progress], None]
-"""Called with the progress of long work, in its thread."""
-
-
-@dataclass(slots=True)
-class _Step:
-    """A step under way."""
-
-    name: str
-    total: int | None
-    unit: str
-    began: float
-    done: int = 0
+"""Called with the progress of long work, in a thread of the work; never twice at once."""
 
 
 @dataclass(slots=True)
@@ -76,7 +67,7 @@ class _Listener:
     call: OnProgress
     began: float
     told: float = 0.0
-    under_way: list[_Step] = field(default_factory=list)
+    guard: threading.RLock = field(default_factory=threading.RLock)
     past: dict[str, tuple[int, float]] = field(default_factory=dict)
     sources: int = 0
     chunks: int = 0
@@ -87,6 +78,7 @@ class _Listener:
     arrived: deque[tuple[float, int]] = field(default_factory=deque)
 
     def tell(self, step: _Step, *, is_edge: bool) -> None:
+        """Call the function; the caller holds the guard."""
         now = time.monotonic()
         if not is_edge and now - self.told < EVERY:
             return
@@ -115,11 +107,46 @@ class _Listener:
         return max(0.0, (self.size - size) * (last - since) / (size - before) - (now - last))
 
 
+@dataclass(slots=True)
+class _Step:
+    """A step under way."""
+
+    listener: _Listener
+    outer: _Step | None
+    name: str
+    total: int | None
+    unit: str
+    began: float
+    done: int = 0
+    is_over: bool = False
+
+    def tell(self, *, is_edge: bool) -> None:
+        """Tell how far it is."""
+        with self.listener.guard:
+            self.listener.tell(self, is_edge=is_edge)
+
+    def advance(self, count: int) -> None:
+        """Tell that more of it is done; its end tells the last of it."""
+        with self.listener.guard:
+            self.done += count
+            if self.total is None or self.done < self.total:
+                self.listener.tell(self, is_edge=False)
+
+    def end(self) -> None:
+        """Add it to what is past."""
+        self.is_over = True
+        with self.listener.guard:
+            units, seconds = self.listener.past.get(self.name, (0, 0.0))
+            self.listener.past[self.name] = units + self.done, seconds + time.monotonic() - self.began
+
+
 def _left_of(step: _Step, rate: float | None) -> float | None:
     return max(0, step.total - step.done) / rate if rate and step.total is not None else None
 
 
 _LISTENER: ContextVar[_Listener | None] = ContextVar("hlgraph_progress", default=None)
+_STEP: ContextVar[_Step | None] = ContextVar("hlgraph_progress_step", default=None)
+"""The step that this context began last."""
 
 
 @contextlib.contextmanager
@@ -176,20 +203,27 @@ def _told(name: str, total: int | None, *, unit: str) -> Iterator[None]:
     if listener is None:
         yield
         return
-    made = _Step(name, total, unit, time.monotonic())
-    listener.under_way.append(made)
+    made = _Step(listener, _current(), name, total, unit, time.monotonic())
+    _STEP.set(made)
     try:
-        listener.tell(made, is_edge=True)
+        made.tell(is_edge=True)
         yield
         if total is None:
             made.total = made.done  # now it is known
         else:
             made.done = total
-        listener.tell(made, is_edge=True)
+        made.tell(is_edge=True)
     finally:
-        listener.under_way.remove(made)
-        units, seconds = listener.past.get(name, (0, 0.0))
-        listener.past[name] = units + made.done, seconds + time.monotonic() - made.began
+        made.end()
+        _STEP.set(_current())
+
+
+def _current() -> _Step | None:
+    """The innermost step of this context that is not over: a generator may end one after another one has begun."""
+    found = _STEP.get()
+    while found is not None and found.is_over:
+        found = found.outer
+    return found
 
 
 def advance(name: str, count: int = 1) -> None:
@@ -200,13 +234,9 @@ def advance(name: str, count: int = 1) -> None:
     name : name of the innermost step
     count : how much more
     """
-    listener = _LISTENER.get()
-    if listener is None or not listener.under_way or listener.under_way[-1].name != name:
-        return
-    current = listener.under_way[-1]
-    current.done += count
-    if current.total is None or current.done < current.total:  # the end of the step tells the last of it
-        listener.tell(current, is_edge=False)
+    current = _current()
+    if current is not None and current.listener is _LISTENER.get() and current.name == name:
+        current.advance(count)
 
 
 def expect(found: int, size: int) -> None:
@@ -230,19 +260,24 @@ def take(size: int) -> None:
         listener.taken = size
 
 
-def count(*, sources: int, chunks: int, statements: int, size: int) -> None:
-    """Note what an ingest has done so far.
+def count(*, sources: int, chunks: int = 0, statements: int = 0, size: int | None = None) -> None:
+    """Note what an ingest has done since it last noted something.
 
     Parameters
     ----------
-    sources, chunks, statements : see :class:`Progress`
-    size : of the files and documents that are done, in the measure of :func:`expect`
+    sources, chunks, statements : how many more, see :class:`Progress`
+    size : of all files and documents that are done, in the measure of :func:`expect`; None: not known
     """
     listener = _LISTENER.get()
     if listener is None:
         return
-    listener.sources, listener.chunks, listener.statements = sources, chunks, statements
-    now = time.monotonic()
-    listener.arrived.append((now, size))
-    while len(listener.arrived) > 2 and now - listener.arrived[1][0] > _WINDOW:
-        listener.arrived.popleft()
+    with listener.guard:
+        listener.sources += sources
+        listener.chunks += chunks
+        listener.statements += statements
+        if size is None:
+            return
+        now = time.monotonic()
+        listener.arrived.append((now, size))
+        while len(listener.arrived) > 2 and now - listener.arrived[1][0] > _WINDOW:
+            listener.arrived.popleft()

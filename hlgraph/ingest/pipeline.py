@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple, Protocol, TypeAlias
 
 from hlgraph import progress
-from hlgraph.change import Change, Outcome
+from hlgraph.change import Change
 from hlgraph.chunk import Chunker
 from hlgraph.errors import ReadError
 from hlgraph.extract import Extractor, Metered
 from hlgraph.ids import source_id
-from hlgraph.index import MadeVectors, calibrating, check_model, embed_change, is_due, made_vectors
+from hlgraph.index import MadeVectors, calibrating, check_model, is_due, made_vectors
+from hlgraph.ingest.batch_writer import Names, Turn, Writer
+from hlgraph.ingest.beside import Beside, OneAtATime
 from hlgraph.ingest.report import Failure, Report, note_kept, record_counts
 from hlgraph.models.seams import Embedder
 from hlgraph.persist import (
@@ -28,7 +31,7 @@ from hlgraph.persist import (
 )
 from hlgraph.read import Files, ReadFailure, inadmissible
 from hlgraph.records import Calibration, Chunk, Document, Extraction, Kind, Source
-from hlgraph.stores.protocols import CorpusStats, Scope, Stores
+from hlgraph.stores.protocols import Scope, Stores
 
 __all__ = [
     "BATCH_CHARACTERS",
@@ -151,6 +154,9 @@ def write(prepared: Iterable[Ready], corpus: str, *, report: Report, stores: Sto
     and then for each batch while it is written. Other writers take turns in between: what they changed of the sources of a
     batch is compared, and extracted, again.
 
+    Where the stores are servers, a batch is written in a thread of its own while the next one is prepared: asked for, which
+    runs in the thread of the caller, and embedded. At most one batch is prepared ahead.
+
     Parameters
     ----------
     prepared : the batches
@@ -166,44 +172,82 @@ def write(prepared: Iterable[Ready], corpus: str, *, report: Report, stores: Sto
         if not stats:
             check_left(corpus, stores)
         before = record_counts(corpus, stores)
-    names = _Names(stores, stats[0].version if stats else 0, before.get(Kind.ENTITY, 0))
-    for item in prepared:
-        _write(item, names, report=report, stores=stores, steps=steps)
+    names = Names(stores, stats[0].version if stats else 0, before.get(Kind.ENTITY, 0))
+    with Beside[Turn](is_apart=stores.is_remote) as beside:
+        held = replace(steps, embedder=OneAtATime(steps.embedder)) if stores.is_remote else steps
+        writer = Writer(corpus, names=names, stores=stores, steps=held)
+        _Batches(corpus, report, stores, held, writer, beside).write(prepared)
     with report.timed("persist"):
         _calibrate(corpus, names, since=stats[0].calibration if stats else None, stores=stores)
     note_kept(report, before)
 
 
-@dataclass(slots=True)
-class _Names:
-    """How many names of entities a corpus has, counted again after another writer.
+@dataclass(frozen=True, slots=True)
+class _Batches:
+    """The two stages of an ingest: while one batch is written, the next one is prepared, and no more than that one.
 
     Attributes
     ----------
-    stores : the open stores
-    version : the version of the corpus for which ``number`` holds
-    number : of names
+    corpus, stores, steps : see :func:`write`
+    report : receives the counts; this thread alone writes to it
+    writer : writes a batch
+    beside : where it does so
     """
 
+    corpus: str
+    report: Report
     stores: Stores
-    version: int
-    number: int
+    steps: Steps
+    writer: Writer
+    beside: Beside[Turn]
 
-    def of(self, stats: CorpusStats) -> int:
-        """The number of names in a corpus with these statistics; the caller holds the lock of the corpus."""
-        if stats.version != self.version:
-            counts = record_counts(stats.corpus, self.stores)
-            self.version, self.number = stats.version, counts.get(Kind.ENTITY, 0)
-        return self.number
+    def write(self, prepared: Iterable[Ready]) -> None:
+        """Write all batches, in order."""
+        before: Ready | None = None
+        for item in prepared:
+            size = self.report.files.size
+            if self.beside.has_failed:  # nothing more is paid for
+                self._end(before)
+            made = self._embedded(item, before)
+            self._end(before)
+            self.beside.begin(partial(self.writer.write, made, size=size))
+            before = made
+        self._end(before)
 
-    def count(self, outcome: Outcome) -> None:
-        """Add what one published change did."""
-        kind = Kind.ENTITY.value
-        self.version += 1
-        self.number += outcome.added.get(kind, 0) - len(outcome.vanished.get(kind, ()))
+    def _end(self, item: Ready | None) -> None:
+        """Wait until a batch is written. Where another writer overtook it, prepare it again, and write it here."""
+        if item is None:
+            return
+        turn = self.beside.end()
+        self._note(item, turn)
+        left = item
+        while not turn.is_written:
+            unchanged = self.report.sources_unchanged
+            again = _prepared_again(left, self.corpus, report=self.report, stores=self.stores, steps=self.steps)
+            size = self.report.files.size
+            progress.count(sources=self.report.sources_unchanged - unchanged, size=size)
+            if again is None:
+                return
+            left = self._embedded(again, left)
+            turn = self.writer.write(left, size=size)
+            self._note(left, turn)
+
+    def _note(self, item: Ready, turn: Turn) -> None:
+        self.report.include(turn.report)
+        for source in item.change.sources if turn.is_written else ():
+            self.report.files.store(source.uri, is_new=True)
+
+    def _embedded(self, item: Ready, before: Ready | None) -> Ready:
+        """A batch with its vectors. Those of the batch before, which may not be stored yet, are not made again."""
+        embedder: Embedder = self.steps.embedder
+        for made in (None if before is None else before.made, item.made):
+            embedder = embedder if made is None else made.with_rest(embedder)
+        with self.report.timed("embed"):
+            made = made_vectors(item.change, item.known, embedder=embedder, stores=self.stores)
+        return item._replace(made=made.with_rest(self.steps.embedder))
 
 
-def _calibrate(corpus: str, names: _Names, *, since: Calibration | None, stores: Stores) -> None:
+def _calibrate(corpus: str, names: Names, *, since: Calibration | None, stores: Stores) -> None:
     """End an ingest with the scale of the cosines of the whole corpus, where it has grown enough since."""
     if not is_due(since, names.number):
         return
@@ -267,13 +311,14 @@ def _prepared(
     items: Iterable[Document | ReadFailure], corpus: str, *, report: Report, stores: Stores, steps: Steps
 ) -> Iterator[Ready]:
     """The first steps of an ingest, batch by batch."""
+    unchanged = report.sources_unchanged
     for changed in _changed(items, corpus, report=report, stores=stores, steps=steps):
-        if not changed:
-            _count(report)
-            continue
-        stored = stored_chunks(changed, corpus, report=report, stores=stores)
-        extracted = extract(planned(changed, stored, report=report, steps=steps), report, extractor=steps.extractor)
-        yield ready(corpus, extracted, report=report)
+        progress.count(sources=report.sources_unchanged - unchanged, size=None if changed else report.files.size)
+        if changed:
+            stored = stored_chunks(changed, corpus, report=report, stores=stores)
+            plan = planned(changed, stored, report=report, steps=steps)
+            yield ready(corpus, extract(plan, report, extractor=steps.extractor), report=report)
+        unchanged = report.sources_unchanged
 
 
 def _changed(
@@ -290,33 +335,6 @@ def _changed(
         with progress.step("compare", len(batch), unit="sources"):
             changed = compared(batch, corpus, report=report, stores=stores, steps=steps)
         yield changed
-
-
-def _write(item: Ready, names: _Names, *, report: Report, stores: Stores, steps: Steps) -> None:
-    """Embed a batch without the lock of the corpus, and write it with the lock."""
-    corpus, left = item.change.corpus, item
-    while True:
-        embedder = steps.embedder if left.made is None else left.made.with_rest(steps.embedder)
-        with report.timed("embed"):
-            made = made_vectors(left.change, left.known, embedder=embedder, stores=stores)
-        with stores.graph.lock(corpus) as pending:
-            if pending:
-                report.resumed += resume(pending, stores, corpus=corpus)
-            if _is_current(left, corpus, stores):
-                _publish(left._replace(made=made), names, report=report, stores=stores, steps=steps)
-                return
-        again = _prepared_again(left, corpus, report=report, stores=stores, steps=steps)
-        if again is None:
-            _count(report)
-            return
-        left = again._replace(made=made)
-
-
-def _is_current(item: Ready, corpus: str, stores: Stores) -> bool:
-    """Whether the stored sources of a batch are those that it was compared with."""
-    wanted = {one.comparison.source.id: one.comparison.stored for one in item.extracted}
-    held = {record.id: record for record in stores.graph.records(Kind.SOURCE, list(wanted), scope=Scope(corpus))}
-    return all(held.get(name) == stored for name, stored in wanted.items())
 
 
 def _prepared_again(item: Ready, corpus: str, *, report: Report, stores: Stores, steps: Steps) -> Ready | None:
@@ -336,25 +354,6 @@ def _prepared_again(item: Ready, corpus: str, *, report: Report, stores: Stores,
     }
     plan = planned(changed, stored, report=report, steps=steps)
     return ready(corpus, extract(plan, report, extractor=steps.extractor, held=held), report=report)
-
-
-def _publish(item: Ready, names: _Names, *, report: Report, stores: Stores, steps: Steps) -> None:
-    """Write a batch; the caller holds the lock of the corpus."""
-    embedder = item.made or steps.embedder
-    with report.timed("embed"):
-        change = embed_change(item.change, item.known, embedder=embedder, stores=stores, names=names.of)
-    with progress.step("persist", len(change.sources), unit="sources"):
-        steps.before_writing()
-        with report.timed("persist"):
-            outcome = persist(change, stores)
-        names.count(outcome)
-        added = sum(one.comparison.is_new for one in item.extracted)
-        report.sources_added += added
-        report.sources_changed += len(change.sources) - added
-        report.count(outcome.added, outcome.vanished)
-        for source in change.sources:
-            report.files.store(source.uri, is_new=True)
-        _count(report)
 
 
 def look(
@@ -406,16 +405,6 @@ def planned(changed: Sequence[Comparison], stored: StoredChunks, *, report: Repo
             )
         found.append(Extracted(item, plan or ChunkPlan(), ()))
     return found
-
-
-def _count(report: Report) -> None:
-    """Tell whoever listens what is done so far."""
-    progress.count(
-        sources=report.sources_added + report.sources_changed + report.sources_unchanged,
-        chunks=report.added.get(Kind.CHUNK, 0),
-        statements=report.added.get(Kind.STATEMENT, 0),
-        size=report.files.size,
-    )
 
 
 def compared(

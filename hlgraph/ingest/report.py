@@ -88,8 +88,12 @@ class Report:
             self.removed[kind] = self.removed.get(kind, 0) + len(items)
 
     def include(self, other: Report) -> None:
-        """Add the failures, problems, warnings, unchanged sources and seconds of another report."""
-        self.sources_unchanged += other.sources_unchanged
+        """Add the counts, failures, problems, warnings and seconds of another report; its files that failed fail here, too."""
+        for name in ("sources_added", "sources_changed", "sources_unchanged", "sources_removed", "resumed"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for mine, found in ((self.added, other.added), (self.removed, other.removed)):
+            for kind, number in found.items():
+                mine[kind] = mine.get(kind, 0) + number
         self.failed.extend(other.failed)
         for item in other.failed:
             self.files.fail(item.uri)

@@ -261,7 +261,7 @@ def open_stores(target: str | Settings) -> Opened:
     closing = contextlib.ExitStack()
     pair = closing.enter_context(graph.store), closing.enter_context(vectors.store)
     ranker, clusterer = closing.enter_context(graph.ranker), closing.enter_context(graph.clusterer)
-    stores = Stores(*pair, ranker, clusterer, graph.derived, graph.merges, graph.domains, graph.matcher)
+    stores = Stores(*pair, ranker, clusterer, graph.derived, graph.merges, graph.domains, graph.matcher, is_remote=True)
     return Opened(
         stores,
         closing,

@@ -563,6 +563,7 @@ class Stores(NamedTuple):
     domains : keeps the domains of corpora; None: unavailable
     matcher : counts mentions; None: they are counted among what a bounded pull reads, and no copies of texts are known
     seals : checksums of records; None: the store has none
+    is_remote : whether servers do the work of a write, so that this process can prepare the next one meanwhile
     """
 
     graph: GraphStore
@@ -574,3 +575,4 @@ class Stores(NamedTuple):
     domains: DomainStore | None = None
     matcher: Matcher | None = None
     seals: Seals | None = None
+    is_remote: bool = False

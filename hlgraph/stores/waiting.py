@@ -11,9 +11,11 @@ import contextlib
 import logging
 import math
 import random
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 
 from hlgraph import progress
 from hlgraph.errors import StoreLockedError
@@ -25,6 +27,24 @@ _FIRST, _LONGEST = 0.02, 0.3
 """Seconds between two attempts: the first pause, and the longest."""
 _TOLD, _AGAIN = 3.0, 60.0
 """Seconds after which the log names the holder for the first time, and between two times."""
+_GIVEN_UP: ContextVar[threading.Event | None] = ContextVar("hlgraph_given_up", default=None)
+
+
+@contextlib.contextmanager
+def given_up_by(event: threading.Event) -> Iterator[None]:
+    """Ends every wait of the block, and of what runs in copies of its context, once an event is set.
+
+    A wait that ends so raises the StoreLockedError that names the holder, as one whose time is over.
+
+    Parameters
+    ----------
+    event : set by another thread
+    """
+    token = _GIVEN_UP.set(event)
+    try:
+        yield
+    finally:
+        _GIVEN_UP.reset(token)
 
 
 class Patience:
@@ -42,21 +62,21 @@ class Patience:
 
     def repeat(self, attempt: Callable[[], object]) -> None:
         """Calls a function until it raises no StoreLockedError. Raises the last one, if it is final or time is over."""
-        pause = _FIRST
+        pause, given_up = _FIRST, _GIVEN_UP.get() or threading.Event()
         with contextlib.ExitStack() as shown:
             while True:
                 try:
                     attempt()
                 except StoreLockedError as error:
                     waited = time.monotonic() - self._began
-                    if not error.retryable or waited >= self._seconds:
+                    if not error.retryable or waited >= self._seconds or given_up.is_set():
                         raise
                     if pause == _FIRST:
                         shown.enter_context(progress.step("wait"))
                     if waited >= self._told:
                         self._told = waited + _AGAIN
                         _LOG.warning("waiting for %.0f s by now: %s", waited, error)
-                    time.sleep(min(pause * random.uniform(0.5, 1.0), self._seconds - waited))  # noqa: S311 - no secret
+                    given_up.wait(min(pause * random.uniform(0.5, 1.0), self._seconds - waited))  # noqa: S311 - no secret
                     pause = min(2 * pause, _LONGEST)
                 else:
                     return

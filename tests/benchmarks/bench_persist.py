@@ -1,155 +1,237 @@
-"""What an ingest costs the servers: processor time, bytes and round trips a statement, and the relationships that it stores.
+"""What an ingest costs the servers: processor time, bytes and round trips a statement, beside an earlier revision and a bare loop.
 
-Passages are ingested into live servers, with made-up vectors (so that what is measured is writing), in two halves: the
-first warms the servers, the second is measured. Processor time is that of the server's processes, and is known on Linux alone;
-bytes are those that clients send. Run with HLGRAPH_TEST_SERVERS naming the state folder of servers that are up
-(`make servers`); the graph database is emptied first.
+Passages are ingested into live servers with made-up vectors, so that what is measured is writing. The earlier revision and
+this tree run with the packages of this environment, one after the other, each in a process and a corpus of its own, in an
+empty database. Each begins with a part that warms the servers and is not measured, then a part that is, and a last part
+through proxies that count the bytes that it sends. Processor time is that of the processes, from Linux alone.
 
-    HLGRAPH_DATA=FOLDER python tests/benchmarks/bench_persist.py [--set musique_oie] [--passages 600]
+The bare loop then reads back what this tree has stored, empties the database, and writes the same nodes and relationships by
+`UNWIND ... MERGE`, 5,000 a query, and the same documents by opensearch-py, 500 a request, each index refreshed once. It
+has no journal, no lock, no counts and no removal. Its seconds are those of the clock around both, one after the other.
+
+Run with HLGRAPH_TEST_SERVERS naming the state folder of servers that are up (`make servers`), with the usual just-in-time
+compiler of Java; the graph database is emptied.
+
+    HLGRAPH_DATA=FOLDER python tests/benchmarks/bench_persist.py [--set musique_oie] [--passages 600] [--before none]
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import hashlib
 import json
 import os
-import resource
+import subprocess
+import sys
 import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
+from bare_loop import Stored, rewrite, stored
+from bench_before import BEFORE, code_of
 from bench_image import server_cpu
 from evaluation_sets import open_set, origin_line
-from ingest_keywords import keywords
 from live_stores import EMPTY
 from measure import say, table
-from numpy.typing import NDArray
 from opensearch_fixture import remove
 from tcp_proxy import passed_on
 
-import hlgraph
-from hlgraph.sdk.client import IngestOptions
-from hlgraph.settings import Settings, load
+from hlgraph.settings import load
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 
-CORPUS = "bench-persist"
-_COUNT = "MATCH ()-[r]->() RETURN type(r) AS type, count(r) AS number ORDER BY number DESC, type"
+_HERE = Path(__file__).resolve().parent
+_ROOT = _HERE.parents[1]
+_SCHEMA = {
+    "CONSTRAINT": "SHOW CONSTRAINTS YIELD name",
+    "INDEX": "SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP' RETURN name",
+}
+_SETTLE = 5.0  # seconds in which the servers end what they do afterwards
 
 
-class DenseTexts:
-    """Embeds every text as a direction of its own: as many bytes as the vectors of a model, and hardly a synonym."""
+@dataclass(slots=True)
+class Cost:
+    """What one tree, or the bare loop, used: seconds of processors and of the clock, in all; kilobytes a statement."""
 
-    fingerprint = "dense texts"
-    dimensions = 384
+    statements: int = 0
+    neo4j: float = 0.0
+    opensearch: float = 0.0
+    own: float = 0.0
+    wall: float = 0.0
+    persist: float = 0.0
+    trips: int = 0
+    sent: dict[str, float] = field(default_factory=dict)
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit vectors."""
-        seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) for text in texts]
-        found = np.array([np.random.default_rng(seed).normal(size=self.dimensions) for seed in seeds], dtype=np.float32)
-        found = found.reshape(-1, self.dimensions)
-        return found / np.linalg.norm(found, axis=1, keepdims=True)
-
-    def forget(self, texts: Sequence[str]) -> None:
-        """Nothing is kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class Used:
-    """What was used up to a moment: seconds of processors and of the clock, bytes that clients sent."""
-
-    neo4j: float
-    opensearch: float
-    own: float
-    clock: float
-    to_neo4j: int
-    to_opensearch: int
-
-    def since(self, before: Used) -> Used:
-        """The difference."""
-        names = self.__slots__
-        return Used(*(getattr(self, name) - getattr(before, name) for name in names))
+    @property
+    def servers(self) -> float:
+        """Milliseconds of both servers a statement."""
+        return 1000 * (self.neo4j + self.opensearch) / self.statements
 
 
-@contextlib.contextmanager
-def counted_ways(settings: Settings, found: dict[str, Any]) -> Iterator[tuple[Settings, Any]]:
-    """Settings whose urls lead through proxies that count, and a function that tells what was used."""
-    with contextlib.ExitStack() as closing:
-        graph = closing.enter_context(passed_on(settings.store))
-        vectors = closing.enter_context(passed_on(str(settings.vectors)))
+class Bench:
+    """The servers of a state folder, and where the passages lie."""
 
-        def used() -> Used:
-            own = resource.getrusage(resource.RUSAGE_SELF)
-            return Used(
-                server_cpu(found["neo4j"]["pid"]),
-                server_cpu(found["opensearch"]["pid"]),
-                own.ru_utime + own.ru_stime,
-                time.perf_counter(),
-                graph.sent,
-                vectors.sent,
+    def __init__(self, state: Path, passages: Sequence[Sequence[str]], extractions: Sequence[str]) -> None:
+        self.found: dict[str, Any] = json.loads((state / "servers.json").read_text())
+        self.config = state / "hlgraph.yaml"
+        self.settings = load(self.config)
+        self.server = Server(self.settings.store, self.settings.neo4j)
+        self._passages = passages
+        self._extractions = list(extractions)
+
+    def cpu(self) -> tuple[float, float]:
+        """Seconds of Neo4j and of OpenSearch up to now."""
+        return server_cpu(self.found["neo4j"]["pid"]), server_cpu(self.found["opensearch"]["pid"])
+
+    @contextlib.contextmanager
+    def emptied(self) -> Iterator[str]:
+        """A database without schema, since each tree makes its own, and a prefix of indexes that are removed afterwards."""
+        self.server.schema([*EMPTY, "MATCH (n:Migration) DELETE n"])
+        with self.server.driver().session(database=self.found["neo4j"]["database"]) as session:
+            for kind, query in _SCHEMA.items():
+                for row in list(session.run(query)):
+                    session.run(f"DROP {kind} `{row['name']}`").consume()
+        prefix = f"b{uuid.uuid4().hex[:8]}"
+        yield prefix
+        settings = replace(self.settings.opensearch, prefix=prefix)
+        with OpenSearchVectorStore(str(self.settings.vectors), settings) as store:
+            remove(store)
+
+    def run(self, code: Path, prefix: str) -> Cost:
+        """Ingest with one tree."""
+        path = os.pathsep.join([str(code), str(_HERE)])
+        process = subprocess.Popen(
+            (sys.executable, str(_HERE / "persist_one.py")),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
+        )
+        third, last = len(self._passages) // 3, len(self._passages) * 5 // 6
+        with process, passed_on(self.settings.store) as graph, passed_on(str(self.settings.vectors)) as vectors:
+            straight = {"store": self.settings.store, "vectors": str(self.settings.vectors)}
+            self._ask(process, prefix, self._passages[:third], urls=straight)
+            time.sleep(_SETTLE)
+            before = self.cpu()
+            done = self._ask(process, prefix, self._passages[third:last], urls=straight)
+            time.sleep(_SETTLE)
+            used = [now - then for now, then in zip(self.cpu(), before, strict=True)]
+            counted = self._ask(
+                process, prefix, self._passages[last:], urls={"store": graph.url, "vectors": vectors.url}
             )
+            assert process.stdin is not None
+            process.stdin.close()
+            sent = {
+                name: proxy.sent / counted["statements"] / 1000
+                for name, proxy in (("Neo4j", graph), ("OpenSearch", vectors))
+            }
+        return Cost(
+            done["statements"], *used, done["cpu"], done["wall"], done["seconds"]["persist"], done["trips"], sent
+        )
 
-        yield replace(settings, store=graph.url, vectors=vectors.url), used
+    def _ask(
+        self, process: subprocess.Popen[str], prefix: str, passages: Sequence[Sequence[str]], *, urls: dict[str, str]
+    ) -> dict[str, Any]:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        asked = {
+            "settings": str(self.config),
+            "prefix": prefix,
+            "corpus": "bench-persist",
+            "passages": list(passages),
+            "extractions": self._extractions,
+            **urls,
+        }
+        process.stdin.write(f"{json.dumps(asked)}\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+        if not line:
+            raise SystemExit(f"the ingest ended with {process.wait()}; what it said stands above")
+        return json.loads(line)
+
+    def bare(self, prefix: str) -> tuple[Cost, Stored]:
+        """Write again what is stored, by a bare loop."""
+        opensearch = SimpleNamespace(**self.found["opensearch"])
+        with self.server.driver().session(database=self.found["neo4j"]["database"]) as session:
+            held = stored(session, opensearch, prefix)
+        self.server.schema(EMPTY)
+        time.sleep(_SETTLE)
+        before = self.cpu()
+        with self.server.driver().session(database=self.found["neo4j"]["database"]) as session:
+            wall = rewrite(held, session, opensearch)
+        time.sleep(_SETTLE)
+        used = [now - then for now, then in zip(self.cpu(), before, strict=True)]
+        return Cost(held.statements, *used, wall=wall, persist=wall), held
 
 
-def rows_of(used: Used, statements: int) -> list[list[str]]:
-    """The figures a statement."""
+def rows_of(costs: Sequence[Cost]) -> list[list[str]]:
+    """The figures a statement, a column for each."""
+
+    def row(name: str, values: Sequence[float | None], digits: int = 2) -> list[str]:
+        return [name, *("" if value is None else f"{value:,.{digits}f}" for value in values)]
+
     return [
-        ["Neo4j, CPU-ms", f"{1000 * used.neo4j / statements:.2f}"],
-        ["OpenSearch, CPU-ms", f"{1000 * used.opensearch / statements:.2f}"],
-        ["this process, CPU-ms (with the proxies)", f"{1000 * used.own / statements:.2f}"],
-        ["kilobytes to Neo4j", f"{used.to_neo4j / statements / 1000:.2f}"],
-        ["kilobytes to OpenSearch", f"{used.to_opensearch / statements / 1000:.2f}"],
-        ["statements a second", f"{statements / used.clock:.0f}"],
+        row("statements measured", [cost.statements for cost in costs], 0),
+        row("Neo4j, CPU-ms", [1000 * cost.neo4j / cost.statements for cost in costs]),
+        row("OpenSearch, CPU-ms", [1000 * cost.opensearch / cost.statements for cost in costs]),
+        row("both servers, CPU-ms", [cost.servers for cost in costs]),
+        row("this process, CPU-ms", [1000 * cost.own / cost.statements if cost.own else None for cost in costs]),
+        row("round trips to Neo4j, a thousand", [1000 * c.trips / c.statements if c.trips else None for c in costs], 0),
+        *(
+            row(f"kilobytes to {name}", [cost.sent.get(name) for cost in costs])
+            for name in ("Neo4j", "OpenSearch")
+            if any(cost.sent for cost in costs)
+        ),
+        row("persisting, statements a second", [cost.statements / cost.persist for cost in costs], 0),
+        row("in all, statements a second", [cost.statements / cost.wall for cost in costs], 0),
     ]
 
 
 def main() -> None:
     """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--set", default="musique_oie")
     parser.add_argument("--passages", type=int, default=600)
+    parser.add_argument("--before", default=BEFORE, metavar="REVISION", help=f"({BEFORE}); none: only this tree")
     chosen = parser.parse_args()
-    state = Path(os.environ["HLGRAPH_TEST_SERVERS"])
-    found = json.loads((state / "servers.json").read_text())
-    settings = load(state / "hlgraph.yaml")
-    settings = replace(settings, opensearch=replace(settings.opensearch, prefix=f"b{uuid.uuid4().hex[:8]}"))
-    server = Server(settings.store, settings.neo4j)
-    server.schema(EMPTY)
     say(origin_line())
-    with tempfile.TemporaryDirectory(prefix="hlgraph-bench-") as folder, counted_ways(settings, found) as (ways, used):
-        item = open_set(chosen.set, Path(folder) / "data", passages=chosen.passages, questions=1)
-        files = tuple(str(path) for path in item.dataset.extractions)
-        options = IngestOptions(extract="precomputed" if files else "local", extractions=files, is_chunked=True)
-        documents = [hlgraph.Document(one.id, one.text, one.title, key=one.id) for one in item.passages]
-        half = len(documents) // 2
-        with hlgraph.connect(ways, corpus=CORPUS, embedder=DenseTexts()) as graph:
-            graph.ingest(documents[:half], **keywords(options))
-            time.sleep(5)  # what the servers do afterwards
-            before = used()
-            report = graph.ingest(documents[half:], **keywords(options))
-            last = used()
-            time.sleep(5)
-            after = replace(used(), clock=last.clock)
-    statements, seconds = report.added["statement"], report.seconds["persist"]
-    say(f"{len(documents) - half:,} passages of {chosen.set}, {statements:,} statements; persisting {seconds:.1f} s")
-    table(["a statement", ""], rows_of(after.since(before), statements))
-    with server.driver().session(database=found["neo4j"]["database"]) as session:
-        counts = [(row["type"], row["number"]) for row in session.run(_COUNT)]
+    with tempfile.TemporaryDirectory(prefix="hlgraph-bench-") as name:
+        folder = Path(name)
+        item = open_set(chosen.set, folder / "data", passages=chosen.passages, questions=1)
+        passages = [(one.id, one.text, one.title) for one in item.passages]
+        bench = Bench(
+            Path(os.environ["HLGRAPH_TEST_SERVERS"]), passages, [str(path) for path in item.dataset.extractions]
+        )
+        costs, names = list[Cost](), list[str]()
+        if chosen.before != "none":
+            (folder / "code").mkdir()
+            code = code_of(chosen.before, folder / "code")
+            with bench.emptied() as prefix:
+                costs.append(bench.run(code, prefix))
+            names.append(chosen.before)
+        with bench.emptied() as prefix:
+            costs.append(bench.run(_ROOT, prefix))
+            names.append("now")
+            loop, held = bench.bare(prefix)
+            costs.append(loop)
+            names.append("bare loop")
+    say(f"{len(passages):,} passages of {chosen.set}")
+    table(["a statement", *names], rows_of(costs))
+    now = costs[-2]
+    if len(costs) > 2:
+        say(f"CPU of both servers, before / now: {costs[0].servers / now.servers:.1f} (at least 4)")
+    say(f"CPU of both servers, now / bare loop: {now.servers / loop.servers:.2f} (at most 2)")
+    total = sum(held.relationships.values())
     table(
         ["relationships", "", "share"],
-        [[name, f"{number:,}", f"{number / sum(n for _, n in counts):.0%}"] for name, number in counts],
+        [[name, f"{number:,}", f"{number / total:.0%}"] for name, number in sorted(held.relationships.items())],
     )
-    server.close()
-    with OpenSearchVectorStore(str(settings.vectors), settings.opensearch) as store:
-        remove(store)
+    bench.server.close()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hlgraph import progress
 from hlgraph.errors import BudgetError, ClusterError, InputError
 from hlgraph.extract.seam import Metered
 from hlgraph.ingest import pipeline
@@ -197,6 +198,7 @@ class RayRun:
         ):
             for parcel in unpacked(table, Parcel):
                 report.include(parcel.report)
+                progress.count(sources=parcel.report.sources_unchanged)
                 job.seen.update(parcel.uris)
                 for uri in parcel.uris:
                     job.files.store(uri, is_new=False)  # writing it tells that it is new
