@@ -1,9 +1,9 @@
 // Which of some ids are nodes of the graph of a shape (projected by GDS) in a corpus, and whether they have a relationship in
 // it: a projection holds no node without relationships.
-// params: corpus, shape, ids
+// params: lists, corpus, shape
 // columns: id, kind, is_joined
 CALL () {
-  UNWIND $ids AS id
+  UNWIND $lists.ids AS id
   MATCH (n:Chunk {id: id})
   WHERE n.corpus = $corpus AND $shape <> 'entity_entity'
   RETURN n.id AS found, 'chunk' AS kind,
@@ -12,13 +12,13 @@ CALL () {
       ELSE EXISTS { (n)<-[:IN_CHUNK]-(:Statement) }
     END AS is_joined
   UNION ALL
-  UNWIND $ids AS id
+  UNWIND $lists.ids AS id
   MATCH (n:Statement {id: id})
   WHERE n.corpus = $corpus AND $shape = 'statement_entity_chunk'
   RETURN n.id AS found, 'statement' AS kind,
     EXISTS { (n)-[:MENTIONS]->(:Entity) } OR EXISTS { (n)-[:IN_CHUNK]->(:Chunk) } AS is_joined
   UNION ALL
-  UNWIND $ids AS id
+  UNWIND $lists.ids AS id
   MATCH (n:Entity {id: id})
   WHERE n.corpus = $corpus
   RETURN n.id AS found, 'entity' AS kind,

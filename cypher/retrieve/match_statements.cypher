@@ -1,16 +1,16 @@
 // How many statements that may be seen mention each number of some names, highest number first, and their ids, where there are
 // at most $most of them. A name is a list of ids of entities; a statement that mentions several of one list mentions one name.
-// Only as many numbers as it takes to give $k statements. $among: ids of the statements to count for; null: all. The version of
+// Only as many numbers as it takes to give $k statements. $lists.among: ids of the statements to count for; null: all. The version of
 // the corpus is read afterwards.
-// params: corpus, names, k, most, among, has_scope, listed, admits
+// params: lists, corpus, k, most, has_scope, admits
 // columns: version, classes
 CALL () {
-  UNWIND range(0, size($names) - 1) AS name
-  UNWIND $names[name] AS id
+  UNWIND range(0, size($lists.names) - 1) AS name
+  UNWIND $lists.names[name] AS id
   MATCH (e:Entity {id: id})
   WHERE e.corpus = $corpus
   MATCH (e)<-[:MENTIONS]-(s:Statement)
-  WHERE ($among IS NULL OR s.id IN $among) AND (NOT $has_scope OR (s.source_id IN $listed) = $admits)
+  WHERE ($lists.among IS NULL OR s.id IN $lists.among) AND (NOT $has_scope OR (s.source_id IN $lists.listed) = $admits)
   WITH s, count(DISTINCT name) AS matched
   WITH matched, count(s) AS number, collect(s.id)[..$most] AS ids ORDER BY matched DESC
   RETURN collect({matched: matched, number: number, ids: CASE WHEN number <= $most THEN ids ELSE [] END}) AS every

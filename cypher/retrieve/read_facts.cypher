@@ -1,8 +1,8 @@
 // Facts by id, each as: id, corpus, subject, predicate, object, text with the present names of both. All in one row, because one
 // row per record would be several times slower to read.
-// params: ids, corpus
+// params: lists, corpus
 // columns: records
-UNWIND $ids AS id
+UNWIND $lists.ids AS id
 MATCH (s:Entity)-[:SUBJECT]->(n:Fact {id: id})
 WHERE n.corpus = $corpus
 OPTIONAL MATCH (o:Entity)-[:OBJECT]->(n)

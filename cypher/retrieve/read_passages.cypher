@@ -1,7 +1,7 @@
 // Chunks by id as in read_chunks, and their sources as in read_sources, in one row: who reads a passage needs its source next.
-// params: ids, corpus
+// params: lists, corpus
 // columns: records, sources
-UNWIND $ids AS id
+UNWIND $lists.ids AS id
 MATCH (n:Chunk {id: id})
 WHERE n.corpus = $corpus
 WITH collect([id, n.source_id, n.text, n.start, n.end, n.position, n.tokens, n.headings, n.page, n.fingerprint]) AS records,

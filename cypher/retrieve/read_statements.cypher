@@ -1,8 +1,8 @@
 // Statements by id, each as: id, source, text, start and end in the source, chunk, details; span and details are those of the
 // first chunk that asserts them. All in one row, because one row per record would be several times slower to read.
-// params: ids, corpus
+// params: lists, corpus
 // columns: records
-UNWIND $ids AS id
+UNWIND $lists.ids AS id
 MATCH (n:Statement {id: id})
 WHERE n.corpus = $corpus
 CALL (n) {

@@ -10,10 +10,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
-from typing import Concatenate, ParamSpec
+from typing import Concatenate, NamedTuple, ParamSpec
 
 from hlgraph import telemetry
-from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.errors import HLGraphError, InputError, UnknownNameError
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
 from hlgraph.models.seams import ChatModel, Embedder, Reranker
@@ -28,10 +28,21 @@ from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.strategies import STRATEGIES
 from hlgraph.stores import trace
 from hlgraph.stores.protocols import CorpusStats, PullShape, Stores
+from hlgraph.stores.ranking import plan_ahead, presumed
+from hlgraph.stores.side_by_side import side_by_side
 from hlgraph.text import words
 from hlgraph.where import check_fields, matches, source_values
 
 P = ParamSpec("P")
+
+
+class _Means(NamedTuple):
+    """The models of a search, and the moment of ``time.perf_counter`` at which it began."""
+
+    embedder: Embedder
+    reranker: Reranker
+    chat: ChatModel | None
+    start: float
 
 
 def retriever_named(name: str) -> Retriever:
@@ -147,20 +158,41 @@ def search(
     WhereError : the filter names a field that no source of the corpus has
     ModelMismatchError : the corpus was embedded by another model, and the search needs vectors
     """
-    start = time.perf_counter()
     retriever = retriever_named(strategy) if isinstance(strategy, str) else strategy
     if isinstance(retriever, type) or not callable(getattr(retriever, "rank", None)):
         raise InputError(
             f"strategy is {strategy!a:.60}; give the name of one ({', '.join(sorted(STRATEGIES))}) or a retriever, such as "
             "hlgraph.retrieve.STRATEGIES['path']"
         )
-    corpus = _checked(request, stores)
-    unit = _unit(request, retriever, name=strategy if isinstance(strategy, str) else "")
+    plan_ahead(stores.graph)
+    name = strategy if isinstance(strategy, str) else ""
+    means = _Means(embedder, reranker, chat, time.perf_counter())
+    work = functools.partial(_searched, request, retriever, name=name, stores=stores, means=means)
+    # An explanation shows one request after the other, and a chat model must not be asked twice.
+    likely = None if request.explain or by_of(retriever) == "chat" else presumed(stores.graph, request.corpus)
+    if likely is None:
+        return work(corpus=_checked(request, stores))
+    with side_by_side(lambda: _checked(request, stores)) as checked:
+        result = None
+        try:
+            result = work(corpus=likely)
+        except HLGraphError:
+            if checked() == likely:
+                raise
+    corpus = checked()
+    return result if result is not None and corpus == likely else work(corpus=corpus)
+
+
+def _searched(
+    request: SearchRequest, retriever: Retriever, *, name: str, corpus: CorpusStats, stores: Stores, means: _Means
+) -> SearchResult:
+    """The result of a search in a known state of a corpus; ``name`` is empty for a retriever with parameters of its own."""
+    unit = _unit(request, retriever, name=name)
     if unit != retriever.unit:
         request = replace(request, unit=unit)
-    name = strategy if isinstance(strategy, str) else getattr(retriever, "name", type(retriever).__name__)
-    asked = chat and asking_about(chat, Purpose(stage="retrieve", strategy=name))
-    session = Session(request, stores, embedder=embedder, reranker=reranker, corpus=corpus, chat=asked)
+    name = name or getattr(retriever, "name", type(retriever).__name__)
+    asked = means.chat and asking_about(means.chat, Purpose(stage="retrieve", strategy=name))
+    session = Session(request, stores, embedder=means.embedder, reranker=means.reranker, corpus=corpus, chat=asked)
     if by_of(retriever) == "chat":
         chat_of(session)  # here, because some strategies ask it only for some questions
     is_folded = unit == "chunk" and retriever.unit == "statement"
@@ -180,7 +212,7 @@ def search(
     if request.tabular:
         shown = with_labels(session, shown)
     parameters = {item.name: _shown(getattr(retriever, item.name)) for item in fields(retriever)}
-    milliseconds = round((time.perf_counter() - start) * 1000, 3)
+    milliseconds = round((time.perf_counter() - means.start) * 1000, 3)
     steps = tuple(session.steps)
     explain = Explanation(name, unit, request.mode, parameters, steps, session.round_trips, milliseconds)
     explain = replace(explain, chat=_chat_use(session, retriever))

@@ -16,7 +16,7 @@ from hlgraph.algorithms.push import Space, local_pagerank
 from hlgraph.algorithms.topk import top_k
 from hlgraph.errors import InputError
 from hlgraph.records import Hit
-from hlgraph.stores.protocols import GraphStore, PullShape, Ranker, RankQuery, Scope
+from hlgraph.stores.protocols import CorpusStats, GraphStore, PullShape, Ranker, RankQuery, Scope
 from hlgraph.subgraph import KINDS, Subgraph
 
 _WIDTH = 32  # length of an id
@@ -239,6 +239,49 @@ def walked_by(graph: GraphStore, scope: Scope) -> str:
     scope : corpus and sources that may be seen
     """
     return graph.walked_by(scope) if isinstance(graph, HasImage) else ""
+
+
+@runtime_checkable
+class PlansAhead(Protocol):
+    """A graph store on a server that plans queries before it runs them."""
+
+    def plan_ahead(self) -> None:
+        """Has the server plan what a search will ask, in the background, once; returns at once and never raises."""
+
+
+def plan_ahead(graph: GraphStore) -> None:
+    """Tells a store that a search begins: without an image, its server needs some seconds to plan the first one.
+
+    Parameters
+    ----------
+    graph : store of the graph
+    """
+    if isinstance(graph, PlansAhead):
+        graph.plan_ahead()
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """A graph store that keeps what it last read of each corpus."""
+
+    def known(self, corpus: str) -> CorpusStats | None:
+        """What the last :meth:`GraphStore.stats` without counts found of a corpus; None: nothing, or there was none.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        """
+
+
+def presumed(graph: GraphStore, corpus: str) -> CorpusStats | None:
+    """What is probably true of a corpus, at no cost; None if nothing is known. The caller checks it afterwards.
+
+    Parameters
+    ----------
+    graph : store of the graph
+    corpus : name of the corpus
+    """
+    return graph.known(corpus) if isinstance(graph, Remembers) else None
 
 
 @runtime_checkable

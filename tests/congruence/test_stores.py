@@ -349,7 +349,7 @@ def test_matches_give_the_same_counts(ways: Ways, corpus: str) -> None:
 
 @pytest.mark.parametrize("has_topics", [False, True])
 def test_the_pulls_of_beams_give_the_same_subgraph(ways: Ways, corpus: str, has_topics: bool) -> None:
-    """They are one query on the server (``retrieve/pull_mentions``), up to four hops."""
+    """They are one query for two hops on the server (``retrieve/pull_mentions``)."""
     rng = random.Random(f"beam{corpus}")
     everything = _everything(ways, corpus)
     relationships = {Relationship.MENTIONS, *([Relationship.ABOUT] if has_topics else [])}

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from hlgraph.stores.neo4j.side_by_side import side_by_side
+from hlgraph.stores.side_by_side import side_by_side
 
 _PLACE: ContextVar[str] = ContextVar("place", default="nowhere")
 

@@ -28,9 +28,9 @@ class Admitted:
     listed: tuple[str, ...]
     admits: bool
 
-    def params(self) -> Row:
-        """The parameters, by their names in the queries."""
-        return {"has_scope": self.has_scope, "listed": list(self.listed), "admits": self.admits}
+    def flags(self) -> Row:
+        """The parameters beside the list, by their names in the queries."""
+        return {"has_scope": self.has_scope, "admits": self.admits}
 
 
 EVERYTHING = Admitted(has_scope=False, listed=(), admits=False)

@@ -30,8 +30,9 @@ from hlgraph.stores.neo4j.pull import Bounds, match, pull
 from hlgraph.stores.neo4j.recent import RecentRecords
 from hlgraph.stores.neo4j.rows import PLURAL
 from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
-from hlgraph.stores.neo4j.side_by_side import side_by_side
+from hlgraph.stores.neo4j.warming import Warming
 from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, Scope
+from hlgraph.stores.side_by_side import side_by_side
 from hlgraph.stores.trace import pulling
 from hlgraph.stores.waiting import WITHOUT_LIMIT
 
@@ -73,7 +74,10 @@ class Neo4jGraphStore:
         self.leases = Leases(server, wait=wait)
         self._filters = Filters(server)
         self._recent = RecentRecords(server)
+        self._warming = Warming(server)
+        self._has_searches = False
         self._stats: dict[str, CorpusStats] = {}
+        self._known: dict[str, CorpusStats | None] = {}
         self._staged: Change | None = None
         self._has_schema = False
 
@@ -83,6 +87,7 @@ class Neo4jGraphStore:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._warming.close()
         if self._images is not None:
             self._images.close()
         self._server.close()
@@ -293,12 +298,20 @@ class Neo4jGraphStore:
         for _ in range(_ATTEMPTS):
             held = self._images.held(scope.corpus, scope.state) or self._images.current(scope.corpus, scope.state)
             if held is None:
+                if self._has_searches:
+                    self._warming.begin()
                 return None
             is_known = self._filters.has(scope, held.state.version)
             admitted = self._filters.admitted(scope, held.state.version)
             if is_known or self._images.state(scope.corpus) == held.state:  # the filter was decided on this state
                 return ScopedImage(held.image, held.sources(admitted))
         return None
+
+    def plan_ahead(self) -> None:
+        """See :meth:`hlgraph.stores.ranking.PlansAhead.plan_ahead`."""
+        self._has_searches = True
+        if self._images is None:
+            self._warming.begin()
 
     def walked_by(self, scope: Scope) -> str:
         """See :meth:`hlgraph.stores.ranking.HasImage.walked_by`."""
@@ -329,7 +342,7 @@ class Neo4jGraphStore:
             return ()
 
         rows = self._server.ask("persist/read_corpora")
-        return tuple(
+        found = tuple(
             replace(
                 self._corpus_stats(row, has_counts=has_counts, has_relationships=has_relationships),
                 pending=_texts(row["staged"]),
@@ -341,6 +354,13 @@ class Neo4jGraphStore:
             for row in rows
             if corpus is None or row["name"] == corpus
         )
+        if corpus is not None and not has_counts:
+            self._known = {**self._known, corpus: found[0] if found else None}
+        return found
+
+    def known(self, corpus: str) -> CorpusStats | None:
+        """See :meth:`hlgraph.stores.ranking.Remembers.known`."""
+        return self._known.get(corpus)
 
     def _corpus_stats(self, row: Row, *, has_counts: bool, has_relationships: bool) -> CorpusStats:
         name, version, state = str(row["name"]), whole(row, "version"), State.of(row).name

@@ -36,7 +36,9 @@ class Neo4jMergeStore:
         def work(transaction: Transaction) -> None:
             self._leases.check(transaction)
             ends = sorted({name for item in decisions for name in item.pair})
-            there = records(Kind.ENTITY, transaction.collect("retrieve/read_entities", ends, corpus=corpus)).values()
+            there = records(
+                Kind.ENTITY, transaction.rows("retrieve/read_entities", lists={"ids": ends}, corpus=corpus)
+            ).values()
             if sum(isinstance(item, Entity) and item.corpus == corpus for item in there) != len(ends):
                 raise StoreConflictError(
                     f"corpus {corpus!r} no longer has all entities of these decisions; run the same command again"

@@ -188,8 +188,9 @@ class GdsRanker:
     def _ask(self, name: str, rows: Row, k: int, *, options: Row) -> dict[str, float]:
         """The best ``k`` and all that are as good as the last of them."""
         most = k + _SPARE
+        given = {key: value for key, value in options.items() if key != "kinds"}
         while True:
-            asked = self._server.ask(name, k=most, **rows, **options)
+            asked = self._server.ask(name, k=most, lists={"kinds": options["kinds"], **rows}, **given)
             found = [(str(row["id"]), _number(row["score"])) for row in asked]
             if not k or len(found) < most or found[k - 1][1] > found[-1][1]:
                 return dict(found)
@@ -201,7 +202,10 @@ class GdsRanker:
             row
             for start in range(0, len(wanted), BATCH)
             for row in self._server.ask(
-                "retrieve/find_rank_seeds", ids=wanted[start : start + BATCH], corpus=corpus, shape=query.shape.value
+                "retrieve/find_rank_seeds",
+                lists={"ids": wanted[start : start + BATCH]},
+                corpus=corpus,
+                shape=query.shape.value,
             )
         ]
         total = sum(query.seed_weights[str(row["id"])] for row in rows)

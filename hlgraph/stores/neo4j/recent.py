@@ -60,7 +60,7 @@ class RecentRecords:
     def _asked(self, kind: Kind, ids: Sequence[str], *, corpus: str, state: str) -> Mapping[str, Record]:
         is_passage = kind is Kind.CHUNK and bool(state)
         query = "retrieve/read_passages" if is_passage else f"retrieve/read_{PLURAL[kind]}"
-        rows = self._server.ask(query, ids=ids, corpus=corpus)
+        rows = self._server.ask(query, lists={"ids": ids}, corpus=corpus)  # a map: see pull.py
         found = records(kind, rows)
         if is_passage:
             sources = records(Kind.SOURCE, [{"records": row["sources"]} for row in rows])

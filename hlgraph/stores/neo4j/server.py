@@ -57,7 +57,22 @@ class Transaction:
 
     def rows(self, name: str, /, **params: Value) -> list[Row]:
         """All rows of a query, as mappings from column to value."""
-        text = self._server.text(name)
+        return self._read(name, self._server.text(name), params)
+
+    def union(self, names: Sequence[str], /, **params: Value) -> list[Row]:
+        """All rows of several queries of the library with the same columns, in their order and in one round trip.
+
+        Parameters
+        ----------
+        names : names of the queries, at least one
+        params : parameters of all of them; those that none of them has are not sent
+        """
+        taken = frozenset[str]().union(*(queries.load(item).params for item in names))
+        params = {key: value for key, value in params.items() if key in taken}
+        name = " + ".join([names[0], *(item.rpartition("/")[2] for item in names[1:])])
+        return self._read(name, self._server.union(names), params)
+
+    def _read(self, name: str, text: str, params: Row) -> list[Row]:
         with traced("neo4j", name, text=text, language="cypher", params=params) as call:
             result = self._inner.run(text, params)
             found = [dict(zip(result.keys(), record.values(), strict=True)) for record in result]
@@ -139,6 +154,15 @@ class Server:
     def text(self, name: str) -> str:
         """The text of a library query for this database, with its prefix of labels."""
         return queries.text_of(name, self.settings.label_prefix)
+
+    def union(self, names: Sequence[str]) -> str:
+        """The text of one query that returns the rows of several, which have the same columns.
+
+        Parameters
+        ----------
+        names : names of the queries
+        """
+        return "\nUNION ALL\n".join(self.text(name).rstrip() for name in names)
 
     def count(self, round_trips: int, rows: int) -> None:
         """Adds to the counters.

@@ -7,12 +7,14 @@ import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from typing import TypeVar
 
+T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 
 
 @contextlib.contextmanager
-def side_by_side(work: Callable[[], object]) -> Iterator[Callable[[], object]]:
+def side_by_side(work: Callable[[], T]) -> Iterator[Callable[[], T]]:
     """Runs a function in a thread of its own, in the context of the caller, while the block runs.
 
     Where the block fails, the thread is waited for, and an error of its own is logged.
@@ -33,5 +35,5 @@ def side_by_side(work: Callable[[], object]) -> Iterator[Callable[[], object]]:
         except BaseException as error:
             other = running.exception()
             if other is not None and other is not error:
-                _LOG.warning("what was written beside it failed, too: %s", other)
+                _LOG.warning("what ran beside it failed, too: %s", other)
             raise

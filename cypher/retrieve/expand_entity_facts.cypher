@@ -1,0 +1,12 @@
+// The facts of which each entity of a frontier is the subject or the object, that may be entered and were not reached: by entity
+// ('owners'), those of which it is both first, then by id, one more than the fan-out.
+// params: lists, fan_out, has_scope, admits
+// columns: kind, ids, is_cut, owners, weights
+UNWIND $lists.nodes.entities AS id
+MATCH (n:Entity {id: id})-[r:SUBJECT|OBJECT]->(m:Fact)
+WHERE 'fact' IN $lists.kinds AND type(r) IN $lists.relationships AND NOT m.id IN $lists.reached
+WITH id, m, toFloat(count(*)) AS weight
+WHERE NOT $has_scope OR EXISTS { MATCH (m)-[:SUPPORTS]->(s:Statement) WHERE (s.source_id IN $lists.listed) = $admits }
+WITH id, m.id AS name, weight ORDER BY weight DESC, name
+WITH id, collect(name)[..$fan_out + 1] AS found, collect(weight)[..$fan_out + 1] AS shares
+RETURN 'fact' AS kind, collect(found) AS ids, false AS is_cut, collect(id) AS owners, collect(shares) AS weights
