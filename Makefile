@@ -31,14 +31,14 @@ export PYTHONDONTWRITEBYTECODE :=
 
 RUN_DOCS = $(RUN)/python -m sphinx --fail-on-warning --keep-going --quiet -d docs/_build/doctrees -b html docs docs/_build/html
 
-.PHONY: help setup browser demo check lint types architecture audit docs test test-fast test-thorough test-compat test-align faults bench mutants servers servers-stop notebooks clean
+.PHONY: help setup browser demo check lint types architecture collected audit docs test test-fast test-thorough test-compat test-align faults bench mutants servers servers-stop notebooks clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make setup   a virtual environment in $(VENV) with everything for development, and the local models"
 	@echo "make browser  a Chromium for the tests of pages, where apt can install one"
 	@echo "make demo    ingest the samples into an embedded store and answer a question"
-	@echo "make check   audit, format, lint, types, architecture, docs"
+	@echo "make check   audit, format, lint, types, architecture, docs; every test can be imported"
 	@echo "make audit   known vulnerabilities and licences of what hlgraph needs when it runs, and its bill of materials"
 	@echo "make docs    the documentation as HTML in docs/_build/html, without a network"
 	@echo "make test    all tests, some with a dozen cases in place of hundreds"
@@ -79,7 +79,7 @@ demo: $(DEMO_STAMP)
 
 # Two at a time, the longest first; what each of them says comes in one piece, where make can do that.
 check: setup
-	@$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) docs types audit lint architecture
+	@$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) docs types collected audit lint architecture
 
 lint: setup
 	$(RUN)/ruff format --check
@@ -90,6 +90,11 @@ types: setup
 
 architecture: setup
 	$(RUN)/pytest -q tests/unit/test_architecture.py tests/unit/test_architecture_imports.py
+
+# Every test can be imported. What they import is compiled on the way, once and beside the pages: the processes of `make test`
+# begin at the same moment, and each would compile all of it.
+collected: setup
+	$(RUN)/pytest --collect-only -qq >/dev/null || $(RUN)/pytest --collect-only -qq
 
 # Within 20 seconds. Without a network it says that nothing is proven, and does not fail.
 audit: setup

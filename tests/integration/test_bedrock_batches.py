@@ -17,7 +17,6 @@ import boto3
 import pytest
 from chat_server import Asked, good_reply, usage_tokens
 from ingest_keywords import keywords
-from moto.server import ThreadedMotoServer
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
@@ -123,6 +122,8 @@ def _place(uri: str) -> tuple[str, str]:
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[str]:
+    from moto.server import ThreadedMotoServer
+
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()

@@ -9,7 +9,6 @@ from pathlib import Path
 import boto3
 import pytest
 from ingest_keywords import keywords
-from moto.server import ThreadedMotoServer
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
@@ -38,6 +37,8 @@ def _credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, aws_models: No
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
+    from moto.server import ThreadedMotoServer
+
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dependencies
 import pytest
-from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 from dependencies import Package, bill, breaches, packages, told
 
 
@@ -39,6 +37,9 @@ def test_a_gpl_is_told_from_what_is_not(monkeypatch: pytest.MonkeyPatch, licence
 
 def test_the_bill_of_materials_is_valid_and_the_same_each_time(found: dict[str, Package]) -> None:
     import json
+
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator  # it makes forty parsers: by one process, not by each
 
     text = json.dumps(bill(found))
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None

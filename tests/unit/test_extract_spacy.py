@@ -7,7 +7,6 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
-import spacy
 
 from hlgraph import IngestOptions
 from hlgraph.errors import InputError, MissingExtraError, ModelError, ModelMissingError
@@ -176,6 +175,8 @@ def test_the_fingerprint_names_the_rules_and_the_model(extractor: SpacyExtractor
 
 
 def test_a_pipeline_without_a_parser_gives_the_facts_of_the_rules(tmp_path: Path) -> None:
+    import spacy
+
     spacy.blank("en").to_disk(tmp_path / "blank")
     chunk = ChunkInput("Acme Corp was founded by Ada Roe in 1950.", "")
     (ours,) = SpacyExtractor(str(tmp_path / "blank")).extract([chunk])

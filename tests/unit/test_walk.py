@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import igraph
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -117,6 +116,8 @@ def test_single_precision_keeps_the_tolerance_on_a_graph_with_hubs(damping: floa
 @pytest.mark.usefixtures("iterated")
 @pytest.mark.parametrize("damping", [0.45, 0.85])
 def test_igraph_gives_the_same(damping: float) -> None:
+    import igraph
+
     adjacency = skewed()
     upper = sp.triu(adjacency).tocoo()
     # igraph counts a loop of an undirected graph twice, as the sum of the row of a symmetric matrix counts it once.
