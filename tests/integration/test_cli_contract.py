@@ -16,7 +16,7 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,14 @@ from pytest_httpserver import HTTPServer
 from question_corpus import DOCUMENTS
 
 from hlgraph.cli import bars, main
+from hlgraph.cli.loaded import bulk_tree
 from hlgraph.cli.logs import CHATTY, DRIVERS
+from hlgraph.ingest.bulk_load import BulkReport
+from hlgraph.ingest.report import Report
 from hlgraph.models import choose
 from hlgraph.persist import removal
 from hlgraph.sdk.client import HLGraph
+from hlgraph.stores.bulk_copies import Manifest
 from hlgraph.stores.open import open_stores
 from hlgraph.testing.chat import ScriptedChat
 
@@ -156,6 +160,12 @@ def test_ingest(place: Path) -> None:
     first = json.loads((place / "ingested.json").read_text())
     assert [item["uri"] for item in first["sources"]["failed"]] == [(place / "docs" / "empty.txt").as_uri()]
     assert_snapshot("ingest", first, problem)
+    manifest = Manifest(
+        id="a", corpus="c", database="neo4j", label_prefix="", hlgraph="1", version=1, embedding="e", dimensions=8
+    )
+    manifest = replace(manifest, records={"source": 1}, relationships={"about": 1})
+    report = BulkReport(manifest, place / "load" / "import", Report(), ("neo4j-admin", "import"), {"import": 1.0})
+    assert_snapshot("ingest-bulk", bulk_tree(report), bulk_tree(replace(report, command=())))
     again = silent("ingest", place / "docs", code=1)
     assert shape(again)["sources"] == shape(first)["sources"]
     assert (again["sources"]["unchanged"], again["chunks"]["kept"]) == (2, first["chunks"]["added"])

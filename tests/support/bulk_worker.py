@@ -71,7 +71,7 @@ def arm(moment: str) -> None:
     if moment:
         owner, name, after = {
             MOMENTS[0]: (pipeline, "_publish", 2),
-            MOMENTS[1]: (import_files._File, "write", 20),
+            MOMENTS[1]: (import_files._File, "write", 8),
             MOMENTS[2]: (_Load, "run_import", 1),
             MOMENTS[3]: (bulk_graph.migrate, "apply", 1),
             MOMENTS[4]: (OpenSearchVectorStore, "upsert", 3),

@@ -191,14 +191,14 @@ def _finish_bulk(report: BulkReport, *, is_json: bool) -> None:
 
 def _bulk_options(folder: Path | None, import_command: str | None, *, ray: bool) -> BulkOptions | None:
     """How a bulk load is made; None where none is asked for."""
-    from hlgraph.ingest.bulk_load import BulkOptions
-
     if folder is None:
         if import_command is not None:
             raise InputError("--import-command has no effect without --bulk; add --bulk FOLDER")
         return None
     if ray:
         raise InputError("--bulk makes the corpus in this process, not on a Ray cluster; leave --bulk or --ray out")
+    from hlgraph.ingest.bulk_load import BulkOptions
+
     return BulkOptions(folder, import_command or "")
 
 
