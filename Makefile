@@ -154,7 +154,7 @@ faults: setup
 bench: setup
 	$(SERVERS_PY) start --by auto --state $(BENCH_STATE)
 	for script in tests/benchmarks/bench_*.py; do echo "== $$script"; \
-	PYTHONPATH=tests/support HLGRAPH_TEST_SERVERS=$(BENCH_STATE) $(RUN)/python "$$script" || failed="$$failed $$script"; done; \
+	PYTHONPATH=tests/support:docker/local HLGRAPH_TEST_SERVERS=$(BENCH_STATE) $(RUN)/python "$$script" || failed="$$failed $$script"; done; \
 	$(SERVERS_PY) stop --remove --state $(BENCH_STATE); test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
 # About half an hour. tests/mutants/mutants.py says how to compare two trees.
