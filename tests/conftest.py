@@ -58,6 +58,9 @@ def pytest_configure() -> None:
     """Servers that tests start, here and in processes of their own, read these options, or one's own, from the environment."""
     os.environ.setdefault("JAVA_TOOL_OPTIONS", JAVA_OPTIONS)  # not added to others: two collectors are an error
     os.environ.setdefault(neo4j_server.MORE, NEO4J_OPTIONS)
+    # OpenVINO imports absl, which is here for rouge-score; it would hold on to the stream of the first test as standard error,
+    # and close that of all others.
+    sys.modules.setdefault("absl", None)  # type: ignore[arg-type]
 
 
 @pytest.hookimpl(optionalhook=True)

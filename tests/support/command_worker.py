@@ -37,7 +37,7 @@ def models(patch: Patch) -> None:
     patch(ChosenModels, "embedder", property(embedder))
     patch(ChosenModels, "chat", property(lambda _: ScriptedChat(_reply, name="openai:m")))
     patch(pipeline, "BATCH_CHARACTERS", 200)
-    patch(Opened.__new__, "__defaults__", (2, None, None))
+    patch(Opened.__new__, "__defaults__", (2, *(Opened.__new__.__defaults__ or ())[1:]))
 
 
 def _reply(system: str, user: str) -> str:

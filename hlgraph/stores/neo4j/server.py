@@ -32,6 +32,8 @@ LONGEST = 600.0
 
 _PAUSE = (0.05, 0.5)
 """Seconds before a statement that the server rolled back is repeated: at least, and at most."""
+_OVERTAKEN = "Neo.TransientError.Transaction."
+"""Errors of a transaction that others stood in the way of, such as deadlocks."""
 _URL = re.compile(r"(?:neo4j|bolt)(?:\+s|\+ssc)?://[^/@?#]+/?")
 _SECRET = re.compile(r"//[^@/]*@")
 
@@ -253,8 +255,9 @@ class Server:
                     self.count(1, 0)
                     try:
                         session.run(statement).consume()
-                    except neo4j.exceptions.TransientError:
-                        if time.monotonic() >= end:
+                    except neo4j.exceptions.TransientError as error:
+                        is_lost = (error.code or "").startswith(_OVERTAKEN)
+                        if not is_lost or time.monotonic() >= end:
                             raise
                         time.sleep(random.uniform(*_PAUSE))  # noqa: S311 - no secret
                     else:
