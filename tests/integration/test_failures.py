@@ -132,7 +132,7 @@ def test_what_failed_is_listed_with_its_replies(tmp_path: Path, server: Server) 
         assert "no JSON object" in found.reason
         assert [reply.startswith("As a model") for reply in found.replies] == [False, True, True]
         assert graph.failures.find([found.id]) == graph.failures.find([found.id[:4], found.id]) == [found]
-        with pytest.raises(UnknownNameError, match="has no failure 'nowhere'; hlgraph failures list says"):
+        with pytest.raises(UnknownNameError, match="has no failure 'nowhere'; hlgraph failures list shows"):
             graph.failures.find(["nowhere"])
         with pytest.raises(UnknownNameError):
             graph.failures.find([found.id[:3]])
@@ -386,7 +386,7 @@ def test_what_was_extracted_and_not_stored_is_a_failure_still(
         server.broken.clear()
         for module, again in (
             ("sdk.failures", graph.failures.retry),
-            ("ingest.pipeline", lambda: graph.ingest(DOCUMENTS, **keywords(CHAT))),
+            ("ingest.batch_writer", lambda: graph.ingest(DOCUMENTS, **keywords(CHAT))),
         ):
             with monkeypatch.context() as patch:
                 patch.setattr(f"hlgraph.{module}.persist", killed)

@@ -62,7 +62,7 @@ def _die(owner: Any, name: str, *, after: int) -> None:
 
 def arm(moment: str) -> None:
     """Has this process killed at a moment."""
-    from hlgraph.ingest import pipeline
+    from hlgraph.ingest import batch_writer, pipeline
     from hlgraph.ingest.bulk_load import _Load
     from hlgraph.stores.neo4j import bulk_graph, import_files
     from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
@@ -70,7 +70,7 @@ def arm(moment: str) -> None:
     pipeline.BATCH_CHARACTERS = 2_000
     if moment:
         owner, name, after = {
-            MOMENTS[0]: (pipeline, "_publish", 2),
+            MOMENTS[0]: (batch_writer.Writer, "_publish", 2),
             MOMENTS[1]: (import_files._File, "write", 8),
             MOMENTS[2]: (_Load, "run_import", 1),
             MOMENTS[3]: (bulk_graph.migrate, "apply", 1),
