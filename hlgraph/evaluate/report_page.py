@@ -83,12 +83,18 @@ def _findings(results: Results) -> Iterator[str]:
         (name, found) for name, item in tested.items() if item.corrected < 0.05 and (found := _minus(results, name))
     ]
     words = (
-        f"<bdi>{escaped(name)}</bdi> {100 * found.mean:+.1f} (p {tested[name].corrected:.3f})" for name, found in beyond
+        f"<bdi>{escaped(name)}</bdi> {100 * found.mean:+.1f} (p {_p_value(tested[name].corrected)})"
+        for name, found in beyond
     )
     others = len(tested) - len(beyond)
     rest = f"The other {others} cannot be told from it with these questions." if others else ""
     yield "Beyond chance (permutation test, p below 0.05 after Holm's correction): "
     yield f"{', '.join(words) or 'no strategy'}. {rest}</p>"
+
+
+def _p_value(value: float) -> str:
+    """Three decimals: a p value is never shown as zero."""
+    return "below 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _minus(results: Results, name: str) -> Difference | None:

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from chat_server import MODEL, Asked, ChatServer, busy, cut_off
 from ingest_keywords import keywords
 from pytest_httpserver import HTTPServer
+from werkzeug import Response
 
 import hlgraph
 from hlgraph import Budget, Document
@@ -165,8 +167,17 @@ def test_faults_that_pass_are_waited_for_and_cost_nothing(tmp_path: Path, server
 
 def test_a_provider_that_is_overloaded_is_asked_less_at_once(tmp_path: Path, server: ChatServer) -> None:
     """It takes two calls at once and refuses more: the bound finds that, and all is extracted."""
+    is_crowded = threading.Event()
+
+    def refuse_the_third(number: int, asked: Asked) -> Response | None:
+        if server.at_once > 2:
+            is_crowded.set()
+            return busy("0.02")
+        is_crowded.wait(20)  # on a busy machine the third call comes late
+        return None
+
     server.seconds = 0.01
-    server.fault = lambda number, asked: busy("0.02") if server.at_once > 2 else None
+    server.fault = refuse_the_third
     with opened(tmp_path, server) as graph:
         assert graph.ingest(DOCUMENTS[:3], **keywords(CHAT)).problems == []
         refused = server.calls - len(server.paid)

@@ -60,7 +60,7 @@ def test_the_page_says_what_was_run_and_found() -> None:
     results = hostile_results()
     page = report_page(results)
     assert "recall@5 of <bdi>good</bdi> is 100.0 %." in page
-    assert "bad</bdi> -100.0 (p 0.00" in page
+    assert "bad</bdi> -100.0 (p below 0.001)" in page
     assert "corpus-fingerprint (fingerprint)" in page
     assert "2 replies could not be read" in page
     assert page.count("<svg") == 2 + 1 + 2 + 6
