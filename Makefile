@@ -150,10 +150,12 @@ model-stop:
 faults: setup
 	HLGRAPH_FAULT_ROUNDS=20 $(RUN)/pytest -m faults --timeout 5400 -o faulthandler_timeout=5460
 
-# Some benchmarks need the servers; HLGRAPH_DATA names the evaluation sets for those that read them.
+# Some benchmarks need the servers; HLGRAPH_DATA names the evaluation sets for those that read them. Some hours for all of them;
+# BENCH="tests/benchmarks/bench_image.py ..." runs some alone.
+BENCH ?= $(sort $(wildcard tests/benchmarks/bench_*.py))
 bench: setup
 	$(SERVERS_PY) start --by auto --state $(BENCH_STATE)
-	for script in tests/benchmarks/bench_*.py; do echo "== $$script"; \
+	for script in $(BENCH); do echo "== $$script"; \
 	PYTHONPATH=tests/support:docker/local HLGRAPH_TEST_SERVERS=$(BENCH_STATE) $(RUN)/python "$$script" || failed="$$failed $$script"; done; \
 	$(SERVERS_PY) stop --remove --state $(BENCH_STATE); test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 

@@ -58,7 +58,8 @@ def stored(session: neo4j.Session, opensearch: SimpleNamespace, prefix: str) -> 
     found.links = dict(links)
     with _client(opensearch) as client:
         for name, body in client.indices.get(index=f"{prefix}-*").items():
-            found.documents[name] = [_document(hit) for hit in scan(client, index=name, size=1_000)]
+            vectors = {"docvalue_fields": ["data"]}  # no part of the source that is kept
+            found.documents[name] = [_document(hit) for hit in scan(client, query=vectors, index=name, size=1_000)]
             kept = body["settings"]["index"]
             for key in ("creation_date", "uuid", "version", "provided_name"):
                 kept.pop(key, None)
@@ -67,11 +68,11 @@ def stored(session: neo4j.Session, opensearch: SimpleNamespace, prefix: str) -> 
 
 
 def _document(hit: dict[str, Any]) -> dict[str, Any]:
-    """The document of a hit as it was sent: the numbers of its vector are not among what is kept."""
+    """The document of a hit as it was sent, with the numbers of its vector."""
     source = hit["_source"]
-    if "data" in source:
-        numbers = np.frombuffer(base64.b64decode(source["data"]), dtype="<f4").astype(np.float64)
-        source["vector"] = np.round(numbers, 9).tolist()
+    for data in hit.get("fields", {}).get("data", ()):
+        numbers = np.frombuffer(base64.b64decode(data), dtype="<f4").astype(np.float64)
+        source |= {"data": data, "vector": np.round(numbers, 9).tolist()}
     found = {"_id": hit["_id"], "_source": source}
     return found | ({"routing": hit["_routing"]} if "_routing" in hit else {})
 

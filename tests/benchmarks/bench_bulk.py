@@ -16,47 +16,31 @@ import resource
 import tempfile
 import time
 import uuid
-import zlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 from bulk_worker import importing
 from live_stores import empty, neo4j_of
 from measure import memory_line, say, table
-from numpy.typing import NDArray
 from opensearch_fixture import opened as opened_vectors
 from opensearch_fixture import settings_of
 
 import hlgraph
 from hlgraph.chunk import WholeChunker
+from hlgraph.evaluate.bench import corpus_name
 from hlgraph.evaluate.made_up import MadeUpCorpus, MadeUpExtractor
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.bulk_load import BulkOptions, bulk_load
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.ingest.run import Job
 from hlgraph.settings import Settings
+from hlgraph.testing.seeded import SeededEmbedder
 from local_servers import state
 
 _INGEST = {"look", "read", "compare", "extract", "embed", "persist"}
-_DIMENSIONS = 384
-
-
-class HashEmbedder:
-    """Random unit vectors seeded by the text: no model, so that what is measured is the stores."""
-
-    fingerprint = f"hash/{_DIMENSIONS}"
-    dimensions = _DIMENSIONS
-
-    def embed(self, texts: list[str]) -> NDArray[np.float32]:
-        """One vector a text."""
-        seeds = [zlib.crc32(text.encode()) for text in texts]
-        rows = [np.random.default_rng(seed).standard_normal(_DIMENSIONS) for seed in seeds]
-        found = np.asarray(rows, dtype=np.float32).reshape(len(texts), _DIMENSIONS)
-        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
 
 
 class Meter:
@@ -115,7 +99,7 @@ def measured(servers: SimpleNamespace, settings: Settings, work: Callable[[Meter
     total = [sum(meter.spent[phase, name] for phase in phases) for name in names]
     rows.append(["all", *(f"{part:.1f}" for part in total), f"{sum(total):.1f}"])
     table(("phase, CPU s", *names, "all"), rows)
-    with hlgraph.connect(settings, embedder=HashEmbedder()) as graph:
+    with hlgraph.connect(settings, embedder=SeededEmbedder()) as graph:
         (stats,) = graph.stats()
         assert stats.records["statement"] == statements
     neo4j = _size(servers.folder / "neo4j" / "data" / "databases" / "neo4j")
@@ -130,20 +114,21 @@ def _sum(meter: Meter, phase: str) -> float:
     return sum(seconds for (name, _), seconds in meter.spent.items() if name == phase)
 
 
-def show(servers: SimpleNamespace, *, statements: int, only: str, folder: Path) -> None:
+def show(servers: SimpleNamespace, given: argparse.Namespace, *, folder: Path) -> None:
     """Both ways, one after the other."""
+    statements = given.statements
     corpus = MadeUpCorpus(statements)
-    index = replace(settings_of(servers.opensearch), prefix=f"bench-{uuid.uuid4().hex[:8]}")
+    index = replace(settings_of(servers.opensearch), prefix=given.leave or f"bench-{uuid.uuid4().hex[:8]}")
     settings = Settings(
         store=servers.neo4j.url,
         vectors=servers.opensearch.url,
-        corpus="bench",
+        corpus=corpus_name(statements),
         neo4j=neo4j_of(servers),
         opensearch=index,
     )
 
     def run(job: Job) -> pipeline.Report:
-        steps = pipeline.Steps(WholeChunker(), MadeUpExtractor(corpus), HashEmbedder())
+        steps = pipeline.Steps(WholeChunker(), MadeUpExtractor(corpus), SeededEmbedder())
         return pipeline.ingest(corpus.documents(), job.corpus, stores=job.stores, steps=steps)
 
     def in_bulk(meter: Meter) -> object:
@@ -152,18 +137,21 @@ def show(servers: SimpleNamespace, *, statements: int, only: str, folder: Path) 
             meter.enter("verify" if at.step.startswith("check") else names.get(at.step, at.step))
 
         bulk = BulkOptions(folder, importing(servers))
-        with hlgraph.connect(settings, embedder=HashEmbedder()) as graph:
+        with hlgraph.connect(settings, embedder=SeededEmbedder()) as graph:
             return bulk_load(graph.ingestion, (), options=IngestOptions(), bulk=bulk, on_progress=told, run=run)
 
     def ordinary(meter: Meter) -> object:
         meter.enter("ingest")
-        with hlgraph.connect(settings, embedder=HashEmbedder()) as graph:
+        with hlgraph.connect(settings, embedder=SeededEmbedder()) as graph:
             return graph.ingestion.bring((), IngestOptions(), run=run)
 
     for name, work in (("bulk", in_bulk), ("ordinary", ordinary)):
-        if only not in ("", name):
+        if given.only not in ("", name):
             continue
         say(f"{name}: {statements:,} statements")
+        if given.leave:
+            measured(servers, settings, work, statements=statements)
+            return
         with opened_vectors(servers.opensearch, prefix=index.prefix):
             measured(servers, settings, work, statements=statements)
     empty(servers)
@@ -175,12 +163,15 @@ def main() -> None:
     parser.add_argument("--statements", type=int, default=100_000, help="size of the corpus, a multiple of 10")
     parser.add_argument("--only", choices=("bulk", "ordinary"), default="", help="leave the other way out")
     parser.add_argument("--folder", type=Path, metavar="DIR", help="where the bulk load keeps its files")
+    parser.add_argument(
+        "--leave", default="", metavar="PREFIX", help="leave the first corpus there, under this prefix of indexes"
+    )
     given = parser.parse_args()
     servers = Path(os.environ["HLGRAPH_TEST_SERVERS"]).absolute()
     found = state.read(servers)
     both = SimpleNamespace(folder=servers, neo4j=found.neo4j, opensearch=found.opensearch)
     with tempfile.TemporaryDirectory(prefix="hlgraph-bench-") as made:
-        show(both, statements=given.statements, only=given.only, folder=(given.folder or Path(made)) / "load")
+        show(both, given, folder=(given.folder or Path(made)) / "load")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ Required: an edit and a deletion write fewer than 2 MB each and are done within 
 files of the image behind it. With ``--servers`` the corpus is in the Neo4j (emptied) and the OpenSearch of HLGRAPH_TEST_SERVERS
 (`make servers`), not in an embedded store. Bytes and rows are those of this process alone.
 
-    python tests/benchmarks/bench_edit.py [--statements 100000] [--folder DIR] [--servers]
+    python tests/benchmarks/bench_edit.py [--statements 100000,1000000] [--folder DIR] [--servers [--prefix PREFIX]]
 """
 
 from __future__ import annotations
@@ -176,24 +176,38 @@ def _split(cost: Cost) -> str:
     return ", ".join(f"{name} {1000 * value:,.0f}" for name, value in sorted(cost.parts.items()) if value >= 0.001)
 
 
+def on_servers(prefix: str, scratch: Path) -> Settings:
+    """The servers of the state folder, emptied unless a prefix names the indexes of a corpus that is there."""
+    state = Path(os.environ["HLGRAPH_TEST_SERVERS"])
+    live = load(state / "hlgraph.yaml")
+    # Else a new prefix: an index of an older run would hold its vectors.
+    own = replace(live.opensearch, prefix=prefix or f"bench-{uuid.uuid4().hex[:8]}")
+    if prefix:
+        return replace(live, opensearch=own, neo4j=replace(live.neo4j, images=str(scratch / "images")))
+    return replace(emptied(state, scratch), vectors=live.vectors, opensearch=own)
+
+
 def main() -> None:
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--statements", type=int, default=100_000, metavar="N", help="size of the corpus")
+    parser.add_argument("--statements", default="100000,1000000", metavar="N,...", help="sizes of the corpora")
     parser.add_argument("--folder", type=Path, metavar="DIR", help="keep the store here, for the next run")
     parser.add_argument("--servers", action="store_true", help="use the servers of HLGRAPH_TEST_SERVERS")
+    parser.add_argument(
+        "--prefix", default="", help="of the indexes of a corpus that is on the servers: `bench_bulk.py --leave`"
+    )
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="hlgraph-bench-") as made:
-        settings = Settings(store=f"hlgraph://{given.folder or Path(made)}")
-        if given.servers:
-            state = Path(os.environ["HLGRAPH_TEST_SERVERS"])
-            live = load(state / "hlgraph.yaml")
-            # A new prefix: an index of an older run would hold its vectors.
-            own = replace(live.opensearch, prefix=f"bench-{uuid.uuid4().hex[:8]}")
-            settings = replace(emptied(state, Path(made)), vectors=live.vectors, opensearch=own)
-        settings, size = ingest_size(given.statements, settings, embedder="made-up")
-        say(f"{size.statements:,} statements, ingested in {size.seconds:,.0f} s\n")
-        is_fine = show(settings, given.statements)
+    is_fine = True
+    for statements in map(int, given.statements.split(",")):
+        with tempfile.TemporaryDirectory(prefix="hlgraph-bench-") as made:
+            settings = Settings(store=f"hlgraph://{given.folder or Path(made)}")
+            if given.servers:
+                settings = on_servers(given.prefix, Path(made))
+            start = time.process_time()
+            settings, size = ingest_size(statements, settings, embedder="made-up")
+            cpu = time.process_time() - start
+            say(f"{statements:,} statements, ingested in {size.seconds:,.0f} s, {cpu:,.0f} s of the processor\n")
+            is_fine &= show(settings, statements)
     say("all limits are kept" if is_fine else "a limit is exceeded")
     raise SystemExit(0 if is_fine else 1)
 

@@ -48,6 +48,7 @@ STRATEGIES = (
 CORPUS = "bench-image"
 K = 20
 _TICK = os.sysconf("SC_CLK_TCK")
+_WARMING = ("chunk_entity", "topic", "fused")
 _TOLD = 6  # questions whose requests are counted
 
 
@@ -103,6 +104,14 @@ def compare(
         for name, graph in graphs.items():
             count(found[name], graph, question, strategy=strategy)
     return found, same
+
+
+def warm(graphs: Sequence[HLGraph], questions: Sequence[str]) -> None:
+    """Asks the servers other questions: a server that has just started interprets what one in use has compiled."""
+    for question in questions:
+        for graph in graphs:
+            for strategy in _WARMING:
+                graph.search(question, strategy=strategy, k=K)
 
 
 def count(cost: Cost, graph: HLGraph, question: str, *, strategy: str) -> None:
@@ -200,6 +209,7 @@ def main() -> None:
     parser.add_argument("--set", default="musique_oie")
     parser.add_argument("--passages", type=int, default=1_500)
     parser.add_argument("--questions", type=int, default=12)
+    parser.add_argument("--warm", type=int, default=40, help="other questions, asked of the servers before")
     parser.add_argument("--words", action="store_true", help="embed by words, without a model")
     parser.add_argument("--keep", help="keep what was ingested in this folder")
     parser.add_argument("--without-image", action="store_true", help="also ask the servers without an image")
@@ -220,7 +230,9 @@ def main() -> None:
             ask_first(chosen, ways["image"])
             return
         say(origin_line())
-        item = open_set(chosen.set, scratch / "data", passages=chosen.passages, questions=chosen.questions)
+        item = open_set(
+            chosen.set, scratch / "data", passages=chosen.passages, questions=chosen.questions + chosen.warm
+        )
         targets: dict[str, str | Settings] = {"embedded": f"hlgraph://{scratch}/store", **ways}
         embedder = embedder_of(chosen, closing)
 
@@ -231,7 +243,9 @@ def main() -> None:
         ingested(graphs, item)
         say(fill_line(servers, scratch))
         rows = []
-        questions = [one.text for one in item.dataset.questions]
+        questions = [one.text for one in item.dataset.questions[: chosen.questions]]
+        others = [one.text for one in item.dataset.questions[chosen.questions :]]
+        warm([graphs[way] for way in ways], others)
         for strategy in chosen.strategy or STRATEGIES:
             costs, same = compare(graphs, questions, strategy=strategy, pid=pid)
             unkept = Cost()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -53,6 +54,17 @@ def write(store: OpenSearchVectorStore, *blocks: VectorBlock, change: str = "one
 
 def near(store: OpenSearchVectorStore, text: str) -> set[str]:
     return set(store.neighbours(Kind.ENTITY, "c", vectors=_EMBEDDER.embed([text]), threshold=0.99).ids)
+
+
+def test_the_indexes_of_all_kinds_are_looked_up_at_once(
+    store: OpenSearchVectorStore, other: OpenSearchVectorStore
+) -> None:
+    block = rows(["a bridge", "a river"])
+    write(store, block, replace(block, kind=Kind.CHUNK))
+    with trace.listening():
+        for kind in (Kind.ENTITY, Kind.CHUNK):
+            assert len(other.search(VectorQuery(kind, "c", k=9, text="bridge river"))) == 2
+        assert sum("_mapping" in call.name for call in trace.heard()) == 1
 
 
 def test_the_rows_of_neighbours_follow_what_any_process_writes(

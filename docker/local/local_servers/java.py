@@ -12,6 +12,8 @@ from pathlib import Path
 
 from local_servers.errors import ServerError
 
+HEAP = "HLGRAPH_JAVA_HEAP"
+
 
 @dataclass(frozen=True, slots=True)
 class Java:
@@ -24,6 +26,11 @@ class Java:
         """Whether the runtime has a module; wheels have fewer than distributions."""
         done = subprocess.run([self.command, "--list-modules"], capture_output=True, text=True, check=True)
         return any(line.partition("@")[0] == name for line in done.stdout.splitlines())
+
+
+def heap() -> str:
+    """The largest heap of each server, as ``-Xmx`` has it."""
+    return os.environ.get(HEAP, "1g")
 
 
 def class_path(paths: Sequence[str | Path], file: Path) -> str:

@@ -17,8 +17,8 @@ from local_servers.state import Neo4jEndpoint
 
 USER, FIRST_PASSWORD = "neo4j", "neo4j"
 DATABASE = "neo4j"
-# Heap and page cache. With 512 MB of heap, a projection of about 10^5 relationships beside other tests ran out of memory.
-MEMORY = ("1g", "256m")
+# With 512 MB of heap, a projection of about 10^5 relationships beside other tests ran out of memory.
+PAGE_CACHE = "256m"
 PATIENCE = 180.0
 MORE = "HLGRAPH_NEO4J_SETTINGS"
 ADMIN, ARGUMENTS = "org.neo4j.cli.AdminTool", "import.args"
@@ -112,7 +112,7 @@ def _java(runtime: java.Java, *options: str) -> list[str]:
     return [
         str(runtime.command),
         *options,
-        f"-Xmx{MEMORY[0]}",
+        f"-Xmx{java.heap()}",
         *(f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in OPENED),
         "--enable-native-access=ALL-UNNAMED",
         *(["--sun-misc-unsafe-memory-access=allow"] if runtime.version >= 23 else []),
@@ -207,7 +207,7 @@ def configuration(endpoint: Neo4jEndpoint) -> str:
         "server.bolt.advertised_address": f"127.0.0.1:{process.port_of(endpoint.url)}",
         "server.http.advertised_address": f"127.0.0.1:{process.port_of(endpoint.http)}",
         "server.https.enabled": "false",
-        "server.memory.pagecache.size": MEMORY[1],
+        "server.memory.pagecache.size": PAGE_CACHE,
         "server.directories.logs": "logs",
         "server.directories.plugins": "plugins",
         "dbms.security.auth_enabled": "true",

@@ -21,7 +21,6 @@ from local_servers.pins import Pin
 from local_servers.state import OpenSearchEndpoint, write_private
 
 USER = "admin"
-HEAP = "1g"
 PATIENCE = 180.0
 SOURCES = pins.HERE / "java"
 VECTOR_MODULE = "jdk.incubator.vector"
@@ -84,8 +83,8 @@ def start(pin: Pin, state: Path, endpoint: OpenSearchEndpoint, note: Callable[[O
     command = [
         str(runtime.command),
         mark(state).rstrip(),
-        f"-Xms{HEAP}",
-        f"-Xmx{HEAP}",
+        f"-Xms{java.heap()}",
+        f"-Xmx{java.heap()}",
         f"-Djava.io.tmpdir={folder / 'tmp'}",
         f"-Dlog4j2.configurationFile={folder / 'config' / 'log4j2.properties'}",
         "-Djava.util.logging.manager=org.apache.logging.log4j.jul.LogManager",

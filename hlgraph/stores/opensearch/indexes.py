@@ -13,11 +13,13 @@ of the mapping of a dedicated index, and in the filter of an alias of a shared o
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 import time
 import uuid
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hlgraph.errors import ModelMismatchError, SettingsError, StoreCorruptError, StoreUnavailableError
@@ -138,14 +140,39 @@ class Indexes:
             The alias names several indexes, or an index of another corpus or program.
         """
         alias = self.alias(corpus, kind)
-        with self._guard:
-            known = self._known.get(alias)
-        if known is not None and not is_fresh and time.monotonic() - known[0] < REMEMBERED_SECONDS:
-            return known[1]
+        if not is_fresh:
+            if self._remembered(alias) is None:
+                self._look(corpus)  # a search asks for one kind after the other: one request finds all of them
+            home = self._remembered(alias)
+            if home is not None:
+                return home
         indexes = self.behind(alias)
         if not indexes:
             self.forget(alias)
             return None
+        home = self._home(corpus, kind, indexes)
+        self._remember(home)
+        return home
+
+    def _look(self, corpus: str) -> None:
+        """Caches the metadata of all kinds of a corpus; what is not as it should be is left to those who ask for it."""
+        kinds = {kind.value: kind for kind in Kind}
+        aliases = ",".join(self.alias(corpus, kind) for kind in Kind)
+        found = defaultdict[str, dict[str, Mapped]](dict)
+        for name, item in self.behind(aliases, options="?ignore_unavailable=true").items():
+            found[item.mappings.meta.kind][name] = item
+        for value in found.keys() & kinds:
+            with contextlib.suppress(StoreCorruptError):
+                self._remember(self._home(corpus, kinds[value], found[value]))
+
+    def _remembered(self, alias: str) -> Home | None:
+        with self._guard:
+            since, home = self._known.get(alias, (0.0, None))
+        return home if time.monotonic() - since < REMEMBERED_SECONDS else None
+
+    def _home(self, corpus: str, kind: Kind, indexes: Mapping[str, Mapped]) -> Home:
+        """The one index behind an alias; StoreCorruptError where it is another's, or one of several."""
+        alias = self.alias(corpus, kind)
         if len(indexes) != 1:
             raise StoreCorruptError(
                 f"{self._connection.url}: the alias {alias} names {len(indexes)} indexes ({', '.join(sorted(indexes))}); "
@@ -158,14 +185,21 @@ class Indexes:
                 f"{self._connection.url}: the index {name} belongs to another program or corpus; delete it, "
                 "or set another opensearch.prefix"
             )
-        home = Home(alias, name, corpus, key_of(corpus), meta)
-        with self._guard:
-            self._known[alias] = (time.monotonic(), home)
-        return home
+        return Home(alias, name, corpus, key_of(corpus), meta)
 
-    def behind(self, alias: str) -> dict[str, Mapped]:
-        """The indexes behind an alias, by name."""
-        found = self._connection.send("GET", f"/{alias}/_mapping")
+    def _remember(self, home: Home) -> None:
+        with self._guard:
+            self._known[home.alias] = (time.monotonic(), home)
+
+    def behind(self, alias: str, *, options: str = "") -> dict[str, Mapped]:
+        """The indexes behind an alias, by name.
+
+        Parameters
+        ----------
+        alias : an alias, or several with commas between them
+        options : of the request, such as ``?ignore_unavailable=true``
+        """
+        found = self._connection.send("GET", f"/{alias}/_mapping{options}")
         return {} if found.status == 404 else self._connection.accepted(found, dict[str, Mapped])
 
     def forget(self, alias: str) -> None:
