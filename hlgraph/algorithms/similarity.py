@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 _HEAD = 96  # components of the head
 _BLOCK, _COLUMNS = 512, 4096  # one block of bounds is 8 MB, so it is still in the cache when it is compared
+_DENSE = 1 / 64  # share of candidates in a block from which one product of the block costs less than one product each
 _SLACK = 1e-4  # how far a bound may be below the threshold, against rounding
 _ROUNDING = 4e-6  # allowance for rounding of a squared length in float32; at most 1e-6 was seen up to 4,096 dimensions
 
@@ -36,7 +37,8 @@ class ThresholdIndex:
     For unit vectors x, y split into head and tail the Cauchy-Schwarz inequality gives
     ``x.y <= x_head.y_head + |x_tail| |y_tail|``. A product of 97 columns (the head and the length of the tail) thus bounds
     the cosine from above, and only pairs whose bound reaches the threshold are computed in full. The pruning never loses a
-    pair. The full cosine is summed pair by pair, so it does not depend on the division into blocks.
+    pair. The full cosine is summed pair by pair, so it does not depend on the division into blocks. Where the bounds leave
+    many pairs of a block, as with vectors that have no principal directions, the product of the block leaves fewer.
 
     Parameters
     ----------
@@ -168,6 +170,9 @@ def _above(
         for column in range(start if is_within else 0, len(upper_base), _COLUMNS):
             bounds = upper[start : start + _BLOCK] @ upper_base[column : column + _COLUMNS].T
             flat = np.flatnonzero(bounds >= threshold - _SLACK)
+            if len(flat) > _DENSE * bounds.size and upper is not exact[0]:  # the bounds tell little: see the cosines
+                bounds = exact[0][start : start + _BLOCK] @ exact[1][column : column + _COLUMNS].T
+                flat = np.flatnonzero(bounds >= threshold - _SLACK)
             if not len(flat):
                 continue
             q, b = np.divmod(flat, bounds.shape[1])

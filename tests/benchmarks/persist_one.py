@@ -16,10 +16,9 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from dense_texts import DenseTexts
-
 import hlgraph
 from hlgraph.settings import load
+from hlgraph.testing.seeded import SeededEmbedder
 
 
 def opened(asked: dict[str, Any]) -> Any:
@@ -31,7 +30,7 @@ def opened(asked: dict[str, Any]) -> Any:
         vectors=asked["vectors"],
         opensearch=replace(settings.opensearch, prefix=asked["prefix"]),
     )
-    return hlgraph.connect(settings, corpus=asked["corpus"], embedder=DenseTexts())
+    return hlgraph.connect(settings, corpus=asked["corpus"], embedder=SeededEmbedder())
 
 
 def ingest(graph: Any, passages: Sequence[Sequence[str]], extractions: Sequence[str]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from thoroughness import cases
 
+from hlgraph.algorithms import similarity
 from hlgraph.algorithms.similarity import Pairs, ThresholdIndex, pairs_between, pairs_within
 
 Matrix = NDArray[np.float32]
@@ -212,3 +213,16 @@ def test_a_memory_map_can_be_attached_as_it_grows(tmp_path_factory: pytest.TempP
         index.attach(held)
         assert len(index) == count
         _check_exact(index.query(rows[:60], threshold=0.7), rows[:60], rows[:count], 0.7)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_pairs_are_the_same_whether_a_block_is_multiplied_or_not(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random directions: 96 components bound little, so that most pairs of a block are candidates."""
+    rng = np.random.default_rng(7)
+    rows = _vectors(rng, 700, 384)
+    queries = _unit(np.concatenate([rows[:40] + 0.02 * rng.standard_normal((40, 384)), rng.standard_normal((9, 384))]))
+    monkeypatch.setattr(similarity, "_DENSE", share)
+    index = ThresholdIndex(rows)
+    index.add(rows)
+    for threshold in (0.3, 0.6):
+        _check_exact(index.query(queries, threshold=threshold), queries, rows, threshold)
