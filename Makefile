@@ -77,9 +77,10 @@ demo: $(DEMO_STAMP)
 	$(RUN)/hlgraph --store $(DEMO_STORE) stats
 	$(RUN)/hlgraph --store $(DEMO_STORE) answer "Which architect designed the lighthouse at which the author of The Water Came at Four was born?"
 
-# Two at a time, the longest first; what each of them says comes in one piece, where make can do that.
+# Two at a time, the longest first; what each of them says comes in one piece, where make can do that. `make check test` runs
+# the tests of the architecture once, among all the others.
 check: setup
-	@$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) docs types collected audit lint architecture
+	@$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) docs types collected audit lint $(if $(filter test,$(MAKECMDGOALS)),,architecture)
 
 lint: setup
 	$(RUN)/ruff format --check
