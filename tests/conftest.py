@@ -8,15 +8,18 @@ import os
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
+from _pytest.doctest import DoctestModule
 from by_servers import GIVEN as ENVIRONMENT
 from by_servers import REPOSITORY, ByServers, give_way
+from thoroughness import cases
 
 from hlgraph.settings import Neo4jSettings
 from local_model import operate
@@ -71,7 +74,18 @@ class LiveServers:
         self.found = _checked(self.folder)
 
 
-def pytest_configure() -> None:
+class _Examples:
+    """Looks for examples in the files that have some: to look for them in another one is to import it, in every process."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+        found = yield
+        if ">>>" in file_path.read_text(encoding="utf-8", errors="replace"):
+            return found
+        return [item for item in found if not isinstance(item, DoctestModule)]
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """Servers that tests start, here and in processes of their own, read these options, or one's own, from the environment."""
     os.environ.setdefault("JAVA_TOOL_OPTIONS", JAVA_OPTIONS)  # not added to others: two collectors are an error
     os.environ.setdefault(neo4j_server.MORE, NEO4J_OPTIONS)
@@ -79,6 +93,10 @@ def pytest_configure() -> None:
     # and close that of all others.
     sys.modules.setdefault("absl", None)  # type: ignore[arg-type]
     give_way()
+    config.pluginmanager.register(_Examples())
+    few = hypothesis.settings(max_examples=cases(30, 100))  # of the tests that name no number
+    hypothesis.settings.register_profile("tests", few)
+    hypothesis.settings.load_profile("tests")
 
 
 @pytest.hookimpl(optionalhook=True)
