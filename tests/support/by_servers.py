@@ -19,12 +19,12 @@ _LONGEST = (
     "tests/contract/test_neo4j.py",
     "tests/integration/test_small_model.py",
     "tests/integration/test_notebooks.py",
-    "tests/integration/test_pages.py",
     "tests/integration/test_ray.py",
     "tests/faults/test_killed_budget_ingest.py",
     "tests/faults/test_killed_commands.py",
     "tests/integration/test_local_servers_live.py",
     "tests/faults/test_killed_chat_ingest.py",
+    "tests/integration/test_pages.py",  # not beside the notebooks: both would embed the samples, which a cache then has
     "tests/integration/test_cli_contract.py",
     "tests/unit/test_retrieve.py",
 )
