@@ -25,6 +25,9 @@ PACKAGES_OF = "$$($(1)/python -c 'import sysconfig; print(sysconfig.get_path("pu
 DEMO_STORE := hlgraph://./.hlgraph/demo
 # Processes that run tests.
 WORKERS ?= 4
+# The databases of tests wait for the disk at every commit. They are in memory where it has 8 GB to spare for files.
+MEMORY := $(shell df --output=avail /dev/shm 2>/dev/null | awk 'NR == 2 && $$1 > 8000000 { print "/dev/shm" }')
+IN_MEMORY = TMPDIR="$${TMPDIR:-$(or $(MEMORY),/tmp)}"
 # Some environments forbid bytecode files. Tests start some hundred processes of Python: without the files, each compiles
 # all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
@@ -77,9 +80,10 @@ demo: $(DEMO_STAMP)
 	$(RUN)/hlgraph --store $(DEMO_STORE) stats
 	$(RUN)/hlgraph --store $(DEMO_STORE) answer "Which architect designed the lighthouse at which the author of The Water Came at Four was born?"
 
-# Two at a time, the longest first; what each of them says comes in one piece, where make can do that.
+# Two at a time, the longest first; what each of them says comes in one piece, where make can do that. `make check test` runs
+# the tests of the architecture once, among all the others.
 check: setup
-	@$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) docs types collected audit lint architecture
+	@$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) docs types collected audit lint $(if $(filter test,$(MAKECMDGOALS)),,architecture)
 
 lint: setup
 	$(RUN)/ruff format --check
@@ -105,12 +109,13 @@ audit: setup
 docs: setup
 	$(RUN_DOCS)
 
-# More processes than cores, because tests wait for servers: half of them have servers, the others do the rest meanwhile.
+# More processes than cores, because tests wait for servers: one of them has Neo4j, another one OpenSearch, the others do the rest
+# meanwhile (tests/support/by_servers.py).
 test: setup browser model
-	$(RUN)/pytest -n $(WORKERS)
+	$(IN_MEMORY) $(RUN)/pytest -n $(WORKERS)
 
 test-fast: setup
-	$(RUN)/pytest -n $(WORKERS) -m "not servers and not model and not faults" hlgraph tests/unit tests/contract tests/property
+	$(IN_MEMORY) $(RUN)/pytest -n $(WORKERS) -m "not servers and not model and not faults" hlgraph tests/unit tests/contract tests/property
 
 test-thorough: setup browser model
 	HLGRAPH_TEST_THOROUGH=1 $(RUN)/pytest -n $(WORKERS) --timeout 5400 -o faulthandler_timeout=5460

@@ -8,15 +8,18 @@ import os
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
+from _pytest.doctest import DoctestModule
 from by_servers import GIVEN as ENVIRONMENT
-from by_servers import REPOSITORY, ByServers
+from by_servers import REPOSITORY, ByServers, give_way
+from thoroughness import cases
 
 from hlgraph.settings import Neo4jSettings
 from local_model import operate
@@ -32,35 +35,68 @@ LAUNCHER = REPOSITORY / "docker" / "local" / "servers.py"
 # The servers of a test live for seconds or minutes: with the first compiler alone, and a collector without threads of its
 # own, one is up after two thirds of the time and half the processor time.
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-# Tests empty and fill a database every second: Neo4j would plan each query anew, which takes longer than to run it.
-NEO4J_OPTIONS = "dbms.cypher.min_replan_interval=1h internal.cypher.expression_engine=INTERPRETED"
+# Tests empty and fill a database every second: Neo4j would plan each query anew, which takes longer than to run it, and once
+# more for each size of a list that is sent.
+NEO4J_OPTIONS = (
+    "dbms.cypher.min_replan_interval=1h internal.cypher.expression_engine=INTERPRETED "
+    "internal.cypher.use_parameter_size=false"
+)
 
 
-@dataclass(frozen=True)
+@dataclass
 class LiveServers:
-    """The servers that are up; asking for one that was not started fails the test that asks."""
+    """The servers of a state folder; one that was not given starts when a test first asks for it."""
 
     folder: Path
     found: Servers
+    is_given: bool
 
     @property
     def neo4j(self) -> Neo4jEndpoint:
+        if self.found.neo4j is None:
+            self._start("neo4j")
         return self.found.neo4j or pytest.fail(f"{self.folder}: no Neo4j was started there; {_mend(self.folder)}")
 
     @property
     def opensearch(self) -> OpenSearchEndpoint:
+        if self.found.opensearch is None:
+            self._start("opensearch")
         return self.found.opensearch or pytest.fail(
             f"{self.folder}: no OpenSearch was started there; {_mend(self.folder)}"
         )
 
+    def _start(self, name: str) -> None:
+        if self.is_given:
+            return
+        made = _launch("start", "--by", "auto", "--only", name, "--state", str(self.folder))
+        if made.returncode != 0:
+            pytest.fail(f"the servers of the tests did not start: {made.stderr}", pytrace=False)
+        self.found = _checked(self.folder)
 
-def pytest_configure() -> None:
+
+class _Examples:
+    """Looks for examples in the files that have some: to look for them in another one is to import it, in every process."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+        found = yield
+        if ">>>" in file_path.read_text(encoding="utf-8", errors="replace"):
+            return found
+        return [item for item in found if not isinstance(item, DoctestModule)]
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """Servers that tests start, here and in processes of their own, read these options, or one's own, from the environment."""
     os.environ.setdefault("JAVA_TOOL_OPTIONS", JAVA_OPTIONS)  # not added to others: two collectors are an error
     os.environ.setdefault(neo4j_server.MORE, NEO4J_OPTIONS)
     # OpenVINO imports absl, which is here for rouge-score; it would hold on to the stream of the first test as standard error,
     # and close that of all others.
     sys.modules.setdefault("absl", None)  # type: ignore[arg-type]
+    give_way()
+    config.pluginmanager.register(_Examples())
+    few = hypothesis.settings(max_examples=cases(30, 100))  # of the tests that name no number
+    hypothesis.settings.register_profile("tests", few)
+    hypothesis.settings.load_profile("tests")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -110,7 +146,7 @@ def aws_models() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServers]:
-    """Neo4j and OpenSearch: those of the state folder in HLGRAPH_TEST_SERVERS, else started here and ended afterwards.
+    """Neo4j and OpenSearch: those of the state folder in HLGRAPH_TEST_SERVERS, else started at first use and ended afterwards.
 
     Containers where a Docker engine answers, else processes from published jars.
     """
@@ -118,17 +154,15 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServers]:
 
     given = os.environ.get(ENVIRONMENT)
     if given:
-        found = _checked(Path(given).absolute())
-        if found.found.neo4j:  # what a run that was killed left there
-            neo4j_server.ask(found.found.neo4j, *FORGET_SCHEMA)
-        yield found
+        folder = Path(given).absolute()
+        found = _checked(folder)
+        if found.neo4j:  # what a run that was killed left there
+            neo4j_server.ask(found.neo4j, *FORGET_SCHEMA)
+        yield LiveServers(folder, found, is_given=True)
         return
     folder = tmp_path_factory.mktemp("servers")
     try:
-        made = _launch("start", "--by", "auto", "--state", str(folder))
-        if made.returncode != 0:
-            pytest.fail(f"the servers of the tests did not start: {made.stderr}", pytrace=False)
-        yield _checked(folder)
+        yield LiveServers(folder, Servers(), is_given=False)
     finally:
         _launch("stop", "--remove", "--state", str(folder))
 
@@ -143,7 +177,7 @@ def _launch(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def _checked(folder: Path) -> LiveServers:
+def _checked(folder: Path) -> Servers:
     """The servers of a folder, each of which answers."""
     try:
         found = state.read(folder)
@@ -155,7 +189,7 @@ def _checked(folder: Path) -> LiveServers:
         pytest.fail(f"{ENVIRONMENT}={folder}: a server does not answer ({error}); {_mend(folder)}", pytrace=False)
     if not (found.neo4j or found.opensearch):
         pytest.fail(f"{ENVIRONMENT}={folder}: no server was started there; {_mend(folder)}", pytrace=False)
-    return LiveServers(folder, found)
+    return found
 
 
 @pytest.fixture(scope="session")

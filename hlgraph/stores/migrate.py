@@ -15,6 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
@@ -355,8 +356,12 @@ def verify(target: MigrationTarget, *, root: Path | None = None) -> None:
         raise MigrationError(f"the schema of the {target.kind} store was changed: {said}; run: hlgraph migrate repair")
 
 
+@cache
 def running_version() -> str:
-    """The version of this hlgraph, for the history; ``unknown`` if it is not installed."""
+    """The version of this hlgraph, for the history; ``unknown`` if it is not installed.
+
+    Read once: a new store asks for each of its migrations, and each time a file would be parsed.
+    """
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -18,6 +18,7 @@ from thoroughness import cases
 from werkzeug import Request, Response
 
 import hlgraph
+from hlgraph import HLGraph
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.snapshot import snapshot
@@ -93,21 +94,30 @@ def _start(folder: Path, provider: _Provider, rows: Path) -> subprocess.Popen[st
     )
 
 
+def _opened(folder: Path, **models: str) -> HLGraph:
+    settings = ModelSettings(quarantine=str(folder / "quarantine"), **models)
+    return hlgraph.connect(Settings(store=f"hlgraph://{folder}/store", models=settings), embedder=WordEmbedder())
+
+
 def _state(folder: Path) -> Mapping[str, list[object]]:
-    settings = Settings(store=f"hlgraph://{folder}/store", models=ModelSettings(quarantine=str(folder / "quarantine")))
-    with hlgraph.connect(settings, embedder=WordEmbedder()) as graph:
+    with _opened(folder) as graph:
         assert not [item for item in graph.check() if not item.is_fine]
         return snapshot(graph._opened.stores, "default")
 
 
 @pytest.mark.faults
 @pytest.mark.parametrize("seed", range(_ROUNDS))
-def test_killed_between_calls(tmp_path: Path, httpserver: HTTPServer, seed: int) -> None:
+def test_killed_between_calls(
+    tmp_path: Path, httpserver: HTTPServer, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
     provider = _Provider(httpserver)
     rows = _rows(tmp_path)
-    straight = _start(tmp_path / "straight", provider, rows)
-    assert straight.communicate()[0].split() == [str(2 * _DOCUMENTS), "0", "0"]
-    assert (straight.returncode, provider.calls) == (0, 2 * _DOCUMENTS)
+    with _opened(tmp_path / "straight", chat="openai:m", chat_url=provider.url) as graph:
+        report = graph.ingest(rows, extract="chat", is_chunked=True)
+    assert report.usage is not None
+    assert (report.usage.calls, report.problems, report.failed) == (2 * _DOCUMENTS, [], [])
+    assert provider.calls == 2 * _DOCUMENTS
     rng = random.Random(seed)
     provider.calls, kills = 0, 2
     for _ in range(kills):

@@ -5,7 +5,9 @@ The stores then equal those of an uninterrupted run. ``HLGRAPH_FAULT_ROUNDS`` is
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import http.client
 import json
 import os
 import random
@@ -27,7 +29,10 @@ from thoroughness import cases
 from hlgraph.errors import StoreLockedError
 from hlgraph.settings import Settings
 from hlgraph.stores.open import open_stores
+from hlgraph.stores.opensearch.connection import Connection
 from hlgraph.testing.snapshot import snapshot
+from local_servers import neo4j_server, opensearch_server
+from local_servers import state as local_state
 
 _WORKER = Path(ingest_worker.__file__)
 _LAUNCHER = Path(__file__).parents[2] / "docker" / "local" / "servers.py"
@@ -92,10 +97,38 @@ class Rig:
             return snapshot(found.stores, "c")
 
     def launch(self, *words: str) -> None:
-        """A command of the launcher of the servers."""
+        """A command of the launcher of the servers; it shows no password."""
         command = [sys.executable, str(_LAUNCHER), *words, "--state", str(self.servers.folder)]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+        for word in self.passwords:
+            assert word not in done.stdout + done.stderr
+
+    @property
+    def passwords(self) -> tuple[str, str]:
+        return self.servers.neo4j.password, self.servers.opensearch.password
+
+    def endpoint(self, name: str) -> Any:
+        """The ports, the password and the version of a server, as its folder has them."""
+        return dataclasses.replace(getattr(local_state.read(self.servers.folder), name), pid=0)
+
+    def keep(self, name: str) -> None:
+        """Write something into a server that no ingest would write again."""
+        if name == "neo4j":
+            neo4j_server.ask(self.servers.neo4j, "CREATE (:Kept {text: 'still here'})")
+        else:
+            made = opensearch_server.ask(self.servers.opensearch, "/kept/_doc?refresh=true", {"text": "still here"})
+            assert made[0] == http.client.CREATED
+
+    def kept(self, name: str) -> bool:
+        """Whether it is there, once; it goes."""
+        if name == "neo4j":
+            found = neo4j_server.ask(self.servers.neo4j, "MATCH (n:Kept) WITH n, n.text AS text DELETE n RETURN text")
+            return found == [["still here"]]
+        _, count = opensearch_server.ask(self.servers.opensearch, "/kept/_count")
+        with contextlib.closing(Connection(self.settings.vectors, self.settings.opensearch)) as connection:
+            connection.send("DELETE", "/kept")
+        return isinstance(count, dict) and count["count"] == 1
 
 
 @pytest.fixture(scope="module")
@@ -164,13 +197,20 @@ def test_a_killed_server(rig: Rig, name: str, seed: int) -> None:
         rig.run(0)
     worker = rig.start(stage)
     time.sleep(rng.uniform(0, rig.seconds[stage]))
+    before = rig.endpoint(name)
+    rig.launch("start", "--only", name)  # it runs: started twice is started once
+    rig.keep(name)
     rig.launch("kill", name)
+    with pytest.raises(ConnectionRefusedError):
+        rig.kept(name)
     rig.launch("restart", name)
+    assert rig.endpoint(name) == before
+    assert rig.kept(name)
     _, errors = worker.communicate()
     # It waits for a server for some time: it may have come through, or given up with one error.
     assert worker.returncode in {0, _GAVE_UP}, errors
     assert "Traceback" not in errors
-    for word in (rig.servers.neo4j.password, rig.servers.opensearch.password):
+    for word in rig.passwords:
         assert word not in errors
     rig.run(stage)
     assert rig.state() == rig.whole[stage]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from unittest import mock
 
 import pytest
 from provider_wires import CHATS, KEYS, QUESTION, WIRES, Waits, Wire
@@ -17,6 +18,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 import hlgraph
+from hlgraph.cli import main
 from hlgraph.errors import ModelAccessError, ModelFilterError, ModelMismatchError
 from hlgraph.models.providers import chat_named
 from hlgraph.settings import ModelSettings, Settings
@@ -171,9 +173,16 @@ def test_every_provider_says_that_a_reply_was_cut_off_or_filtered(
         chat.complete("Be short.", QUESTION, max_tokens=77)
 
 
-def _call(folder: Path, provider: _Provider, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+class Done(NamedTuple):
+    """What a command did."""
+
+    returncode: object
+    stdout: str
+    stderr: str
+
+
+def _call(folder: Path, provider: _Provider, *arguments: str, **more: str) -> Done:
     environment = {
-        **os.environ,
         "HLGRAPH_STORE": f"hlgraph://{folder}/store",
         "HLGRAPH_CACHE": str(folder / "cache"),
         "HLGRAPH_CHAT": "openai:m",
@@ -182,9 +191,15 @@ def _call(folder: Path, provider: _Provider, *arguments: str, **more: str) -> su
         "HLGRAPH_EMBEDDER_URL": f"{provider.url}/v1",
         **more,
     }
-    return subprocess.run(
-        [sys.executable, "-m", "hlgraph", *arguments], env=environment, capture_output=True, text=True, check=False
-    )
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        mock.patch.dict(os.environ, environment),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        pytest.raises(SystemExit) as end,
+    ):
+        main([*arguments])  # a process of its own would import the clients of the providers each time: three seconds
+    return Done(end.value.code, out.getvalue(), err.getvalue())
 
 
 def test_the_command_line_extracts_and_answers(tmp_path: Path, provider: _Provider) -> None:

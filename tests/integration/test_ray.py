@@ -13,20 +13,22 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from chat_server import MODEL, Asked, ChatServer, busy
 from ingest_keywords import keywords
 from pytest_httpserver import HTTPServer
+from thoroughness import IS_THOROUGH
 from werkzeug import Response
 
 import hlgraph
 from hlgraph import Budget, Document, HLGraph, IngestOptions
 from hlgraph.errors import BudgetError, InputError, MissingExtraError, ModelAccessError
-from hlgraph.integrations.ray import ingest, local_cluster
+from hlgraph.integrations.ray import cluster, ingest, local_cluster
 from hlgraph.models.accounts.ledger import total
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.testing.chat import without_salt
@@ -63,8 +65,32 @@ with hlgraph.connect(settings, embedder=WordEmbedder()) as graph:
 def _cluster() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", KEY)
+        if IS_THOROUGH:
+            patch.setattr(cluster, "loaded", _late_once(patch))
         with local_cluster(WORKERS, store_bytes=100 << 20):
             yield
+
+
+def _late_once(patch: pytest.MonkeyPatch) -> Callable[[], ModuleType]:
+    """Imports Ray as an ingest does, whose first node then does not tell of itself in time: one start more."""
+    load, calls = cluster.loaded, list[object]()
+
+    def loaded() -> ModuleType:
+        found = load()
+        from ray._private import services
+
+        tell = services.get_node
+
+        def late(*arguments: object) -> object:
+            calls.append(arguments)
+            if len(calls) == 1:
+                raise TimeoutError("the node is late")
+            return tell(*arguments)
+
+        patch.setattr(services, "get_node", late)
+        return found
+
+    return loaded
 
 
 @pytest.fixture
@@ -272,6 +298,10 @@ def test_a_refused_key_is_the_error_of_one_process_and_is_written_nowhere(tmp_pa
     files = [path for path in logs.rglob("*") if path.is_file()]
     assert files
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
+
+
+def test_nothing_is_left_of_a_node_that_did_not_start() -> None:
+    assert len(processes(r".*/gcs_server\0")) == 1
 
 
 def test_the_cluster_listens_on_this_machine_alone() -> None:

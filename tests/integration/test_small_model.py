@@ -122,14 +122,14 @@ def test_an_extraction_is_read_or_quarantined_and_a_budget_stops_it(tmp_path: Pa
 
 
 def test_answers_cite_what_exists_and_summaries_are_stored(tmp_path: Path, wire: Wire) -> None:
-    with opened(tmp_path, wire, max_tokens=64) as graph:
+    with opened(tmp_path, wire, max_tokens=32) as graph:
         graph.ingest(MILLS)
         answer = graph.answer("Who built the north mill?", strategy="chunk", k=2)
         shown = {int(number) for number in _MARK.findall(answer.text)}
         assert shown == {item.number for item in answer.citations}
         assert {item.evidence.source.uri for item in answer.citations} <= {"north", "south"}
         assert all(item.is_supported or item.reason for item in answer.sentences)
-        assert answer.is_truncated or wire.billed[-1][1] < 128
+        assert answer.is_truncated or wire.billed[-1][1] < 64
         built = graph.hierarchy.build(HierarchyQuery(threshold=0.2), summaries="chat")
         assert built.run.by.startswith("chat/")
         ((summary, _),) = graph.hierarchy.find().summaries
@@ -148,7 +148,7 @@ def test_a_question_beyond_the_context_of_the_model_is_an_error_that_costs_nothi
 
 def test_questions_are_made_or_counted_as_not_made(tmp_path: Path, wire: Wire) -> None:
     wanted: dict[QuestionKind, int] = {"synthesis": 1, "abstract": 1}
-    with opened(tmp_path, wire, max_tokens=96) as graph:
+    with opened(tmp_path, wire, max_tokens=32) as graph:
         graph.ingest(list(MILL))
         first = len(wire.asked)
         with two_models(graph.settings, budget=Budget(max_tokens=700)) as (writer, validator):

@@ -1,4 +1,4 @@
-"""Bulk loads, and a worker that makes one and is killed at a moment of it: ``python bulk_worker.py SETTINGS FILE FOLDER MOMENT``.
+"""Bulk loads, and a worker that makes one and is killed at a moment of it: ``python bulk_worker.py SETTINGS FOLDER MOMENT``.
 
 The moments, in their order, are those of :data:`MOMENTS`; an empty one kills at none. An error of hlgraph ends it with code 3.
 """
@@ -17,6 +17,7 @@ from hlgraph import connect
 from hlgraph.errors import HLGraphError
 from hlgraph.ingest.bulk_load import BulkOptions, BulkReport, bulk_load
 from hlgraph.ingest.options import IngestOptions
+from hlgraph.records import Document
 from hlgraph.settings import Settings, load
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -29,7 +30,29 @@ MOMENTS = (
     "all rows are sent",
     "the corpus is visible",
 )
+BATCH_CHARACTERS = 2_000
+"""Of the ingest of a load: it has several batches."""
 LAUNCHER = Path(__file__).parents[2] / "docker" / "local" / "servers.py"
+
+
+def documents() -> list[Document]:
+    """Texts with everything that a table of CSV might lose, and metadata of every type, some of them of two types."""
+    found = []
+    for n in range(30):
+        text = (
+            f'# Part "{n % 5}"\n\nMara Quill designed the "bridge" no. {n % 7} in {1890 + n % 9}.\r\nIvo Brandt, of Orne, '
+            f"repaired the tower\\ in {1900 + n}; see a,b;c.\t\n\nThe mill of Tessing was built by Mara Quill\u2028."
+        )
+        metadata: dict[str, Any] = {"year": n % 3, "open": n % 2 == 0, "mixed": n if n % 2 else f"{n}", "empty": ""}
+        metadata |= {
+            "tags": ("a", "") if n % 2 else (),
+            "one": ("",),
+            "odd: name, so": 0.1 * n,
+            "none": None if n else 1,
+        }
+        held = {key: value for key, value in metadata.items() if value is not None}
+        found.append(Document(f"doc:{n}", text * (1 + n % 3) if n else text, f"Title {n}", held))
+    return found
 
 
 def importing(servers: Any) -> str:
@@ -67,7 +90,7 @@ def arm(moment: str) -> None:
     from hlgraph.stores.neo4j import bulk_graph, import_files
     from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 
-    pipeline.BATCH_CHARACTERS = 2_000
+    pipeline.BATCH_CHARACTERS = BATCH_CHARACTERS
     if moment:
         owner, name, after = {
             MOMENTS[0]: (batch_writer.Writer, "_publish", 2),
@@ -83,8 +106,8 @@ def arm(moment: str) -> None:
 
 if __name__ == "__main__":
     try:
-        arm(sys.argv[4])
-        run(load(sys.argv[1]), [sys.argv[2]], Path(sys.argv[3]))
+        arm(sys.argv[3])
+        run(load(sys.argv[1]), documents(), Path(sys.argv[2]))
     except HLGraphError as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
         sys.exit(3)

@@ -14,33 +14,32 @@ GIVEN = "HLGRAPH_TEST_SERVERS"
 REPOSITORY = Path(__file__).parents[2]
 # Begun first, so that none of them is left alone at the end.
 _LONGEST = (
-    "tests/integration/test_ray.py",
-    "tests/faults/test_killed_servers.py",
-    "tests/integration/test_neo4j_faults.py",
-    "tests/integration/test_small_model.py",
-    "tests/congruence/test_stores.py",
     "tests/contract/test_opensearch.py",
+    "tests/congruence/test_stores.py",
+    "tests/contract/test_neo4j.py",
+    "tests/integration/test_small_model.py",
+    "tests/integration/test_notebooks.py",
+    "tests/integration/test_ray.py",
     "tests/faults/test_killed_budget_ingest.py",
     "tests/faults/test_killed_commands.py",
-    "tests/integration/test_pages_servers.py",
-    "tests/contract/test_neo4j.py",
     "tests/integration/test_local_servers_live.py",
-    "tests/integration/test_notebooks.py",
-    "tests/integration/test_wheel.py",
-    "tests/congruence/test_rankers.py",
-    "tests/integration/test_notebooks_servers.py",
     "tests/faults/test_killed_chat_ingest.py",
+    "tests/integration/test_pages.py",  # not beside the notebooks: both would embed the samples, which a cache then has
     "tests/integration/test_cli_contract.py",
-    "tests/integration/test_pages.py",
     "tests/unit/test_retrieve.py",
 )
+# They start Neo4j again, which then plans every query anew: last of those that need it.
+_RESTARTING = ("tests/congruence/test_bulk_load.py", "tests/faults/test_killed_servers.py")
+_NICENESS = 5
+_FIRST = "gw0"
 
 
 class ByServers(LoadScopeScheduling):  # type: ignore[misc]
-    """A file runs in one process. Half of the processes have a pair of servers each, and all files that use them.
+    """A file runs in one process. One process has Neo4j, and all files that use it; a second one those that use OpenSearch alone.
 
-    Tests wait for servers, so there are more processes than cores: while one waits, another computes. Those that have servers
-    take the files that need them first and any other one afterwards. Servers that were given are one pair: one process has it.
+    Tests wait for servers, so there are more processes than cores: while one waits, another computes. The process with Neo4j
+    has the longest way, and the right to a core before the others (:func:`give_way`). Both take any other file afterwards.
+    Servers that were given are for one process.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -48,14 +47,11 @@ class ByServers(LoadScopeScheduling):  # type: ignore[misc]
 
     def _next(self, node: WorkerController) -> str | None:
         """The file that this process begins next; None: what is left is for others."""
-        takers = [one for one in self.nodes if not one.shutting_down]
-        pairs = 1 if os.environ.get(GIVEN) else max(1, self.numnodes // 2)
-        has_servers = node in takers[:pairs]
-        left = [file for file in self.workqueue if has_servers or not uses_servers(file)]
-        places = {file: place for place, file in enumerate(_LONGEST)}
-        return min(
-            left, key=lambda file: (has_servers and not uses_servers(file), places.get(file, len(places))), default=None
-        )
+        takers = sorted((one for one in self.nodes if not one.shutting_down), key=lambda one: str(one.gateway.id))
+        place = takers.index(node) if node in takers else len(takers)
+        ranks = {file: rank for file in self.workqueue if (rank := _rank(file, place)) is not None}
+        longest = {file: at for at, file in enumerate(_LONGEST)}
+        return min(ranks, key=lambda file: (ranks[file], longest.get(file, len(longest))), default=None)
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         file = self._next(node)
@@ -70,11 +66,35 @@ class ByServers(LoadScopeScheduling):  # type: ignore[misc]
         super()._reschedule(node)
 
 
+def give_way() -> None:
+    """Has this process, if it is one of several and not the first, leave the cores to the first, and so its children."""
+    if os.environ.get("PYTEST_XDIST_WORKER", _FIRST) != _FIRST:
+        os.nice(_NICENESS)
+
+
+def _rank(file: str, place: int) -> int | None:
+    """How soon a process takes a file, by the place of the process among all; None: never.
+
+    The first can take all of them, so that none is left when it ends.
+    """
+    needed = servers_of(file)
+    if place == 0:
+        return {"neo4j": 1 if file in _RESTARTING else 0, "": 2, "opensearch": 3}[needed]
+    if place == 1 and not os.environ.get(GIVEN):
+        return {"opensearch": 0, "": 1}.get(needed)
+    return None if needed else 0
+
+
 @cache
-def uses_servers(file: str) -> bool:
-    """Whether a function of the file takes one of the fixtures; a file that only writes of servers does not."""
+def servers_of(file: str) -> str:
+    """The servers that a file needs: ``neo4j`` (OpenSearch too, it may be), ``opensearch``, or none.
+
+    A function of it takes one of the fixtures; a file that only writes of servers needs none.
+    """
     parts = Path(file).parts
     if parts[0] != "tests" or parts[1] == "unit":
-        return False
-    taken = r"\bdef \w+\([^)]*\b(servers|graph_server|neo4j_settings)\b"
-    return re.search(taken, (REPOSITORY / file).read_text(encoding="utf-8")) is not None
+        return ""
+    text = (REPOSITORY / file).read_text(encoding="utf-8")
+    if not re.search(r"\bdef \w+\([^)]*\b(servers|graph_server|neo4j_settings)\b", text):
+        return ""
+    return "neo4j" if re.search(r"neo4j|\b(live_stores|tiny_graph|mill_graph)\b", text) else "opensearch"

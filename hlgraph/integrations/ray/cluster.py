@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from traceback import walk_tb
 from types import ModuleType
 from typing import cast
 
@@ -93,12 +94,26 @@ def _start(ray: ModuleType, workers: int, *, store_bytes: int) -> None:
                 logging_level=logging.ERROR,
             )
         except Exception as error:  # Ray raises a bare Exception for a node that is late
+            _end(error)
             ray.shutdown()
             if not isinstance(error, ValueError) and tries_left:
                 _log.info("a local Ray cluster did not start; trying again: %s", error)
                 continue
             raise ClusterError(f"a local Ray cluster does not start ({error}); try again") from error
         return
+
+
+def _end(error: Exception) -> None:
+    """End the processes of a node that did not start: Ray loses it, and ends them with this process only."""
+    from ray._private.node import Node
+
+    nodes = {
+        id(held): held
+        for frame, _ in walk_tb(error.__traceback__)
+        if isinstance(held := frame.f_locals.get("self"), Node)
+    }
+    for node in nodes.values():
+        node.kill_all_processes(check_alive=False, allow_graceful=False, wait=True)
 
 
 @contextmanager
