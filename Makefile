@@ -27,7 +27,8 @@ DEMO_STORE := hlgraph://./.hlgraph/demo
 WORKERS ?= 4
 # The databases of tests wait for the disk at every commit. They are in memory where it has 8 GB to spare for files.
 MEMORY := $(shell df --output=avail /dev/shm 2>/dev/null | awk 'NR == 2 && $$1 > 8000000 { print "/dev/shm" }')
-IN_MEMORY = TMPDIR="$${TMPDIR:-$(or $(MEMORY),/tmp)}"
+# Four processes on two cores: the threads of BLAS would wait for each other.
+IN_MEMORY = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 TMPDIR="$${TMPDIR:-$(or $(MEMORY),/tmp)}"
 # Some environments forbid bytecode files. Tests start some hundred processes of Python: without the files, each compiles
 # all that it imports.
 export PYTHONDONTWRITEBYTECODE :=

@@ -19,7 +19,7 @@ import pytest
 from _pytest.doctest import DoctestModule
 from by_servers import GIVEN as ENVIRONMENT
 from by_servers import REPOSITORY, ByServers, give_way
-from thoroughness import cases
+from thoroughness import IS_THOROUGH, cases
 
 from hlgraph.settings import Neo4jSettings
 from local_model import operate
@@ -105,18 +105,22 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServers:
     return ByServers(config, log)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what uses the servers or the small chat model: `make test-fast` leaves it out."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what uses the servers or the small chat model, which `make test-fast` leaves out; leave out what is thorough."""
     for item in items:
         for fixture, mark in (("servers", pytest.mark.servers), ("small_model", pytest.mark.model)):
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(mark)
+    if not IS_THOROUGH and (left_out := [item for item in items if item.get_closest_marker("thorough")]):
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_collection_finish() -> None:
     """The collector of garbage leaves alone what is there before the tests: a million objects, looked at again and again."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

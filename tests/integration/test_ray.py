@@ -190,6 +190,7 @@ def _figures(report: object) -> dict[str, object]:
     return {name: getattr(report, name) for name in (*names, "kept", "resumed", "files")}
 
 
+@pytest.mark.thorough
 def test_what_is_killed_at_any_moment_loses_nothing_and_pays_for_its_calls_under_way_at_most(
     tmp_path: Path, server: ChatServer, alone: tuple[object, int]
 ) -> None:
@@ -248,6 +249,7 @@ def test_an_ingest_whose_caller_is_killed_goes_on_without_paying_again(
     assert requests.total() - calls <= WORKERS * CONCURRENCY
 
 
+@pytest.mark.thorough
 def test_a_budget_holds_for_all_processes_and_the_next_run_pays_for_the_rest_alone(
     tmp_path: Path, server: ChatServer
 ) -> None:

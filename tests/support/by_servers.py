@@ -28,14 +28,20 @@ _LONGEST = (
     "tests/integration/test_cli_contract.py",
     "tests/unit/test_retrieve.py",
 )
-# They start Neo4j again, which then plans every query anew: last of those that need it.
-_RESTARTING = ("tests/congruence/test_bulk_load.py", "tests/faults/test_killed_servers.py")
+# They start Neo4j again, which then plans every query anew, or use it for long: for the second process, which has less to do.
+_RESTARTING = (
+    "tests/congruence/test_bulk_load.py",
+    "tests/faults/test_killed_servers.py",
+    "tests/integration/test_neo4j_faults.py",
+    "tests/integration/test_notebooks_servers.py",
+    "tests/integration/test_pages_servers.py",
+)
 _NICENESS = 5
 _FIRST = "gw0"
 
 
 class ByServers(LoadScopeScheduling):  # type: ignore[misc]
-    """A file runs in one process. One process has Neo4j, and all files that use it; a second one those that use OpenSearch alone.
+    """A file runs in one process. One has Neo4j, and most files that use it; a second one OpenSearch, and a Neo4j that is restarted.
 
     Tests wait for servers, so there are more processes than cores: while one waits, another computes. The process with Neo4j
     has the longest way, and the right to a core before the others (:func:`give_way`). Both take any other file afterwards.
@@ -77,11 +83,11 @@ def _rank(file: str, place: int) -> int | None:
 
     The first can take all of them, so that none is left when it ends.
     """
-    needed = servers_of(file)
+    needed = "restarting" if file in _RESTARTING else servers_of(file)
     if place == 0:
-        return {"neo4j": 1 if file in _RESTARTING else 0, "": 2, "opensearch": 3}[needed]
+        return {"neo4j": 0, "": 1, "restarting": 2, "opensearch": 3}[needed]
     if place == 1 and not os.environ.get(GIVEN):
-        return {"opensearch": 0, "": 1}.get(needed)
+        return {"opensearch": 0, "restarting": 1, "": 2}.get(needed)
     return None if needed else 0
 
 
