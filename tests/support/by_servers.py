@@ -41,7 +41,7 @@ _FIRST = "gw0"
 
 
 class ByServers(LoadScopeScheduling):  # type: ignore[misc]
-    """A file runs in one process. One has Neo4j, and most files that use it; a second one OpenSearch, and a Neo4j that is restarted.
+    """A file runs in one process. One has Neo4j, for most files that use it; a second one OpenSearch and a Neo4j that is restarted.
 
     Tests wait for servers, so there are more processes than cores: while one waits, another computes. The process with Neo4j
     has the longest way, and the right to a core before the others (:func:`give_way`). Both take any other file afterwards.
