@@ -262,6 +262,27 @@ def test_a_connection_that_breaks_is_made_anew_in_the_middle_of_an_ingest(
         assert visible(direct) == uninterrupted[0]
 
 
+def test_a_commit_whose_answer_is_lost_is_repeated(
+    servers: Any, path: Path, uninterrupted: tuple[Mapping[str, list[Any]], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody knows whether it took place; here it did. The driver does not repeat it."""
+    whole, lost = neo4j.Session.execute_write, []
+
+    def without_answer(session: neo4j.Session, work: Any) -> Any:
+        found = whole(session, work)
+        lost.append(not (lost and lost[-1]))
+        if lost[-1]:
+            raise neo4j.exceptions.IncompleteCommit("the answer was lost")
+        return found
+
+    with passed_on(servers.neo4j.url) as proxy, through(proxy, servers, timeout=20) as (found, direct):
+        monkeypatch.setattr(neo4j.Session, "execute_write", without_answer)
+        ingest(found.stores, path)
+        monkeypatch.undo()
+        assert lost.count(True) > 6
+        assert visible(direct) == uninterrupted[0]
+
+
 # Foreign data, and what a server has too little of
 
 

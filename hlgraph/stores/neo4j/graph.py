@@ -139,7 +139,7 @@ class Neo4jGraphStore:
             self._check_model(transaction, change)
             journal.record(transaction, change)
 
-        self._server.write(work)
+        self._server.write(work, is_repeatable=True)
         self._staged = change
 
     def _check_versions(self, transaction: Transaction, change: Change) -> None:
@@ -193,7 +193,7 @@ class Neo4jGraphStore:
             self.leases.check(transaction)
             return outcome
 
-        outcome = self._server.write(work)
+        outcome = self._server.write(work, is_repeatable=True)
         if self._images is not None:
             for corpus in deleted:
                 self._images.forget(corpus)

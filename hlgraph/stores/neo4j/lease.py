@@ -150,7 +150,9 @@ class Lease:
         if self._under:
             name, values = "admin/take_lease_under", {**values, "under": self._under}
         try:
-            found = self._server.write(lambda transaction: transaction.rows(name, **values), longest=WAIT)
+            found = self._server.write(
+                lambda transaction: transaction.rows(name, **values), longest=WAIT, is_repeatable=True
+            )
         except HLGraphError as error:
             _LEFT.add(token)  # the server may have it, though its answer was lost
             if held is not None and is_stuck(error, start):
@@ -166,7 +168,8 @@ class Lease:
                 held = self._server.write(
                     lambda transaction: transaction.rows(
                         "admin/renew_lease", id=self.name, token=token, seconds=self._seconds
-                    )
+                    ),
+                    is_repeatable=True,
                 )
             except HLGraphError as error:
                 _LOG.warning("the right to write could not be renewed: %s", error)
@@ -179,7 +182,9 @@ class Lease:
         self._ended.set()
         token, self._owner, self._token = self._token, None, ""
         try:
-            self._server.write(lambda transaction: transaction.rows("admin/drop_lease", id=self.name, token=token))
+            self._server.write(
+                lambda transaction: transaction.rows("admin/drop_lease", id=self.name, token=token), is_repeatable=True
+            )
         except HLGraphError as error:  # the outcome of the work is already known, and the lease expires by itself
             _LEFT.add(token)
             _LOG.warning("the right to write could not be released, it expires in %s s: %s", self._seconds, error)

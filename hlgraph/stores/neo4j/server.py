@@ -227,20 +227,28 @@ class Server:
         ):
             yield transaction
 
-    def write(self, work: Callable[[Transaction], T], *, longest: float = LONGEST) -> T:
+    def write(self, work: Callable[[Transaction], T], *, longest: float = LONGEST, is_repeatable: bool = False) -> T:
         """Runs a function in one writing transaction; repeats it after transient errors.
 
         Parameters
         ----------
         work : function of the transaction; it may run more than once
         longest : seconds, including the wait for locks, after which the server ends the transaction
+        is_repeatable : whether a second commit of the same work changes nothing: it is repeated once where the connection breaks
+            during the commit, so that nobody knows whether that took place
         """
 
         def attempt(inner: neo4j.ManagedTransaction) -> T:
             return work(Transaction(inner, self))
 
+        timed = neo4j.unit_of_work(timeout=longest)(attempt)
         with mapped(self.url), self._session(neo4j.WRITE_ACCESS) as session:
-            return session.execute_write(neo4j.unit_of_work(timeout=longest)(attempt))
+            try:
+                return session.execute_write(timed)
+            except neo4j.exceptions.IncompleteCommit:
+                if not is_repeatable:
+                    raise
+            return session.execute_write(timed)
 
     def schema(self, statements: Iterable[str]) -> None:
         """Runs statements that change the schema, each in its own transaction.
