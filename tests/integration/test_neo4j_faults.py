@@ -265,7 +265,7 @@ def test_a_connection_that_breaks_is_made_anew_in_the_middle_of_an_ingest(
 def test_a_commit_whose_answer_is_lost_is_repeated(
     servers: Any, path: Path, uninterrupted: tuple[Mapping[str, list[Any]], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody knows whether it took place; here it did. The driver does not repeat it."""
+    """It is unknown whether the commit took place; here it did. The driver does not repeat it."""
     whole, lost = neo4j.Session.execute_write, []
 
     def without_answer(session: neo4j.Session, work: Any) -> Any:

@@ -234,8 +234,8 @@ class Server:
         ----------
         work : function of the transaction; it may run more than once
         longest : seconds, including the wait for locks, after which the server ends the transaction
-        is_repeatable : whether a second commit of the same work changes nothing: it is repeated once where the connection breaks
-            during the commit, so that nobody knows whether that took place
+        is_repeatable : whether a second commit of the same work changes nothing: it is repeated once if the connection breaks
+            during the commit, when it is unknown whether the commit took place
         """
 
         def attempt(inner: neo4j.ManagedTransaction) -> T:
