@@ -1,9 +1,10 @@
 """What an ingest costs the servers: processor time, bytes and round trips a statement, beside an earlier revision and a bare loop.
 
-Passages are ingested into live servers with made-up vectors, so that what is measured is writing. The earlier revision and
-this tree run with the packages of this environment, one after the other, each in a process and a corpus of its own, in an
-empty database. Each begins with a part that warms the servers and is not measured, then a part that is, and a last part
-through proxies that count the bytes that it sends. Processor time is that of the processes, from Linux alone.
+Passages are ingested into live servers. Their vectors are those of the local embedder, which an ingest into an embedded store has
+put into its cache, so that what is measured is writing. The earlier revision and this tree run with the packages of this
+environment, one after the other, each in a process and a corpus of its own, in an empty database. Each begins with a part that
+warms the servers and is not measured, then a part that is, and a last part through proxies that count the bytes that it sends.
+Processor time is that of the processes, from Linux alone.
 
 The bare loop then reads back what this tree has stored, empties the database, and writes the same nodes and relationships by
 `UNWIND ... MERGE`, 5,000 a query, and the same documents by opensearch-py, 500 a request, each index refreshed once. It
@@ -36,11 +37,13 @@ from bare_loop import Stored, rewrite, stored
 from bench_before import BEFORE, code_of
 from bench_image import server_cpu
 from evaluation_sets import open_set, origin_line
+from ingest_keywords import keywords
 from live_stores import EMPTY
 from measure import say, table
 from opensearch_fixture import remove
 from tcp_proxy import passed_on
 
+from hlgraph import Document, IngestOptions, connect
 from hlgraph.settings import load
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
@@ -101,6 +104,14 @@ class Bench:
         settings = replace(self.settings.opensearch, prefix=prefix)
         with OpenSearchVectorStore(str(self.settings.vectors), settings) as store:
             remove(store)
+
+    def embed(self, folder: Path) -> None:
+        """Put the vectors of all texts into the cache of the embedder."""
+        files = tuple(self._extractions)
+        options = IngestOptions(extract="precomputed" if files else "local", extractions=files, is_chunked=True)
+        with connect(f"hlgraph://{folder}") as graph:
+            documents = [Document(name, text, title, key=name) for name, text, title in self._passages]
+            graph.ingest(documents, **keywords(options))
 
     def run(self, code: Path, prefix: str) -> Cost:
         """Ingest with one tree."""
@@ -207,6 +218,7 @@ def main() -> None:
         bench = Bench(
             Path(os.environ["HLGRAPH_TEST_SERVERS"]), passages, [str(path) for path in item.dataset.extractions]
         )
+        bench.embed(folder / "embedded")
         costs, names = list[Cost](), list[str]()
         if chosen.before != "none":
             (folder / "code").mkdir()

@@ -1,4 +1,4 @@
-"""Ingests passages with made-up vectors, part by part, by whatever tree of hlgraph comes first on the path.
+"""Ingests passages with the local embedder, part by part, by whatever tree of hlgraph comes first on the path.
 
 It reads one JSON object a line: ``settings`` (a file), ``prefix``, ``corpus``, ``passages`` (id, text, title), ``extractions``,
 ``store`` and ``vectors`` (urls). It answers each by one line of JSON: statements, and the seconds and round trips of the ingest.
@@ -18,7 +18,6 @@ from typing import Any
 
 import hlgraph
 from hlgraph.settings import load
-from hlgraph.testing.seeded import SeededEmbedder
 
 
 def opened(asked: dict[str, Any]) -> Any:
@@ -30,7 +29,7 @@ def opened(asked: dict[str, Any]) -> Any:
         vectors=asked["vectors"],
         opensearch=replace(settings.opensearch, prefix=asked["prefix"]),
     )
-    return hlgraph.connect(settings, corpus=asked["corpus"], embedder=SeededEmbedder())
+    return hlgraph.connect(settings, corpus=asked["corpus"])
 
 
 def ingest(graph: Any, passages: Sequence[Sequence[str]], extractions: Sequence[str]) -> dict[str, Any]:

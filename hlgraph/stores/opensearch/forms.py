@@ -12,7 +12,10 @@ from hlgraph.stores.opensearch.wire import Json, Meta
 
 SHARED_SINCE = 2
 """The migration from which on rows name their corpus, so that corpora can share an index."""
-CHANGEABLE = ("number_of_replicas", "refresh_interval", "max_result_window", "merge.policy.expunge_deletes_allowed")
+CHANGEABLE = (
+    *("number_of_replicas", "refresh_interval", "max_result_window"),
+    *("merge.policy.expunge_deletes_allowed", "merge_on_flush.enabled"),
+)
 """Settings that an index can change while it is used; all others need a re-index."""
 
 _NOT_SERVERLESS = ("number_of_shards", *CHANGEABLE)
