@@ -18,6 +18,7 @@ from hlgraph.errors import InputError
 from hlgraph.records import Kind, Source
 from hlgraph.stores import migrate, trace
 from hlgraph.stores.opensearch import query_bodies as search
+from hlgraph.stores.opensearch.drift import Seen
 from hlgraph.stores.opensearch.migrations import OpenSearchTarget
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 from hlgraph.stores.opensearch.wire import Anything
@@ -65,6 +66,23 @@ def test_the_indexes_of_all_kinds_are_looked_up_at_once(
         for kind in (Kind.ENTITY, Kind.CHUNK):
             assert len(other.search(VectorQuery(kind, "c", k=9, text="bridge river"))) == 2
         assert sum("_mapping" in call.name for call in trace.heard()) == 1
+
+
+def test_a_write_looks_at_the_indexes_of_all_kinds_at_once(store: OpenSearchVectorStore) -> None:
+    block, sources = rows(["a bridge", "a river"]), [Source("s", "c", "u", "t", "x")]
+    blocks = [replace(block, kind=kind) for kind in (Kind.ENTITY, Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC)]
+    write(store, *blocks, sources=sources)
+    with trace.listening():
+        write(store, *blocks, sources=sources, change="two")
+        assert sum("_mapping" in call.name for call in trace.heard()) == 1
+
+
+def test_a_refresh_waits_for_no_merge(store: OpenSearchVectorStore) -> None:
+    write(store, rows(["a bridge"]), sources=[Source("s", "c", "u", "t", "x")])
+    path = f"/{store.connection.settings.prefix}-*/_settings?flat_settings=true"
+    found = store.connection.ask("GET", path, answer=dict[str, Seen])
+    assert len(found) == 2
+    assert {item.settings["index.merge_on_flush.enabled"] for item in found.values()} == {"false"}
 
 
 def test_the_rows_of_neighbours_follow_what_any_process_writes(

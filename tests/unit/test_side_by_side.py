@@ -1,13 +1,14 @@
-"""Work in another thread while a block runs: no error is lost, and nothing goes on when the block has ended."""
+"""Work in other threads: no error is lost, and nothing goes on when the block or the call has ended."""
 
 from __future__ import annotations
 
 import threading
 from contextvars import ContextVar
+from functools import partial
 
 import pytest
 
-from hlgraph.stores.side_by_side import side_by_side
+from hlgraph.stores.side_by_side import at_once, side_by_side
 
 _PLACE: ContextVar[str] = ContextVar("place", default="nowhere")
 
@@ -52,5 +53,38 @@ def test_where_both_fail_the_block_raises_and_the_other_error_is_logged(caplog: 
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
+    assert is_over
+    assert "the disk is full" in caplog.text
+
+
+def test_functions_run_at_once_in_the_context_of_the_caller() -> None:
+    token, met = _PLACE.set("here"), threading.Barrier(3)
+
+    def work(name: str) -> str:
+        met.wait(10)  # broken if they ran one after the other
+        return f"{name} {_PLACE.get()}"
+
+    assert at_once([partial(work, name) for name in "abc"]) == ["a here", "b here", "c here"]
+    assert at_once([threading.get_ident]) == [threading.get_ident()]
+    assert at_once([]) == []
+    _PLACE.reset(token)
+
+
+def test_the_first_error_is_raised_when_all_have_ended_and_the_others_are_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    has_failed, is_over = threading.Event(), list[bool]()
+
+    def slow() -> None:
+        assert has_failed.wait(10)
+        is_over.append(True)
+        raise OSError("the network is down")
+
+    def fast() -> None:
+        has_failed.set()
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="network"):
+        at_once([slow, fast])
     assert is_over
     assert "the disk is full" in caplog.text

@@ -142,7 +142,7 @@ class Indexes:
         alias = self.alias(corpus, kind)
         if not is_fresh:
             if self._remembered(alias) is None:
-                self._look(corpus)  # a search asks for one kind after the other: one request finds all of them
+                self.look(corpus)  # a search asks for one kind after the other: one request finds all of them
             home = self._remembered(alias)
             if home is not None:
                 return home
@@ -154,8 +154,10 @@ class Indexes:
         self._remember(home)
         return home
 
-    def _look(self, corpus: str) -> None:
-        """Caches the metadata of all kinds of a corpus; what is not as it should be is left to those who ask for it."""
+    def look(self, corpus: str) -> None:
+        """Reads the metadata of all kinds of a corpus anew, by one request; what is amiss is left to those who ask for it."""
+        for kind in Kind:
+            self.forget(self.alias(corpus, kind))
         kinds = {kind.value: kind for kind in Kind}
         aliases = ",".join(self.alias(corpus, kind) for kind in Kind)
         found = defaultdict[str, dict[str, Mapped]](dict)
@@ -208,7 +210,7 @@ class Indexes:
             self._known.pop(alias, None)
 
     def ensure(self, corpus: str, kind: Kind, *, dimensions: int = 0) -> Home:
-        """The index of a corpus and kind; creates it, or lets the corpus share one, if it has none.
+        """The index of a corpus and kind; creates it, or lets the corpus share one, if it has none. See :meth:`look`.
 
         Parameters
         ----------
@@ -221,7 +223,7 @@ class Indexes:
         ModelMismatchError
             The corpus has vectors of another length.
         """
-        home = self.find(corpus, kind, is_fresh=True)
+        home = self.find(corpus, kind)
         if home is None:
             self._create(corpus, kind, dimensions)
             home = self.find(corpus, kind, is_fresh=True)

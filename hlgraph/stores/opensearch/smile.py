@@ -71,27 +71,35 @@ def binaries(rows: NDArray[np.uint8]) -> list[Encoded]:
     rows : shape (n, bytes)
     """
     count, size = rows.shape
-    whole, rest = divmod(size, _GROUP)
-    bits = np.unpackbits(np.ascontiguousarray(rows), axis=1)
-    at = 8 * _GROUP * whole
-    parts = [_sevens(bits[:, :at])]
-    if rest:
-        parts += [_sevens(bits[:, at : at + _GROUP * rest]), _narrow(bits[:, at + _GROUP * rest :], 1)]
+    cut = size - size % _GROUP
+    parts = [_sevens(rows[:, :cut].reshape(count, -1, _GROUP))]
+    if cut < size:
+        parts.append(_sevens(rows[:, None, cut:]))
     head = _BINARY + _variable(size)
-    return [Encoded(head + row.tobytes()) for row in np.concatenate(parts, axis=1).reshape(count, -1)]
+    return [Encoded(head + row.tobytes()) for row in np.concatenate(parts, axis=1)]
 
 
-def _sevens(bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Bytes of seven bits each."""
-    return _narrow(bits, bits.shape[1] // _GROUP)
+def _sevens(groups: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Each group of w bytes, up to seven, as w bytes of seven bits and one of the last w bits.
 
+    Parameters
+    ----------
+    groups : shape (n, g, w)
 
-def _narrow(bits: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    """Divides bits into ``size`` bytes, each with an equal number of them on its right."""
-    inside = bits.reshape(len(bits), size, -1 if size else 1)
-    padded = np.zeros((*inside.shape[:2], 8), dtype=np.uint8)
-    padded[:, :, 8 - inside.shape[2] :] = inside
-    return np.packbits(padded, axis=2).reshape(len(bits), size)
+    Returns
+    -------
+    numpy.ndarray
+        Shape (n, g (w + 1)).
+    """
+    count, number, width = groups.shape
+    wide = np.zeros((count, number, 8), dtype=np.uint8)
+    wide[:, :, 8 - width :] = groups
+    bits = wide.view(">u8")[:, :, 0].astype(np.uint64)
+    made = np.empty((count, number, width + 1), dtype=np.uint8)
+    for at in range(width):
+        made[:, :, at] = (bits >> np.uint64(8 * width - 7 * (at + 1))) & np.uint64(0x7F)
+    made[:, :, width] = bits & np.uint64((1 << width) - 1)
+    return made.reshape(count, -1)
 
 
 def _value(value: Value) -> bytes:

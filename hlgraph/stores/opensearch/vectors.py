@@ -7,6 +7,7 @@ import itertools
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -47,6 +48,7 @@ from hlgraph.stores.opensearch.row_documents import item, row_items, source_item
 from hlgraph.stores.opensearch.where_query import to_query
 from hlgraph.stores.opensearch.wire import Anything, Json
 from hlgraph.stores.protocols import Damage, Neighbours, Row, VectorBatch, VectorQuery
+from hlgraph.stores.side_by_side import at_once
 from hlgraph.where import Where
 
 _LOG = logging.getLogger(__name__)
@@ -113,21 +115,20 @@ class OpenSearchVectorStore:
         self._check_schema(is_writing=True)
         for block in batch.blocks:
             _check(block)
-        written: list[str] = []
+        self.indexes.look(batch.corpus)
         homes = [self.indexes.ensure(batch.corpus, block.kind, dimensions=block.dimensions) for block in batch.blocks]
+        written = [home.alias for home in homes]
         if batch.sources:
             home = self.indexes.ensure(batch.corpus, Kind.SOURCE)
             self._write(home, lambda now: source_items(batch.sources, home=now))
             written.append(home.alias)
-        for home, block in zip(homes, batch.blocks, strict=True):
-
-            def items(now: Home, block: VectorBlock = block) -> Iterable[bulk.Item]:
-                return row_items(block, batch.change_id, home=now, is_smile=self.connection.reads_smile)
-
-            self._write(home, items)
-            self._kept.drop(home.alias)
-            written.append(home.alias)
+        pairs = zip(homes, batch.blocks, strict=True)
+        at_once([partial(self._write_rows, home, block, batch.change_id) for home, block in pairs])
         self._refresh(written)
+
+    def _write_rows(self, home: Home, block: VectorBlock, change_id: str) -> None:
+        self._write(home, lambda now: row_items(block, change_id, home=now, is_smile=self.connection.reads_smile))
+        self._kept.drop(home.alias)
 
     def _write(self, home: Home, items: Callable[[Home], Iterable[bulk.Item]]) -> bulk.Outcome:
         """Writes to the index of a corpus. If the index is being moved, waits, and writes everything to the one in its place."""
@@ -155,6 +156,7 @@ class OpenSearchVectorStore:
         if self.connection.is_serverless:
             yield
             return
+        self.indexes.look(corpus)
         homes = [self.indexes.ensure(corpus, Kind.SOURCE)]
         homes += [self.indexes.ensure(corpus, kind, dimensions=dimensions) for kind in _WITH_VECTORS if dimensions]
         kept = loading.begin(self.connection, homes)
