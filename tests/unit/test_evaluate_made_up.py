@@ -9,9 +9,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from hlgraph.algorithms.calibration import fitted_cosine, measured
+from hlgraph.algorithms.similarity import pairs_within
 from hlgraph.errors import InputError
 from hlgraph.evaluate.made_up import MadeUpCorpus, MadeUpExtractor
 from hlgraph.extract.seam import ChunkInput
+from hlgraph.records import Kind
 from hlgraph.testing.seeded import SeededEmbedder
 
 CORPUS = MadeUpCorpus(6_000)  # more than one block
@@ -91,3 +94,16 @@ def test_vectors_depend_on_the_text_alone() -> None:
     assert not np.array_equal(SeededEmbedder(64, seed=1).embed(texts[:1]), found[:1])
     assert SeededEmbedder(64, seed=1).fingerprint != SeededEmbedder(64).fingerprint != SeededEmbedder(32).fingerprint
     assert SeededEmbedder().embed([]).shape == (0, 384)
+
+
+def test_the_names_of_a_corpus_are_as_far_apart_as_those_of_the_shipped_embedder() -> None:
+    corpus = MadeUpCorpus(4_000)
+    drawn = [corpus.extraction(number).propositions for number in range(corpus.sources)]
+    names = sorted({mention.name for some in drawn for item in some for mention in item.mentions})
+    vectors = SeededEmbedder().embed(names)
+    calibration = measured({Kind.ENTITY: vectors}, names=len(names))
+    assert fitted_cosine(0.8, Kind.ENTITY, calibration=calibration) == 0.8
+    assert len(pairs_within(vectors, threshold=0.8).base) < len(names) / 10
+    statements = SeededEmbedder().embed([item.text for some in drawn for item in some])
+    calibration = measured({Kind.ENTITY: vectors, Kind.STATEMENT: statements}, names=len(names))
+    assert fitted_cosine(0.5, Kind.STATEMENT, calibration=calibration) == 0.5
