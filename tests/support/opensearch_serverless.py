@@ -14,7 +14,13 @@ from opensearch_proxy import Forward, Reply, Request
 
 _JSON = {"content-type": "application/json"}
 _ALLOWED = re.compile(r"/[\w,*-]+(/(_mapping|_bulk|_search|_doc)(\?.*)?)?")
-_SETTINGS = ("number_of_shards", "number_of_replicas", "refresh_interval", "max_result_window")
+_SETTINGS = (
+    "number_of_shards",
+    "number_of_replicas",
+    "refresh_interval",
+    "max_result_window",
+    "merge_on_flush.enabled",
+)
 
 
 def _refused(status: int, reason: str) -> Reply:

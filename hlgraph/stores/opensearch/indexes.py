@@ -209,21 +209,22 @@ class Indexes:
         with self._guard:
             self._known.pop(alias, None)
 
-    def ensure(self, corpus: str, kind: Kind, *, dimensions: int = 0) -> Home:
-        """The index of a corpus and kind; creates it, or lets the corpus share one, if it has none. See :meth:`look`.
+    def ensure(self, corpus: str, kind: Kind, *, dimensions: int = 0, is_fresh: bool = True) -> Home:
+        """The index of a corpus and kind; creates it, or lets the corpus share one, if it has none.
 
         Parameters
         ----------
         corpus : name of the corpus
         kind : kind of the rows
         dimensions : length of the vectors; 0 for sources
+        is_fresh : see :meth:`find`; False after :meth:`look`
 
         Raises
         ------
         ModelMismatchError
             The corpus has vectors of another length.
         """
-        home = self.find(corpus, kind)
+        home = self.find(corpus, kind, is_fresh=is_fresh)
         if home is None:
             self._create(corpus, kind, dimensions)
             home = self.find(corpus, kind, is_fresh=True)

@@ -116,10 +116,11 @@ class OpenSearchVectorStore:
         for block in batch.blocks:
             _check(block)
         self.indexes.look(batch.corpus)
-        homes = [self.indexes.ensure(batch.corpus, block.kind, dimensions=block.dimensions) for block in batch.blocks]
+        ensure = partial(self.indexes.ensure, batch.corpus, is_fresh=False)
+        homes = [ensure(block.kind, dimensions=block.dimensions) for block in batch.blocks]
         written = [home.alias for home in homes]
         if batch.sources:
-            home = self.indexes.ensure(batch.corpus, Kind.SOURCE)
+            home = ensure(Kind.SOURCE)
             self._write(home, lambda now: source_items(batch.sources, home=now))
             written.append(home.alias)
         pairs = zip(homes, batch.blocks, strict=True)
@@ -156,7 +157,6 @@ class OpenSearchVectorStore:
         if self.connection.is_serverless:
             yield
             return
-        self.indexes.look(corpus)
         homes = [self.indexes.ensure(corpus, Kind.SOURCE)]
         homes += [self.indexes.ensure(corpus, kind, dimensions=dimensions) for kind in _WITH_VECTORS if dimensions]
         kept = loading.begin(self.connection, homes)
