@@ -13,6 +13,7 @@ import hlgraph
 from hlgraph import errors
 from hlgraph.models.cache import CachedEmbedder
 from hlgraph.sdk.client import HLGraph
+from hlgraph.stores import trace
 from hlgraph.stores.open import Opened
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -55,6 +56,16 @@ def test_one_unknown_name_and_nothing_is_deleted(graph: HLGraph) -> None:
         with pytest.raises(errors.UnknownNameError, match="nothing was deleted"):
             graph.delete(names)
     assert graph.stats()[0].records[hlgraph.Kind.SOURCE] == 5
+
+
+def test_a_uri_is_found_without_reading_the_other_sources(graph: HLGraph) -> None:
+    graph.ingest([hlgraph.Document(f"u:{n}", f"Entry {n} names Tessing.", "Entry") for n in range(3)])
+    with trace.listening():
+        assert graph.delete(["u:0", "u:2", "u:0"]).sources_removed == 2
+        assert [call.rows for call in trace.heard() if call.name == "read source"] == [2]
+    with pytest.raises(errors.UnknownNameError, match="u:9: no source"):
+        graph.delete(["u:1", "u:9"])
+    assert graph.delete(["u:1"]).sources_removed == 1
 
 
 def test_an_emptied_corpus_takes_another_model(graph: HLGraph) -> None:
