@@ -3,7 +3,7 @@
 Both go to the servers of a state folder that `docker/local/servers.py start` made; Neo4j is emptied before each. CPU is that of
 this process, of both servers and of the import tool. `--statements 1000000` needs about 30 GB of disk and 4 GB of memory beside the
 servers. `--only bulk` leaves the ordinary ingest out. Starting Java for the import tool and for Neo4j costs some 40 s of CPU
-whatever the size.
+whatever the size. With `--leave PREFIX` the corpus stays; `--only ask --leave PREFIX` then asks it questions.
 
     HLGRAPH_TEST_SERVERS=FOLDER PYTHONPATH=tests/support:docker/local python tests/benchmarks/bench_bulk.py [--statements 100000]
 """
@@ -17,11 +17,12 @@ import tempfile
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 from bulk_worker import importing
 from live_stores import empty, neo4j_of
 from measure import memory_line, say, table
@@ -30,7 +31,7 @@ from opensearch_fixture import settings_of
 
 import hlgraph
 from hlgraph.chunk import WholeChunker
-from hlgraph.evaluate.bench import corpus_name
+from hlgraph.evaluate.bench import corpus_name, questions_for
 from hlgraph.evaluate.made_up import MadeUpCorpus, MadeUpExtractor
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.bulk_load import BulkOptions, bulk_load
@@ -40,6 +41,8 @@ from hlgraph.settings import Settings
 from hlgraph.testing.seeded import SeededEmbedder
 from local_servers import state
 
+ASKED = ("chunk", "statement", "path", "local", "fused", "auto")
+_QUESTIONS, _WARMING = 40, 5
 _INGEST = {"look", "read", "compare", "extract", "embed", "persist"}
 
 
@@ -110,6 +113,22 @@ def measured(servers: SimpleNamespace, settings: Settings, work: Callable[[Meter
     )
 
 
+def ask(settings: Settings, questions: Sequence[str]) -> None:
+    """Print milliseconds by the clock of each strategy, and those of the first question; the first few are not counted."""
+    rows = []
+    with hlgraph.connect(settings, embedder=SeededEmbedder()) as graph:
+        for strategy in ASKED:
+            times = []
+            for question in questions:
+                start = time.perf_counter()
+                graph.search(question, strategy=strategy, k=20)
+                times.append(1e3 * (time.perf_counter() - start))
+            kept = sorted(times[_WARMING:])
+            rows.append((strategy, f"{times[0]:,.0f}", *(f"{np.quantile(kept, part):,.1f}" for part in (0.5, 0.95))))
+    table(("strategy", "first, ms", "p50, ms", "p95, ms"), rows)
+    say(memory_line())
+
+
 def _sum(meter: Meter, phase: str) -> float:
     return sum(seconds for (name, _), seconds in meter.spent.items() if name == phase)
 
@@ -145,6 +164,9 @@ def show(servers: SimpleNamespace, given: argparse.Namespace, *, folder: Path) -
         with hlgraph.connect(settings, embedder=SeededEmbedder()) as graph:
             return graph.ingestion.bring((), IngestOptions(), run=run)
 
+    if given.only == "ask":
+        ask(settings, questions_for(statements, _QUESTIONS))
+        return
     for name, work in (("bulk", in_bulk), ("ordinary", ordinary)):
         if given.only not in ("", name):
             continue
@@ -161,7 +183,7 @@ def main() -> None:
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--statements", type=int, default=100_000, help="size of the corpus, a multiple of 10")
-    parser.add_argument("--only", choices=("bulk", "ordinary"), default="", help="leave the other way out")
+    parser.add_argument("--only", choices=("bulk", "ordinary", "ask"), default="", help="leave the others out")
     parser.add_argument("--folder", type=Path, metavar="DIR", help="where the bulk load keeps its files")
     parser.add_argument(
         "--leave", default="", metavar="PREFIX", help="leave the first corpus there, under this prefix of indexes"
