@@ -27,6 +27,7 @@ from hlgraph.retrieve.strategies.local import LocalRetriever
 from hlgraph.settings import Settings
 from hlgraph.stores.image.ranker import StoreRanker
 from hlgraph.stores.neo4j import ranker as ranker_module
+from hlgraph.stores.neo4j.choice import ChoosingRanker
 from hlgraph.stores.neo4j.gds import GraphDataScience, ShapeProjection
 from hlgraph.stores.neo4j.graph import Neo4jGraphStore
 from hlgraph.stores.neo4j.ranker import GdsRanker
@@ -126,6 +127,21 @@ def test_the_three_give_the_same(both: Rankers, shape: ProjectionShape, damping:
         assert both.image.ranker.rank(query, scope=Scope(CORPUS)) == expected
         assert ranked_by(both.image.ranker, Scope(CORPUS), shape=shape) == "process: on the image"
         _same(expected, both.pulled().rank(query, scope=Scope(CORPUS)))
+
+
+def test_a_graph_too_large_to_rank_it_whole_is_ranked_on_its_image_around_the_seeds(
+    both: Rankers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shape, ranker = ProjectionShape.ENTITY_PASSAGE, both.image.ranker
+    assert isinstance(ranker, ChoosingRanker)
+    monkeypatch.setattr(ranker._image, "_links", 1)
+    monkeypatch.setattr(ranker._server, "rank", None)  # a projection of a large corpus takes minutes
+    query = RankQuery(shape, _seeds(both, shape, random.Random(4)), k=10)
+    expected = PulledRanker(both.embedded.graph).rank(query, scope=Scope(CORPUS))
+    assert expected
+    _same(expected, ranker.rank(query, scope=Scope(CORPUS)))
+    said = "process: on the image, around the seeds, since the graph has over 1 links"
+    assert ranked_by(ranker, Scope(CORPUS), shape=shape) == said
 
 
 def test_a_bound_on_the_error_of_a_node_is_kept(both: Rankers) -> None:
