@@ -183,7 +183,7 @@ def on_servers(prefix: str, scratch: Path) -> Settings:
     # Else a new prefix: an index of an older run would hold its vectors.
     own = replace(live.opensearch, prefix=prefix or f"bench-{uuid.uuid4().hex[:8]}")
     if prefix:
-        return replace(live, opensearch=own, neo4j=replace(live.neo4j, images=str(scratch / "images")))
+        return replace(live, opensearch=own, neo4j=replace(live.neo4j, images=str(state / "images")))
     return replace(emptied(state, scratch), vectors=live.vectors, opensearch=own)
 
 
