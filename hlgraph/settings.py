@@ -217,7 +217,7 @@ class Neo4jSettings:
         reuse them, default False. They use memory of the server until a newer version of their corpus is projected, the server
         restarts, or they are dropped (``gds.graph.drop``)
     ranking : where the graph is walked and ranked. ``auto`` (default): in process, on the image of the corpus, a copy of the
-        graph in local files; on the server while there is no image, or if the graph is too large. ``process``: always in
+        graph in local files; on the server while there is no image. ``process``: always in
         process; a search waits for the image. ``server``: pulls and PageRank on the server, without an image
     image_links : maximum number of relationships of a corpus that gets an image, default 50,000,000
     images : folder of the images, readable by its owner only; None: ``images`` in the cache folder

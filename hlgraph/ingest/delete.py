@@ -149,9 +149,9 @@ class Deletion:
         # The change may be of a run on another machine, whose notes are not here.
         resumed = {name: finished & {source_id(corpus, uri) for uri in {name, *names_of(name)}} for name in names}
         known = {name for name, key in keys.items() if key in noted or resumed[name]}
-        ids = [source_id(corpus, name) for name in names]
+        ids = [source_id(corpus, name) for name in dict.fromkeys(names)]
         sources = [item for item in graph.records(Kind.SOURCE, ids, scope=Scope(corpus)) if isinstance(item, Source)]
-        if len(sources) < len(set(names)):  # else all are uris: no need to look through a large corpus
+        if len(sources) < len(ids):  # else all are uris: no need to look through a large corpus
             sources = filtered(None, corpus=corpus, graph=graph)
         held = named(sources, names, corpus=corpus, gone=known)
         chosen = {keys[name]: [item.id for item in items] for name, items in held.items()}

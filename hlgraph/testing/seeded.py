@@ -22,9 +22,9 @@ class SeededEmbedder:
     share m have a cosine of about 0.1 + 0.9 m / n, give or take 0.1. It knows no meanings. Directions are kept by word, so
     memory grows with the vocabulary by 4 d bytes per word.
 
-    The cosines of unlike texts are those of all-MiniLM-L6-v2: 0.1 at the median, because all vectors have a direction in
-    common, and as far apart, because a hundred components have most of the variance. So a corpus has the thresholds of the
-    shipped embedder (:mod:`hlgraph.algorithms.calibration`), and its names have few synonyms.
+    The cosines of unlike texts are about those of all-MiniLM-L6-v2: 0.1 at the median, because all vectors have a direction in
+    common, and as far apart, because a hundred components have most of the variance. So names and statements have the
+    thresholds of the shipped embedder (:mod:`hlgraph.algorithms.calibration`), and names have few synonyms.
 
     Parameters
     ----------

@@ -135,7 +135,7 @@ def test_a_graph_too_large_to_rank_it_whole_is_ranked_on_its_image_around_the_se
     shape, ranker = ProjectionShape.ENTITY_PASSAGE, both.image.ranker
     assert isinstance(ranker, ChoosingRanker)
     monkeypatch.setattr(ranker._image, "_links", 1)
-    monkeypatch.setattr(ranker._server, "rank", None)  # a projection of a large corpus takes minutes
+    monkeypatch.setattr(ranker._server, "rank", None)  # must not be asked
     query = RankQuery(shape, _seeds(both, shape, random.Random(4)), k=10)
     expected = PulledRanker(both.embedded.graph).rank(query, scope=Scope(CORPUS))
     assert expected

@@ -77,7 +77,7 @@ def test_a_write_looks_at_the_indexes_of_all_kinds_at_once(store: OpenSearchVect
         assert sum("_mapping" in call.name for call in trace.heard()) == 1
 
 
-def test_a_refresh_waits_for_no_merge(store: OpenSearchVectorStore) -> None:
+def test_no_index_lets_a_refresh_wait_for_merges(store: OpenSearchVectorStore) -> None:
     write(store, rows(["a bridge"]), sources=[Source("s", "c", "u", "t", "x")])
     path = f"/{store.connection.settings.prefix}-*/_settings?flat_settings=true"
     found = store.connection.ask("GET", path, answer=dict[str, Seen])

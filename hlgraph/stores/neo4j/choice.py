@@ -17,8 +17,7 @@ from hlgraph.stores.ranking import PulledRanker, ranked_by
 class ChoosingRanker:
     """Ranks on the image where it is there, else on the server; see :class:`hlgraph.stores.protocols.Ranker`.
 
-    A graph that is too large to rank it whole in process is ranked on the image around the seeds, as on the embedded store: a
-    projection of a million statements takes the server minutes, such a ranking a quarter of a second.
+    A graph that is too large to rank it whole in process is ranked on the image around the seeds, as on the embedded store.
 
     Parameters
     ----------
