@@ -264,20 +264,19 @@ class Session:
         Returns
         -------
         dict of list of Hit
-            What each that was sent now found.
+            What each found that was sent, now or before, and was not requested yet.
         """
         missing = [item for item in dict.fromkeys(searches) if item not in self._searches and item not in self._ahead]
-        if len(missing) < 2:
-            return {}
-        queries: list[VectorQuery] = []
-        for item in missing:
-            with self.asking(item.question) as other:
-                queries.append(_query(other, item))
-        with trace.step("search ahead"):
-            found = dict(zip(missing, self._stores.vectors.search_many(queries), strict=True))
-        self.round_trips += 1
-        self._ahead.update(found)
-        return found
+        if len(missing) > 1:
+            queries: list[VectorQuery] = []
+            for item in missing:
+                with self.asking(item.question) as other:
+                    queries.append(_query(other, item))
+            with trace.step("search ahead"):
+                found = self._stores.vectors.search_many(queries)
+            self.round_trips += 1
+            self._ahead.update(zip(missing, found, strict=True))
+        return {item: self._ahead[item] for item in searches if item in self._ahead}
 
     @property
     def words(self) -> CountedTexts:

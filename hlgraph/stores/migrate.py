@@ -254,7 +254,19 @@ def plan(target: MigrationTarget, *, root: Path | None = None) -> Plan:
     MigrationError
         A newer hlgraph wrote the store, or a migration ran with another text.
     """
-    return _compare(target, discover(target.kind, root))
+    return planned(target.kind, target.history(), root=root)
+
+
+def planned(kind: str, history: Sequence[Applied], *, root: Path | None = None) -> Plan:
+    """As :func:`plan`, of a store whose history was read.
+
+    Parameters
+    ----------
+    kind : kind of the store
+    history : the migrations that ran in it, by ascending version
+    root : another folder of migrations; None: hlgraph's own
+    """
+    return _compare(kind, history, discover(kind, root))
 
 
 def apply(target: MigrationTarget, *, root: Path | None = None) -> Report:
@@ -273,11 +285,11 @@ def apply(target: MigrationTarget, *, root: Path | None = None) -> Report:
         Another process holds the lock for too long.
     """
     migrations = discover(target.kind, root)
-    if not _compare(target, migrations).pending:
+    if not _compare(target.kind, target.history(), migrations).pending:
         return Report((), len(migrations))
     with target.lock():
         # Compare again: another process may have run them while this one waited.
-        pending = _compare(target, migrations).pending
+        pending = _compare(target.kind, target.history(), migrations).pending
         with progress.step("migrate", len(pending), unit="migrations"):
             for migration in pending:
                 target.apply(migration)
@@ -372,26 +384,25 @@ def running_version() -> str:
 
 def _ran(target: MigrationTarget, migrations: Sequence[Migration]) -> tuple[Migration, ...]:
     """The migrations of this hlgraph that ran in a store."""
-    return tuple(migrations[: len(_compare(target, migrations).applied)])
+    return tuple(migrations[: len(_compare(target.kind, target.history(), migrations).applied)])
 
 
-def _compare(target: MigrationTarget, migrations: Sequence[Migration]) -> Plan:
-    history = tuple(target.history())
+def _compare(kind: str, history: Sequence[Applied], migrations: Sequence[Migration]) -> Plan:
     if [item.version for item in history] != list(range(1, len(history) + 1)):
         numbers = ", ".join(str(item.version) for item in history)
         raise MigrationError(
-            f"the migration history of the {target.kind} store is broken: it holds {numbers}; restore the store from a backup"
+            f"the migration history of the {kind} store is broken: it holds {numbers}; restore the store from a backup"
         )
     if len(history) > len(migrations):
         newest = history[-1]
         raise MigrationError(
-            f"this {target.kind} store was written by a newer hlgraph ({newest.hlgraph_version}):"
+            f"this {kind} store was written by a newer hlgraph ({newest.hlgraph_version}):"
             f" it has {newest.label}, this hlgraph knows {len(migrations)} migrations; upgrade hlgraph"
         )
     for item, migration in zip(history, migrations, strict=False):
         if (item.name, item.checksum) != (migration.name, migration.checksum):
             raise MigrationError(
-                f"migrations/{target.kind}/{migration.label}.{EXTENSIONS[target.kind]} is not the {item.label} that"
+                f"migrations/{kind}/{migration.label}.{EXTENSIONS[kind]} is not the {item.label} that"
                 f" this store ran on {item.applied_at}; restore the file, and write changes as a new migration"
             )
-    return Plan(history, tuple(migrations[len(history) :]))
+    return Plan(tuple(history), tuple(migrations[len(history) :]))

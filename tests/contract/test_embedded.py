@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from hlgraph.ingest import pipeline
+from hlgraph.records import Kind
 from hlgraph.settings import Settings
+from hlgraph.stores import migrate
 from hlgraph.stores.embedded import adjacency, coarse, row_files
+from hlgraph.stores.embedded.database import DATABASE
+from hlgraph.stores.embedded.migrations import SqliteTarget
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.derived_contract import DerivedStoreContract
@@ -32,7 +36,19 @@ def stores(tmp_path: Path) -> Iterator[Stores]:
 
 
 class TestEmbeddedGraphStore(GraphStoreContract):
-    pass
+    def test_a_store_that_another_process_is_making_is_empty_until_it_is_made(
+        self, stores: Stores, tmp_path: Path
+    ) -> None:
+        target = SqliteTarget(tmp_path / "store" / DATABASE)
+        with target.lock():
+            assert target.path.exists()
+            assert (stores.graph.stats("c"), stores.vectors.ids(Kind.CHUNK, "c")) == ((), set())
+            for migration in migrate.discover("embedded"):
+                target.apply(migration)
+            assert (stores.graph.stats("c"), stores.vectors.ids(Kind.CHUNK, "c")) == ((), set())
+        assert stores.graph.stats("c") == ()
+        with stores.graph.lock("c") as pending:
+            assert pending == ()
 
 
 class TestEmbeddedGraphStoreInFiles(GraphStoreContract):

@@ -53,6 +53,7 @@ _SCANS = {
     "persist/read_corpora": _HANDFUL,
     "admin/find_load": _HANDFUL,
     "persist/show_corpus": _HANDFUL,
+    "retrieve/open_corpus": _HANDFUL,
     **{name: _LOAD for name in _NAMES if name.startswith("persist/mend_lists_of_")},
     **{name: _DOCTOR for name in _NAMES if name.startswith("admin/check_")},
 }

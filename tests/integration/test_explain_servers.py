@@ -233,9 +233,6 @@ def test_a_process_that_knows_nothing_asks_each_server_few_times(
     for question in ("Who designed the Aldane Bridge?", _LONG):
         found = _another(stores, servers)
         with found.closing:
-            found.stores.graph.stats(CORPUS)  # looks at the schema, as do the next
-            for kind in (Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY):
-                found.stores.vectors.ids(kind, CORPUS, among=[])
             explain = _ask(found.stores, strategy, question=question).explain
         calls = {item.store: item.round_trips for item in explain.stores}
         names = [(call.store, call.name) for call in explain.calls]

@@ -16,7 +16,7 @@ from hlgraph.records import Kind, Scalar, Statement
 from hlgraph.retrieve.question.subqueries import names
 from hlgraph.retrieve.question.wording import broad, chain, comparison
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import FOLDED, By, Ranked, Retriever, by_of, check_by, with_by
+from hlgraph.retrieve.retriever import FOLDED, By, Ranked, Retriever, by_of, check_by, searches_of, with_by
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.lexical import Coverage
 from hlgraph.retrieve.strategies.fused import FusedRetriever
@@ -138,6 +138,7 @@ class AutoRetriever:
         first: Ranked | None = None
         shape: Shape | None = None
         if choice is None:
+            self._send(session, k)
             with session.part("first search"):
                 first = _PARTS[SINGLE].rank(session, _wanted(session, _PARTS[SINGLE], k))
             shape = shape_of(session, first, most=self.looked_at)
@@ -156,6 +157,12 @@ class AutoRetriever:
             made = with_by(made, self.by)
         with session.part(session.route):
             return made.rank(session, _wanted(session, made, k))
+
+    def _send(self, session: Session, k: int) -> None:
+        """Sends the searches of the first search and those by the same words of ``joining``, which most questions go on to."""
+        parts = (_PARTS[SINGLE], _PARTS[self.joining])
+        asked = [item for made in parts for item in searches_of(made, session.request, k=_wanted(session, made, k))]
+        session.send([item for item in asked if item.question == session.request.question])
 
     def by_wording(self, wording: Wording, *, has_communities: bool) -> Choice | None:
         """The strategy that the wording requires; None if the choice depends on a first search.

@@ -13,7 +13,7 @@ from hlgraph.algorithms.linked_passages import link_factors
 from hlgraph.errors import InputError
 from hlgraph.records import Chunk, Hit, Kind, Metadata, Relationship, Source, Statement
 from hlgraph.retrieve.question import named_fields
-from hlgraph.retrieve.request import Unit
+from hlgraph.retrieve.request import SearchRequest, Unit
 from hlgraph.retrieve.retriever import (
     By,
     Ranked,
@@ -27,7 +27,7 @@ from hlgraph.retrieve.retriever import (
     searches_of,
     with_by,
 )
-from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.session import Search, Session
 from hlgraph.retrieve.steps.by_clause import ByClause
 from hlgraph.retrieve.steps.passage_links import linked_passages
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
@@ -164,17 +164,25 @@ class FusedRetriever:
             if weight >= least
         }
 
+    def _parts(self, question: str) -> dict[str, Retriever]:
+        """The strategies that count for a question, by number and name."""
+        return {
+            name: with_by(part, "chat") if self.by == "chat" and by_of(part) is not None else part
+            for name, (part, _) in self._counting(question).items()
+        }
+
+    def searches(self, request: SearchRequest, k: int) -> list[Search]:
+        """See :class:`hlgraph.retrieve.retriever.Foretold`."""
+        parts, depth = self._parts(request.question), max(self.depth, k)
+        return [item for part in parts.values() for item in searches_of(part, request, k=depth)]
+
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
         depth = max(self.depth, k)
         weights = self._counting(session.request.question)
         found: list[Ranked] = []
-        parts = {
-            name: with_by(part, "chat") if self.by == "chat" and by_of(part) is not None else part
-            for name, (part, _) in weights.items()
-        }
-        search_ahead(session, [item for part in parts.values() for item in searches_of(part, session.request, k=depth)])
-        for name, chosen in parts.items():
+        search_ahead(session, self.searches(session.request, k))
+        for name, chosen in self._parts(session.request.question).items():
             with session.part(name):
                 found.append(chosen.rank(session, depth))
         kind = Kind.STATEMENT if session.request.unit == "statement" else Kind.CHUNK

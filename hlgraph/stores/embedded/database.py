@@ -51,9 +51,15 @@ class Database:
         self._file_lock = FileLock(str(path / "writer.lock"), mode=files.FILE, timeout=0, thread_local=False)
 
     def exists(self) -> bool:
-        """Whether the directory holds a database. Raises StoreClosedError after :meth:`close`."""
+        """Whether the directory holds a database with a schema. Raises StoreClosedError after :meth:`close`.
+
+        There is a file without a schema while another process makes the store, and after a kill at that moment.
+        """
         self._check_open()
-        return self.file.exists()
+        if self._is_checked or not self.file.exists():
+            return self.file.exists()
+        with mapped(self.path):
+            return bool(SqliteTarget(self.file).history())
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -123,7 +129,7 @@ class Database:
         """Creates the directory and the database with the present schema; only checks an existing store."""
         with mapped(self.path):
             target = SqliteTarget(self.file)
-            if not self.exists() or not migrate.plan(target).applied:  # a kill may leave a file without a schema
+            if not self.exists():
                 files.make_folder(self.path / "vectors")
                 migrate.apply(target)
             self._check_schema()

@@ -89,7 +89,7 @@ _VECTORS_ONLY = ("two vectors in one slot",)
 def probed(database: Database) -> tuple[bool, str]:
     """Whether the database can be read, and what it is; raises an error of hlgraph if it cannot."""
     said = f"SQLite {sqlite3.sqlite_version}"
-    if not database.exists():
+    if not database.file.exists():
         return True, f"{said}; {database.path} is empty"
     with reading(database.path):
         SqliteTarget(database.file).history()
@@ -104,7 +104,7 @@ def check(database: Database, *, has_graph: bool = True) -> Iterator[tuple[str, 
     database : database of the store
     has_graph : False if the graph is on a server and the database holds only vectors
     """
-    if not database.exists():
+    if not database.file.exists():
         yield "store", True, f"{database.path} is empty"
         return
     for finding in _told(database, "database file", _migrations(database)):

@@ -18,13 +18,14 @@ from hlgraph.records import Calibration, Kind, Record, Relationship
 from hlgraph.stores import migrate
 from hlgraph.stores.image.image import FOLLOWED, nothing
 from hlgraph.stores.matching import MENTIONED, admitted, check_match
+from hlgraph.stores.migrate import Applied
 from hlgraph.stores.neo4j import journal
 from hlgraph.stores.neo4j.admitted import PAGE, Filters
 from hlgraph.stores.neo4j.image_changes import State
 from hlgraph.stores.neo4j.images import Images, ScopedImage
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.leases import Leases
-from hlgraph.stores.neo4j.migrations import Neo4jTarget
+from hlgraph.stores.neo4j.migrations import Neo4jTarget, applied
 from hlgraph.stores.neo4j.publish import publish
 from hlgraph.stores.neo4j.pull import Bounds, match, pull
 from hlgraph.stores.neo4j.recent import RecentRecords
@@ -118,10 +119,11 @@ class Neo4jGraphStore:
             migrate.apply(target)
         self._is_ready()
 
-    def _is_ready(self) -> bool:
+    def _is_ready(self, history: Sequence[Applied] | None = None) -> bool:
         """Whether the database has the schema; False if it is empty. Raises MigrationError if migrations are pending."""
         if not self._has_schema:
-            plan = migrate.plan(Neo4jTarget(self._server))
+            target = Neo4jTarget(self._server)
+            plan = migrate.planned(target.kind, target.history() if history is None else history)
             if plan.applied and plan.pending:
                 names = ", ".join(item.label for item in plan.pending)
                 raise MigrationError(f"{self._server.url}: the store needs {names}; run: hlgraph migrate apply")
@@ -338,10 +340,10 @@ class Neo4jGraphStore:
         self, corpus: str | None = None, *, has_counts: bool = True, has_relationships: bool = True
     ) -> tuple[CorpusStats, ...]:
         """See :meth:`GraphStore.stats`."""
-        if not self._is_ready():
+        rows = [] if corpus is None or self._has_schema else self._server.ask("retrieve/open_corpus", corpus=corpus)
+        if not self._is_ready(applied(_maps(rows[0]["applied"])) if rows else None):
             return ()
-
-        rows = self._server.ask("persist/read_corpora")
+        rows = rows or self._server.ask("persist/read_corpora")
         found = tuple(
             replace(
                 self._corpus_stats(row, has_counts=has_counts, has_relationships=has_relationships),
@@ -366,11 +368,9 @@ class Neo4jGraphStore:
         name, version, state = str(row["name"]), whole(row, "version"), State.of(row).name
         held = self._stats.get(name)
         if held is None or (held.version, held.state) != (version, state):
-            fields = {key: frozenset({"text"}) for key in BUILT_IN_FIELDS}
-            for item in self._server.read(lambda transaction: transaction.rows("admin/list_fields", corpus=name)):
-                fields[str(item["field"])] = _types(item["types"])
+            listed = _maps(row["fields"]) if "fields" in row else self._server.ask("admin/list_fields", corpus=name)
             held = CorpusStats(
-                name, version, str(row["embedding"]), whole(row, "dimensions"), fields=fields, state=state
+                name, version, str(row["embedding"]), whole(row, "dimensions"), fields=_fields(listed), state=state
             )
         if has_counts and not held.records:
             counts = self._counts("admin/count_records", name, column="kind")
@@ -394,10 +394,20 @@ def _calibration(row: Row) -> Calibration | None:
 _TYPES = {"STRING": "text", "INTEGER": "number", "FLOAT": "number", "BOOLEAN": "truth"}
 
 
+def _fields(listed: Sequence[Row]) -> dict[str, frozenset[str]]:
+    """The types of the fields of metadata, by name."""
+    built_in = {key: frozenset({"text"}) for key in BUILT_IN_FIELDS}
+    return built_in | {str(item["field"]): _types(item["types"]) for item in listed}
+
+
 def _types(found: object) -> frozenset[str]:
     """The types of a field as a filter names them; none where a value is not a property of its source, and so unknown."""
     kinds = [re.sub(r"LIST<|>| NOT NULL", "", name).strip() for name in _texts(found)]
     return frozenset(_TYPES[kind] for kind in kinds) if all(kind in _TYPES for kind in kinds) else frozenset()
+
+
+def _maps(value: object) -> list[Row]:
+    return list(value) if isinstance(value, list) else []
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
@@ -13,7 +13,7 @@ from hlgraph.stores.migrate import Applied, Difference, Migration, running_versi
 from hlgraph.stores.neo4j import schema
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.leases import Leases
-from hlgraph.stores.neo4j.server import Server
+from hlgraph.stores.neo4j.server import Row, Server
 
 _KEY = "migration_version"  # of the constraint that every schema of hlgraph has
 _COMMENT = re.compile(r"^\s*//[^\n]*\n", re.MULTILINE)
@@ -63,17 +63,7 @@ class Neo4jTarget:
 
     def history(self) -> list[Applied]:
         """The migrations that ran in this database, by ascending version."""
-        rows = self._server.read(lambda transaction: transaction.rows("admin/read_migrations"))
-        return [
-            Applied(
-                whole(row, "version"),
-                str(row["name"]),
-                str(row["checksum"]),
-                str(row["applied_at"]),
-                str(row["hlgraph_version"]),
-            )
-            for row in rows
-        ]
+        return applied(self._server.read(lambda transaction: transaction.rows("admin/read_migrations")))
 
     def apply(self, migration: Migration) -> None:
         """Runs the statements in order, waits for the indexes, then records the migration."""
@@ -148,6 +138,20 @@ class Neo4jTarget:
 
     def _declared(self, ran: Sequence[Migration]) -> dict[str, tuple[schema.Declared, str]]:
         return schema.declared(statement for migration in ran for statement in self._statements(migration))
+
+
+def applied(rows: Iterable[Row]) -> list[Applied]:
+    """The migrations that ran, from rows of ``admin/read_migrations``."""
+    return [
+        Applied(
+            whole(row, "version"),
+            str(row["name"]),
+            str(row["checksum"]),
+            str(row["applied_at"]),
+            str(row["hlgraph_version"]),
+        )
+        for row in rows
+    ]
 
 
 def statements(migration: Migration) -> list[str]:

@@ -91,6 +91,7 @@ class OpenSearchVectorStore:
         self._masks: dict[tuple[str, Where, State], tuple[str, ...]] = {}
         self._replicas: dict[str, Replica] = {}
         self._guard = threading.Lock()
+        self._newest = migrate.discover(self.target.kind)[-1].version
         self._is_checked = False
         self._is_loading = False
 
@@ -368,8 +369,10 @@ class OpenSearchVectorStore:
         return found
 
     def _opened(self, kind: Kind, corpus: str) -> Home | None:
-        self._check_schema(is_writing=False)
-        return self.indexes.find(corpus, kind)
+        home = self.indexes.find(corpus, kind)
+        if home is None or home.meta.schema != self._newest:  # else the present schema made it: nothing to ask for
+            self._check_schema(is_writing=False)
+        return home
 
     def _count(self, alias: str) -> int:
         return find(self.connection, alias, body={"size": 0, "track_total_hits": True}).count

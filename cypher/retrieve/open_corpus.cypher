@@ -1,0 +1,27 @@
+// A corpus as in persist/read_corpora, and what a process asks once: the migrations that ran in the database, and the fields
+// of the metadata of its sources as in admin/list_fields. One round trip in place of three; no row: no such corpus.
+// params: corpus
+// columns: name, version, stamp, embedding, dimensions, staged, renewed_to, calibration, co_occurs, applied, fields
+MATCH (c:Corpus)
+WHERE c.name = $corpus
+CALL (c) {
+  MATCH (x:Change)
+  WHERE x.corpus = c.name AND x.state = 'staged'
+  WITH x ORDER BY x.place, x.id
+  RETURN collect(x.id) AS staged
+}
+CALL (c) {
+  MATCH (m:Migration)
+  WHERE c.name IS NOT NULL
+  WITH m ORDER BY m.version
+  RETURN collect(m {.version, .name, .checksum, .applied_at, .hlgraph_version}) AS applied
+}
+CALL (c) {
+  MATCH (s:Source)
+  WHERE s.corpus = c.name AND s.id >= ''
+  UNWIND s.metadata_keys AS field
+  WITH field, collect(DISTINCT valueType(s['meta_' + field])) AS types ORDER BY field
+  RETURN collect({field: field, types: types}) AS fields
+}
+RETURN c.name AS name, c.version AS version, c.stamp AS stamp, c.embedding AS embedding, c.dimensions AS dimensions, staged,
+  c.renewed_to AS renewed_to, c.calibration AS calibration, c.co_occurs AS co_occurs, applied, fields
