@@ -149,7 +149,7 @@ def ingest_size(statements: int, settings: Settings, *, embedder: EmbedderName) 
         held = opened.stores.graph.stats(chosen.corpus, has_relationships=False)
         start = time.perf_counter()
         steps: Mapping[str, float] = {}
-        if not held or held[0].records.get(Kind.SOURCE, 0) != corpus.sources or held[0].embedding != model.fingerprint:
+        if not held or held[0].records.get(Kind.SOURCE, 0) < corpus.sources or held[0].embedding != model.fingerprint:
             report = pipeline.ingest(
                 corpus.documents(),
                 chosen.corpus,

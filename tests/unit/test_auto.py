@@ -14,7 +14,7 @@ import hlgraph
 from hlgraph.algorithms.word_counts import count_words
 from hlgraph.errors import InputError
 from hlgraph.models.local.reranker import LexicalReranker
-from hlgraph.records import Document, Scalar
+from hlgraph.records import Document, Hit, Kind, Scalar
 from hlgraph.retrieve import SearchRequest, SearchResult, search
 from hlgraph.retrieve.question.wording import broad, chain, comparison
 from hlgraph.retrieve.request import Unit
@@ -23,7 +23,7 @@ from hlgraph.retrieve.strategies.auto import AutoRetriever, Choice, Shape, Wordi
 from hlgraph.retrieve.strategies.path import TUNED_PATH
 from hlgraph.retrieve.strategies.statement import TUNED_STATEMENT
 from hlgraph.stores.open import open_stores
-from hlgraph.stores.protocols import Stores
+from hlgraph.stores.protocols import Stores, VectorQuery
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.graph_contract import fill
 from hlgraph.where import parse
@@ -74,6 +74,24 @@ def _ask(
 def _chosen(found: SearchResult) -> dict[str, Scalar]:
     (step,) = [step for step in found.explain.steps if step.name == "choose"]
     return dict(step.details)
+
+
+def test_the_first_search_and_what_goes_on_from_it_ask_the_vectors_once(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[set[Kind]] = []
+    inner = stores.vectors.search_many
+
+    def noted(queries: Sequence[VectorQuery]) -> list[list[Hit]]:
+        asked.append({query.kind for query in queries})
+        return inner(queries)
+
+    monkeypatch.setattr(stores.vectors, "search_many", noted)
+    assert _chosen(_ask(stores, SCATTERED, unit="chunk"))["strategy"] == "fused"
+    assert asked == [{Kind.STATEMENT, Kind.CHUNK, Kind.TOPIC}]
+    asked.clear()
+    assert _chosen(_ask(stores, ONE, unit="chunk"))["strategy"] == "statement"
+    assert len(asked) == 1
 
 
 # What the wording says
