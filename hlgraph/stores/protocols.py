@@ -83,7 +83,7 @@ class CorpusStats:
     dimensions : length of the vectors; 0 before the first vector
     records, relationships : counts; empty unless they were asked for
     fields : metadata fields that a filter can name, each with the types of its values: ``text``, ``number``, ``truth``; none
-        where the store does not know
+        where the store does not know. Not compared: they may be read later than the rest
     pending : ids of the changes that are staged but not done
     renewed_to : in a corpus of an older version, the id up to which topics have vectors with their statements in them;
         None: all have
@@ -99,7 +99,7 @@ class CorpusStats:
     dimensions: int = 0
     records: Mapping[Kind, int] = field(default_factory=dict)
     relationships: Mapping[Relationship, int] = field(default_factory=dict)
-    fields: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    fields: Mapping[str, frozenset[str]] = field(default_factory=dict, compare=False)
     pending: tuple[str, ...] = ()
     renewed_to: str | None = None
     calibration: Calibration | None = None

@@ -3,8 +3,8 @@
 Required: an edit and a deletion write fewer than 2 MB each and are done within 2 s; the first search after each takes at most
 1.5 times as long as the one before, plus 10 ms. Times are of the processor, of the thread that asks: not of one that writes
 files of the image behind it. With ``--servers`` the corpus is in the Neo4j (emptied) and the OpenSearch of HLGRAPH_TEST_SERVERS
-(`make servers`), not in an embedded store, and times are those of a clock: the servers work. Bytes and rows are those of this
-process alone.
+(`make servers`), not in an embedded store, times are those of a clock, since the servers work, and bytes are those that this
+process sends and writes, without those "by image": of the thread that writes the files of the image anew after a deletion.
 
     python tests/benchmarks/bench_edit.py [--statements 100000,1000000] [--folder DIR] [--servers [--prefix PREFIX]]
 """
@@ -15,7 +15,10 @@ import argparse
 import contextlib
 import functools
 import os
+import socket
+import ssl
 import tempfile
+import threading
 import time
 import uuid
 from collections import defaultdict
@@ -34,12 +37,12 @@ from hlgraph.evaluate.bench import ingest_size, questions_for
 from hlgraph.records import Document
 from hlgraph.settings import Settings, load
 from hlgraph.stores.embedded import adjacency, database, row_files, vector_rows, view
+from hlgraph.stores.neo4j import images
 from hlgraph.testing.seeded import SeededEmbedder
 
 STRATEGIES = ("statement", "chunk", "path", "local", "fused", "auto")
 MOST_BYTES, MOST_SECONDS, MOST_RATIO, SLACK = 2 * MEGABYTE, 2.0, 1.5, 0.010
 ROUNDS = 5
-_IO = Path("/proc/self/io")
 _URI = "edited:1"
 _TEXT = "Mara Quill built the harbour of Lindow in 1911. The harbour has {}0 piers. Oskar Brandt sold it to the Lindow Company."
 _TIMED: dict[str, tuple[Any, str]] = {
@@ -68,11 +71,15 @@ class Meter:
 
     Parameters
     ----------
-    clock : tells the seconds of an action
+    on_servers : whether servers work, too: then seconds are those of a clock, and bytes that are sent count
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
+    def __init__(self, *, on_servers: bool) -> None:
+        self._clock = time.perf_counter if on_servers else time.thread_time
+        self._is_sending = on_servers
+        self._sent = 0
+        self._folding: int | None = None
+        self._folded = 0
         self.parts: dict[str, float] = defaultdict(float)
         self.rows = 0
         self.by_image = 0
@@ -81,10 +88,45 @@ class Meter:
     def reading(self) -> Iterator[None]:
         """Measures while the block runs."""
         with contextlib.ExitStack() as stack:
+            fold = self._noted(images.Images._replace)
+            stack.enter_context(mock.patch.object(images.Images, "_replace", fold))
+            if self._is_sending:
+                stack.enter_context(mock.patch.object(socket.socket, "sendall", self._counted(socket.socket.sendall)))
+                stack.enter_context(mock.patch.object(ssl.SSLSocket, "send", self._counted(ssl.SSLSocket.send)))
             for name, (owner, attribute) in _TIMED.items():
                 timed = self._timed(name, getattr(owner, attribute))
                 stack.enter_context(mock.patch.object(owner, attribute, timed))
             yield
+
+    def _noted(self, inner: Callable[..., Any]) -> Callable[..., Any]:
+        """Notes the thread that writes files of an image of servers, and the bytes that it has written at its end."""
+
+        @functools.wraps(inner)
+        def outer(*args: Any, **options: Any) -> Any:
+            before, self._folding = _called(threading.get_native_id()), threading.get_native_id()
+            self._folded -= before
+            try:
+                return inner(*args, **options)
+            finally:
+                self._folded += _called(self._folding)
+                self._folding = None
+
+        return outer
+
+    def _counted(self, inner: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(inner)
+        def outer(there: Any, data: Any, *more: Any) -> Any:
+            self._sent += memoryview(data).nbytes
+            return inner(there, data, *more)
+
+        return outer
+
+    def _of_all(self) -> int:
+        return _called() + self._sent if self._is_sending else _written()
+
+    def _of_folds(self) -> int:
+        folding = self._folding
+        return self._folded + (0 if folding is None else _called(folding))
 
     def _timed(self, name: str, inner: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(inner)
@@ -104,16 +146,26 @@ class Meter:
         """Runs an action."""
         self.parts.clear()
         self.rows = self.by_image = 0
-        before, start = _written(), self._clock()
+        folded, before, start = self._of_folds(), self._of_all(), self._clock()
         action()
         seconds = self._clock() - start
-        return Cost(seconds, _written() - before - self.by_image, self.by_image, self.rows, dict(self.parts))
+        by_image = self.by_image + self._of_folds() - folded
+        return Cost(seconds, self._of_all() - before - by_image, by_image, self.rows, dict(self.parts))
 
 
 def _written() -> int:
     """Bytes that this process has written: by calls, and through mapped files."""
-    found = dict(line.split(": ") for line in _IO.read_text().splitlines())
-    return max(int(found["wchar"]), int(found["write_bytes"]))
+    return max(_io("self", "wchar"), _io("self", "write_bytes"))
+
+
+def _called(thread: int | None = None) -> int:
+    """Bytes that this process, or one thread of it, has written by calls."""
+    return _io("self" if thread is None else f"self/task/{thread}", "wchar")
+
+
+def _io(of: str, name: str) -> int:
+    found = dict(line.split(": ") for line in Path(f"/proc/{of}/io").read_text().splitlines())
+    return int(found[name])
 
 
 def searches(graph: HLGraph, question: str, meter: Meter) -> dict[str, Cost]:
@@ -131,7 +183,7 @@ def _middle(costs: Sequence[Cost]) -> Cost:
 def show(settings: Settings, statements: int, *, on_servers: bool) -> bool:
     """Measures and prints; whether all limits are kept."""
     questions = iter(questions_for(statements, 400))
-    meter = Meter(time.perf_counter if on_servers else time.thread_time)
+    meter = Meter(on_servers=on_servers)
     costs: dict[str, list[Cost]] = defaultdict(list)
 
     def ask(when: str) -> None:

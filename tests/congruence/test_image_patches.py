@@ -41,10 +41,14 @@ def test_a_patched_image_is_one_that_is_filled(
         history.start(source)
         for number in range(cases(4, 60)):
             found = whole_image(opened.stores.graph)
+            by_image = [item.records for item in opened.stores.graph.stats(has_relationships=False)]
             count = len(filled)
             server = Server(url, neo4j_settings)
             made = Images(server, tmp_path / str(number), most=10_000, waits=True)
             with Neo4jGraphStore(server, images=made) as fresh:
+                assert [
+                    item.records for item in fresh.stats(has_relationships=False)
+                ] == by_image  # it has no image yet
                 assert found == whole_image(fresh)
             del filled[count:]
             history.take(random_step(source))

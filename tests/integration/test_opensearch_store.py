@@ -18,6 +18,7 @@ from hlgraph.errors import InputError
 from hlgraph.records import Kind, Source
 from hlgraph.stores import migrate, trace
 from hlgraph.stores.opensearch import query_bodies as search
+from hlgraph.stores.opensearch import replica
 from hlgraph.stores.opensearch.drift import Seen
 from hlgraph.stores.opensearch.migrations import OpenSearchTarget
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
@@ -85,9 +86,11 @@ def test_no_index_lets_a_refresh_wait_for_merges(store: OpenSearchVectorStore) -
     assert sorted(waits.values()) == ["false", "false"]
 
 
+@pytest.mark.parametrize("asked", [0, 100], ids=["copied", "asked"])
 def test_the_rows_of_neighbours_follow_what_any_process_writes(
-    store: OpenSearchVectorStore, other: OpenSearchVectorStore
+    store: OpenSearchVectorStore, other: OpenSearchVectorStore, monkeypatch: pytest.MonkeyPatch, asked: int
 ) -> None:
+    monkeypatch.setattr(replica, "_ASKED", asked)
     write(store, rows(["a bridge", "a river", "a poet"]))
     name = [f"{at:032x}" for at in range(9)]
     assert near(store, "a river") == {name[1]}
@@ -103,9 +106,38 @@ def test_the_rows_of_neighbours_follow_what_any_process_writes(
     assert near(store, "a bridge") == set()
 
 
-def test_an_index_made_anew_under_the_same_name_is_read_anew(
-    store: OpenSearchVectorStore, other: OpenSearchVectorStore, monkeypatch: pytest.MonkeyPatch
+def test_the_rows_are_read_once_a_process_has_asked_for_those_near_many(
+    store: OpenSearchVectorStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    write(store, rows(["a bridge", "a river", "a poet"]))
+    monkeypatch.setattr(replica, "_ASKED", 4)
+    vectors = _EMBEDDER.embed(["a river", "a poet"])
+
+    def requests() -> list[str]:
+        with trace.listening():
+            found = store.neighbours(Kind.ENTITY, "c", vectors=vectors, threshold=0.99)
+            assert (found.queries.tolist(), found.ids) == ([0, 1], [f"{1:032x}", f"{2:032x}"])
+            assert found.similarities == pytest.approx([1, 1])
+            return [call.name for call in trace.heard() if "_mapping" not in call.name]
+
+    alias = store.indexes.alias("c", Kind.ENTITY)
+    look, read = [f"POST /{alias}/_search"], [f"POST /{alias}/_search"]  # what the state is, and the rows
+    assert [requests() for _ in range(4)] == [["POST /_msearch"], ["POST /_msearch"], look + read, look]
+
+
+def test_a_vector_with_more_neighbours_than_are_asked_for_has_all(
+    store: OpenSearchVectorStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(store, rows(["a bridge"] * 9))
+    monkeypatch.setattr(replica, "_MOST", 5)
+    assert near(store, "a bridge") == {f"{at:032x}" for at in range(9)}
+
+
+@pytest.mark.parametrize("asked", [0, 100], ids=["copied", "asked"])
+def test_an_index_made_anew_under_the_same_name_is_read_anew(
+    store: OpenSearchVectorStore, other: OpenSearchVectorStore, monkeypatch: pytest.MonkeyPatch, asked: int
+) -> None:
+    monkeypatch.setattr(replica, "_ASKED", asked)
     write(store, rows(["a bridge", "a river"]))
     assert near(store, "a river") == {f"{1:032x}"}
     other.delete("c", {"entity": [f"{at:032x}" for at in range(2)]})

@@ -164,6 +164,11 @@ class Image:
         """The total number of links of these relationships."""
         return sum(self.links[item].there.total for item in relationships if item in self.links)
 
+    def records(self) -> dict[str, int]:
+        """The number of nodes of each kind, by its value."""
+        numbers = np.bincount(self.nodes.kinds_of(np.arange(self.nodes.size)), minlength=len(KINDS))
+        return {kind.value: number for kind, number in zip(KINDS, numbers.tolist(), strict=True)}
+
     def sources_but(self, left_out: NDArray[np.int64]) -> NDArray[np.int64]:
         """The nodes of all sources but some, ascending."""
         every = np.flatnonzero(self.nodes.kinds_of(np.arange(self.nodes.size)) == KINDS.index(Kind.SOURCE))

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
-import msgspec
-
 from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import MigrationError, ModelMismatchError, StoreConflictError, StoreCorruptError, StoreError
-from hlgraph.records import Calibration, Kind, Record, Relationship
+from hlgraph.records import Kind, Record
 from hlgraph.stores import migrate
-from hlgraph.stores.image.image import FOLLOWED, nothing
+from hlgraph.stores.image.image import nothing
 from hlgraph.stores.matching import MENTIONED, admitted, check_match
 from hlgraph.stores.migrate import Applied
 from hlgraph.stores.neo4j import journal
 from hlgraph.stores.neo4j.admitted import PAGE, Filters
-from hlgraph.stores.neo4j.image_changes import State
+from hlgraph.stores.neo4j.corpora import Corpora, maps
 from hlgraph.stores.neo4j.images import Images, ScopedImage
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.leases import Leases
@@ -30,7 +26,7 @@ from hlgraph.stores.neo4j.publish import publish
 from hlgraph.stores.neo4j.pull import Bounds, match, pull
 from hlgraph.stores.neo4j.recent import RecentRecords
 from hlgraph.stores.neo4j.rows import PLURAL
-from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
+from hlgraph.stores.neo4j.server import BATCH, Server, Transaction
 from hlgraph.stores.neo4j.warming import Warming
 from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, Scope
 from hlgraph.stores.side_by_side import side_by_side
@@ -40,10 +36,7 @@ from hlgraph.stores.waiting import WITHOUT_LIMIT
 if TYPE_CHECKING:
     from hlgraph.subgraph import Subgraph
 
-BUILT_IN_FIELDS = ("source_id", "title", "uri")
 _OF_A_SOURCE = (Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT)
-COUNTED = tuple(kind for kind in Relationship if kind in FOLLOWED - {Relationship.NEXT, Relationship.CO_OCCURS})
-"""The relationships that statistics count: those that are stored."""
 _ATTEMPTS = 5
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -77,8 +70,7 @@ class Neo4jGraphStore:
         self._recent = RecentRecords(server)
         self._warming = Warming(server)
         self._has_searches = False
-        self._stats: dict[str, CorpusStats] = {}
-        self._known: dict[str, CorpusStats | None] = {}
+        self._corpora = Corpora(server, images)
         self._staged: Change | None = None
         self._has_schema = False
 
@@ -201,6 +193,8 @@ class Neo4jGraphStore:
                 self._images.forget(corpus)
         if to is ChangeState.DONE:
             self._staged = None
+        else:
+            self._corpora.forget()
         return outcome
 
     def _change(self, transaction: Transaction, name: str) -> Change:
@@ -341,74 +335,10 @@ class Neo4jGraphStore:
     ) -> tuple[CorpusStats, ...]:
         """See :meth:`GraphStore.stats`."""
         rows = [] if corpus is None or self._has_schema else self._server.ask("retrieve/open_corpus", corpus=corpus)
-        if not self._is_ready(applied(_maps(rows[0]["applied"])) if rows else None):
+        if not self._is_ready(applied(maps(rows[0]["applied"])) if rows else None):
             return ()
-        rows = rows or self._server.ask("persist/read_corpora")
-        found = tuple(
-            replace(
-                self._corpus_stats(row, has_counts=has_counts, has_relationships=has_relationships),
-                pending=_texts(row["staged"]),
-                renewed_to=None if row["renewed_to"] is None else str(row["renewed_to"]),
-                calibration=_calibration(row),
-                state=State.of(row).name,
-                co_occurs=None if row["co_occurs"] is None else whole(row, "co_occurs"),
-            )
-            for row in rows
-            if corpus is None or row["name"] == corpus
-        )
-        if corpus is not None and not has_counts:
-            self._known = {**self._known, corpus: found[0] if found else None}
-        return found
+        return self._corpora.stats(corpus, rows=rows, has_counts=has_counts, has_relationships=has_relationships)
 
     def known(self, corpus: str) -> CorpusStats | None:
         """See :meth:`hlgraph.stores.ranking.Remembers.known`."""
-        return self._known.get(corpus)
-
-    def _corpus_stats(self, row: Row, *, has_counts: bool, has_relationships: bool) -> CorpusStats:
-        name, version, state = str(row["name"]), whole(row, "version"), State.of(row).name
-        held = self._stats.get(name)
-        if held is None or (held.version, held.state) != (version, state):
-            listed = _maps(row["fields"]) if "fields" in row else self._server.ask("admin/list_fields", corpus=name)
-            held = CorpusStats(
-                name, version, str(row["embedding"]), whole(row, "dimensions"), fields=_fields(listed), state=state
-            )
-        if has_counts and not held.records:
-            counts = self._counts("admin/count_records", name, column="kind")
-            held = replace(held, records={kind: counts.get(kind.value, 0) for kind in PLURAL})
-        if has_counts and has_relationships and not held.relationships:
-            counts = self._counts("admin/count_relationships", name, column="relationship")
-            held = replace(held, relationships={kind: counts.get(kind.value, 0) for kind in COUNTED})
-        self._stats[name] = held
-        return held
-
-    def _counts(self, query: str, corpus: str, *, column: str) -> dict[str, int]:
-        rows = self._server.read(lambda transaction: transaction.rows(query, corpus=corpus))
-        return {str(row[column]): whole(row, "number") for row in rows}
-
-
-def _calibration(row: Row) -> Calibration | None:
-    found = row["calibration"]
-    return None if found is None else msgspec.json.decode(str(found), type=Calibration)
-
-
-_TYPES = {"STRING": "text", "INTEGER": "number", "FLOAT": "number", "BOOLEAN": "truth"}
-
-
-def _fields(listed: Sequence[Row]) -> dict[str, frozenset[str]]:
-    """The types of the fields of metadata, by name."""
-    built_in = {key: frozenset({"text"}) for key in BUILT_IN_FIELDS}
-    return built_in | {str(item["field"]): _types(item["types"]) for item in listed}
-
-
-def _types(found: object) -> frozenset[str]:
-    """The types of a field as a filter names them; none where a value is not a property of its source, and so unknown."""
-    kinds = [re.sub(r"LIST<|>| NOT NULL", "", name).strip() for name in _texts(found)]
-    return frozenset(_TYPES[kind] for kind in kinds) if all(kind in _TYPES for kind in kinds) else frozenset()
-
-
-def _maps(value: object) -> list[Row]:
-    return list(value) if isinstance(value, list) else []
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(str(item) for item in value) if isinstance(value, list) else ()
+        return self._corpora.known(corpus)

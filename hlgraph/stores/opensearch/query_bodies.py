@@ -122,7 +122,6 @@ def by_vector(
     """
     alias = kept.alias
     question = np.asarray(vector, dtype=np.float32)
-    numbers: list[Json] = list(question.astype(np.float64).tolist())
     total = sizes.rows.get(alias, EXACT_BELOW + 1)
     is_known = inside.is_all and alias in sizes.rows
     if total > EXACT_BELOW and not is_known:
@@ -134,6 +133,7 @@ def by_vector(
     ask: dict[str, Json] = {"docvalue_fields": ["id", "data"] if has_data else ["id"], "seq_no_primary_term": True}
     if total > EXACT_BELOW and k <= _MOST_CANDIDATES:
         depth = min(max(2 * k, _CANDIDATES), _MOST_CANDIDATES)
+        numbers: list[Json] = list(question.astype(np.float64).tolist())
         knn: dict[str, Json] = {"vector": numbers, "k": depth}
         filters: list[Json] = [
             *([] if inside.is_all else [inside.query()]),
@@ -147,11 +147,9 @@ def by_vector(
         if is_known:  # also count the rows of the whole index, which may have become small
             ask["aggs"] = {_ALL: {"global": {}}}
     else:
-        parameters: Json = {"field": "vector", "query_value": numbers, "space_type": "innerproduct"}
-        script: Json = {"source": "knn_score", "lang": "knn", "params": parameters}
         ask |= {
             "size": k + _SPARE,
-            "query": {"script_score": {"query": inside.query(), "script": script}},
+            "query": scored(inside.query(), question),
             "sort": [{"_score": "desc"}, {"id": "asc"}],
             "track_total_hits": True,
         }
@@ -167,6 +165,20 @@ def by_vector(
     ids = np.array(list(vectors))
     scores = np.vecdot(np.stack(list(vectors.values())), question)
     return [Hit(str(ids[at]), float(scores[at])) for at in top_k(scores, k, tie_break=ids)]
+
+
+def scored(query: Json, vector: NDArray[np.float32]) -> Json:
+    """A query that scores each row that another one matches by the inner product of its vector.
+
+    Parameters
+    ----------
+    query : which rows
+    vector : shape (d,)
+    """
+    numbers: list[Json] = list(vector.astype(np.float64).tolist())
+    parameters: Json = {"field": "vector", "query_value": numbers, "space_type": "innerproduct"}
+    script: Json = {"source": "knn_score", "lang": "knn", "params": parameters}
+    return {"script_score": {"query": query, "script": script}}
 
 
 def _vectors_of(kept: IndexVectors, rows: Sequence[Row], *, has_data: bool) -> Steps[dict[str, NDArray[np.float32]]]:
