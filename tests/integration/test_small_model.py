@@ -146,6 +146,7 @@ def test_a_question_beyond_the_context_of_the_model_is_an_error_that_costs_nothi
         assert total(graph.ledger()).usd in (None, 0)
 
 
+@pytest.mark.thorough
 def test_questions_are_made_or_counted_as_not_made(tmp_path: Path, wire: Wire) -> None:
     wanted: dict[QuestionKind, int] = {"synthesis": 1, "abstract": 1}
     with opened(tmp_path, wire, max_tokens=32) as graph:
