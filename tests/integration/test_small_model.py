@@ -168,6 +168,7 @@ def test_questions_are_made_or_counted_as_not_made(tmp_path: Path, wire: Wire) -
         assert {line.name for line in graph.ledger()} == {"questions"}
 
 
+@pytest.mark.thorough
 def test_claims_and_verdicts_are_there_or_missing_within_the_budget(tmp_path: Path, wire: Wire) -> None:
     told = "The north mill was built in 1931."
     outcomes = tuple(
