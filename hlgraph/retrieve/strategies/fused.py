@@ -159,22 +159,18 @@ class FusedRetriever:
         least = _LEAST_SHARE * sum(weights)
         every = zip(self.parts, weights, strict=True)
         return {
-            f"{number} {_name(part)}": (part, weight)
+            f"{number} {_name(part)}": (
+                with_by(part, "chat") if self.by == "chat" and by_of(part) is not None else part,
+                weight,
+            )
             for number, (part, weight) in enumerate(every, 1)
             if weight >= least
         }
 
-    def _parts(self, question: str) -> dict[str, Retriever]:
-        """The strategies that count for a question, by number and name."""
-        return {
-            name: with_by(part, "chat") if self.by == "chat" and by_of(part) is not None else part
-            for name, (part, _) in self._counting(question).items()
-        }
-
     def searches(self, request: SearchRequest, k: int) -> list[Search]:
         """See :class:`hlgraph.retrieve.retriever.Foretold`."""
-        parts, depth = self._parts(request.question), max(self.depth, k)
-        return [item for part in parts.values() for item in searches_of(part, request, k=depth)]
+        counting, depth = self._counting(request.question), max(self.depth, k)
+        return [item for part, _ in counting.values() for item in searches_of(part, request, k=depth)]
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
@@ -182,7 +178,7 @@ class FusedRetriever:
         weights = self._counting(session.request.question)
         found: list[Ranked] = []
         search_ahead(session, self.searches(session.request, k))
-        for name, chosen in self._parts(session.request.question).items():
+        for name, (chosen, _) in weights.items():
             with session.part(name):
                 found.append(chosen.rank(session, depth))
         kind = Kind.STATEMENT if session.request.unit == "statement" else Kind.CHUNK
