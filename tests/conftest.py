@@ -231,6 +231,14 @@ def _mend(folder: Path) -> str:
 
 
 @pytest.fixture(scope="session")
+def sample_vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache file with the vectors of the samples by the local model; see :mod:`sample_vectors`."""
+    from sample_vectors import made_once
+
+    return made_once(tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture(scope="session")
 def small_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a small real chat model; started where a test first asks for it, and ended afterwards."""
     folder = tmp_path_factory.mktemp("model")

@@ -80,6 +80,24 @@ def _fill(out: IO[bytes], size: int) -> None:
     return None
 
 
+def sync(path: Path) -> None:
+    """Wait until a file is on disk, with what was written through a mapping of it.
+
+    Other threads go on meanwhile: ``flush`` of a mapping would hold the interpreter until the disk has answered.
+
+    Parameters
+    ----------
+    path : path of the file
+
+    Raises
+    ------
+    OSError
+        The file cannot be opened or written.
+    """
+    with path.open("r+b") as file:
+        os.fsync(file.fileno())
+
+
 def reserve(path: Path) -> None:
     """Make an empty file, for a library that then opens it by its name; one that exists stays as it is.
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from sample_vectors import copied
 
 from hlgraph.cli import main
 from hlgraph.cli.logs import CHATTY, DRIVERS
@@ -57,14 +58,14 @@ def call(*arguments: object) -> Done:
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def base(sample_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder ``docs`` with samples and a folder ``store`` that holds them."""
     found = tmp_path_factory.mktemp("cli")
     (found / "docs").mkdir()
     for name in CHOSEN:
         shutil.copy(SAMPLES / name, found / "docs")
     with pytest.MonkeyPatch.context() as patch, contextlib.chdir(found):
-        patch.setenv("HLGRAPH_CACHE", str(found / "cache"))
+        patch.setenv("HLGRAPH_CACHE", copied(sample_vectors, found / "cache"))
         for name in ("HLGRAPH_STORE", "HLGRAPH_CORPUS", "HLGRAPH_CONFIG"):
             patch.delenv(name, raising=False)
         done = call("--store", "hlgraph://./store", "ingest", "docs")

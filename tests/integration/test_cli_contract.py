@@ -24,6 +24,7 @@ import pytest
 from chat_server import MODEL, ChatServer
 from pytest_httpserver import HTTPServer
 from question_corpus import DOCUMENTS
+from sample_vectors import copied
 
 from hlgraph.cli import bars, main
 from hlgraph.cli.loaded import bulk_tree
@@ -79,7 +80,7 @@ def call(*arguments: object) -> Done:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def place(sample_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with documents, a store of them, and a cache; the environment points there."""
     found = tmp_path_factory.mktemp("contract")
     (found / "docs").mkdir()
@@ -89,7 +90,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bars, "EVERY", 3_600.0)  # on a busy machine a command takes longer than ten seconds
         patch.setenv("HLGRAPH_STORE", f"hlgraph://{found}/store")
-        patch.setenv("HLGRAPH_CACHE", str(found / "cache"))
+        patch.setenv("HLGRAPH_CACHE", copied(sample_vectors, found / "cache"))
         for name in ("HLGRAPH_CORPUS", "HLGRAPH_CONFIG"):
             patch.delenv(name, raising=False)
         done = call("ingest", found / "docs", "--json")

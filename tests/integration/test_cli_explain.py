@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from sample_vectors import copied
 
 from hlgraph.cli import main
 
@@ -35,7 +36,7 @@ def call(*arguments: object) -> Done:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _store(sample_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A store of four documents, which the environment names."""
     place = tmp_path_factory.mktemp("explain")
     (place / "docs").mkdir()
@@ -43,7 +44,7 @@ def _store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         shutil.copy(SAMPLES / name, place / "docs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HLGRAPH_STORE", f"hlgraph://{place}/store")
-        patch.setenv("HLGRAPH_CACHE", str(place / "cache"))
+        patch.setenv("HLGRAPH_CACHE", copied(sample_vectors, place / "cache"))
         for name in ("HLGRAPH_CORPUS", "HLGRAPH_CONFIG"):
             patch.delenv(name, raising=False)
         call("ingest", place / "docs")

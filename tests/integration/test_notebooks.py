@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from notebook_runs import NOTEBOOKS, run_copy
+from sample_vectors import copied
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -42,8 +43,9 @@ def _texts(cell: NotebookNode) -> list[str]:
 
 @pytest.mark.model
 @pytest.mark.parametrize("name", [name for name in ALL if name not in ON_SERVERS])
-def test_a_notebook_runs_offline(name: str, tmp_path: Path) -> None:
-    assert run_copy(name, tmp_path, http_proxy=NOWHERE, https_proxy=NOWHERE, all_proxy=NOWHERE) == ""
+def test_a_notebook_runs_offline(name: str, sample_vectors: Path, tmp_path: Path) -> None:
+    nowhere = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), NOWHERE)
+    assert run_copy(name, tmp_path, HLGRAPH_CACHE=copied(sample_vectors, tmp_path / "cache"), **nowhere) == ""
 
 
 def test_there_are_five() -> None:

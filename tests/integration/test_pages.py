@@ -16,6 +16,7 @@ import typer
 from chat_server import ChatServer
 from pages import BUILT, DOCS, LANGUAGES, PAGES, README, REPOSITORY, Reader, blocks, name_of, shell_lines
 from pytest_httpserver import HTTPServer
+from sample_vectors import copied
 
 from hlgraph.cli.app import app
 from hlgraph.evaluate.sweep import knob, with_variants
@@ -38,25 +39,26 @@ _MADE = ("docker/.env", "docs/_build/html")
 
 
 @pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
+def reader(tmp_path_factory: pytest.TempPathFactory, sample_vectors: Path) -> Reader:
     """A reader who has done the first steps of the tutorial: the samples are in ``library`` and in a store."""
     folder = tmp_path_factory.mktemp("reader")
     shutil.copytree(REPOSITORY / "hlgraph" / "samples", folder / "library")
-    found = Reader(folder, {"HLGRAPH_STORE": _STORE})
+    found = Reader(folder, {"HLGRAPH_STORE": _STORE, "HLGRAPH_CACHE": copied(sample_vectors, folder / "cache")})
     found.run("hlgraph ingest library")
     return found
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in (_SERVERS, _ANALYSTS)], ids=name_of)
-def test_the_blocks_of_a_page_run_in_order(page: Path, reader: Reader, tmp_path: Path) -> None:
+def test_the_blocks_of_a_page_run_in_order(page: Path, reader: Reader, sample_vectors: Path, tmp_path: Path) -> None:
+    cache = {"HLGRAPH_CACHE": copied(sample_vectors, tmp_path / "cache")}
     if page in _FRESH:
-        failed = Reader(tmp_path).read(page)
+        failed = Reader(tmp_path, cache).read(page)
     elif page == _PROVIDERS:
         with HTTPServer(threaded=True) as server:
-            keys = {"HLGRAPH_CHAT_URL": ChatServer(server).url, "OPENAI_API_KEY": "test"}
+            keys = {"HLGRAPH_CHAT_URL": ChatServer(server).url, "OPENAI_API_KEY": "test", **cache}
             failed = Reader(reader.folder, {**reader.variables, **keys}).read(page)
     else:
-        failed = Reader(reader.folder, dict(reader.variables)).read(page)
+        failed = Reader(reader.folder, {**reader.variables, **cache}).read(page)
     assert failed == ""
 
 

@@ -17,6 +17,7 @@ from live_stores import EMPTY, neo4j_of
 from opensearch_fixture import opened as remembered
 from opensearch_fixture import settings_of
 from pages import DOCS, README, REPOSITORY, Reader, blocks, name_of
+from sample_vectors import copied
 
 from hlgraph.stores import queries
 from hlgraph.stores.neo4j.server import Server
@@ -36,7 +37,7 @@ class Served(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def served(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served(servers: Any, sample_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The pages on servers, run as they stand on the servers of the tests, in a corpus and indexes of its own."""
     folder = tmp_path_factory.mktemp("served")
     corpus = f"pages-{uuid.uuid4().hex[:8]}"
@@ -49,7 +50,7 @@ def served(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     ]
     state.write_private(_made(folder / ".hlgraph" / "servers") / state.SETTINGS, "".join(lines))
     shutil.copytree(REPOSITORY / "hlgraph" / "samples", folder / "hlgraph" / "samples")
-    reader = Reader(folder)
+    reader = Reader(folder, {"HLGRAPH_CACHE": copied(sample_vectors, folder / "cache")})
     server = Server(servers.neo4j.url, neo4j_of(servers))
     with contextlib.closing(server), remembered(servers.opensearch, prefix=index.prefix):
         server.schema(EMPTY)  # the pages ask doctor and reconcile about every corpus, and others have other indexes

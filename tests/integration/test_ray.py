@@ -279,6 +279,7 @@ def test_a_budget_holds_for_all_processes_and_the_next_run_pays_for_the_rest_alo
     assert (server.tokens, server.calls, len({*map(_without_salt, server.paid)})) == (tokens, calls, calls)
 
 
+@pytest.mark.thorough
 def test_the_report_of_an_ingest_that_infers_a_domain_counts_that_call_too(tmp_path: Path, server: ChatServer) -> None:
     with opened(tmp_path, server) as graph:
         report = ingest(graph, MARKDOWN[:1], options=replace(CHAT, adapt=True), workers=1)

@@ -24,7 +24,7 @@ _LONGEST = (
     "tests/faults/test_killed_commands.py",
     "tests/integration/test_local_servers_live.py",
     "tests/faults/test_killed_chat_ingest.py",
-    "tests/integration/test_pages.py",  # not beside the notebooks: both would embed the samples, which a cache then has
+    "tests/integration/test_pages.py",
     "tests/integration/test_cli_contract.py",
     "tests/unit/test_retrieve.py",
 )

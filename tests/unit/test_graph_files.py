@@ -26,6 +26,8 @@ from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore
 from hlgraph.stores.image import graph_files, links
 from hlgraph.stores.image.graph_files import GraphFiles
+from hlgraph.stores.image.image import Image
+from hlgraph.stores.image.nodes import Nodes
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores
 from hlgraph.subgraph import Subgraph
@@ -253,6 +255,13 @@ def test_links_in_files_are_those_of_the_matrix(
             for held, expected in zip(one, two, strict=True):
                 assert held.tolist() == expected.tolist()
                 assert held.dtype == expected.dtype
+        ids = np.array([b"%032d" % number for number in range(13)])
+        nodes_of = Nodes(ids, np.zeros(13, np.uint8), np.zeros(13, np.int32))
+        again = GraphFiles(tmp_path_factory.mktemp("again"))
+        with again.making():
+            again.write_image(Image(nodes_of, {"made": made}, version=1))
+        assert (again.folder / "made").read_bytes() == (files.folder / "made").read_bytes()
+        assert {path.name for path in again.folder.iterdir()} == {"ids", "kinds", "made", "making.lock", "sources"}
         for nodes in ([], [3], [0, 4, 5, 12], list(range(13))):
             at = np.array(nodes, dtype=np.int64)
             assert (made.induced(at).toarray() == matrix[at][:, at].toarray()).all()

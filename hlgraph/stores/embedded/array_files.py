@@ -184,5 +184,4 @@ def zero_rows(path: Path, slots: NDArray[np.int64], *, dimensions: int) -> None:
         return
     matrix = np.memmap(path, dtype="<f4", mode="r+", shape=(path.stat().st_size // (4 * dimensions), dimensions))
     matrix[slots[slots < len(matrix)]] = 0.0
-    matrix.flush()
-    del matrix
+    files.sync(path)

@@ -165,9 +165,8 @@ class RowFiles(ArrayFiles):
         if not path.stat().st_size:  # an empty file cannot be mapped
             yield np.empty(0, dtype=dtype)
             return
-        found = np.memmap(path, dtype=dtype, mode="r+")
-        yield np.asarray(found)
-        found.flush()
+        yield np.asarray(np.memmap(path, dtype=dtype, mode="r+"))
+        files.sync(path)
 
     def codes(self, dimensions: int) -> CoarseRows | None:
         """The codes of as many slots as the files hold; None if they hold none."""

@@ -10,6 +10,7 @@ present one, so that a folder of an old version is never filled afterwards. The 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
@@ -56,12 +57,16 @@ class GraphFiles(ArrayFiles):
     def write_image(self, image: Image) -> None:
         """Writes all that an image holds, a block at a time; the nodes appear last.
 
+        Its links are in order in both directions: they are copied, in time linear in their number.
+
         Parameters
         ----------
         image : the image
         """
         for name, item in image.links.items():
-            self.write_links(name, pairs_of(item.there), size=image.nodes.size)
+            with self._laid_out(name, item.there.total, size=image.nodes.size) as ways:
+                for made, way in zip(ways, (item.there, item.back), strict=True):
+                    _copy(way, to=made)
         nodes = image.nodes.plain()
         for name, dtype in reversed(_NODES.items()):
             self.write(name, [getattr(nodes, name).astype(dtype, copy=False)])
@@ -94,28 +99,33 @@ class GraphFiles(ArrayFiles):
         OSError
             The folder is not writable, or the disk is full.
         """
-        loose, fresh, cursor = (self.folder / f"{name}.{part}" for part in ("loose", "new", "cursor"))
+        loose, cursor = (self.folder / f"{name}.{part}" for part in ("loose", "cursor"))
         count = 0
         with files.write_bytes(loose) as out:
             for block in rows:
                 out.write(_table(*block).tobytes())
                 count += len(block[0])
-        files.allocate(fresh, 2 * (8 * (size + 1) + 8 * count))
         files.allocate(cursor, 8 * size)
-        held = np.memmap(fresh, dtype=np.uint8, mode="r+")
-        there, back = _ways(np.asarray(held), size)
         place = np.asarray(np.memmap(cursor, dtype=np.int64, mode="r+")) if size else np.empty(0, dtype=np.int64)
         table = mapped_file(loose, _COO)
-        for one, end in ((there, "a"), (back, "b")):
-            for start in range(0, count, BLOCK):
-                nodes, number = np.unique(table[end][start : start + BLOCK], return_counts=True)
-                one.starts[nodes + 1] += number
-            np.cumsum(one.starts, out=one.starts)
-        _scatter(back, ((part["b"], part["a"], part["weight"]) for part in _cut(table)), place)
-        _scatter(there, _turned(back), place)  # visiting the nodes in order leaves the targets ascending
-        _scatter(back, _turned(there), place)
-        held.flush()
-        del held, there, back, place, table
+        with self._laid_out(name, count, size=size) as (there, back):
+            for one, end in ((there, "a"), (back, "b")):
+                for start in range(0, count, BLOCK):
+                    nodes, number = np.unique(table[end][start : start + BLOCK], return_counts=True)
+                    one.starts[nodes + 1] += number
+                np.cumsum(one.starts, out=one.starts)
+            _scatter(back, ((part["b"], part["a"], part["weight"]) for part in _cut(table)), place)
+            _scatter(there, _turned(back), place)  # visiting the nodes in order leaves the targets ascending
+            _scatter(back, _turned(there), place)
+
+    @contextlib.contextmanager
+    def _laid_out(self, name: str, count: int, *, size: int) -> Iterator[tuple[OneWay, OneWay]]:
+        """Both directions of a relationship in a new file of zeros, which the block fills; it appears when the block ends."""
+        fresh = self.folder / f"{name}.new"
+        files.allocate(fresh, 2 * (8 * (size + 1) + 8 * count))
+        held = np.memmap(fresh, dtype=np.uint8, mode="r+")
+        yield _ways(np.asarray(held), size)
+        files.sync(fresh)
         fresh.replace(self.folder / name)
 
 
@@ -135,6 +145,16 @@ def _ways(held: NDArray[Any], size: int) -> tuple[OneWay, OneWay]:
         cut = part[:first], part[first:middle], part[middle:]
         ways.append(OneWay(cut[0].view("<i8"), cut[1].view("<i4"), cut[2].view("<f4")))
     return ways[0], ways[1]
+
+
+def _copy(way: Way, *, to: OneWay) -> None:
+    """Copies the links of one direction into arrays of their length."""
+    counts = way.counts(np.arange(way.size))
+    np.cumsum(counts, out=to.starts[1:])
+    for first, last in blocks(counts):
+        some = way.of(np.arange(first, last))
+        part = slice(to.starts[first], to.starts[last])
+        to.targets[part], to.weights[part] = some.target, some.weight
 
 
 def pairs_of(way: Way) -> Iterator[Pairs]:

@@ -110,8 +110,7 @@ class ArrayFiles:
         # An empty file cannot be mapped.
         held = np.memmap(path, dtype=dtype, mode="r+", shape=(size,)) if size else None
         yield np.empty(0, dtype=dtype) if held is None else np.asarray(held)
-        if held is not None:
-            held.flush()
+        files.sync(path)
         path.replace(self.folder / name)
 
     def remove(self, name: str) -> None:
