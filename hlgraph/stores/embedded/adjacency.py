@@ -10,6 +10,7 @@ import contextlib
 import json
 import logging
 import sqlite3
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -201,8 +202,12 @@ class Adjacency:
         made._placed, made._links = Placed(image.nodes, self._places(image.nodes)), dict(image.links)
         return made
 
-    def written(self) -> Adjacency:
+    def written(self, hurry: threading.Event) -> Adjacency:
         """The same graph in new files, in place of those of older versions.
+
+        Parameters
+        ----------
+        hurry : see :meth:`GraphFiles.write_image`
 
         Raises
         ------
@@ -212,7 +217,7 @@ class Adjacency:
         files = GraphFiles(self.folder())
         with files.making():
             image = self.image()
-            files.write_image(image)
+            files.write_image(image, hurry=hurry)
             files.write("places", [self._places(image.nodes)])
             made = Adjacency(self._database, self._corpus, version=self.version)
             made._c, made._state, made._trail = self._c, self._state, self._trail

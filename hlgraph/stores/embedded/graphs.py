@@ -35,6 +35,7 @@ class Graphs:
         self._guard = threading.Lock()
         self._written: dict[str, Adjacency] = {}
         self._folding: dict[str, threading.Thread] = {}
+        self._is_closed = threading.Event()
 
     def current(self, corpus: str, names: frozenset[str]) -> Adjacency | None:
         """The graph of the present version of a corpus, with some relationships; None if there is no such corpus.
@@ -89,11 +90,12 @@ class Graphs:
 
     def _write(self, corpus: str, found: Adjacency) -> None:
         try:
-            self._written[corpus] = found.written()
+            self._written[corpus] = found.written(self._is_closed)
         except (OSError, StoreError, sqlite3.Error) as error:
             _log.log(log_level(error), "the graph of corpus %s was not written anew: %s", corpus, error)
 
     def close(self) -> None:
-        """Waits for files that are being written."""
+        """Waits for files that are being written, now without rests."""
+        self._is_closed.set()
         for thread in list(self._folding.values()):
             thread.join()

@@ -11,6 +11,8 @@ present one, so that a folder of an old version is never filled afterwards. The 
 from __future__ import annotations
 
 import contextlib
+import threading
+import time
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
@@ -25,6 +27,10 @@ from hlgraph.stores.image.mapped import ArrayFiles, mapped_file
 from hlgraph.stores.image.nodes import Nodes
 
 _NODES = {"ids": "S32", "kinds": "u1", "sources": "<i4"}
+_COPIED = 20_000
+"""Number of links copied at once, in less than a millisecond."""
+_RESTS = 4.0
+"""How many times as long as it works a thread rests that copies links behind searches."""
 _COO = np.dtype([("a", "<i4"), ("b", "<i4"), ("weight", "<f4")])
 
 
@@ -54,7 +60,7 @@ class GraphFiles(ArrayFiles):
             found[name] = links._replace(is_even=name in EVEN)
         return Image(nodes, found, version=version, mark=mark)
 
-    def write_image(self, image: Image) -> None:
+    def write_image(self, image: Image, *, hurry: threading.Event | None = None) -> None:
         """Writes all that an image holds, a block at a time; the nodes appear last.
 
         Its links are in order in both directions: they are copied, in time linear in their number.
@@ -62,11 +68,12 @@ class GraphFiles(ArrayFiles):
         Parameters
         ----------
         image : the image
+        hurry : until it is set, the thread rests four times as long as it works, because searches run meanwhile; None: no rest
         """
         for name, item in image.links.items():
             with self._laid_out(name, item.there.total, size=image.nodes.size) as ways:
                 for made, way in zip(ways, (item.there, item.back), strict=True):
-                    _copy(way, to=made)
+                    _copy(way, to=made, hurry=hurry)
         nodes = image.nodes.plain()
         for name, dtype in reversed(_NODES.items()):
             self.write(name, [getattr(nodes, name).astype(dtype, copy=False)])
@@ -147,14 +154,17 @@ def _ways(held: NDArray[Any], size: int) -> tuple[OneWay, OneWay]:
     return ways[0], ways[1]
 
 
-def _copy(way: Way, *, to: OneWay) -> None:
+def _copy(way: Way, *, to: OneWay, hurry: threading.Event | None) -> None:
     """Copies the links of one direction into arrays of their length."""
     counts = way.counts(np.arange(way.size))
     np.cumsum(counts, out=to.starts[1:])
-    for first, last in blocks(counts):
+    for first, last in blocks(counts, _COPIED):
+        start = time.perf_counter()
         some = way.of(np.arange(first, last))
         part = slice(to.starts[first], to.starts[last])
         to.targets[part], to.weights[part] = some.target, some.weight
+        if hurry is not None:
+            hurry.wait(_RESTS * (time.perf_counter() - start))
 
 
 def pairs_of(way: Way) -> Iterator[Pairs]:

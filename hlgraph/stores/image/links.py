@@ -163,13 +163,19 @@ def in_memory(matrix: Csr) -> Links:
     return Links(ways[0], ways[1])
 
 
-def blocks(counts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Half-open ranges of rows that together have about ``BLOCK`` links; a larger row is a range of its own."""
+def blocks(counts: NDArray[np.int64], most: int | None = None) -> Iterator[tuple[int, int]]:
+    """Half-open ranges of rows that together have about so many links; a larger row is a range of its own.
+
+    Parameters
+    ----------
+    counts : links of each row
+    most : number of links; None: ``BLOCK``
+    """
     ends = np.cumsum(counts)
     first = 0
     while first < len(counts):
         held = int(ends[first - 1]) if first else 0
-        last = max(int(np.searchsorted(ends, held + BLOCK, side="right")), first + 1)
+        last = max(int(np.searchsorted(ends, held + (most or BLOCK), side="right")), first + 1)
         yield first, last
         first = last
 

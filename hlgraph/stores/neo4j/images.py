@@ -256,7 +256,7 @@ class Images:
         """Writes a patched image to new files, which the image of a later state is patched on."""
         try:
             with self._writing(corpus, 0.0):
-                self._replace(corpus, held.state, lambda made: made.write_image(held.image))
+                self._replace(corpus, held.state, lambda made: made.write_image(held.image, hurry=self._is_closed))
         except (OSError, Timeout) as error:
             _log.log(log_level(error), "the image of corpus %s was not written anew: %s", corpus, error)
 
