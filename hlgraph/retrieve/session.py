@@ -447,7 +447,7 @@ class Session:
         Subgraph
         """
         with self.step("pull") as step:
-            found = pull_merged(seeds, shape, scope=self.scope, graph=self._stores.graph, aliases=self._aliases())
+            found = pull_merged(seeds, shape, scope=self.scope, graph=self._stores.graph, aliases=self._aliases)
             graph = found.graph
             self.round_trips += found.round_trips
             step.count = len(graph)

@@ -123,19 +123,19 @@ class KeptAliases:
         self._held: dict[str, tuple[int, Aliases]] = {}
         self._guard = threading.Lock()
 
-    def get(self, corpus: str, *, version: int, read: Callable[[], Iterable[Decision]]) -> Aliases:
+    def get(self, corpus: str, *, version: int, read: Callable[[], Groups]) -> Aliases:
         """The aliases of a corpus at a version; reads them if they are not cached.
 
         Parameters
         ----------
         corpus : name of the corpus
         version : version of the corpus
-        read : reads all decisions of the corpus
+        read : reads the groups of the corpus
         """
         with self._guard:
             held = self._held.get(corpus)
         if held is None or held[0] != version:
-            held = (version, {name: some for some in grouped(read()).all() for name in some})
+            held = (version, {name: some for some in read().all() for name in some})
             with self._guard:
                 self._held[corpus] = held
         return held[1]

@@ -260,7 +260,7 @@ class MergeStoreContract:
         shape = PullShape(frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}), hops=2)
         aliases = merges(stores).aliases(CORPUS, version=_version(stores))
         seeds = [_id("Aldane Bridge")]
-        found = pull_merged(seeds, shape, scope=Scope(CORPUS), graph=stores.graph, aliases=aliases).graph
+        found = pull_merged(seeds, shape, scope=Scope(CORPUS), graph=stores.graph, aliases=lambda: aliases).graph
         names = ("Aldane Bridge", "Ivo Brandt", "Mara Quill", "Orne")
         assert set(map(_id, names)) == set(found.ids[found.nodes(Kind.ENTITY)].tolist())
         mentions = found.edges[Relationship.MENTIONS].toarray()

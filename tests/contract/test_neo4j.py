@@ -8,13 +8,18 @@ from typing import Any
 import pytest
 
 from hlgraph.errors import StoreLockedError
+from hlgraph.ids import entity_id
+from hlgraph.records import Kind, Relationship
 from hlgraph.settings import Neo4jSettings, Settings
+from hlgraph.stores.merges import Verdict, grouped
 from hlgraph.stores.open import open_stores
-from hlgraph.stores.protocols import Stores
+from hlgraph.stores.protocols import PullShape, Scope, Stores
+from hlgraph.stores.trace import listening
+from hlgraph.testing.corpus import CORPUS
 from hlgraph.testing.derived_contract import DerivedStoreContract
 from hlgraph.testing.domain_contract import DomainStoreContract
-from hlgraph.testing.graph_contract import GraphStoreContract
-from hlgraph.testing.merge_contract import MergeStoreContract
+from hlgraph.testing.graph_contract import GraphStoreContract, fill
+from hlgraph.testing.merge_contract import MergeStoreContract, decision, merges, save
 from hlgraph.testing.topic_contract import TopicContract
 from hlgraph.testing.writers_contract import WritersContract
 
@@ -44,7 +49,18 @@ class TestNeo4jDomainStore(DomainStoreContract):
 
 
 class TestNeo4jMergeStore(MergeStoreContract):
-    pass
+    def test_an_image_in_memory_tells_what_is_merged(self, stores: Stores) -> None:
+        fill(stores)
+        save(stores, decision("Aldane Bridge", "Ivo Brandt"))
+        save(stores, decision("Mara Quill", "Orne", verdict=Verdict.DIFFERENT))
+        shape = PullShape(frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}), hops=1)
+        stores.graph.pull([entity_id(CORPUS, "Aldane Bridge")], shape, scope=Scope(CORPUS))
+        (stats,) = stores.graph.stats()
+        with listening() as heard:
+            found = merges(stores).aliases(CORPUS, version=stats.version)
+        assert heard.calls == []
+        (group,) = grouped(merges(stores).decisions(CORPUS)).all()
+        assert found == dict.fromkeys(group, group)
 
 
 class TestNeo4jTopics(TopicContract):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,7 +20,9 @@ class Pulled(NamedTuple):
     round_trips: int
 
 
-def pull_merged(seeds: Sequence[str], shape: PullShape, *, scope: Scope, graph: GraphStore, aliases: Aliases) -> Pulled:
+def pull_merged(
+    seeds: Sequence[str], shape: PullShape, *, scope: Scope, graph: GraphStore, aliases: Callable[[], Aliases]
+) -> Pulled:
     """A pull in which merged entities act as one node: to step from one of them to another takes no hop.
 
     Every entity of a group that the scope makes visible is in the result, each with the edges of the whole group. Where no
@@ -33,7 +35,7 @@ def pull_merged(seeds: Sequence[str], shape: PullShape, *, scope: Scope, graph: 
     shape : bounds of the pull
     scope : what may be seen
     graph : the store
-    aliases : from the id of each merged entity to the ids of its group
+    aliases : reads the ids of the group of each merged entity; called after the first pull, which may have brought them
 
     Returns
     -------
@@ -41,20 +43,21 @@ def pull_merged(seeds: Sequence[str], shape: PullShape, *, scope: Scope, graph: 
         The subgraph, and the number of round trips.
     """
     found = graph.pull(seeds, shape, scope=scope)
-    if not aliases or not shape.relationships or Kind.ENTITY not in shape.kinds:
+    groups = aliases()
+    if not groups or not shape.relationships or Kind.ENTITY not in shape.kinds:
         return Pulled(found, 1)
     reached = set(found.ids.tolist())
-    if all(reached.issuperset(aliases[name]) for name in reached & aliases.keys()):
-        return Pulled(share_edges(found, aliases), 1)
+    if all(reached.issuperset(groups[name]) for name in reached & groups.keys()):
+        return Pulled(share_edges(found, groups), 1)
     is_cut = found.is_cut
-    frontier = _with_aliases(seeds, aliases)
+    frontier = _with_aliases(seeds, groups)
     known = dict.fromkeys(frontier[: shape.node_cap])
     one_hop = replace(shape, hops=1)
     round_trips = 2  # the first pull, which showed that a group is only partly reached, and the pull of the edges
     for _ in range(shape.hops):
         step = graph.pull(frontier, one_hop, scope=scope)
         round_trips += 1
-        new = [name for name in _with_aliases(step.ids.tolist(), aliases) if name not in known]
+        new = [name for name in _with_aliases(step.ids.tolist(), groups) if name not in known]
         room = shape.node_cap - len(known)
         is_cut = is_cut or step.is_cut or len(new) > room
         frontier = new[:room]
@@ -63,7 +66,7 @@ def pull_merged(seeds: Sequence[str], shape: PullShape, *, scope: Scope, graph: 
         known.update(dict.fromkeys(frontier))
     every = graph.pull(list(known), replace(shape, hops=0, node_cap=max(len(known), 1)), scope=scope)
     whole = Subgraph(every.ids, every.kinds, every.edges, every.version, is_cut)
-    return Pulled(share_edges(whole, aliases), round_trips)
+    return Pulled(share_edges(whole, groups), round_trips)
 
 
 def spread_seeds(weights: Mapping[str, float], aliases: Aliases) -> Mapping[str, float]:

@@ -8,7 +8,7 @@ from hlgraph.errors import StoreConflictError
 from hlgraph.stores.embedded import image_changes, sqlite
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.sqlite import reading
-from hlgraph.stores.merges import Aliases, Decider, Decision, KeptAliases, Verdict
+from hlgraph.stores.merges import Aliases, Decider, Decision, KeptAliases, Verdict, grouped
 
 _DECISIONS = """
     SELECT a.id, b.id, d.verdict, d.decider, d.made_by, d.why, d.score, d.at
@@ -41,7 +41,7 @@ class EmbeddedMergeStore:
 
     def aliases(self, corpus: str, *, version: int) -> Aliases:
         """See :meth:`MergeStore.aliases`."""
-        return self._kept.get(corpus, version=version, read=lambda: self.decisions(corpus))
+        return self._kept.get(corpus, version=version, read=lambda: grouped(self.decisions(corpus)))
 
     def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
         """See :meth:`MergeStore.save`."""

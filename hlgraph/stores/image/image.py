@@ -169,6 +169,22 @@ class Image:
         numbers = np.bincount(self.nodes.kinds_of(np.arange(self.nodes.size)), minlength=len(KINDS))
         return {kind.value: number for kind, number in zip(KINDS, numbers.tolist(), strict=True)}
 
+    def joined(self, name: str) -> list[tuple[str, str]]:
+        """The ids of both ends of every link of a relationship.
+
+        Parameters
+        ----------
+        name : name of the relationship, one of few links
+        """
+        way = self.links[name].there
+        if not way.total:
+            return []
+        every = np.arange(self.nodes.size)
+        starts = every[way.counts(every) > 0]
+        found = way.of(starts)
+        ends = (self.nodes.ids_of(at).astype("<U32").tolist() for at in (starts[found.owner], found.target))
+        return list(zip(*ends, strict=True))
+
     def sources_but(self, left_out: NDArray[np.int64]) -> NDArray[np.int64]:
         """The nodes of all sources but some, ascending."""
         every = np.flatnonzero(self.nodes.kinds_of(np.arange(self.nodes.size)) == KINDS.index(Kind.SOURCE))

@@ -164,7 +164,7 @@ def in_memory(matrix: Csr) -> Links:
 
 
 def blocks(counts: NDArray[np.int64], most: int | None = None) -> Iterator[tuple[int, int]]:
-    """Half-open ranges of rows that together have about so many links; a larger row is a range of its own.
+    """Half-open ranges of rows that together have about ``most`` links; a larger row is a range of its own.
 
     Parameters
     ----------

@@ -137,16 +137,18 @@ class Images:
             return State.of(row)
         return None
 
-    def held(self, corpus: str, state: str) -> HeldImage | None:
-        """The image of a state if it is in memory: nothing is asked.
+    def held(self, corpus: str, state: str = "", *, version: int = -1) -> HeldImage | None:
+        """The image of a state or a version if it is in memory: nothing is asked.
 
         Parameters
         ----------
         corpus : name of the corpus
         state : see :attr:`CorpusStats.state`; empty: no image is of it
+        version : version of the corpus; used where no state is given
         """
         held = self._held.get(corpus)
-        return held if held is not None and state and held.state.name == state else None
+        is_it = held is not None and (held.state.name == state if state else held.state.version == version)
+        return held if is_it else None
 
     def current(self, corpus: str, known: str = "") -> HeldImage | None:
         """The image of the present state of a corpus, filled if it is not there; None where the server must answer.

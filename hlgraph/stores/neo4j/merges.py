@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hlgraph.algorithms.merging import Groups
 from hlgraph.errors import StoreConflictError
-from hlgraph.records import Entity, Kind
-from hlgraph.stores.merges import Aliases, Decider, Decision, KeptAliases, Verdict
+from hlgraph.records import Entity, Kind, Relationship
+from hlgraph.stores.merges import Aliases, Decider, Decision, KeptAliases, Verdict, grouped
 from hlgraph.stores.neo4j.image_changes import record_merges
+from hlgraph.stores.neo4j.images import Images
 from hlgraph.stores.neo4j.leases import Leases
 from hlgraph.stores.neo4j.rows import records
 from hlgraph.stores.neo4j.server import Row, Server, Transaction
 
 
 class Neo4jMergeStore:
-    """Decisions of one database; see :class:`hlgraph.stores.merges.MergeStore`."""
+    """Decisions of one database; see :class:`hlgraph.stores.merges.MergeStore`.
 
-    def __init__(self, server: Server, leases: Leases) -> None:
+    Parameters
+    ----------
+    server : the database
+    leases : the leases of this process
+    images : images of its corpora, which tell what is merged without a query; None: there are none
+    """
+
+    def __init__(self, server: Server, leases: Leases, images: Images | None) -> None:
         self._server = server
         self._leases = leases
+        self._images = images
         self._kept = KeptAliases()
 
     def decisions(self, corpus: str) -> tuple[Decision, ...]:
@@ -28,7 +38,13 @@ class Neo4jMergeStore:
 
     def aliases(self, corpus: str, *, version: int) -> Aliases:
         """See :meth:`MergeStore.aliases`."""
-        return self._kept.get(corpus, version=version, read=lambda: self.decisions(corpus))
+        return self._kept.get(corpus, version=version, read=lambda: self._groups(corpus, version))
+
+    def _groups(self, corpus: str, version: int) -> Groups:
+        held = None if self._images is None else self._images.held(corpus, version=version)
+        if held is None:
+            return grouped(self.decisions(corpus))
+        return Groups(held.image.joined(Relationship.SAME_AS))
 
     def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
         """See :meth:`MergeStore.save`."""
