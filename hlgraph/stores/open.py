@@ -182,7 +182,7 @@ def _neo4j(settings: Settings) -> _Graph:
         gds if images is None else choosing,
         GdsClusterer(server, fallback=ProcessClusterer(pulled(graph))),
         Neo4jDerivedStore(server, graph.leases),
-        Neo4jMergeStore(server, graph.leases, images),
+        Neo4jMergeStore(server, graph.leases, images=images),
         Neo4jDomainStore(server, graph.leases),
         lambda: itertools.starmap(Finding, check(server)),
         functools.partial(graph.leases.held, None),

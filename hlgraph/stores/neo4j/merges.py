@@ -25,7 +25,7 @@ class Neo4jMergeStore:
     images : images of its corpora, which tell what is merged without a query; None: there are none
     """
 
-    def __init__(self, server: Server, leases: Leases, images: Images | None) -> None:
+    def __init__(self, server: Server, leases: Leases, *, images: Images | None) -> None:
         self._server = server
         self._leases = leases
         self._images = images
