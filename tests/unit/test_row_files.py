@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,11 +50,11 @@ def _vectors(ids: range) -> NDArray[np.float32]:
     return np.array([row / np.linalg.norm(row) for row in rows], dtype=np.float32)
 
 
-def _write(stores: Stores, ids: range, *, change: str) -> None:
+def _write(stores: Stores, ids: range, *, change: str, kind: Kind = Kind.STATEMENT) -> None:
     sources = tuple(_SOURCES[at % len(_SOURCES)].id for at in ids)
     names = tuple(_name(at) for at in ids)
     texts = ("",) * len(names)
-    block = VectorBlock(Kind.STATEMENT, names, texts, sources, _WIDTH, _vectors(ids).tobytes())
+    block = VectorBlock(kind, names, texts, sources, _WIDTH, _vectors(ids).tobytes())
     stores.vectors.upsert(VectorBatch("c", change, tuple(_SOURCES), (block,)))
 
 
@@ -134,6 +135,38 @@ def test_what_is_in_files_is_not_read_from_the_database_again(
     with other.closing:
         assert _found(other.stores) != expected
     assert read == [4]
+
+
+@pytest.mark.usefixtures("in_files")
+@pytest.mark.parametrize("others", [10, 400])
+def test_rows_of_other_kinds_are_not_looked_at_again(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch, others: int
+) -> None:
+    """The rows after the last one of its kind were read by each search after a change: tens of thousands."""
+    _write(stores, range(40), change="one")
+    _write(stores, range(others), change="two", kind=Kind.ENTITY)
+    _found(stores)
+    steps: list[int] = []
+    original = row_files.read_columns
+
+    def counted(connection: sqlite3.Connection, *args: object, **options: object) -> row_files.Columns:
+        steps.append(0)
+
+        def step() -> None:
+            steps[-1] += 1
+
+        connection.set_progress_handler(step, 1)
+        try:
+            return original(connection, *args, **options)  # type: ignore[arg-type]
+        finally:
+            connection.set_progress_handler(None, 0)
+
+    monkeypatch.setattr(view_module, "read_columns", counted)
+    for gone in (7, 8):
+        stores.vectors.delete("c", {"statement": [_name(gone)]})
+        _found(stores)
+    assert len(steps) == 2
+    assert max(steps) < 60
 
 
 def _files(tmp_path: Path) -> dict[str, bytes]:

@@ -35,6 +35,7 @@ _FIELDS = {"names": "S32", "last": "<i8", "sources": "<i4", "changes": "<i4", "c
 _NOTHING: dict[str, Any] = {"sources": NO_ROW, "changes": NO_ROW, "checksums": 0, "ids": b""}
 _CODES = {"codes": "i1", "scales": "<f4", "lengths": "<f4", "rests": "<f4"}
 _LAST_CODE = "rests"
+_NEWEST = "SELECT max(n) FROM vector WHERE n > ?"
 _ROWS = "SELECT n, slot, id, source, change, checksum FROM vector WHERE +file = ? AND n > ? ORDER BY n"
 _LONGEST = 32
 
@@ -45,7 +46,8 @@ class Columns(NamedTuple):
     Attributes
     ----------
     names : ids of sources and changes, bytes of length 32
-    last : the highest number of a row in the database, as an array of one element or of none
+    last : the highest number of a row in the database, of any kind and corpus, as an array of one element or of none: rows
+        with higher numbers were written later
     sources, changes : positions in ``names``
     checksums : CRC-32 of the bytes of each vector as it was written
     ids : bytes of length 32
@@ -65,7 +67,7 @@ class Columns(NamedTuple):
 
     @property
     def number(self) -> int:
-        """The highest number of a row; 0 if there is none."""
+        """The highest number of a row in the database; 0 if there is none."""
         return int(self.last[-1]) if len(self.last) else 0
 
 
@@ -114,7 +116,7 @@ class RowFiles(ArrayFiles):
                 out.write(_table(batch, names).tobytes())
         table = np.empty(0, dtype=_ROW) if not rows.stat().st_size else np.memmap(rows, dtype=_ROW, mode="r")
         self.write(f"{self.writes}.names", [held.names, _texts(names.fresh)])
-        self.write(f"{self.writes}.last", [table["numbers"][-1:] if len(table) else held.last])
+        self.write(f"{self.writes}.last", [_newest(connection, held.number)])
         for field, nothing in _NOTHING.items():  # the ids come last: once they exist, the set is complete
             with self.filling(f"{self.writes}.{field}", _FIELDS[field], size=self.slots) as made:
                 made[: held.end] = getattr(held, field)
@@ -278,7 +280,13 @@ def read_columns(
         places = _slots(table, first=first.end, end=state.slots) - first.end
         for name in _NOTHING:
             getattr(found, name)[places] = table[name]
-    return found._replace(last=parts[-1]["numbers"][-1:].copy() if parts else held.last)
+    return found._replace(last=_newest(connection, last))
+
+
+def _newest(connection: sqlite3.Connection, last: int) -> NDArray[np.int64]:
+    """The highest number of a row, which was ``last``. A number is used only once."""
+    (found,) = connection.execute(_NEWEST, (last,)).fetchone()
+    return np.array([last if found is None else found], dtype="<i8")
 
 
 def _slots(table: NDArray[np.void], *, first: int, end: int) -> NDArray[np.int64]:
