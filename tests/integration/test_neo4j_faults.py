@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
+import gc
 import json
 import random
 import socket
@@ -46,6 +48,8 @@ from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.snapshot import snapshot
 
 _SECRET = "a-secret-word"
+# The driver forgets a connection that ends while it is opened: its socket, and what has no attributes yet.
+FORGOTTEN = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 _PEOPLE = ("Mara Quill", "Ivo Brandt", "Sela Orne", "Tobin Arkwright")
 _PLACES = ("Tessing", "Aldane", "Port Verrin", "Hallow Mere")
 
@@ -243,6 +247,7 @@ def test_a_server_that_goes_away_in_the_middle_of_an_ingest(
             assert visible(direct) == whole
 
 
+@FORGOTTEN
 def test_a_connection_that_breaks_is_made_anew_in_the_middle_of_an_ingest(
     servers: Any, path: Path, uninterrupted: tuple[Mapping[str, list[Any]], int]
 ) -> None:
@@ -260,6 +265,41 @@ def test_a_connection_that_breaks_is_made_anew_in_the_middle_of_an_ingest(
         ingest(found.stores, path, on_progress=broken)
         assert breaks > 3
         assert visible(direct) == uninterrupted[0]
+
+
+@FORGOTTEN
+def test_a_connection_that_ends_while_it_is_opened_is_opened_again(
+    servers: Any, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver raises an OSError then, and repeats nothing."""
+    left = 0
+
+    def peer(of: socket.socket) -> Any:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            raise OSError(errno.ENOTCONN, "not connected")
+        return whole(of)
+
+    whole = socket.socket.getpeername
+    server.read(lambda transaction: transaction.rows("admin/read_migrations"))  # it is known that the server answers
+    monkeypatch.setattr(socket.socket, "getpeername", peer)
+    calls: list[Callable[[Server], object]] = [
+        lambda found: found.ask("admin/read_migrations"),
+        lambda found: found.read(lambda transaction: transaction.rows("admin/read_migrations")),
+        lambda found: found.write(lambda transaction: transaction.rows("admin/read_migrations")),
+    ]
+    for call in calls:
+        server.driver()._pool.close()
+        left = 2
+        call(server)
+        assert left < 0
+    server.driver()._pool.close()
+    server.settings = dataclasses.replace(server.settings, retry_seconds=0.2)
+    left = 100
+    with pytest.raises(StoreUnavailableError, match="the connection was lost"):
+        calls[0](server)
+    gc.collect()
 
 
 def test_a_commit_whose_answer_is_lost_is_repeated(

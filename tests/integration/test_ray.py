@@ -291,10 +291,15 @@ def test_the_report_of_an_ingest_that_infers_a_domain_counts_that_call_too(tmp_p
         )
 
 
-def test_a_refused_key_is_the_error_of_one_process_and_is_written_nowhere(tmp_path: Path, server: ChatServer) -> None:
+@pytest.mark.thorough
+def test_a_refused_key_is_the_error_of_one_process(tmp_path: Path, server: ChatServer) -> None:
     server.fault = lambda number, asked: busy(status=401)
     with opened(tmp_path, server) as graph, pytest.raises(ModelAccessError):
         ingest(graph, MARKDOWN[:2], options=CHAT, workers=1)
+
+
+def test_the_key_is_written_nowhere() -> None:
+    """The ingests above call a model with it."""
     from ray._private import worker
 
     logs = Path(worker._global_node.get_session_dir_path())

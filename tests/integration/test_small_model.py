@@ -5,6 +5,7 @@ The model is SmolLM2-135M-Instruct. What it says is no measure of quality, and n
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections import Counter
@@ -33,8 +34,10 @@ from hlgraph.evaluate.questions.record import QuestionKind
 from hlgraph.evaluate.questions.two_models import two_models
 from hlgraph.evaluate.questions.writing import write
 from hlgraph.index.hierarchy import HierarchyQuery
+from hlgraph.index.summaries import ChatSummariser
 from hlgraph.models.accounts.ledger import Spent, total
 from hlgraph.records import Kind
+from hlgraph.sdk import hierarchy as sdk_hierarchy
 from hlgraph.sdk.client import HLGraph
 from hlgraph.settings import ModelSettings, Price, Settings
 from hlgraph.testing.embedder import WordEmbedder
@@ -121,7 +124,11 @@ def test_an_extraction_is_read_or_quarantined_and_a_budget_stops_it(tmp_path: Pa
         assert len(held) + bool(graph.stats()[0].records.get(Kind.STATEMENT)) == 1  # one chunk
 
 
-def test_answers_cite_what_exists_and_summaries_are_stored(tmp_path: Path, wire: Wire) -> None:
+def test_answers_cite_what_exists_and_summaries_are_stored(
+    tmp_path: Path, wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = functools.partial(ChatSummariser, max_tokens=96)  # the model ends none by itself
+    monkeypatch.setattr(sdk_hierarchy, "ChatSummariser", short)
     with opened(tmp_path, wire, max_tokens=32) as graph:
         graph.ingest(MILLS)
         answer = graph.answer("Who built the north mill?", strategy="chunk", k=2)

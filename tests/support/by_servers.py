@@ -28,14 +28,14 @@ _LONGEST = (
     "tests/integration/test_cli_contract.py",
     "tests/unit/test_retrieve.py",
 )
-# They start Neo4j again, which then plans every query anew, or use it for long: for the second process, which has less to do.
-_RESTARTING = (
-    "tests/congruence/test_bulk_load.py",
-    "tests/faults/test_killed_servers.py",
-    "tests/integration/test_neo4j_faults.py",
-    "tests/integration/test_notebooks_servers.py",
+# They change the schema, and Neo4j forgets all plans: after the others that use it.
+_CHANGING = (
     "tests/integration/test_pages_servers.py",
+    "tests/integration/test_neo4j_faults.py",
+    "tests/integration/test_neo4j_migrations.py",
 )
+# They start Neo4j again, and it plans every query anew: for the second process, so that the first one need not wait.
+_RESTARTING = ("tests/congruence/test_bulk_load.py", "tests/faults/test_killed_servers.py")
 _NICENESS = 5
 _FIRST = "gw0"
 
@@ -56,8 +56,7 @@ class ByServers(LoadScopeScheduling):  # type: ignore[misc]
         takers = sorted((one for one in self.nodes if not one.shutting_down), key=lambda one: str(one.gateway.id))
         place = takers.index(node) if node in takers else len(takers)
         ranks = {file: rank for file in self.workqueue if (rank := _rank(file, place)) is not None}
-        longest = {file: at for at, file in enumerate(_LONGEST)}
-        return min(ranks, key=lambda file: (ranks[file], longest.get(file, len(longest))), default=None)
+        return min(ranks, key=lambda file: (ranks[file], _turn(file)), default=None)
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         file = self._next(node)
@@ -76,6 +75,11 @@ def give_way() -> None:
     """Has this process, if it is one of several and not the first, leave the cores to the first, and so its children."""
     if os.environ.get("PYTEST_XDIST_WORKER", _FIRST) != _FIRST:
         os.nice(_NICENESS)
+
+
+def _turn(file: str) -> int:
+    """The place of a file among those of one rank."""
+    return _LONGEST.index(file) if file in _LONGEST else len(_LONGEST) + (file in _CHANGING)
 
 
 def _rank(file: str, place: int) -> int | None:

@@ -191,13 +191,17 @@ class Views:
         """The rows in files and those in memory that fit them; the cached view if nothing was written or deleted since."""
         if held is not None and held.state == state:
             return held
-        path = matrix_path(self._database.path, state.file, generation=state.generation)
-        matrix = read_rows(path, state.slots, dimensions=state.dimensions)  # before anything is made of that length
+        if held is not None and held.state[:2] != state[:2]:
+            held = None  # of another generation
+        if held is not None and len(held.matrix) == state.slots:
+            matrix = held.matrix  # a deletion wipes rows in place, and to map a gigabyte again takes ten milliseconds
+        else:
+            path = matrix_path(self._database.path, state.file, generation=state.generation)
+            matrix = read_rows(path, state.slots, dimensions=state.dimensions)  # before anything is made of that length
         first = RowFiles(self._database.path, state).columns()  # mapped again: another process may have made them again
-        is_same = held is not None and held.state[:2] == state[:2]
-        index, coarse = (held.index, held.coarse) if held is not None and is_same else ([], [])
+        index, coarse = ([], []) if held is None else (held.index, held.coarse)
         rest, names = no_rows(), Places(start=len(first.names))
-        if held is not None and is_same and held.first.end == first.end and len(held.first.names) == len(first.names):
+        if held is not None and held.first.end == first.end and len(held.first.names) == len(first.names):
             rest, names = held.rest, held.names.copy()
         gone = np.empty(0, dtype=np.int64)
         return View(state._replace(writes=-1), matrix, first, rest, names, gone, index, coarse)

@@ -31,7 +31,7 @@ LONGEST = 600.0
 """Time limit of a writing transaction in seconds, after which the server ends that of a client that vanished."""
 
 _PAUSE = (0.05, 0.5)
-"""Seconds before a statement that the server rolled back is repeated: at least, and at most."""
+"""Seconds before something is tried again that the driver does not repeat: at least, and at most."""
 _OVERTAKEN = "Neo.TransientError.Transaction."
 """Errors of a transaction that others stood in the way of, such as deadlocks."""
 _URL = re.compile(r"(?:neo4j|bolt)(?:\+s|\+ssc)?://[^/@?#]+/?")
@@ -194,18 +194,20 @@ class Server:
     def read(self, work: Callable[[Transaction], T]) -> T:
         """Runs a function in one reading transaction; repeats it after transient errors."""
         with mapped(self.url), self._session(neo4j.READ_ACCESS) as session:
-            return session.execute_read(lambda inner: work(Transaction(inner, self)))
+            return self._connected(lambda: session.execute_read(lambda inner: work(Transaction(inner, self))))
 
     def ask(self, name: str, /, **params: Value) -> list[Row]:
         """All rows of one reading query; repeats it after transient errors. Needs fewer messages than :meth:`read`."""
         text = self.text(name)
         with mapped(self.url), traced("neo4j", name, text=text, language="cypher", params=params) as call:
-            records, _, keys = self.driver().execute_query(
-                text,
-                parameters_=params,
-                routing_=neo4j.RoutingControl.READ,
-                database_=self.settings.database,
-                bookmark_manager_=self._bookmarks,
+            records, _, keys = self._connected(
+                lambda: self.driver().execute_query(
+                    text,
+                    parameters_=params,
+                    routing_=neo4j.RoutingControl.READ,
+                    database_=self.settings.database,
+                    bookmark_manager_=self._bookmarks,
+                )
             )
             found = [dict(zip(keys, record.values(), strict=True)) for record in records]
             call.rows = size(found)
@@ -244,11 +246,26 @@ class Server:
         timed = neo4j.unit_of_work(timeout=longest)(attempt)
         with mapped(self.url), self._session(neo4j.WRITE_ACCESS) as session:
             try:
-                return session.execute_write(timed)
+                return self._connected(lambda: session.execute_write(timed))
             except neo4j.exceptions.IncompleteCommit:
                 if not is_repeatable:
                     raise
-            return session.execute_write(timed)
+            return self._connected(lambda: session.execute_write(timed))
+
+    def _connected(self, run: Callable[[], T]) -> T:
+        """What a function of the driver returns; it is run again where a connection ends while it is being opened.
+
+        The driver repeats a transaction whose connection is lost, but for that moment: then it raises a bare OSError. Nothing of
+        the transaction has reached the server.
+        """
+        end = time.monotonic() + self.settings.retry_seconds
+        while True:
+            try:
+                return run()
+            except OSError:
+                if time.monotonic() >= end:
+                    raise
+            time.sleep(random.uniform(*_PAUSE))  # noqa: S311 - no secret
 
     def schema(self, statements: Iterable[str]) -> None:
         """Runs statements that change the schema, each in its own transaction.
