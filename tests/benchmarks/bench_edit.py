@@ -6,8 +6,11 @@ each once after, and in other rounds three times before. Medians are shown.
 
 Times are of the processor, of the thread that asks: not of one that writes files of the image behind it. With ``--servers`` the
 corpus is in the Neo4j (emptied) and the OpenSearch of HLGRAPH_TEST_SERVERS (`make servers`), not in an embedded store, times are
-those of a clock, since the servers work, and bytes are those that this process sends and writes, without those "by image": of the
-thread that writes the files of the image anew after a deletion.
+those of a clock, since the servers work, and bytes are also those that this process sends.
+
+Bytes are those that this process writes by calls, without those "by image": of the thread that writes the files of the image anew
+after a deletion, also during later searches and edits. Pages of mapped files that rows are wiped in are not in them: Linux counts
+a block of up to 64 pages for each.
 
     python tests/benchmarks/bench_edit.py [--statements 100000,1000000] [--folder DIR] [--servers [--prefix PREFIX]]
 """
@@ -31,15 +34,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
+import numpy as np
 from bench_image_edit import emptied
 from measure import MEGABYTE, say, table
+from numpy.typing import NDArray
 
 from hlgraph import HLGraph, connect
 from hlgraph.errors import UnknownNameError
 from hlgraph.evaluate.bench import ingest_size, questions_for
 from hlgraph.records import Document
 from hlgraph.settings import Settings, load
-from hlgraph.stores.embedded import adjacency, database, row_files, vector_rows, view
+from hlgraph.stores.embedded import adjacency, database, graphs, row_files, vector_rows, view
 from hlgraph.stores.neo4j import images
 from hlgraph.testing.seeded import SeededEmbedder
 
@@ -82,17 +87,16 @@ class Meter:
         self._is_sending = on_servers
         self._sent = 0
         self._folding: int | None = None
-        self._folded = 0
+        self._folded = self._loaded = np.zeros(2, dtype=np.int64)
         self.parts: dict[str, float] = defaultdict(float)
         self.rows = 0
-        self.by_image = 0
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
         """Measures while the block runs."""
         with contextlib.ExitStack() as stack:
-            fold = self._noted(images.Images._replace)
-            stack.enter_context(mock.patch.object(images.Images, "_replace", fold))
+            for writer, action in ((images.Images, "_replace"), (graphs.Graphs, "_write")):
+                stack.enter_context(mock.patch.object(writer, action, self._noted(getattr(writer, action))))
             if self._is_sending:
                 stack.enter_context(mock.patch.object(socket.socket, "sendall", self._counted(socket.socket.sendall)))
                 stack.enter_context(mock.patch.object(ssl.SSLSocket, "send", self._counted(ssl.SSLSocket.send)))
@@ -102,17 +106,16 @@ class Meter:
             yield
 
     def _noted(self, inner: Callable[..., Any]) -> Callable[..., Any]:
-        """Notes the thread that writes files of an image of servers, and the bytes that it has written at its end."""
+        """Notes the thread that writes files of an image, and the bytes that it has written at its end."""
 
         @functools.wraps(inner)
         def outer(*args: Any, **options: Any) -> Any:
-            before, self._folding = _called(threading.get_native_id()), threading.get_native_id()
-            self._folded -= before
+            thread = threading.get_native_id()
+            self._folded, self._folding = self._folded - self._written(thread), thread
             try:
                 return inner(*args, **options)
             finally:
-                self._folded += _called(self._folding)
-                self._folding = None
+                self._folded, self._folding = self._folded + self._written(thread), None
 
         return outer
 
@@ -124,46 +127,41 @@ class Meter:
 
         return outer
 
-    def _of_all(self) -> int:
-        return _called() + self._sent if self._is_sending else _written()
+    def _written(self, thread: int | None = None) -> NDArray[np.int64]:
+        """Bytes that this process, or one thread of it, has written by calls; and those of pages that it has changed in files."""
+        of = "self" if thread is None else f"self/task/{thread}"
+        return np.array([_io(of, "wchar"), _io(of, "write_bytes")])
 
-    def _of_folds(self) -> int:
+    def _of_folds(self) -> NDArray[np.int64]:
         folding = self._folding
-        return self._folded + (0 if folding is None else _called(folding))
+        return self._folded + (0 if folding is None else self._written(folding))
 
     def _timed(self, name: str, inner: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(inner)
         def outer(*args: Any, **options: Any) -> Any:
-            start, before = time.process_time(), _written()
+            start, before = time.process_time(), self._written()
             if name == "checkpoint" and args[0]._writer is not None:
                 self.rows += args[0]._writer.total_changes
             try:
                 return inner(*args, **options)
             finally:
                 self.parts[name] += time.process_time() - start
-                self.by_image += (_written() - before) * (name == "image")
+                if name == "image":
+                    self._loaded = self._loaded + self._written() - before
 
         return outer
 
     def cost(self, action: Callable[[], object]) -> Cost:
         """Runs an action."""
         self.parts.clear()
-        self.rows = self.by_image = 0
-        folded, before, start = self._of_folds(), self._of_all(), self._clock()
+        self.rows = 0
+        folds, loads, before, start = self._of_folds(), self._loaded, self._written(), self._clock()
+        sent = self._sent
         action()
         seconds = self._clock() - start
-        by_image = self.by_image + self._of_folds() - folded
-        return Cost(seconds, self._of_all() - before - by_image, by_image, self.rows, dict(self.parts))
-
-
-def _written() -> int:
-    """Bytes that this process has written: by calls, and through mapped files."""
-    return max(_io("self", "wchar"), _io("self", "write_bytes"))
-
-
-def _called(thread: int | None = None) -> int:
-    """Bytes that this process, or one thread of it, has written by calls."""
-    return _io("self" if thread is None else f"self/task/{thread}", "wchar")
+        by_image = self._of_folds() - folds + self._loaded - loads
+        written = int((self._written() - before - by_image)[0]) + self._sent - sent
+        return Cost(seconds, written, int(by_image.max()), self.rows, dict(self.parts))
 
 
 def _io(of: str, name: str) -> int:
