@@ -10,7 +10,7 @@ those of a clock, since the servers work, and bytes are also those that this pro
 
 Bytes are those that this process writes by calls, without those "by image": of the thread that writes the files of the image anew
 after a deletion, also during later searches and edits. Pages of mapped files that rows are wiped in are not in them: Linux counts
-a block of up to 64 pages for each.
+several times what reaches the disk.
 
     python tests/benchmarks/bench_edit.py [--statements 100000,1000000] [--folder DIR] [--servers [--prefix PREFIX]]
 """
