@@ -1,11 +1,13 @@
 // Records what the change that made the present version of a corpus did to its graph, and forgets what older changes did. The list
-// is empty if the change has none.
+// is empty if the change has none. Nothing is kept of a corpus without sources.
 // params: name, list, kept
 // columns: -
 MATCH (c:Corpus {name: $name})
-CALL (c) {
+WITH c, EXISTS { MATCH (s:Source) WHERE s.corpus = $name AND s.id >= '' } AS has_sources
+CALL (c, has_sources) {
   MATCH (c)-[:CHANGED]->(x:ImageChange)
-  WHERE x.version <= c.version - $kept
+  WHERE NOT has_sources OR x.version <= c.version - $kept
   DETACH DELETE x
 }
-CREATE (c)-[:CHANGED]->(:ImageChange {version: c.version, before: coalesce(c.before, ''), stamp: c.stamp, list: $list})
+CREATE (c)-[:CHANGED]->(x:ImageChange {version: c.version, before: coalesce(c.before, ''), stamp: c.stamp})
+SET x.list = CASE WHEN has_sources THEN $list END

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-
 from hlgraph.ids import checksum, normalise_name
 from hlgraph.index.embed import chunk_text
-from hlgraph.records import Chunk, Entity, Kind, Relationship, Source, Statement, Topic
+from hlgraph.records import Chunk, Entity, Kind, Source, Statement, Topic
 from hlgraph.settings import REPLIES_FILE, accounts_folder, quarantine_folder
-from hlgraph.stores.protocols import PullShape, Scope
+from hlgraph.stores.protocols import Scope
 
 if TYPE_CHECKING:
     from hlgraph.ingest.report import Report
@@ -27,7 +24,6 @@ Forget: TypeAlias = Callable[[Sequence[str]], None]
 """Deletes what a cache holds about texts."""
 
 _SOURCES_AT_ONCE = 500
-_NO_BOUND = 1_000_000_000
 
 
 def forgetter(settings: Settings, models: ChosenModels) -> Forget | None:
@@ -66,35 +62,17 @@ def embedded_texts(sources: Sequence[Source], corpus: str, *, graph: GraphStore)
     titles = {item.id: item.title for item in sources}
     scope = Scope(corpus, sources=tuple(titles))
     texts: list[str] = []
-    statements: list[str] = []
     for kind in (Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC):
         for record in graph.find(kind, scope):
             if isinstance(record, Chunk):
                 texts.append(chunk_text(titles[record.source_id], record.text))
             elif isinstance(record, Statement):
                 texts.append(record.text)
-                statements.append(record.id)
             elif isinstance(record, Topic):
                 texts.append(normalise_name(record.name))
-    own = _only_mentioned_by(statements, scope, graph)
+    own = graph.own_entities(corpus, list(titles))
     entities = graph.records(Kind.ENTITY, own, scope=Scope(corpus))
     return [*texts, *(normalise_name(item.name) for item in entities if isinstance(item, Entity))]
-
-
-def _only_mentioned_by(statements: Sequence[str], scope: Scope, graph: GraphStore) -> list[str]:
-    """Ids of the entities that these statements mention, and no others."""
-    kinds = frozenset({Kind.STATEMENT, Kind.ENTITY})
-    # One neighbour more than there are statements shows whether an entity has another one.
-    shape = PullShape(frozenset({Relationship.MENTIONS}), kinds, fan_out=len(statements) + 1, node_cap=_NO_BOUND)
-    mentioned = graph.pull(statements, replace(shape, fan_out=_NO_BOUND), scope=scope)
-    own = set(statements)
-    names = [name for name in map(str, mentioned.ids) if name not in own]
-    around = graph.pull(names, shape, scope=Scope(scope.corpus)) if names else mentioned
-    links = around.edges[Relationship.MENTIONS].tocoo()
-    is_own = np.isin(around.ids, list(statements))
-    is_other = ~(is_own[links.row] | is_own[links.col])  # an entity, and a statement of another source
-    shared = set(around.ids[np.concatenate([links.row[is_other], links.col[is_other]])].tolist())
-    return [name for name in names if name not in shared]
 
 
 @contextmanager

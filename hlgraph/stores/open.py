@@ -121,10 +121,11 @@ def _embedded(settings: Settings) -> Opened:
 
     database = Database(_folder(settings.store), wait=settings.patience)
     closing = contextlib.ExitStack()
-    graph = closing.enter_context(EmbeddedGraphStore(database))
+    vectors = closing.enter_context(EmbeddedVectorStore(database))
+    graph = closing.enter_context(EmbeddedGraphStore(database))  # closed first: it reads until its files are written
     stores = Stores(
         graph,
-        closing.enter_context(EmbeddedVectorStore(database)),
+        vectors,
         StoreRanker(graph),
         ProcessClusterer(lambda shape, scope: graph.whole(shape, scope=scope)),
         EmbeddedDerivedStore(database),

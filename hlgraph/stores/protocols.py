@@ -185,6 +185,17 @@ class GraphStore(Protocol):
         scope : corpus and sources that may be seen
         """
 
+    def own_entities(self, corpus: str, source_ids: Sequence[str]) -> list[str]:
+        """The ids of the visible entities that these sources mention, and no others, ascending.
+
+        Reads what these sources assert, and no image of the corpus: a deletion asks for it.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        source_ids : ids of sources; unknown ids are ignored
+        """
+
     def stats(
         self, corpus: str | None = None, *, has_counts: bool = True, has_relationships: bool = True
     ) -> tuple[CorpusStats, ...]:

@@ -18,9 +18,10 @@ from hlgraph.chunk import WholeChunker
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.index import embed_change
 from hlgraph.models.seams import Embedder
-from hlgraph.persist import Extracted, assemble, compare, plan_chunks
+from hlgraph.persist import Extracted, assemble, compare, persist, plan_chunks
 from hlgraph.records import Chunk, Document, Extraction, Kind, Mention, Proposition, Source, Triple
 from hlgraph.stores.protocols import Scope, Stores
+from hlgraph.testing.embedder import WordEmbedder
 
 CORPUS = "tiny"
 _TRIPLES = {
@@ -101,3 +102,18 @@ def change_for(
     change = assemble(corpus, items)
     known = frozenset(name for item in items for name in item.plan.known)
     return embed_change(change, known, embedder=embedder, stores=stores)
+
+
+def fill(stores: Stores, *documents: Document, corpus: str = CORPUS) -> None:
+    """Add documents to the stores.
+
+    Parameters
+    ----------
+    stores : the stores
+    documents : default all documents of the tiny corpus
+    corpus : name of the corpus, default ``tiny``
+    """
+    with stores.graph.lock():
+        change = change_for(documents or DOCUMENTS, stores, embedder=WordEmbedder(), corpus=corpus)
+        if change is not None:
+            persist(change, stores)

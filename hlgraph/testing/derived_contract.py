@@ -21,8 +21,7 @@ from hlgraph.records import Community, Document, Kind, Source, Statement, Summar
 from hlgraph.sdk.communities import Communities
 from hlgraph.stores.derived import ClusterQuery, Made, Run, Saved, Summarised, community_id
 from hlgraph.stores.protocols import Scope, Stores
-from hlgraph.testing.corpus import CORPUS
-from hlgraph.testing.graph_contract import fill
+from hlgraph.testing.corpus import CORPUS, fill
 from hlgraph.testing.source_summary_contract import SourceSummaryContract, derived
 
 NAMES = ("Aldane Bridge", "Mara Quill", "Tessing", "Orne", "Ivo Brandt")

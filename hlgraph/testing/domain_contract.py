@@ -10,8 +10,7 @@ from hlgraph.errors import StoreError
 from hlgraph.records import Domain
 from hlgraph.stores.domains import DomainStore, domain_of, domain_store
 from hlgraph.stores.protocols import Stores
-from hlgraph.testing.corpus import CORPUS
-from hlgraph.testing.graph_contract import fill
+from hlgraph.testing.corpus import CORPUS, fill
 from hlgraph.testing.snapshot import snapshot
 
 DOMAIN = Domain(('Brücke "x"', "engineer"), ("repairs; costs", "'); DROP TABLE domain; --"), "domain/1+openai:m")

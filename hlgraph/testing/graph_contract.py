@@ -8,7 +8,7 @@ import pytest
 
 from hlgraph import ids
 from hlgraph.change import Change, ChangeState
-from hlgraph.errors import InputError, ModelMismatchError, StoreConflictError
+from hlgraph.errors import ModelMismatchError, StoreConflictError
 from hlgraph.persist import persist, removal
 from hlgraph.records import (
     Calibration,
@@ -22,33 +22,12 @@ from hlgraph.records import (
     Source,
     Statement,
 )
-from hlgraph.stores.protocols import MatchQuery, PullShape, Scope, Stores
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, change_for
+from hlgraph.stores.protocols import Scope, Stores
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS, change_for, fill
 from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.testing.pull_contract import ALL, GraphPullContract
 from hlgraph.testing.snapshot import snapshot
 from hlgraph.where import parse
-
-_EMBEDDER = WordEmbedder()
-_ALL = PullShape(
-    frozenset({Relationship.IN_CHUNK, Relationship.MENTIONS}),
-    frozenset({Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY}),
-    hops=8,
-)
-
-
-def fill(stores: Stores, *documents: Document, corpus: str = CORPUS) -> None:
-    """Add documents to the stores.
-
-    Parameters
-    ----------
-    stores : the stores
-    documents : default all documents of the tiny corpus
-    corpus : name of the corpus, default ``tiny``
-    """
-    with stores.graph.lock():
-        change = change_for(documents or DOCUMENTS, stores, embedder=_EMBEDDER, corpus=corpus)
-        if change is not None:
-            persist(change, stores)
 
 
 def _again(stores: Stores, kind: Kind, scope: Scope) -> list[Record]:
@@ -68,98 +47,6 @@ def _names(stores: Stores, kind: Kind, *, scope: Scope | None = None) -> list[st
     return sorted(texts)
 
 
-class GraphPullContract:
-    """Tests of pulls, matches and filters that every GraphStore must pass."""
-
-    def test_pull_walks_both_directions_and_stops_at_the_hops(self, stores: Stores) -> None:
-        fill(stores)
-        shape = PullShape(frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}), hops=2)
-        graph = stores.graph.pull([ids.entity_id(CORPUS, "Tessing")], shape, scope=Scope(CORPUS))
-        names = {item.name for item in _entities(stores, graph.ids.tolist())}
-        assert names == {"Tessing", "Mara Quill", "Orne"}
-        assert sorted(graph.ids.tolist()) == graph.ids.tolist()
-        assert graph.edges[Relationship.MENTIONS].nnz == 4
-
-    def test_pull_respects_fan_out_and_node_cap(self, stores: Stores) -> None:
-        fill(stores)
-        seed = ids.entity_id(CORPUS, "Mara Quill")
-        narrow = PullShape(frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}), fan_out=1)
-        graph = stores.graph.pull([seed], narrow, scope=Scope(CORPUS))
-        assert len(graph) == 2
-        assert graph.is_cut
-        small = PullShape(
-            frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}), node_cap=2, hops=3
-        )
-        graph = stores.graph.pull([seed], small, scope=Scope(CORPUS))
-        assert len(graph) == 2
-        assert graph.is_cut
-
-    def test_match_counts_the_names_that_statements_mention(self, stores: Stores) -> None:
-        fill(stores)
-        matcher = stores.matcher
-        if matcher is None:
-            pytest.skip("these stores have no matcher")
-        bridge, quill, orne, tessing = (
-            (ids.entity_id(CORPUS, name),) for name in ("Aldane Bridge", "Mara Quill", "Orne", "Tessing")
-        )
-
-        def texts(query: MatchQuery, where: str = "") -> list[tuple[int, int, set[str]]]:
-            scope = Scope(CORPUS, parse(where) if where else None)
-            found = matcher.match(query, scope=scope)
-            assert all(list(each.ids) == sorted(each.ids) for each in found)
-            return [(each.count, each.size, _texts(stores, list(each.ids))) for each in found]
-
-        designed, opened, born = (
-            "The Aldane Bridge was designed by Mara Quill.",
-            "The Aldane Bridge opened in 1931.",
-            "Mara Quill was born in Tessing.",
-        )
-        names = (bridge, quill)
-        assert texts(MatchQuery(names, 9)) == [(2, 1, {designed}), (1, 2, {opened, born})]
-        assert texts(MatchQuery(names, 1)) == [(2, 1, {designed})]
-        assert texts(MatchQuery(names, 0)) == []
-        assert texts(MatchQuery(names, 9, most=1)) == [(2, 1, {designed}), (1, 2, set())]
-        assert texts(MatchQuery((bridge + quill,), 9)) == [(1, 3, {designed, opened, born})]  # two ids of one name
-        assert texts(MatchQuery(names, 9), 'category = "person"') == [(1, 1, {born})]
-        assert texts(MatchQuery((orne, tessing), 9), 'category = "structure"') == []
-        assert texts(MatchQuery((("nothing",), ()), 9)) == []
-        [best, _] = matcher.match(MatchQuery(names, 9), scope=Scope(CORPUS))
-        assert texts(MatchQuery((quill,), 9, among=(*best.ids, "nothing"))) == [(1, 1, {designed})]
-        assert matcher.match(MatchQuery(names, 9, among=()), scope=Scope(CORPUS)) == []
-        assert matcher.match(MatchQuery(names, 9), scope=Scope("nowhere")) == []
-        with pytest.raises(InputError, match="most"):
-            matcher.match(MatchQuery(names, 9, most=0), scope=Scope(CORPUS))
-
-    def test_pull_never_enters_a_source_outside_the_filter(self, stores: Stores) -> None:
-        fill(stores)
-        scope = Scope(CORPUS, parse('category = "structure"'))
-        graph = stores.graph.pull([ids.entity_id(CORPUS, "Mara Quill")], _ALL, scope=scope)
-        assert _texts(stores, graph.ids.tolist()) == set(_sentences(DOCUMENTS[0].text))
-        assert {item.name for item in _entities(stores, graph.ids.tolist())} == {"Aldane Bridge", "Mara Quill"}
-        assert len(stores.graph.pull([ids.entity_id(CORPUS, "Orne")], _ALL, scope=scope)) == 0
-
-    def test_derived_edges_under_a_filter_are_those_that_visible_sources_assert(self, stores: Stores) -> None:
-        fill(stores)
-        derived = frozenset({Relationship.RELATES, Relationship.CO_OCCURS})
-        shape = PullShape(derived, frozenset({Kind.ENTITY}), hops=4)
-        seed = ids.entity_id(CORPUS, "Mara Quill")
-        everywhere = stores.graph.pull([seed], shape, scope=Scope(CORPUS))
-        assert {item.name for item in _entities(stores, everywhere.ids.tolist())} >= {"Orne", "Ivo Brandt"}
-        inside = stores.graph.pull([seed], shape, scope=Scope(CORPUS, parse('category = "person"')))
-        assert {item.name for item in _entities(stores, inside.ids.tolist())} == {"Mara Quill", "Tessing"}
-
-    def test_find_under_a_filter(self, stores: Stores) -> None:
-        fill(stores)
-        for where, uris in (
-            ('category = "person"', ["doc:engineer", "doc:poet"]),
-            ("year >= 1900", ["doc:bridge"]),
-            ('tags in ("steel")', ["doc:bridge"]),
-            ("not exists year", ["doc:poet", "doc:town"]),
-            ('uri != "doc:town" and not is_open = true', ["doc:engineer", "doc:poet"]),
-        ):
-            assert _names(stores, Kind.SOURCE, scope=Scope(CORPUS, parse(where))) == uris, where
-
-
 class GraphStoreContract(GraphPullContract):
     """Tests that every GraphStore must pass, together with the VectorStore that it is paired with."""
 
@@ -167,7 +54,7 @@ class GraphStoreContract(GraphPullContract):
         assert stores.graph.stats() == ()
         assert stores.graph.records(Kind.CHUNK, ["x"], scope=Scope(CORPUS)) == []
         assert list(stores.graph.find(Kind.SOURCE, Scope(CORPUS))) == []
-        assert len(stores.graph.pull(["x"], _ALL, scope=Scope(CORPUS))) == 0
+        assert len(stores.graph.pull(["x"], ALL, scope=Scope(CORPUS))) == 0
 
     def test_records_come_back_as_they_went_in(self, stores: Stores) -> None:
         fill(stores)
@@ -194,6 +81,17 @@ class GraphStoreContract(GraphPullContract):
         assert found == sorted(found)
         assert len(found) == 5
 
+    def test_find_under_a_filter(self, stores: Stores) -> None:
+        fill(stores)
+        for where, uris in (
+            ('category = "person"', ["doc:engineer", "doc:poet"]),
+            ("year >= 1900", ["doc:bridge"]),
+            ('tags in ("steel")', ["doc:bridge"]),
+            ("not exists year", ["doc:poet", "doc:town"]),
+            ('uri != "doc:town" and not is_open = true', ["doc:engineer", "doc:poet"]),
+        ):
+            assert _names(stores, Kind.SOURCE, scope=Scope(CORPUS, parse(where))) == uris, where
+
     def test_facts_join_entities_and_literals_are_none(self, stores: Stores) -> None:
         fill(stores)
         facts = {item.text: item for item in stores.graph.find(Kind.FACT, Scope(CORPUS)) if isinstance(item, Fact)}
@@ -202,7 +100,7 @@ class GraphStoreContract(GraphPullContract):
 
     def test_a_staged_change_is_invisible_until_it_is_published(self, stores: Stores) -> None:
         with stores.graph.lock():
-            change = change_for(DOCUMENTS, stores, embedder=_EMBEDDER)
+            change = change_for(DOCUMENTS, stores, embedder=WordEmbedder())
             assert change is not None
             stores.graph.stage(change)
             assert list(stores.graph.find(Kind.SOURCE, Scope(CORPUS))) == []
@@ -216,7 +114,7 @@ class GraphStoreContract(GraphPullContract):
         edited = Document("doc:bridge", "The Aldane Bridge opened in 1931. It fell.", "Aldane Bridge", {"year": 1932})
         before = snapshot(stores, CORPUS)
         with stores.graph.lock():
-            change = change_for([edited], stores, embedder=_EMBEDDER)
+            change = change_for([edited], stores, embedder=WordEmbedder())
             assert change is not None
             stores.graph.stage(change)
             assert snapshot(stores, CORPUS) == before
@@ -227,7 +125,7 @@ class GraphStoreContract(GraphPullContract):
 
     def test_staging_and_advancing_twice_change_nothing(self, stores: Stores) -> None:
         with stores.graph.lock():
-            change = change_for(DOCUMENTS, stores, embedder=_EMBEDDER)
+            change = change_for(DOCUMENTS, stores, embedder=WordEmbedder())
             assert change is not None
             stores.graph.stage(change)
             stores.graph.stage(change)
@@ -241,7 +139,7 @@ class GraphStoreContract(GraphPullContract):
     def test_the_lock_yields_what_is_unfinished(self, stores: Stores) -> None:
         with stores.graph.lock() as pending:
             assert pending == ()
-            change = change_for(DOCUMENTS, stores, embedder=_EMBEDDER)
+            change = change_for(DOCUMENTS, stores, embedder=WordEmbedder())
             assert change is not None
             stores.graph.stage(change)
         assert stores.graph.stats(CORPUS) == () or stores.graph.stats(CORPUS)[0].pending == (change.id,)
@@ -272,7 +170,7 @@ class GraphStoreContract(GraphPullContract):
     def test_a_change_planned_on_an_old_version_is_refused(self, stores: Stores) -> None:
         fill(stores)
         with stores.graph.lock():
-            stale = change_for([Document("doc:town", "Tessing burned.", "Tessing")], stores, embedder=_EMBEDDER)
+            stale = change_for([Document("doc:town", "Tessing burned.", "Tessing")], stores, embedder=WordEmbedder())
         fill(stores, Document("doc:town", "Tessing lies on a hill.", "Tessing"))
         assert stale is not None
         with stores.graph.lock(), pytest.raises(StoreConflictError, match="doc:town"):
@@ -338,9 +236,9 @@ class GraphStoreContract(GraphPullContract):
         fill(stores, DOCUMENTS[1], corpus="other")
         assert _names(stores, Kind.STATEMENT, scope=Scope("other")) == ["Mara Quill was born in Tessing."]
         seed = ids.entity_id("other", "Tessing")
-        graph = stores.graph.pull([seed], _ALL, scope=Scope("other"))
+        graph = stores.graph.pull([seed], ALL, scope=Scope("other"))
         assert len(graph.nodes(Kind.STATEMENT)) == 1
-        assert len(stores.graph.pull([seed], _ALL, scope=Scope(CORPUS))) == 0
+        assert len(stores.graph.pull([seed], ALL, scope=Scope(CORPUS))) == 0
 
     def test_records_of_another_scope_are_not_read(self, stores: Stores) -> None:
         fill(stores)
@@ -362,7 +260,7 @@ class GraphStoreContract(GraphPullContract):
         texts = dict.fromkeys(("category", "tags", "uri", "title", "source_id"), frozenset({"text"}))
         numbers = dict.fromkeys(("year", "height"), frozenset({"number"}))
         assert {**texts, **numbers, "is_open": frozenset({"truth"})} == stats.fields
-        assert (stats.embedding, stats.dimensions) == (_EMBEDDER.fingerprint, 32)
+        assert (stats.embedding, stats.dimensions) == (WordEmbedder().fingerprint, 32)
 
     def test_stats_count_no_more_than_is_asked_for(self, stores: Stores) -> None:
         fill(stores)
@@ -380,19 +278,3 @@ class GraphStoreContract(GraphPullContract):
         assert stores.graph.stats(CORPUS)[0].version == first
         fill(stores, Document("doc:town", "Tessing is small.", "Tessing"))
         assert stores.graph.stats(CORPUS)[0].version > first
-
-
-def _entities(stores: Stores, names: list[str]) -> list[Entity]:
-    return [item for item in stores.graph.records(Kind.ENTITY, names, scope=Scope(CORPUS)) if isinstance(item, Entity)]
-
-
-def _texts(stores: Stores, names: list[str]) -> set[str]:
-    return {
-        item.text
-        for item in stores.graph.records(Kind.STATEMENT, names, scope=Scope(CORPUS))
-        if isinstance(item, Statement)
-    }
-
-
-def _sentences(text: str) -> list[str]:
-    return [f"{part.rstrip('.')}." for part in text.split(". ")]

@@ -19,8 +19,7 @@ from hlgraph.retrieve.steps.merged import pull_merged
 from hlgraph.stores.merges import Decider, Decision, MergeStore, Verdict
 from hlgraph.stores.protocols import PullShape, RankQuery, Scope, Stores
 from hlgraph.stores.ranking import PulledRanker
-from hlgraph.testing.corpus import CORPUS
-from hlgraph.testing.graph_contract import fill
+from hlgraph.testing.corpus import CORPUS, fill
 from hlgraph.testing.snapshot import snapshot
 from hlgraph.where import parse
 

@@ -13,9 +13,8 @@ from hlgraph.persist import persist, removal
 from hlgraph.records import Chunk, Community, Document, Kind, Source, Statement, Summary
 from hlgraph.stores.derived import DerivedStore, Made, Run, Saved, Summarised, community_id
 from hlgraph.stores.protocols import Scope, Stores
-from hlgraph.testing.corpus import CORPUS, change_for
+from hlgraph.testing.corpus import CORPUS, change_for, fill
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.graph_contract import fill
 
 _SECOND = "The Aldane Bridge opened in 1931."
 

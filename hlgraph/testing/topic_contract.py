@@ -19,9 +19,8 @@ from hlgraph.ingest import pipeline
 from hlgraph.persist import persist, resume
 from hlgraph.records import Document, Extraction, Kind, Proposition, Source, Span, Topic
 from hlgraph.stores.protocols import Scope, Stores, VectorBatch
-from hlgraph.testing.corpus import DOCUMENTS, change_for
+from hlgraph.testing.corpus import DOCUMENTS, change_for, fill
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.graph_contract import fill
 from hlgraph.testing.snapshot import snapshot
 
 _EMBEDDER = WordEmbedder()

@@ -25,7 +25,7 @@ from hlgraph.stores.neo4j.leases import Leases
 from hlgraph.stores.neo4j.migrations import Neo4jTarget
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.protocols import Stores
-from hlgraph.testing.graph_contract import fill
+from hlgraph.testing.corpus import fill
 from hlgraph.testing.seeded import SeededEmbedder
 
 _LABELS = [

@@ -17,8 +17,7 @@ from hlgraph.stores import migrate
 from hlgraph.stores.neo4j.migrations import Neo4jTarget
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.open import open_stores
-from hlgraph.testing.corpus import DOCUMENTS
-from hlgraph.testing.graph_contract import fill
+from hlgraph.testing.corpus import DOCUMENTS, fill
 
 
 class TinyGraph(NamedTuple):

@@ -24,8 +24,8 @@ from hlgraph.retrieve.strategies.path import TUNED_PATH
 from hlgraph.retrieve.strategies.statement import TUNED_STATEMENT
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores, VectorQuery
+from hlgraph.testing.corpus import fill
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.graph_contract import fill
 from hlgraph.where import parse
 
 CORPUS = "tiny"

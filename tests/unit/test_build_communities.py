@@ -20,8 +20,7 @@ from hlgraph.stores.clustering import ProcessClusterer, pulled
 from hlgraph.stores.derived import Clustered, ClusterQuery, Run
 from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import Stores
-from hlgraph.testing.corpus import CORPUS
-from hlgraph.testing.graph_contract import fill
+from hlgraph.testing.corpus import CORPUS, fill
 
 _RUN = Run("c", "made", 1, "by hand")
 

@@ -27,9 +27,8 @@ from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.chat import ScriptedChat
-from hlgraph.testing.corpus import CORPUS
+from hlgraph.testing.corpus import CORPUS, fill
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.graph_contract import fill
 from hlgraph.text import content_words
 
 QUESTION = "Where was the designer of the Aldane Bridge born?"

@@ -1,4 +1,4 @@
-"""A large graph lies in files: the same pulls as from memory, made once a version, and nothing of what was deleted."""
+"""A large graph lies in files: the same pulls as from memory, made once and patched, anew where something was deleted."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from hlgraph.chunk import WholeChunker
 from hlgraph.ids import source_id
 from hlgraph.ingest import pipeline
-from hlgraph.ingest.delete import delete_sources
+from hlgraph.ingest.delete import Remover, delete_sources
 from hlgraph.records import Document, Kind, Relationship
 from hlgraph.stores.embedded import adjacency, filling
 from hlgraph.stores.embedded.database import Database
@@ -120,20 +121,60 @@ def test_what_is_there_is_not_read_from_the_database_again(
 
 
 @pytest.mark.usefixtures("in_files")
-def test_nothing_of_a_deleted_source_stays(stores: Stores, tmp_path: Path) -> None:
+def test_after_a_deletion_another_process_patches_the_files_and_writes_them_anew(
+    stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     list(_pulls(stores.graph))  # type: ignore[arg-type]
     before = _versions(tmp_path)
     entities = {record.id for record in stores.graph.find(Kind.ENTITY, Scope(CORPUS))}
-    delete_sources([source_id(CORPUS, "doc:bridge")], CORPUS, stores=stores)
-    gone = entities - {record.id for record in stores.graph.find(Kind.ENTITY, Scope(CORPUS))}
+    opened = open_stores(f"hlgraph://{tmp_path}/store")
+    with opened.closing:
+        delete_sources([source_id(CORPUS, "doc:bridge")], CORPUS, stores=opened.stores)
+        gone = entities - {record.id for record in opened.stores.graph.find(Kind.ENTITY, Scope(CORPUS))}
     assert gone
-    assert _versions(tmp_path) == []
-    list(_pulls(stores.graph))  # type: ignore[arg-type]
-    stores.graph._graphs.close()  # type: ignore[attr-defined]
-    assert len(before) == len(_versions(tmp_path)) == 1
-    assert before != _versions(tmp_path)
+    assert _versions(tmp_path) == before
+    write = GraphFiles.write_image
+
+    def late(files: GraphFiles, image: Image, *, hurry: threading.Event) -> None:
+        hurry.wait()  # until the store is closed
+        write(files, image, hurry=hurry)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(GraphFiles, "write_image", late)
+        patch.setattr(adjacency, "write_nodes", None)  # nothing is filled
+        patch.setattr(adjacency, "EDGES", dict.fromkeys(filling.EDGES, "SELECT broken"))
+        opened = open_stores(f"hlgraph://{tmp_path}/store")
+        with opened.closing:
+            found = list(_pulls(opened.stores.graph))  # type: ignore[arg-type]
+    (after,) = _versions(tmp_path)
+    assert [after] != before
     written = b"".join(path.read_bytes() for path in (tmp_path / "store" / "graph").rglob("*") if path.is_file())
     assert not [item for item in gone if item.encode() in written]
+    monkeypatch.setattr(adjacency, "LEAST_NODES", 1_000)
+    with _fresh(tmp_path) as graph:
+        for one, two in zip(_pulls(graph), found, strict=True):
+            _same(one, two)
+
+
+@pytest.mark.usefixtures("in_files")
+def test_files_of_an_emptied_corpus_are_removed(stores: Stores, tmp_path: Path) -> None:
+    list(_pulls(stores.graph))  # type: ignore[arg-type]
+    assert _versions(tmp_path)
+    delete_sources([source_id(CORPUS, item.uri) for item in DOCUMENTS], CORPUS, stores=stores)
+    assert _versions(tmp_path) == []
+
+
+@pytest.mark.usefixtures("in_files")
+def test_a_deletion_makes_no_graph(stores: Stores, tmp_path: Path) -> None:
+    """Its process reads what the source asserts, to forget the vectors of the names that no other one has."""
+    texts: list[str] = []
+    opened = open_stores(f"hlgraph://{tmp_path}/store")
+    with opened.closing:
+        remover = Remover(opened.stores, forget=texts.extend)
+        delete_sources([source_id(CORPUS, "doc:bridge")], CORPUS, stores=opened.stores, remover=remover)
+    assert "aldane bridge" in texts
+    assert "mara quill" not in texts  # another source mentions her
+    assert _versions(tmp_path) == []
 
 
 @pytest.mark.usefixtures("in_files")

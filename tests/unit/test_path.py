@@ -26,9 +26,8 @@ from hlgraph.retrieve.strategies.path import PathRetriever, within
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, RankQuery, Scope, Stores
 from hlgraph.subgraph import KINDS, Subgraph
-from hlgraph.testing.corpus import CORPUS
+from hlgraph.testing.corpus import CORPUS, fill
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.graph_contract import fill
 from hlgraph.text import content_words
 
 EMBEDDER = WordEmbedder()

@@ -15,9 +15,8 @@ from hlgraph.retrieve import SearchRequest, search
 from hlgraph.retrieve.strategies.auto import AutoRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores
-from hlgraph.testing.corpus import CORPUS
+from hlgraph.testing.corpus import CORPUS, fill
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.graph_contract import fill
 
 QUESTION = "Which architect repaired the bridge?"  # `auto` searches first, then asks `fused`
 LONG = f"{QUESTION} {'The ferry was old, and the lamp of the tower was lit by Ada. ' * 4}"

@@ -217,8 +217,9 @@ class Adjacency:
         files = GraphFiles(self.folder())
         with files.making():
             image = self.image()
+            places = self._places(image.nodes)
             files.write_image(image, hurry=hurry)
-            files.write("places", [self._places(image.nodes)])
+            files.write("places", [places])
             made = Adjacency(self._database, self._corpus, version=self.version)
             made._c, made._state, made._trail = self._c, self._state, self._trail
             if self._state is None or not made._has_mapped(files, sorted(self._links)):
@@ -244,14 +245,14 @@ class Adjacency:
         return found
 
     def _has_mapped(self, files: GraphFiles, missing: Sequence[str]) -> bool:
-        """Maps the files that exist; returns whether nothing is missing."""
+        """Maps all files that exist, so that none is lost where they are written anew; returns whether nothing is missing."""
         if self._placed is None:
             self._placed = map_nodes(files)
         if self._placed is None:
             return False
         self.is_in_files = True
-        for item in missing:
-            links = files.links(item, self._placed.nodes.size)
+        for item in ORDER:
+            links = None if item in self._links else files.links(item, self._placed.nodes.size)
             if links is not None:
                 self._links[item] = links._replace(is_even=item in EVEN)
         return all(item in self._links for item in missing)

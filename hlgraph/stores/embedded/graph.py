@@ -228,6 +228,16 @@ class EmbeddedGraphStore:
             call.rows = len(graph)
         return graph
 
+    def own_entities(self, corpus: str, source_ids: Sequence[str]) -> list[str]:
+        """See :meth:`GraphStore.own_entities`."""
+        if not source_ids or not self._database.exists():
+            return []
+        values = {"sources": json.dumps(list(source_ids)), "corpus": corpus}
+        with reading(self._database.path), sqlite.sql("own entities", _OWN_ENTITIES, values=values) as call:
+            found = [name for (name,) in self._database.reader().execute(_OWN_ENTITIES, values)]
+            call.rows = len(found)
+        return found
+
     def match(self, query: MatchQuery, *, scope: Scope) -> list[Matched]:
         """See :meth:`hlgraph.stores.protocols.Matcher.match`."""
         check_match(query)
@@ -346,4 +356,14 @@ _FIELDS = "SELECT key, json_group_array(type) FROM field WHERE c = :c GROUP BY k
 # Types of JSON as a filter names them. Those of a list of several types, and of an empty one, are unknown, as on a server.
 _TYPES = {"text": "text", "integer": "number", "real": "number", "true": "truth", "false": "truth"}
 _OF_CORPUS = "node.c = (SELECT c FROM corpus WHERE name = :corpus)"
+_OWN_ENTITIES = f"""
+    WITH own AS (SELECT n FROM node WHERE id IN (SELECT value FROM json_each(:sources)) AND +{_OF_CORPUS}),
+    named AS (
+      SELECT DISTINCT m.entity FROM own CROSS JOIN node AS x ON x.source = own.n AND x.kind = 1
+      CROSS JOIN mentions AS m ON m.chunk = x.n)
+    SELECT e.id FROM named CROSS JOIN node AS e ON e.n = named.entity
+    WHERE NOT EXISTS (
+      SELECT 1 FROM mentions AS o CROSS JOIN node AS x ON x.n = o.chunk
+      WHERE o.entity = named.entity AND x.source NOT IN (SELECT n FROM own))
+    ORDER BY e.id"""
 _SOURCE_ROWS = "SELECT node.n, node.id, r.uri, r.title, r.metadata FROM source AS r JOIN node USING (n)"

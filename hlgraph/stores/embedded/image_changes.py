@@ -105,12 +105,15 @@ def record_merges(
 def _record(connection: sqlite3.Connection, corpus: str, found: ChangeList | None, *, has_deleted: bool) -> None:
     c, version, before = connection.execute("SELECT c, version, stamp FROM corpus WHERE name = ?", (corpus,)).fetchone()
     stamp = uuid.uuid4().hex
+    is_empty = connection.execute("SELECT 1 FROM node WHERE c = ? LIMIT 1", (c,)).fetchone() is None
+    data = b"" if found is None or is_empty else pack(found)  # no id of an emptied corpus stays
     connection.execute("UPDATE corpus SET version = ?, stamp = ? WHERE c = ?", (version + 1, stamp, c))
     connection.execute(
         "INSERT INTO image_change VALUES (?, ?, ?, ?, ?, ?)",
-        (c, version + 1, before, stamp, has_deleted, b"" if found is None else pack(found)),
+        (c, version + 1, before, stamp, has_deleted, data),
     )
-    connection.execute("DELETE FROM image_change WHERE c = ? AND version <= ?", (c, version + 1 - KEPT))
+    last = version if is_empty else version + 1 - KEPT
+    connection.execute("DELETE FROM image_change WHERE c = ? AND version <= ?", (c, last))
 
 
 def _asserted(connection: sqlite3.Connection, ids: list[str]) -> Iterator[Asserted]:
@@ -170,20 +173,19 @@ def _steps(connection: sqlite3.Connection, data: str, *, c: int, to: State, afte
 
 
 def bases(connection: sqlite3.Connection) -> set[tuple[int, State]]:
-    """The present state of each corpus, and the states from which lists lead to it, with the numbers of their corpora.
-
-    What was there before a source was deleted is not among them.
+    """The present state of each corpus that is not empty, and the states from which lists lead to it, with the numbers of their
+    corpora.
 
     Parameters
     ----------
     connection : connection to read with
     """
     found = set()
-    for c, version, stamp in connection.execute("SELECT c, version, stamp FROM corpus").fetchall():
+    rows = connection.execute(
+        "SELECT c, version, stamp FROM corpus WHERE EXISTS (SELECT 1 FROM node WHERE node.c = corpus.c)"
+    )
+    for c, version, stamp in rows.fetchall():
         present = State(version, stamp)
-        (deleted,) = connection.execute(
-            "SELECT coalesce(max(version), -1) FROM image_change WHERE c = ? AND has_deleted", (c,)
-        ).fetchone()
-        some = _steps(connection, "x''", c=c, to=present, after=deleted)
+        some = _steps(connection, "x''", c=c, to=present, after=-1)
         found |= {(c, present), *((c, item.before) for item in some)}
     return found

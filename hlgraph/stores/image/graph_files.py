@@ -2,9 +2,9 @@
 
 The folder is a cache, for one state of one corpus. The embedded store keeps it beside the database, in
 ``graph/<format>-<corpus>-<version>-<stamp>``: the first reader that needs it writes it if it can, later versions are patched
-on it, and a writer removes it when no later version can be. It never reveals deleted sources: a writer that deletes one removes
-the folders before it forgets the change, and a reader creates the folder before it checks that its version is still the
-present one, so that a folder of an old version is never filled afterwards. The folder of a Neo4j server is described in
+on it, and a writer removes it when no later version can be. A reader creates the folder before it checks that its version is
+still the present one, so that a removed folder is never filled afterwards. Ids of deleted nodes, which are hashes, stay until the
+next reader has written the patched graph to new files. The folder of a Neo4j server is described in
 :mod:`hlgraph.stores.neo4j.images`.
 """
 

@@ -15,7 +15,7 @@ from hlgraph.stores import migrate
 from hlgraph.stores.image.image import nothing
 from hlgraph.stores.matching import MENTIONED, admitted, check_match
 from hlgraph.stores.migrate import Applied
-from hlgraph.stores.neo4j import journal
+from hlgraph.stores.neo4j import image_changes, journal
 from hlgraph.stores.neo4j.admitted import PAGE, Filters
 from hlgraph.stores.neo4j.corpora import Corpora, maps
 from hlgraph.stores.neo4j.images import Images, ScopedImage
@@ -165,7 +165,7 @@ class Neo4jGraphStore:
             return self._advance(change_id, to, finished)
 
     def _advance(self, change_id: str, to: ChangeState, finished: Callable[[], object]) -> Outcome:
-        deleted: list[str] = []
+        outdated: list[str] = []
 
         def work(transaction: Transaction) -> Outcome:
             self.leases.check(transaction)
@@ -179,8 +179,11 @@ class Neo4jGraphStore:
                 journal.forget(transaction, change_id)
             elif ChangeState(str(rows[0]["state"])) is ChangeState.STAGED:
                 change = self._change(transaction, change_id)
-                deleted.extend([change.corpus] * bool(change.removed_sources))
                 outcome = publish(transaction, change)
+                if change.removed_sources and not image_changes.leads_on(
+                    transaction, change, vanished=outcome.vanished
+                ):
+                    outdated.append(change.corpus)
                 state = ChangeState.PUBLISHED.value
                 transaction.rows("persist/advance_change", id=change_id, state=state, outcome=journal.pack(outcome))
             finished()
@@ -189,7 +192,7 @@ class Neo4jGraphStore:
 
         outcome = self._server.write(work, is_repeatable=True)
         if self._images is not None:
-            for corpus in deleted:
+            for corpus in outdated:
                 self._images.forget(corpus)
         if to is ChangeState.DONE:
             self._staged = None
@@ -274,6 +277,12 @@ class Neo4jGraphStore:
             return graph
         found = self._within(scope, functools.partial(pull, seeds=seeds, shape=shape))
         return nothing(shape) if found is None else found
+
+    def own_entities(self, corpus: str, source_ids: Sequence[str]) -> list[str]:
+        """See :meth:`GraphStore.own_entities`."""
+        if not source_ids or not self._is_ready():
+            return []
+        return self._ids("retrieve/find_own_entities", corpus=corpus, source_ids=list(source_ids))
 
     def match(self, query: MatchQuery, *, scope: Scope) -> list[Matched]:
         """See :meth:`hlgraph.stores.protocols.Matcher.match`."""

@@ -93,6 +93,20 @@ def record(
 _ENDS = ("topic", "entity", "fact")
 
 
+def leads_on(transaction: Transaction, change: Change, *, vanished: Mapping[str, Sequence[str]]) -> bool:
+    """Whether images of the version before a change are of use after it: it is listed, and the corpus has sources.
+
+    Parameters
+    ----------
+    transaction : the writing transaction, in which the change is applied
+    change : the change
+    vanished : ids of the records that vanished, by kind
+    """
+    return is_listed(change, vanished) and bool(
+        transaction.rows("retrieve/page_sources", corpus=change.corpus, after="", size=1)
+    )
+
+
 def record_merges(
     transaction: Transaction, corpus: str, *, cut: Iterable[tuple[str, str]], added: Iterable[tuple[str, str]]
 ) -> None:

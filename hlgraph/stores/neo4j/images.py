@@ -6,8 +6,8 @@ after, and renames the folder into place: readers see an image whole or not at a
 
 The image of a later state is patched: each process lays the lists of the changes since over what it holds, or over the files
 (:mod:`hlgraph.stores.neo4j.image_changes`). It is written to new files in the background when much was patched, or when a source
-was deleted. An image holds ids, which are hashes, and no text. Its files are removed when this machine deletes a source from the
-corpus, or makes a newer image.
+was deleted. An image holds ids, which are hashes, and no text. Its files are removed when a newer image has been made, or when
+this machine deletes so much that no image of a version before can be patched.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class Images:
         return "" if corpus in self._held else self._why.get(corpus, "")
 
     def forget(self, corpus: str) -> None:
-        """Removes the files of the images of a corpus from this machine, because a source was deleted from it."""
+        """Removes the files of the images of a corpus from this machine, because they are of no use any more."""
         for path in self._of(corpus).glob(f"{_FORMAT}-*"):
             shutil.rmtree(path, ignore_errors=True)
 
