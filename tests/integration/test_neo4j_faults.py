@@ -284,10 +284,18 @@ def test_a_connection_that_ends_while_it_is_opened_is_opened_again(
     whole = socket.socket.getpeername
     server.read(lambda transaction: transaction.rows("admin/read_migrations"))  # it is known that the server answers
     monkeypatch.setattr(socket.socket, "getpeername", peer)
+
+    def read_one(found: Server) -> None:
+        with found.reading(timeout=5.0, fetch_size=1) as transaction:
+            assert transaction.run("RETURN 1 AS one").single(strict=True)["one"] == 1
+
     calls: list[Callable[[Server], object]] = [
         lambda found: found.ask("admin/read_migrations"),
         lambda found: found.read(lambda transaction: transaction.rows("admin/read_migrations")),
         lambda found: found.write(lambda transaction: transaction.rows("admin/read_migrations")),
+        lambda found: found.schema(["CREATE INDEX opened_again IF NOT EXISTS FOR (n:Opened) ON (n.again)"]),
+        lambda found: found.schema(["DROP INDEX opened_again IF EXISTS"]),
+        read_one,
     ]
     for call in calls:
         server.driver()._pool.close()

@@ -216,7 +216,7 @@ class Server:
 
     @contextlib.contextmanager
     def reading(self, *, timeout: float, fetch_size: int) -> Iterator[neo4j.Transaction]:
-        """Runs a block in one read-only transaction with a time limit. Nothing is repeated, errors are those of the driver.
+        """Runs a block in one read-only transaction with a time limit. Only its beginning is repeated; errors are the driver's.
 
         Parameters
         ----------
@@ -225,7 +225,7 @@ class Server:
         """
         with (
             self._session(neo4j.READ_ACCESS, fetch_size=fetch_size) as session,
-            session.begin_transaction(timeout=timeout) as transaction,
+            self._connected(lambda: session.begin_transaction(timeout=timeout)) as transaction,
         ):
             yield transaction
 
@@ -279,7 +279,7 @@ class Server:
                 while True:
                     self.count(1, 0)
                     try:
-                        session.run(statement).consume()
+                        self._connected(lambda text=statement: session.run(text).consume())  # type: ignore[misc]
                     except neo4j.exceptions.TransientError as error:
                         is_lost = (error.code or "").startswith(_OVERTAKEN)
                         if not is_lost or time.monotonic() >= end:
