@@ -157,6 +157,35 @@ def test_after_a_deletion_another_process_patches_the_files_and_writes_them_anew
 
 
 @pytest.mark.usefixtures("in_files")
+def test_of_two_that_patched_the_files_one_writes_them_anew(
+    stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    list(_pulls(stores.graph))  # type: ignore[arg-type]
+    (before,) = _versions(tmp_path)
+    opened = open_stores(f"hlgraph://{tmp_path}/store")
+    with opened.closing:
+        delete_sources([source_id(CORPUS, "doc:bridge")], CORPUS, stores=opened.stores)
+    write, written = GraphFiles.write_image, list[Image]()
+
+    def late(files: GraphFiles, image: Image, *, hurry: threading.Event) -> None:
+        hurry.wait()
+        written.append(image)
+        write(files, image, hurry=hurry)
+
+    monkeypatch.setattr(GraphFiles, "write_image", late)
+    with _fresh(tmp_path) as one, _fresh(tmp_path) as two:
+        found = [list(_pulls(graph)) for graph in (one, two)]
+        held = two._graphs._held[CORPUS]
+    assert len(written) == 1
+    assert held.written(threading.Event()).version == held.version  # one that comes later maps them
+    assert len(written) == 1
+    (after,) = _versions(tmp_path)
+    assert after != before
+    for first, second in zip(*found, strict=True):
+        _same(first, second)
+
+
+@pytest.mark.usefixtures("in_files")
 def test_files_of_an_emptied_corpus_are_removed(stores: Stores, tmp_path: Path) -> None:
     list(_pulls(stores.graph))  # type: ignore[arg-type]
     assert _versions(tmp_path)

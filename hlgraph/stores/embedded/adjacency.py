@@ -203,7 +203,7 @@ class Adjacency:
         return made
 
     def written(self, hurry: threading.Event) -> Adjacency:
-        """The same graph in new files, in place of those of older versions.
+        """The same graph in new files, in place of those of older versions; another process may have written them.
 
         Parameters
         ----------
@@ -212,16 +212,17 @@ class Adjacency:
         Raises
         ------
         OSError
-            The files cannot be written, or a writer has removed them.
+            The files cannot be written, or a writer has removed them, or another process is writing them.
         """
         files = GraphFiles(self.folder())
-        with files.making():
-            image = self.image()
-            places = self._places(image.nodes)
-            files.write_image(image, hurry=hurry)
-            files.write("places", [places])
+        with files.making(wait=0.0):
             made = Adjacency(self._database, self._corpus, version=self.version)
             made._c, made._state, made._trail = self._c, self._state, self._trail
+            if not made._has_mapped(files, sorted(self._links)):
+                image = self.image()
+                places = self._places(image.nodes)
+                files.write_image(image, hurry=hurry)
+                files.write("places", [places])
             if self._state is None or not made._has_mapped(files, sorted(self._links)):
                 raise FileNotFoundError(files.folder)
             drop_older_graphs(self._database, self._c, state=self._state)

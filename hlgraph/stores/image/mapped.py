@@ -34,16 +34,20 @@ class ArrayFiles:
         self.folder = folder
 
     @contextlib.contextmanager
-    def making(self) -> Iterator[None]:
+    def making(self, *, wait: float | None = None) -> Iterator[None]:
         """Creates the folder, and holds the exclusive right to write to it.
+
+        Parameters
+        ----------
+        wait : seconds to wait while another process has the right; None: as long as it takes
 
         Raises
         ------
         OSError
-            The folder is not writable, or a writer has just removed it.
+            The folder is not writable, or a writer has just removed it, or another process had the right for all of that time.
         """
         files.make_folder(self.folder)
-        with FileLock(str(self.folder / "making.lock"), mode=files.FILE):
+        with FileLock(str(self.folder / "making.lock"), mode=files.FILE, timeout=-1 if wait is None else wait):
             try:
                 yield
             finally:  # also removes what a killed process left behind

@@ -258,6 +258,8 @@ class Images:
         """Writes a patched image to new files, which the image of a later state is patched on."""
         try:
             with self._writing(corpus, 0.0):
+                if self._path(corpus, held.state).is_dir():  # another process has written it
+                    return
                 self._replace(corpus, held.state, lambda made: made.write_image(held.image, hurry=self._is_closed))
         except (OSError, Timeout) as error:
             _log.log(log_level(error), "the image of corpus %s was not written anew: %s", corpus, error)
