@@ -6,7 +6,7 @@ import contextlib
 import copy
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -326,7 +326,7 @@ class Session:
         if missing:
             vector = self.vector()
             with self.step(f"similarity {kind}") as step:
-                self._fetch(kind, missing)
+                self._fetch({kind: missing})
                 found = [item for item in missing if (kind, item) in self._vectors]
                 step.count = len(found)
                 if found:
@@ -335,13 +335,16 @@ class Session:
                     self._cosines.update({(kind, item): cosine for item, cosine in zip(found, cosines, strict=True)})
         return {item: self._cosines[kind, item] for item in ids if (kind, item) in self._cosines}
 
-    def vectors(self, kind: Kind, ids: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
+    def vectors(
+        self, kind: Kind, ids: Sequence[str], *, compared: Mapping[Kind, Sequence[str]] | None = None
+    ) -> tuple[list[str], NDArray[np.float32]]:
         """Vectors of nodes; each is read once.
 
         Parameters
         ----------
         kind : of the nodes
         ids : of the nodes
+        compared : other nodes by kind, for which :meth:`similarities` is called next: what it needs is read in the same round trip
 
         Returns
         -------
@@ -351,7 +354,7 @@ class Session:
         missing = [item for item in ids if (kind, item) not in self._vectors]
         if missing:
             with self.step(f"vectors {kind}") as step:
-                self._fetch(kind, missing)
+                self._fetch({kind: missing, **_missing(compared or {}, self._cosines)})
                 step.count = len(missing)
         found = [item for item in ids if (kind, item) in self._vectors]
         rows = [self._vectors[kind, item] for item in found]
@@ -359,12 +362,12 @@ class Session:
             return found, np.empty((0, 0), dtype=np.float32)
         return found, np.concatenate(rows).reshape(len(rows), -1)  # at a third of what np.stack takes for short rows
 
-    def _fetch(self, kind: Kind, ids: Sequence[str]) -> None:
-        missing = [item for item in ids if (kind, item) not in self._vectors]
-        if missing:
-            found, matrix = self._stores.vectors.vectors(kind, self.request.corpus, ids=missing, state=self.scope.state)
+    def _fetch(self, ids: Mapping[Kind, Sequence[str]]) -> None:
+        if missing := _missing(ids, self._vectors):
+            found = self._stores.vectors.vectors_many(self.request.corpus, missing, state=self.scope.state)
             self.round_trips += 1
-            self._vectors.update({(kind, item): row for item, row in zip(found, matrix, strict=True)})
+            for kind, (names, matrix) in found.items():
+                self._vectors.update({(kind, item): row for item, row in zip(names, matrix, strict=True)})
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Vectors of texts that only this retrieval needs, such as paths; one row per text."""
@@ -511,6 +514,12 @@ class Session:
             yield other
         finally:
             self.round_trips += other.round_trips
+
+
+def _missing(ids: Mapping[Kind, Sequence[str]], known: Container[tuple[Kind, str]]) -> dict[Kind, list[str]]:
+    """The nodes by kind that are not known; without the kinds of which all are."""
+    found = {kind: [item for item in some if (kind, item) not in known] for kind, some in ids.items()}
+    return {kind: some for kind, some in found.items() if some}
 
 
 def _visible(session: Session, kind: Kind, *, hits: list[Hit]) -> list[Hit]:

@@ -363,6 +363,18 @@ class VectorStore(Protocol):
         state : see :class:`Scope`
         """
 
+    def vectors_many(
+        self, corpus: str, ids: Mapping[Kind, Sequence[str]], *, state: str = ""
+    ) -> dict[Kind, tuple[list[str], NDArray[np.float32]]]:
+        """The results of :meth:`vectors` for several kinds; on a server in as few requests as possible.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        ids : by kind
+        state : see :class:`Scope`
+        """
+
     def ids(self, kind: Kind, corpus: str, *, among: Sequence[str] | None = None) -> set[str]:
         """The ids that the store holds.
 

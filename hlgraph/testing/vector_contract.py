@@ -209,6 +209,20 @@ class VectorStoreContract:
         assert found == [names[0], names[2]]
         np.testing.assert_allclose(matrix, _EMBEDDER.embed([_TEXTS[4], _TEXTS[1]]), atol=1e-6)
 
+    def test_vectors_of_several_kinds_are_those_of_each(self, stores: Stores) -> None:
+        fill(stores)
+        texts = ("a river", "a weir")
+        stores.vectors.upsert(VectorBatch("c", "two", (), (block(Kind.TOPIC, texts),)))
+        ids = {Kind.STATEMENT: [f"{at:032x}" for at in (4, 99, 1)], Kind.TOPIC: [f"{1:032x}"], Kind.ENTITY: ["x"]}
+        found = stores.vectors.vectors_many("c", {**ids, Kind.CHUNK: []})
+        assert {kind: names for kind, (names, _) in found.items()} == {
+            Kind.STATEMENT: [f"{4:032x}", f"{1:032x}"], Kind.TOPIC: [f"{1:032x}"], Kind.ENTITY: [], Kind.CHUNK: []
+        }  # fmt: skip
+        np.testing.assert_allclose(found[Kind.TOPIC][1], _EMBEDDER.embed(texts)[1:], atol=1e-6)
+        for kind, names in ids.items():
+            np.testing.assert_array_equal(found[kind][1], stores.vectors.vectors(kind, "c", ids=names)[1])
+        assert stores.vectors.vectors_many("c", {}) == {}
+
     def test_neighbours_are_all_pairs_at_the_threshold(self, stores: Stores) -> None:
         fill(stores)
         matrix = _EMBEDDER.embed(_TEXTS)

@@ -125,6 +125,17 @@ def test_the_rows_are_read_once_a_process_has_asked_for_those_near_many(
     assert [requests() for _ in range(4)] == [["POST /_msearch"], ["POST /_msearch"], look + read, look]
 
 
+def test_vectors_of_several_kinds_travel_in_one_request(store: OpenSearchVectorStore) -> None:
+    ids = [f"{0:032x}"]
+    block = rows(["a bridge"])
+    write(store, block, replace(block, kind=Kind.TOPIC))
+    store.vectors(Kind.TOPIC, "c", ids=ids)  # looks at the indexes first
+    with trace.listening():
+        found = store.vectors_many("c", {Kind.ENTITY: ids, Kind.TOPIC: ids})
+        assert [call.name for call in trace.heard()] == ["POST /_msearch"]
+    assert [names for names, _ in found.values()] == [ids, ids]
+
+
 def test_a_vector_with_more_neighbours_than_are_asked_for_has_all(
     store: OpenSearchVectorStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

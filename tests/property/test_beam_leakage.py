@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, assume, given, settings
@@ -98,9 +98,9 @@ class _Watched:
     def search_many(self, queries: Sequence[VectorQuery]) -> list[list[Hit]]:
         return [self.search(query) for query in queries]
 
-    def vectors(self, kind: Kind, corpus: str, *, ids: Sequence[str], state: str = "") -> object:
-        self.seen.update(ids)
-        return self._vectors.vectors(kind, corpus, ids=ids, state=state)
+    def vectors_many(self, corpus: str, ids: Mapping[Kind, Sequence[str]], *, state: str = "") -> object:
+        self.seen.update(name for names in ids.values() for name in names)
+        return self._vectors.vectors_many(corpus, ids, state=state)
 
 
 _SENTENCES = st.builds(
@@ -135,7 +135,6 @@ def _is_known(where: Where, stores: Stores) -> bool:
 
 @settings(
     max_examples=cases(12, 25),
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
 )

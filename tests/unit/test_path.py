@@ -332,6 +332,12 @@ def test_what_is_fast_embeds_the_question_alone_and_searches_by_vector_alone(sto
     }
 
 
+def test_the_vectors_of_statements_and_passages_are_read_at_once(stores: Stores) -> None:
+    found = _ask(stores, PathRetriever(passage_weight=0.05), unit="chunk", explain=True)
+    reads = [(call.name, call.step) for call in found.explain.calls if call.name == "read vectors chunk"]
+    assert reads == [("read vectors chunk", "vectors statement")]
+
+
 def test_the_explanation_names_seeds_hops_and_paths(stores: Stores) -> None:
     found = _ask(stores, PathRetriever(), unit="chunk", explain=True)
     assert {seeds.origin for seeds in found.explain.seeds} >= {"vector", "statements"}

@@ -199,10 +199,15 @@ class FusedRetriever:
         for name, ranking in zip(weights, rankings, strict=True):
             for place, item in enumerate(ranking, 1):
                 why[item].setdefault(f"rank {name}", float(place))
-        hits = self._boosted(session, kind, hits=[Hit(item, score) for item, score in fused], why=why)
+        hits = [Hit(item, score) for item, score in fused]
         if kind is Kind.STATEMENT:
             by_chunk = [_as_chunks(session, ranked)[:depth] for ranked in found]
             ranked_chunks = reciprocal_rank(by_chunk, self.rank_constant, weights=shares)
+            if self.field_boost and session.has_metadata:  # the passages of both steps below, in one round trip
+                read = _as_chunks(session, Ranked(kind, hits[:_BOOSTED], {}))
+                session.records(Kind.CHUNK, [*read, *(item for item, _ in ranked_chunks[:_LINKED])], made=Chunk)
+        hits = self._boosted(session, kind, hits=hits, why=why)
+        if kind is Kind.STATEMENT:
             factors = self._factors(session, [Hit(item, score) for item, score in ranked_chunks])
             records = session.records(Kind.STATEMENT, [hit.id for hit in hits], made=Statement)
             of_hit = {item: factors[one.chunk_id] for item, one in records.items() if one.chunk_id in factors}

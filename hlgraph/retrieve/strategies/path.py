@@ -198,7 +198,8 @@ class PathRetriever:
         shape = PullShape(*INGREDIENTS[_SHAPE], hops=2, fan_out=_WIDE)
         graph = within(session.pull(focus, shape), focus)
         given = incidence(graph)
-        found = self._search(session, statement_graph(graph, given=given))
+        passages = graph.ids[graph.nodes(Kind.CHUNK)].tolist() if self.passage_weight else []
+        found = self._search(session, statement_graph(graph, given=given), passages=passages)
         second = self._second(session, graph, given=given, found=found)
         lowest = min((hit.score for hit in second), default=0.0)
         best = max(hit.score for hit in first)
@@ -250,10 +251,10 @@ class PathRetriever:
     def _has_words(self, kind: Kind) -> bool:
         return self.words == "all" or (self.words == "statements" and kind is Kind.STATEMENT)
 
-    def _search(self, session: Session, joined: StatementGraph) -> _Found:
-        """Stage 2: paths of statements."""
+    def _search(self, session: Session, joined: StatementGraph, *, passages: Sequence[str]) -> _Found:
+        """Stage 2: paths of statements. The passages are compared with the question afterwards."""
         ids = [str(item) for item in joined.ids]
-        known, vectors = session.vectors(Kind.STATEMENT, ids)
+        known, vectors = session.vectors(Kind.STATEMENT, ids, compared={Kind.CHUNK: passages})
         if known != ids:  # removed a moment ago: a row of zeros has no similarity
             at = {item: place for place, item in enumerate(known)}
             rows = [vectors[at[item]] if item in at else np.zeros_like(session.vector()) for item in ids]

@@ -296,6 +296,12 @@ class EmbeddedVectorStore:
         found = self._read(kind, corpus, lambda view: self._vectors_in(view, kind, ids))
         return ([], np.empty((0, 0), dtype=np.float32)) if found is None else found
 
+    def vectors_many(
+        self, corpus: str, ids: Mapping[Kind, Sequence[str]], *, state: str = ""
+    ) -> dict[Kind, tuple[list[str], NDArray[np.float32]]]:
+        """See :meth:`VectorStore.vectors_many`."""
+        return {kind: self.vectors(kind, corpus, ids=names, state=state) for kind, names in ids.items()}
+
     def _vectors_in(self, view: View, kind: Kind, ids: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
         if not ids:
             return [], np.empty((0, view.dimensions), dtype=np.float32)

@@ -326,15 +326,26 @@ class OpenSearchVectorStore:
         self, kind: Kind, corpus: str, *, ids: Sequence[str], state: str = ""
     ) -> tuple[list[str], NDArray[np.float32]]:
         """See :meth:`VectorStore.vectors`."""
-        home = self._opened(kind, corpus)
-        if home is None or not ids:
-            return [], np.empty((0, 0 if home is None else home.meta.dimensions), dtype=np.float32)
-        kept = self._kept.of_index(home.alias, meta=home.meta, state=state)
+        return self.vectors_many(corpus, {kind: ids}, state=state)[kind]
+
+    def vectors_many(
+        self, corpus: str, ids: Mapping[Kind, Sequence[str]], *, state: str = ""
+    ) -> dict[Kind, tuple[list[str], NDArray[np.float32]]]:
+        """See :meth:`VectorStore.vectors_many`."""
+        homes = {kind: self._opened(kind, corpus) for kind in ids}
         copies = _COPIES if self.connection.is_serverless else 1
-        reading = read_vectors(kept, ids, known=kept.of_ids(ids), copies=copies)
-        found = together(self.connection, [reading])[0]
-        shape = (len(found), home.meta.dimensions)
-        return list(found), np.stack(list(found.values())) if found else np.empty(shape, np.float32)
+        readings: dict[Kind, Steps[dict[str, NDArray[np.float32]]]] = {}
+        for kind, home in homes.items():
+            if home is not None and ids[kind]:
+                kept = self._kept.of_index(home.alias, meta=home.meta, state=state)
+                readings[kind] = read_vectors(kept, ids[kind], known=kept.of_ids(ids[kind]), copies=copies)
+        read = dict(zip(readings, together(self.connection, list(readings.values())), strict=True))
+        results: dict[Kind, tuple[list[str], NDArray[np.float32]]] = {}
+        for kind, home in homes.items():
+            rows = read.get(kind, {})
+            empty = np.empty((0, 0 if home is None else home.meta.dimensions), dtype=np.float32)
+            results[kind] = list(rows), np.stack(list(rows.values())) if rows else empty
+        return results
 
     def ids(self, kind: Kind, corpus: str, *, among: Sequence[str] | None = None) -> set[str]:
         """See :meth:`VectorStore.ids`."""
