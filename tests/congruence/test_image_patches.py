@@ -77,7 +77,7 @@ def test_a_patched_image_is_one_that_is_filled(
 
 @pytest.mark.usefixtures("graph_server")
 def test_the_image_outlives_a_deletion_by_another_process(
-    settings: Settings, tmp_path: Path, filled: list[object]
+    settings: Settings, tmp_path: Path, filled: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def ids() -> set[str]:
         return {
@@ -94,11 +94,13 @@ def test_the_image_outlives_a_deletion_by_another_process(
     opened = open_stores(settings)
     with opened.closing:
         delete_sources([source_id(CORPUS, "doc:0")], CORPUS, stores=opened.stores)
-    assert ids() == before
-    opened = open_stores(settings)
-    with opened.closing:
-        found = whole_image(opened.stores.graph)
-        gone = before - {record.id for kind in KINDS for record in opened.stores.graph.find(kind, Scope(CORPUS))}
+    for far in (1, 0):
+        assert ids() == before
+        monkeypatch.setattr(module, "FAR", far)
+        opened = open_stores(settings)
+        with opened.closing:
+            found = whole_image(opened.stores.graph)
+            gone = before - {record.id for kind in KINDS for record in opened.stores.graph.find(kind, Scope(CORPUS))}
     assert len(filled) == 1
     assert source_id(CORPUS, "doc:0") in gone
     assert ids() == before - gone

@@ -1,4 +1,4 @@
-"""A large graph lies in files: the same pulls as from memory, made once and patched, anew where something was deleted."""
+"""A large graph lies in files: the same pulls as from memory, made once and patched, and written anew when they are old."""
 
 from __future__ import annotations
 
@@ -79,6 +79,19 @@ def _same(one: Subgraph, two: Subgraph) -> None:
         assert abs(matrix - two.edges[item]).sum() == 0
 
 
+def _write_late(patch: pytest.MonkeyPatch) -> list[Image]:
+    """Images are written anew when their store is closed; returns those that are."""
+    write, written = GraphFiles.write_image, list[Image]()
+
+    def late(files: GraphFiles, image: Image, *, hurry: threading.Event) -> None:
+        hurry.wait()
+        written.append(image)
+        write(files, image, hurry=hurry)
+
+    patch.setattr(GraphFiles, "write_image", late)
+    return written
+
+
 def _pulls(graph: EmbeddedGraphStore) -> Iterator[Subgraph]:
     seeds = [record.id for record in graph.find(Kind.ENTITY, Scope(CORPUS))]
     scopes = (Scope(CORPUS), Scope(CORPUS, parse("category = 'person'")), Scope(CORPUS, parse("category = 'none'")))
@@ -121,7 +134,7 @@ def test_what_is_there_is_not_read_from_the_database_again(
 
 
 @pytest.mark.usefixtures("in_files")
-def test_after_a_deletion_another_process_patches_the_files_and_writes_them_anew(
+def test_after_a_deletion_another_process_patches_the_files_and_writes_them_anew_when_they_are_old(
     stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     list(_pulls(stores.graph))  # type: ignore[arg-type]
@@ -132,24 +145,42 @@ def test_after_a_deletion_another_process_patches_the_files_and_writes_them_anew
         delete_sources([source_id(CORPUS, "doc:bridge")], CORPUS, stores=opened.stores)
         gone = entities - {record.id for record in opened.stores.graph.find(Kind.ENTITY, Scope(CORPUS))}
     assert gone
-    assert _versions(tmp_path) == before
-    write = GraphFiles.write_image
-
-    def late(files: GraphFiles, image: Image, *, hurry: threading.Event) -> None:
-        hurry.wait()  # until the store is closed
-        write(files, image, hurry=hurry)
-
+    found = []
     with monkeypatch.context() as patch:
-        patch.setattr(GraphFiles, "write_image", late)
+        _write_late(patch)
         patch.setattr(adjacency, "write_nodes", None)  # nothing is filled
         patch.setattr(adjacency, "EDGES", dict.fromkeys(filling.EDGES, "SELECT broken"))
-        opened = open_stores(f"hlgraph://{tmp_path}/store")
-        with opened.closing:
-            found = list(_pulls(opened.stores.graph))  # type: ignore[arg-type]
+        for far in (1, 0):
+            assert _versions(tmp_path) == before
+            patch.setattr(adjacency, "FAR", far)
+            opened = open_stores(f"hlgraph://{tmp_path}/store")
+            with opened.closing:
+                found = list(_pulls(opened.stores.graph))  # type: ignore[arg-type]
     (after,) = _versions(tmp_path)
     assert [after] != before
     written = b"".join(path.read_bytes() for path in (tmp_path / "store" / "graph").rglob("*") if path.is_file())
     assert not [item for item in gone if item.encode() in written]
+    monkeypatch.setattr(adjacency, "LEAST_NODES", 1_000)
+    with _fresh(tmp_path) as graph:
+        for one, two in zip(_pulls(graph), found, strict=True):
+            _same(one, two)
+
+
+@pytest.mark.usefixtures("in_files")
+def test_a_process_that_patches_for_long_writes_the_files_anew(
+    stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adjacency, "FAR", 1)
+    list(_pulls(stores.graph))  # type: ignore[arg-type]
+    (before,) = _versions(tmp_path)
+    with _fresh(tmp_path) as graph:
+        for uri, thread in (("doc:bridge", False), ("doc:poet", True)):
+            list(_pulls(graph))
+            delete_sources([source_id(CORPUS, uri)], CORPUS, stores=stores)
+            found = list(_pulls(graph))
+            assert (CORPUS in graph._graphs._folding) is thread
+    (after,) = _versions(tmp_path)
+    assert after != before
     monkeypatch.setattr(adjacency, "LEAST_NODES", 1_000)
     with _fresh(tmp_path) as graph:
         for one, two in zip(_pulls(graph), found, strict=True):
@@ -165,14 +196,8 @@ def test_of_two_that_patched_the_files_one_writes_them_anew(
     opened = open_stores(f"hlgraph://{tmp_path}/store")
     with opened.closing:
         delete_sources([source_id(CORPUS, "doc:bridge")], CORPUS, stores=opened.stores)
-    write, written = GraphFiles.write_image, list[Image]()
-
-    def late(files: GraphFiles, image: Image, *, hurry: threading.Event) -> None:
-        hurry.wait()
-        written.append(image)
-        write(files, image, hurry=hurry)
-
-    monkeypatch.setattr(GraphFiles, "write_image", late)
+    monkeypatch.setattr(adjacency, "FAR", 0)
+    written = _write_late(monkeypatch)
     with _fresh(tmp_path) as one, _fresh(tmp_path) as two:
         found = [list(_pulls(graph)) for graph in (one, two)]
         held = two._graphs._held[CORPUS]

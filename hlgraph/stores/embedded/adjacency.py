@@ -67,8 +67,7 @@ class Adjacency:
         self._database = database
         self._corpus = corpus
         self._c = 0
-        self._has_deleted = False
-        self._is_far = False
+        self._base = version  # that of the arrays, which versions after it are patched on
         self._state: State | None = None
         self._placed: Placed | None = None
         self._links: dict[str, Links] = {}
@@ -159,7 +158,6 @@ class Adjacency:
             older._state = steps[first].before
             if older._has_mapped(files, missing):
                 self._take(older, steps[first:])
-                self._is_far = len(steps) - first > FAR
                 return True
         return False
 
@@ -179,19 +177,16 @@ class Adjacency:
         return made
 
     def _take(self, older: Adjacency, steps: Sequence[Step]) -> None:
-        self.is_in_files = older.is_in_files
+        self.is_in_files, self._base = older.is_in_files, older._base
         image = older.image()
-        self._has_deleted = older._has_deleted
         for step in steps:
-            change = step.change()
-            image = patched(image, change, version=step.after.version, mark=step.after)
-            self._has_deleted = self._has_deleted or change.has_deleted
+            image = patched(image, step.change(), version=step.after.version, mark=step.after)
         self._placed = Placed(image.nodes, older._held().places)
         self._links, self._trail = dict(image.links), image.trail
 
     def is_to_be_folded(self) -> bool:
-        """Whether new arrays should be made: much was patched, or files hold a source that was deleted, or are old."""
-        is_old = self.is_in_files and (self._has_deleted or self._is_far)
+        """Whether new arrays should be made: much was patched, or files are old."""
+        is_old = self.is_in_files and self.version - self._base > FAR
         return self.is_patched and (is_old or is_heavy(self.image()))
 
     def folded(self) -> Adjacency:

@@ -84,7 +84,7 @@ def record(connection: sqlite3.Connection, change: Change, *, vanished: Mapping[
             [Synonym(*row) for row in connection.execute(_SYNONYMS)],
         )
         found = listed(change, stored)
-    _record(connection, change.corpus, found, has_deleted=bool(change.removed_sources))
+    _record(connection, change.corpus, found)
 
 
 def record_merges(
@@ -99,18 +99,18 @@ def record_merges(
     cut : pairs that are merged no more, in either direction
     added : pairs that are merged: the alias and the canonical entity
     """
-    _record(connection, corpus, merged(cut=cut, added=added), has_deleted=False)
+    _record(connection, corpus, merged(cut=cut, added=added))
 
 
-def _record(connection: sqlite3.Connection, corpus: str, found: ChangeList | None, *, has_deleted: bool) -> None:
+def _record(connection: sqlite3.Connection, corpus: str, found: ChangeList | None) -> None:
     c, version, before = connection.execute("SELECT c, version, stamp FROM corpus WHERE name = ?", (corpus,)).fetchone()
     stamp = uuid.uuid4().hex
     is_empty = connection.execute("SELECT 1 FROM node WHERE c = ? LIMIT 1", (c,)).fetchone() is None
     data = b"" if found is None or is_empty else pack(found)  # no id of an emptied corpus stays
     connection.execute("UPDATE corpus SET version = ?, stamp = ? WHERE c = ?", (version + 1, stamp, c))
     connection.execute(
-        "INSERT INTO image_change VALUES (?, ?, ?, ?, ?, ?)",
-        (c, version + 1, before, stamp, has_deleted, data),
+        "INSERT INTO image_change VALUES (?, ?, ?, ?, ?)",
+        (c, version + 1, before, stamp, data),
     )
     last = version if is_empty else version + 1 - KEPT
     connection.execute("DELETE FROM image_change WHERE c = ? AND version <= ?", (c, last))

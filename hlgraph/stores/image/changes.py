@@ -70,7 +70,6 @@ class ChangeList(msgspec.Struct, frozen=True, array_like=True):
     sources : the place of the source of each, int32; -1: none
     removed : places of the nodes that vanished, int32
     rows, links : what it did to relationships
-    has_deleted : whether a source was deleted
     """
 
     ids: bytes
@@ -79,7 +78,6 @@ class ChangeList(msgspec.Struct, frozen=True, array_like=True):
     removed: bytes
     rows: list[Row]
     links: list[Put]
-    has_deleted: bool = False
 
 
 def pack(found: ChangeList) -> bytes:
@@ -185,7 +183,7 @@ def listed(change: Change, stored: Stored) -> ChangeList:
     places.of(source for _, source in nodes.values() if source)
     links = [_synonyms(places, stored.synonyms)]
     removed = places.of(sorted(gone))
-    return _made(places, nodes, rows=rows, links=links, removed=removed, has_deleted=bool(change.removed_sources))
+    return _made(places, nodes, rows=rows, links=links, removed=removed)
 
 
 def merged(*, cut: Iterable[tuple[str, str]], added: Iterable[tuple[str, str]]) -> ChangeList:
@@ -200,7 +198,7 @@ def merged(*, cut: Iterable[tuple[str, str]], added: Iterable[tuple[str, str]]) 
     held = {**{pair: np.nan for a, b in cut for pair in ((a, b), (b, a))}, **dict.fromkeys(added, 1.0)}
     ends = places.of(a for a, _ in held), places.of(b for _, b in held)
     links = [Put(Relationship.SAME_AS, *ends, np.array(list(held.values()), dtype="<f4").tobytes())]
-    return _made(places, {}, rows=[], links=links, removed=b"", has_deleted=False)
+    return _made(places, {}, rows=[], links=links, removed=b"")
 
 
 def _made(
@@ -210,7 +208,6 @@ def _made(
     rows: list[Row],
     links: list[Put],
     removed: bytes,
-    has_deleted: bool,
 ) -> ChangeList:
     held = places.held
     kinds = [KINDS.index(nodes[name][0]) if name in nodes else KNOWN for name in held]
@@ -222,7 +219,6 @@ def _made(
         removed,
         [item for item in rows if item.owners],
         [item for item in links if item.a],
-        has_deleted,
     )
 
 

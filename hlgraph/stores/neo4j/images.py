@@ -5,8 +5,8 @@ emptied, never gets the image of this one. A process fills a folder that no read
 after, and renames the folder into place: readers see an image whole or not at all. All processes of a user map the same files.
 
 The image of a later state is patched: each process lays the lists of the changes since over what it holds, or over the files
-(:mod:`hlgraph.stores.neo4j.image_changes`). It is written to new files in the background when much was patched, or when a source
-was deleted. An image holds ids, which are hashes, and no text. Its files are removed when a newer image has been made, or when
+(:mod:`hlgraph.stores.neo4j.image_changes`). It is written to new files in the background when much was patched, or the
+files are old. An image holds ids, which are hashes, and no text. Its files are removed when a newer image has been made, or when
 this machine deletes so much that no image of a version before can be patched.
 """
 
@@ -242,11 +242,11 @@ class Images:
         return [State(int(version), stamp) for _, version, stamp in names if version.isdecimal()]
 
     def _following(self, corpus: str, held: HeldImage, steps: Sequence[Step]) -> HeldImage:
-        image, is_to_be_folded = held.image, held.is_to_be_folded or len(steps) > FAR
+        is_old = steps[-1].after.version - held.base.version > FAR
+        image, is_to_be_folded = held.image, held.is_to_be_folded or is_old
         for step in steps:
-            change = step.change()
-            image = patched(image, change, version=step.after.version, mark=step.after)
-            is_to_be_folded = is_to_be_folded or change.has_deleted or is_heavy(image)
+            image = patched(image, step.change(), version=step.after.version, mark=step.after)
+            is_to_be_folded = is_to_be_folded or is_heavy(image)
         made = HeldImage(image, steps[-1].after, held.base, is_to_be_folded)
         thread = self._threads.get(corpus)
         if is_to_be_folded and (thread is None or not thread.is_alive()):
