@@ -109,7 +109,7 @@ def test_the_same_hits_in_the_same_order(pair: Pair, seed: int) -> None:
     assert [hit.score for hit in theirs] == pytest.approx([hit.score for hit in ours], rel=1e-12)
 
 
-@settings(max_examples=cases(30, 100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=cases(30, 100), suppress_health_check=[HealthCheck.too_slow])
 @given(where=filters, seed=st.integers(0, 10**6))
 def test_the_same_hits_inside_any_filter(pair: Pair, where: Where, seed: int) -> None:
     asked = query(random.Random(seed), where)

@@ -39,7 +39,7 @@ class _Costly:
 _COSTS = st.lists(st.tuples(st.integers(1, 400), st.integers(0, 400)), min_size=1, max_size=40)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(_COSTS, st.integers(1, 6), st.integers(1, 4000), st.booleans())
 def test_never_exceeded_by_more_than_one_call_a_worker(
     costs: list[tuple[int, int]], workers: int, limit: int, is_money: bool

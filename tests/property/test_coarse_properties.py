@@ -42,7 +42,7 @@ def _rows(rng: np.random.Generator, count: int, dimensions: int, shape: str) -> 
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     seed=st.integers(0, 2**32),
     dimensions=st.sampled_from([1, 2, 3, 16, 100, 384]),
@@ -111,7 +111,7 @@ def _searches(stores: Stores, questions: Matrix, hidden: tuple[str, ...]) -> lis
     ]
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 2**32), shape=st.sampled_from(["any", "close", "few", "zeros"]))
 def test_a_search_gives_the_same_bits_with_and_without_a_first_pass(seed: int, shape: str) -> None:
     rng = np.random.default_rng(seed)

@@ -56,7 +56,7 @@ _SENTENCES = st.builds(
 _TEXTS = st.lists(_SENTENCES, min_size=1, max_size=12, unique=True).map(". ".join)
 
 
-@settings(max_examples=cases(12, 60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=cases(12, 60), suppress_health_check=[HealthCheck.too_slow])
 @given(
     texts=st.lists(st.tuples(_TEXTS, st.booleans()), min_size=1, max_size=5),
     asked=st.lists(st.sampled_from([*_NAMES, "met", "slept"]), min_size=1, max_size=5, unique=True),

@@ -275,7 +275,6 @@ def _check_walks(stores: Stores, where: Where, seeds: list[str], visible: set[st
 
 @settings(
     max_examples=cases(5, 15),
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
 )
@@ -379,7 +378,6 @@ def _check_hops(stores: Stores, where: Where, visible: frozenset[str], asked: tu
 
 @settings(
     max_examples=cases(8, 25),
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
 )

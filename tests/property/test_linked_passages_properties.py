@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.algorithms.linked_passages import FITTED_WEIGHTS, TOPS, Passages, link_factors, link_features
@@ -53,7 +53,6 @@ def _plain(given: Passages) -> list[list[float]]:
     return rows
 
 
-@settings(deadline=None)
 @given(passages=_passages())
 def test_features_and_factors_are_what_they_are_defined_as(passages: Passages) -> None:
     expected = _plain(passages)
@@ -63,7 +62,6 @@ def test_features_and_factors_are_what_they_are_defined_as(passages: Passages) -
     assert link_factors(passages, strength=0.5) == pytest.approx(factors, abs=1e-6)
 
 
-@settings(deadline=None)
 @given(passages=_passages(), scale=st.sampled_from([0.5, 3.0]))
 def test_the_scale_of_scores_and_words_and_the_order_of_words_do_not_matter(passages: Passages, scale: float) -> None:
     other = passages._replace(

@@ -24,9 +24,7 @@ from hlgraph.stores.protocols import Scope
 from hlgraph.testing.snapshot import snapshot
 
 _NAMES = ("Mara Quill", "M. Quill", "Ivo Quill", "Tessing", "Orne")
-_MANY = settings(
-    max_examples=cases(12, 25), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+_MANY = settings(max_examples=cases(12, 25), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 _PAIR = st.tuples(st.sampled_from(_NAMES), st.sampled_from(_NAMES))
 _DOCUMENT = st.tuples(
     st.just("ingest"), st.integers(0, 2), st.lists(st.sets(st.sampled_from(_NAMES), max_size=3), min_size=1, max_size=3)

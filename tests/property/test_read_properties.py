@@ -151,7 +151,7 @@ def check_all(data: bytes, name: str) -> None:
 NOISE = st.one_of(st.binary(max_size=200), st.text(max_size=100).map(lambda text: text.encode("utf-8", "replace")))
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(NOISE, st.sampled_from(sorted(SUFFIXES)), st.sampled_from(["", ".gz"]))
 @example(b"---\na: !!binary x\n---\n", ".md", "")
 @example(b"\x1f\x8b", ".txt", "")
@@ -160,7 +160,7 @@ def test_nothing_in_a_file_raises(data: bytes, suffix: str, gz: str) -> None:
     check_all(data, f"noise{suffix}{gz}")
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.data(), st.sampled_from(sorted(FORMATS)))
 def test_nothing_in_a_damaged_file_raises(draw: st.DataObject, kind: str) -> None:
     whole = samples()[kind]

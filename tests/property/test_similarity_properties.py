@@ -56,7 +56,7 @@ def _check_within(found: Pairs, both: Pairs) -> None:
     np.testing.assert_array_equal(found.similarities, both.similarities[keep])
 
 
-@settings(max_examples=cases(20, 40), deadline=None)
+@settings(max_examples=cases(20, 40))
 @given(
     seed=st.integers(0, 2**32),
     dimensions=st.sampled_from([1, 2, 16, 95, 96, 97, 130]),
@@ -80,7 +80,7 @@ def test_the_pairs_are_those_of_a_plain_product(  # noqa: PLR0917 - one name for
     _check_within(pairs_within(base, threshold=threshold), index.query(base, threshold=threshold))
 
 
-@settings(max_examples=cases(8, 15), deadline=None)
+@settings(max_examples=cases(8, 15))
 @given(
     seed=st.integers(0, 2**32),
     cuts=st.lists(st.integers(0, 200), max_size=5).map(sorted),

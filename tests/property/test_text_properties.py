@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hlgraph.text import words
@@ -15,7 +15,6 @@ _PIECE = st.sampled_from(
 _TEXT = st.lists(st.one_of(_PIECE, st.text(string.printable, max_size=8)), max_size=12).map("".join)
 
 
-@settings(deadline=None)
 @given(_TEXT)
 @example("The U.S. spent $1,000.50 on Ada's a.b.c1 and x_y's.")
 @example("A.B_ 1.2.3 I'M 5,000,x rock'n'roll's")

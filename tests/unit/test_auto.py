@@ -247,7 +247,7 @@ def _weight(statements: Sequence[tuple[str, str]], of: Sequence[str]) -> float:
     return total
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(_ONE, max_size=8), st.integers(1, 10))
 def test_the_shape_is_what_it_is_defined_as(statements: list[tuple[str, str]], most: int) -> None:
     counted = count_words(_TERMS, [text for _, text in statements])

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hlgraph
@@ -126,7 +126,6 @@ def test_equal_scores_choose_the_first_with_no_margin() -> None:
     assert (answer.choice.index, answer.choice.margin) == (0, 0.0)
 
 
-@settings(deadline=None)
 @given(st.permutations(_CHOICES))
 def test_the_order_of_the_choices_changes_nothing_but_the_index(choices: list[str]) -> None:
     answer = chosen_by_words(_QUESTION, choices, evidence=[_EVIDENCE] * 3)

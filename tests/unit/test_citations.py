@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.answer import chat_answer
@@ -42,7 +42,6 @@ def test_pieces(pieces: list[str], told: list[str]) -> None:
     assert [piece for piece in _told(pieces) if piece] == told
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(alphabet="ab. []1239,-\n<think>/", max_size=12), max_size=12))
 def test_pieces_are_in_the_end_the_text_of_the_answer(pieces: list[str]) -> None:
     whole = "Yes " + "".join(pieces)
@@ -52,7 +51,6 @@ def test_pieces_are_in_the_end_the_text_of_the_answer(pieces: list[str]) -> None
     assert "".join(_told(["Yes ", *pieces])) == answer.text
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="ab. []1239,-\n", max_size=60), st.integers(0, 60))
 def test_what_was_given_out_is_the_beginning_of_what_comes(text: str, cut: int) -> None:
     arriving = Arriving(range(5))

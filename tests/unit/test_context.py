@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.answer import chat_answer, extractive_answer
@@ -34,7 +34,6 @@ def test_the_best_stand_first_and_last_and_are_numbered_by_rank() -> None:
     assert (answer.left_out, answer.cut) == (0, 0)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(), unique=True, max_size=9).map(sorted))
 def test_every_item_stands_once_and_further_in_means_worse(items: list[int]) -> None:
     found = best_at_the_ends(items)
@@ -80,7 +79,6 @@ def test_a_cut_piece_is_cited_as_a_whole() -> None:
     assert (answer.cut, answer.citations[0].evidence) == (1, long)
 
 
-@settings(deadline=None)
 @given(st.lists(_TEXTS, max_size=8), st.integers(200, 400))
 def test_a_context_keeps_its_budget_and_every_piece_is_there_or_counted(texts: list[str], tokens: int) -> None:
     evidence = [_evidence(text, number, title="T" * 300) for number, text in enumerate(texts)]

@@ -64,7 +64,7 @@ _CASES = st.tuples(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(case=_CASES)
 def test_the_cover_keeps_its_budget_and_is_within_its_bound(case: tuple[Sets, frozenset[int], CoverBounds]) -> None:
     sets, wanted, bounds = case
@@ -78,7 +78,7 @@ def test_the_cover_keeps_its_budget_and_is_within_its_bound(case: tuple[Sets, fr
     assert (1 - 1 / math.e) / 2 * best <= found.covered <= best
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(case=_CASES)
 def test_the_cover_is_the_greedy_one_or_one_community_that_is_better(
     case: tuple[Sets, frozenset[int], CoverBounds],
@@ -131,7 +131,7 @@ def test_the_default_bounds_are_those_of_the_paper() -> None:
     assert CoverBounds() == CoverBounds(8_000, 10, 150)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(labels=st.lists(st.lists(st.integers(0, 3), min_size=5, max_size=5), min_size=1, max_size=3))
 def test_every_community_of_every_level_is_there_once(labels: list[list[int]]) -> None:
     found = communities_of(np.array(labels))
@@ -149,7 +149,7 @@ def test_equation_11_by_hand() -> None:
     assert found == pytest.approx([0.28, 0.96])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     values=st.lists(st.floats(-2, 2), min_size=14, max_size=14),
     weights=st.tuples(*[st.floats(0, 2) for _ in range(3)]),
@@ -194,7 +194,7 @@ def plain_partition(vectors: list[list[float]], groups: int) -> set[frozenset[in
     return set(held)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 9), groups=st.integers(1, 6))
 def test_partitions_are_those_of_average_linkage(seed: int, count: int, groups: int) -> None:
     vectors = np.random.default_rng(seed).normal(size=(count, 4))

@@ -34,7 +34,7 @@ def array(*given: list[float]) -> NDArray[np.float64]:
     return np.array(given, dtype=np.float64).T
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(pairs=columns, seed=st.integers(0, 5))
 def test_it_is_the_slow_reference(pairs: list[tuple[float, float]], seed: int) -> None:
     a, b = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
@@ -44,7 +44,7 @@ def test_it_is_the_slow_reference(pairs: list[tuple[float, float]], seed: int) -
     assert found.mean == pytest.approx(sum(a) / len(a) - sum(b) / len(b))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(pairs=columns)
 def test_turned_around_it_is_the_same_difference(pairs: list[tuple[float, float]]) -> None:
     drawn = Resamples(array([pair[0] for pair in pairs], [pair[1] for pair in pairs]), resamples=200)

@@ -143,7 +143,7 @@ def test_forgetting_without_a_file_makes_none(path: Path, cache: CachedEmbedder)
     assert not path.exists()
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(calls=st.lists(st.lists(st.text(max_size=6), max_size=12), max_size=6))
 def test_the_cache_changes_no_vector(calls: list[list[str]], cache: CachedEmbedder) -> None:
     for texts in calls:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.errors import BudgetError, ModelAccessError, ModelAnswerError, ModelUnavailableError
@@ -157,7 +157,6 @@ def test_a_stream_that_takes_too_long_is_given_up(accounts: Accounts) -> None:
     assert _spent(accounts).unfinished_calls == 0
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=6), st.integers(0, 7))
 def test_whatever_is_read_is_counted_once(pieces: Sequence[str], read: int) -> None:
     chat = StreamedChat([pieces])

@@ -101,7 +101,7 @@ def _cases(draw: st.DrawFn) -> tuple[Dense, Dense, Dense, QueryWalk]:
     return np.array(cells).reshape(size, joints), np.array(cosines), np.array(seeds), walk
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(case=_cases())
 def test_it_is_that_of_the_dense_matrices(case: tuple[Dense, Dense, Dense, QueryWalk]) -> None:
     across, cosines, seeds, walk = case
@@ -117,7 +117,7 @@ def test_it_is_that_of_the_dense_matrices(case: tuple[Dense, Dense, Dense, Query
     assert (found.scores >= 0).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(case=_cases(), weight=st.integers(2, 5))
 def test_parallel_edges_and_the_scale_of_the_seeds_change_nothing(
     case: tuple[Dense, Dense, Dense, QueryWalk], weight: int
@@ -188,7 +188,7 @@ def _symmetric(draw: st.DrawFn) -> tuple[Dense, list[int]]:
     return matrix + matrix.T, draw(st.lists(st.integers(0, size - 1), min_size=1, max_size=3, unique=True))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(case=_symmetric(), damping=st.sampled_from([0.3, 0.85]), seed=st.integers(0, 1_000))
 def test_random_walks_push_and_the_exact_walk_agree(case: tuple[Dense, list[int]], damping: float, seed: int) -> None:
     """Walks from a seed without neighbours end there; the exact walk goes back to the seeds: as the paper restarts."""
@@ -232,7 +232,7 @@ def test_walks_that_cannot_begin_are_refused(seeds: list[int], options: dict[str
         visit_shares(graph, np.array(seeds, dtype=int), rng=np.random.default_rng(0), **options)  # type: ignore[arg-type]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 1_000))
 @example(seed=44)
 def test_what_push_takes_out_is_at_least_as_good_as_what_walks_take_out(seed: int) -> None:

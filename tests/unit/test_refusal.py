@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hlgraph
@@ -61,7 +61,6 @@ def test_closeness_in_meaning_counts_where_it_is_known() -> None:
     assert not is_missing(question, [], least=0)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60), st.lists(st.text(max_size=60), max_size=4))
 def test_support_is_a_share_and_more_evidence_is_never_less(question: str, texts: list[str]) -> None:
     evidence = [replace(_OPENED, text=text) for text in texts]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hlgraph.answer.support import Wording, objection, telling_words
@@ -70,13 +70,11 @@ def test_what_is_said_and_denied_in_the_evidence_is_no_contradiction() -> None:
 
 
 @example("1[1]1")
-@settings(deadline=None)
 @given(st.text(alphabet="abcAB. ,not'’-19東!?\n[]", max_size=80))
 def test_every_text_supports_itself(text: str) -> None:
     assert objection(text, [text]) == ""
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60), st.lists(st.text(max_size=60), max_size=3))
 def test_any_text_has_a_verdict_and_more_evidence_brings_no_new_gap(sentence: str, told: list[str]) -> None:
     before, after = objection(sentence, told), objection(sentence, [*told, sentence])

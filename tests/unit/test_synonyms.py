@@ -136,7 +136,7 @@ _WORDS = ("river", "orne", "valley", "north", "bridge", "11", "12", "may", "eu")
 _NAME = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4, unique=True).map(" ".join)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     names=st.lists(_NAME, min_size=2, max_size=14, unique=True),
     cuts=st.lists(st.integers(0, 14), max_size=4).map(sorted),

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.answer import chat_answer, chat_report, extractive_answer, extractive_report
@@ -193,7 +193,6 @@ def test_verdicts_are_one_for_each_sentence_or_none(reply: str) -> None:
 _ALPHABET = "ab. [](),-–;0123456789\n!"
 
 
-@settings(deadline=None)
 @given(st.text(alphabet=_ALPHABET, max_size=120))
 def test_sentences_are_parts_of_the_text_and_hold_all_its_citations(reply: str) -> None:
     answer = checked(_QUESTION, f"Yes. {reply}", evidence=_EVIDENCE)
@@ -204,7 +203,6 @@ def test_sentences_are_parts_of_the_text_and_hold_all_its_citations(reply: str) 
     assert answer.uncited == tuple(answer.text[item.start : item.end].strip() for item in found if not item.numbers)
 
 
-@settings(deadline=None)
 @given(st.text(alphabet=_ALPHABET, max_size=120))
 def test_what_is_left_of_any_answer_is_supported_and_its_citations_exist(reply: str) -> None:
     answer = verified(checked(_QUESTION, f"Marl is wet [3].\n\n{reply}", evidence=_EVIDENCE), unsupported="drop")
