@@ -8,8 +8,10 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import pytest
 
 from hlgraph.records import Hit
+from hlgraph.stores.opensearch import query_bodies
 from hlgraph.stores.opensearch.connection import Answer, Connection
 from hlgraph.stores.opensearch.kept_vectors import IndexVectors, KeptVectors
 from hlgraph.stores.opensearch.query_bodies import Inside, Sizes, by_text, by_vector, read_vectors
@@ -104,6 +106,35 @@ def test_vectors_by_id_are_those_of_the_state_of_the_reader() -> None:
     kept.drop("i")
     assert read("two") == [-1.0, 0.0]
     assert len(server.asked) == 4
+
+
+class _Scored(_Played):
+    """Scores every row, and has them in the order in which they were written where scores are equal and no order is asked for."""
+
+    def _found(self, body: dict[str, Any]) -> dict[str, Any]:
+        found = super()._found(body)
+        hits = (
+            sorted(found["hits"]["hits"], key=lambda hit: hit["fields"]["id"])
+            if "sort" in body
+            else found["hits"]["hits"]
+        )
+        found["hits"]["hits"] = sorted(hits, key=lambda hit: -self.rows[hit["fields"]["id"][0]][1][0])[: body["size"]]
+        return found
+
+
+@pytest.mark.parametrize(
+    ("scores", "best", "requests"), [((1, 1, 1), "a", 2), ((1, 1, 0.5), "b", 2), ((2, 1, 1), "c", 1)]
+)
+def test_rows_with_the_score_of_the_last_one_are_asked_for_by_id(
+    monkeypatch: pytest.MonkeyPatch, scores: tuple[float, ...], best: str, requests: int
+) -> None:
+    monkeypatch.setattr(query_bodies, "_SPARE", 1)
+    server = _Scored()
+    server.rows = {name: (at, (score, 0.0)) for at, (name, score) in enumerate(zip("cba", scores, strict=True))}
+    index = KeptVectors().of_index("i", meta=_META, state="")
+    search = by_vector(index, vector=np.array((1.0, 0.0), "f4"), k=1, inside=Inside(), sizes=Sizes({"i": 3}))
+    assert together(server, [search]) == [[Hit(best, max(scores))]]
+    assert len(server.asked) == requests
 
 
 class _Words(_Played):
