@@ -203,9 +203,12 @@ class FusedRetriever:
         if kind is Kind.STATEMENT:
             by_chunk = [_as_chunks(session, ranked)[:depth] for ranked in found]
             ranked_chunks = reciprocal_rank(by_chunk, self.rank_constant, weights=shares)
-            if self.field_boost and session.has_metadata:  # the passages of both steps below, in one round trip
+            linked = self._linked(session.request.question)
+            if (
+                linked and self.field_boost and session.has_metadata
+            ):  # the passages of both steps below, in one round trip
                 read = _as_chunks(session, Ranked(kind, hits[:_BOOSTED], {}))
-                session.records(Kind.CHUNK, [*read, *(item for item, _ in ranked_chunks[:_LINKED])], made=Chunk)
+                session.records(Kind.CHUNK, [*read, *(item for item, _ in ranked_chunks[:linked])], made=Chunk)
         hits = self._boosted(session, kind, hits=hits, why=why)
         if kind is Kind.STATEMENT:
             factors = self._factors(session, [Hit(item, score) for item, score in ranked_chunks])
@@ -216,16 +219,21 @@ class FusedRetriever:
             hits = _scaled(hits, self._factors(session, hits), why=why)
         return Ranked(kind, hits, why)
 
+    def _linked(self, question: str) -> int:
+        """How many of the best passages are rescored by their links."""
+        if 1 - _length(question) < _LEAST_STRENGTH:
+            return 0
+        if self.linked is None:
+            return _LINKED if self.parts is _PARTS else 0
+        return self.linked
+
     def _factors(self, session: Session, hits: Sequence[Hit]) -> dict[str, float]:
         """What links make of the scores of the best passages, by id; the lowest factor is 1, which others have, too."""
-        most = self.linked
-        if most is None:
-            most = _LINKED if self.parts is _PARTS else 0
-        strength = 1 - _length(session.request.question)
-        if not most or not hits or strength < _LEAST_STRENGTH:
+        best = hits[: self._linked(session.request.question)]
+        if not best:
             return {}
+        strength = 1 - _length(session.request.question)
         with session.step("links") as step:
-            best = hits[:most]
             factors = link_factors(linked_passages(session, best), strength=strength)
             step.count = len(best)
             step.details = {"strength": round(strength, 3)}
