@@ -40,7 +40,6 @@ PAGE = 10_000
 VECTORS = 2_000
 """Number of vectors that one request reads."""
 
-_ALL = "all"  # the aggregation that counts every row of an index
 _SPARE = 64  # additional rows to fetch, because the order by the server's rounded scores may differ from the exact one
 _EQUAL = 1e-5  # scores that differ by less may be in another order on the server, which rounds them
 _CANDIDATES = 512
@@ -89,9 +88,17 @@ class Inside:
 
 @dataclass(slots=True)
 class Sizes:
-    """The number of rows of each index at the last search over all of them; a stale number costs time, never a result."""
+    """How large the indexes are.
+
+    Attributes
+    ----------
+    rows : number of rows of each index at the last search over all of them, or 1 more than ``EXACT_BELOW`` for more of them; that
+        of a small index may be stale, which costs time, never a result
+    states : state of the corpus in which the rows of each large index were counted
+    """
 
     rows: dict[str, int] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
 
 
 def one_of(name: str, values: Sequence[str]) -> Json:
@@ -124,12 +131,12 @@ def by_vector(
     alias = kept.alias
     question = np.asarray(vector, dtype=np.float32)
     total = sizes.rows.get(alias, EXACT_BELOW + 1)
-    is_known = inside.is_all and alias in sizes.rows
-    if total > EXACT_BELOW and not is_known:
+    is_known = inside.is_all and bool(kept.state) and sizes.states.get(alias) == kept.state
+    if total > EXACT_BELOW and not is_known:  # after a change it may have become small
         body: dict[str, Json] = {"size": 0, "query": inside.query(), "track_total_hits": EXACT_BELOW + 1}
         total = (yield Asked(alias, body)).count
         if inside.is_all:
-            sizes.rows[alias] = total
+            sizes.rows[alias], sizes.states[alias] = total, kept.state
     has_data = kept.wants_data()
     ask: dict[str, Json] = {"docvalue_fields": ["id", "data"] if has_data else ["id"], "seq_no_primary_term": True}
     is_exact = total <= EXACT_BELOW or k > _MOST_CANDIDATES
@@ -146,16 +153,11 @@ def by_vector(
         if inside.visited:
             knn["method_parameters"] = {"ef_search": max(inside.visited, depth)}
         ask |= {"size": k + _SPARE, "query": {"knn": {"vector": knn}}}
-        if is_known:  # also count the rows of the whole index, which may have become small
-            ask["aggs"] = {_ALL: {"global": {}}}
     else:
         ask |= {"size": k + _SPARE, "query": scored(inside.query(), question), "track_total_hits": True}
     found = yield Asked(alias, ask)
     if inside.is_all and found.hits.total is not None:
         sizes.rows[alias] = found.count
-    if _ALL in found.aggregations and found.aggregations[_ALL].doc_count <= EXACT_BELOW:
-        sizes.rows[alias] = found.aggregations[_ALL].doc_count
-        return (yield from by_vector(kept, vector=vector, k=k, inside=inside, sizes=sizes))
     hits = yield from _scored_hits(kept, found.hits.hits, question=question, has_data=has_data)
     if is_exact and len(found.hits.hits) == k + _SPARE and _is_cut(hits, k):
         # Rows beyond the last one may have the same score, and lower ids. The order by id costs the server a third more time.
