@@ -285,6 +285,7 @@ def test_migrate_for_people(tmp_path: Path) -> None:
         "V012__index_words",
         "V013__count_fields",
         "V014__add_image_changes",
+        "V015__drop_has_deleted",
     )
     lines = "".join(f"  pending: {name}\n" for name in names)
     pending = f"embedded: 0 applied, {len(names)} pending\n{lines}next: hlgraph migrate apply\n"

@@ -212,7 +212,7 @@ class _Watched:
             return lambda queries: [
                 self._seen("search", (query,), hits) for query, hits in zip(queries, method(queries), strict=True)
             ]
-        if name not in ("search", "vectors", "records", "pull", "find", "rank", "match"):
+        if name not in ("search", "vectors_many", "records", "pull", "find", "rank", "match"):
             raise AssertionError(f"a strategy called {name}: say here what of its result must be visible")
 
         def watched(*args: Any, **named: Any) -> Any:
@@ -234,8 +234,8 @@ def _ids_of(name: str, found: Any) -> list[str]:
     if name == "pull":
         ids: list[str] = found.ids.tolist()
         return ids
-    if name == "vectors":
-        return list(found[0])
+    if name == "vectors_many":
+        return [item for names, _ in found.values() for item in names]
     if name == "match":
         return [item for each in found for item in each.ids]
     return [item.id for item in found if not isinstance(item, Fact | Entity)]
