@@ -9,7 +9,7 @@ corpus is in the Neo4j (emptied) and the OpenSearch of HLGRAPH_TEST_SERVERS (`ma
 those of a clock, since the servers work, and bytes are also those that this process sends.
 
 Bytes are those that a process writes by calls, without those "by image": of the thread that writes the files of the image anew
-after a deletion, also during later searches and edits. Pages of mapped files that rows are wiped in are not in them: Linux counts
+when they are old, also during later searches and edits. Pages of mapped files that rows are wiped in are not in them: Linux counts
 several times what reaches the disk.
 
 Last, each action runs in a process of its own, as on the command line, with the same limits: from opening the stores to the

@@ -204,9 +204,8 @@ class FusedRetriever:
             by_chunk = [_as_chunks(session, ranked)[:depth] for ranked in found]
             ranked_chunks = reciprocal_rank(by_chunk, self.rank_constant, weights=shares)
             linked = self._linked(session.request.question)
-            if (
-                linked and self.field_boost and session.has_metadata
-            ):  # the passages of both steps below, in one round trip
+            if linked and self.field_boost and session.has_metadata:
+                # The passages of both steps below, in one round trip.
                 read = _as_chunks(session, Ranked(kind, hits[:_BOOSTED], {}))
                 session.records(Kind.CHUNK, [*read, *(item for item, _ in ranked_chunks[:linked])], made=Chunk)
         hits = self._boosted(session, kind, hits=hits, why=why)

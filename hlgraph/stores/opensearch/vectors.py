@@ -224,6 +224,7 @@ class OpenSearchVectorStore:
         with self._guard:
             replica = self._replicas.pop(home.alias, None)
             self._sizes.rows.pop(home.alias, None)
+            self._sizes.states.pop(home.alias, None)
         if replica is not None:
             replica.close()
 
