@@ -52,14 +52,14 @@ class Kept(Generic[Key, Value]):
         with self._guard:
             self._keep(values)
 
-    def drop(self, is_dropped: Callable[[Key], bool] | None = None) -> None:
-        """Forgets the values of some keys; None: of all."""
+    def drop(self, is_dropped: Callable[[Key, Value], bool] | None = None) -> None:
+        """Forgets some values; None: all."""
         with self._guard:
             if is_dropped is None:
                 self._young, self._old, self._room = {}, {}, self._most
                 return
-            self._young = {key: value for key, value in self._young.items() if not is_dropped(key)}
-            self._old = {key: value for key, value in self._old.items() if not is_dropped(key)}
+            self._young = {key: value for key, value in self._young.items() if not is_dropped(key, value)}
+            self._old = {key: value for key, value in self._old.items() if not is_dropped(key, value)}
 
     def _keep(self, values: Mapping[Key, Value]) -> None:
         for key, value in values.items():

@@ -310,6 +310,39 @@ def test_a_connection_that_ends_while_it_is_opened_is_opened_again(
     gc.collect()
 
 
+def test_a_read_whose_connection_breaks_during_its_commit_is_repeated(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver repeats it at every other moment."""
+    left = 0
+
+    def broken(whole: Callable[..., Any]) -> Callable[..., Any]:
+        def outer(*given: Any, **options: Any) -> Any:
+            nonlocal left
+            found = whole(*given, **options)
+            left -= 1
+            if left >= 0:
+                raise neo4j.exceptions.IncompleteCommit("the connection broke")
+            return found
+
+        return outer
+
+    monkeypatch.setattr(neo4j.Session, "execute_read", broken(neo4j.Session.execute_read))
+    monkeypatch.setattr(neo4j.Driver, "execute_query", broken(neo4j.Driver.execute_query))
+    monkeypatch.setattr(neo4j.Session, "execute_write", broken(neo4j.Session.execute_write))
+    calls: list[Callable[[Server], object]] = [
+        lambda found: found.read(lambda transaction: transaction.rows("admin/read_migrations")),
+        lambda found: found.ask("admin/read_migrations"),
+    ]
+    for call in calls:
+        left = 2
+        call(server)
+        assert left < 0
+    left = 1
+    with pytest.raises(StoreUnavailableError, match="the connection broke"):
+        server.write(lambda transaction: transaction.rows("admin/read_migrations"))
+
+
 def test_a_commit_whose_answer_is_lost_is_repeated(
     servers: Any, path: Path, uninterrupted: tuple[Mapping[str, list[Any]], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -136,6 +136,28 @@ def test_vectors_of_several_kinds_travel_in_one_request(store: OpenSearchVectorS
     assert [names for names, _ in found.values()] == [ids, ids]
 
 
+def test_a_change_leaves_the_vectors_of_other_rows_where_they_are(store: OpenSearchVectorStore) -> None:
+    write(store, rows([f"bridge {at}" for at in range(6)]))
+    asked = VectorQuery(Kind.ENTITY, "c", 9, _EMBEDDER.embed(["bridge 3"])[0])
+
+    def sent() -> list[bool]:
+        """Whether each request of a search asks for vectors."""
+        with trace.listening():
+            store.search(asked)
+            return ["'data'" in str(call.params) for call in trace.heard() if call.name.endswith("_search")]
+
+    assert [sent() for _ in range(3)] == [
+        [False, True],
+        [True],
+        [False],
+    ]  # how many rows there are; vectors; all are kept
+    store.delete("c", {"entity": [f"{1:032x}"]})
+    assert sent() == [False]
+    write(store, rows(["a pier"], first=7))
+    assert sent() == [False, True]  # of the new row alone
+    assert sent() == [False]
+
+
 def test_a_vector_with_more_neighbours_than_are_asked_for_has_all(
     store: OpenSearchVectorStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

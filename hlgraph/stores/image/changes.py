@@ -90,6 +90,14 @@ def unpack(data: bytes) -> ChangeList:
     return msgspec.msgpack.decode(zlib.decompress(data), type=ChangeList)
 
 
+def touched(found: ChangeList) -> frozenset[str]:
+    """The ids of the sources that a change added, edited or gave new metadata, and of all records that vanished."""
+    ids = np.frombuffer(found.ids, dtype="S32")
+    is_source = np.frombuffer(found.kinds, dtype=np.uint8) == KINDS.index(Kind.SOURCE)
+    both = (ids[is_source], ids[np.frombuffer(found.removed, dtype="<i4")])
+    return frozenset(item.decode() for item in np.concatenate(both).tolist())
+
+
 class Asserted(NamedTuple):
     """What all chunks together assert of one statement: the ids at the other ends of its links."""
 

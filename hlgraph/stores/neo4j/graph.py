@@ -18,6 +18,7 @@ from hlgraph.stores.migrate import Applied
 from hlgraph.stores.neo4j import image_changes, journal
 from hlgraph.stores.neo4j.admitted import PAGE, Filters
 from hlgraph.stores.neo4j.corpora import Corpora, maps
+from hlgraph.stores.neo4j.image_changes import ReadSteps
 from hlgraph.stores.neo4j.images import Images, ScopedImage
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.leases import Leases
@@ -67,7 +68,7 @@ class Neo4jGraphStore:
         self._images = images
         self.leases = Leases(server, wait=wait)
         self._filters = Filters(server)
-        self._recent = RecentRecords(server)
+        self._recent = RecentRecords(server, steps=ReadSteps(server) if images is None else images.steps)
         self._warming = Warming(server)
         self._has_searches = False
         self._corpora = Corpora(server, images)

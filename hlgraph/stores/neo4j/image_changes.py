@@ -22,10 +22,14 @@ from hlgraph.stores.image.changes import (
     merged,
     pack,
     shared,
+    touched,
     unpack,
 )
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.server import Row, Server, Transaction
+
+_MOST_HELD = 1 << 20
+"""Maximum size in bytes of the lists of a corpus that are kept after they were read."""
 
 
 class State(NamedTuple):
@@ -124,26 +128,58 @@ def record_merges(
     transaction.rows("persist/record_image_change", name=corpus, list=data, kept=KEPT)
 
 
-def steps(server: Server, corpus: str, *, after: int, to: State) -> list[Step]:
-    """The steps that lead to a state without a gap, the oldest first; each has its list.
+class ReadSteps:
+    """Reads the steps of the corpora of one database; keeps those of each corpus that were read last. Thread-safe.
 
     Parameters
     ----------
     server : the database
-    corpus : name of the corpus
-    after : version before which no step is wanted
-    to : the present state
     """
-    found: list[Step] = []
-    for row in reversed(server.ask("retrieve/read_image_changes", corpus=corpus, after=after)):
-        step = _step(row)
-        if step.after.version > to.version:
-            continue  # the corpus has changed again
-        if step.after != to or not step.data:
-            break
-        found.append(step)
-        to = step.before
-    return found[::-1]
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._held: dict[str, tuple[int, State, list[Step]]] = {}
+
+    def lead_to(self, corpus: str, *, after: int, to: State) -> list[Step]:
+        """The steps that lead to a state without a gap, the oldest first; each has its list.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        after : version before which no step is wanted
+        to : the state, which the corpus has or has had
+        """
+        since, state, held = self._held.get(corpus, (0, None, []))
+        if state != to or since > after:
+            held = self._read(corpus, after=after, to=to)
+            if sum(len(item.data) for item in held) <= _MOST_HELD:
+                self._held[corpus] = after, to, held
+        return [item for item in held if item.before.version >= after]
+
+    def touched(self, corpus: str, *, before: State, to: State) -> frozenset[str] | None:
+        """The ids of the sources that were altered between two states, and of all records that vanished; None: it is not known.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        before, to : the states
+        """
+        found = self.lead_to(corpus, after=before.version, to=to) if before.version < to.version else []
+        if not found or found[0].before != before:
+            return None
+        return frozenset[str]().union(*(touched(item.change()) for item in found))
+
+    def _read(self, corpus: str, *, after: int, to: State) -> list[Step]:
+        found: list[Step] = []
+        for row in reversed(self._server.ask("retrieve/read_image_changes", corpus=corpus, after=after)):
+            step = _step(row)
+            if step.after.version > to.version:
+                continue  # the corpus has changed again
+            if step.after != to or not step.data:
+                break
+            found.append(step)
+            to = step.before
+        return found[::-1]
 
 
 def _step(row: Row) -> Step:

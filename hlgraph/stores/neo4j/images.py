@@ -36,10 +36,9 @@ from hlgraph.stores.image.image import Image
 from hlgraph.stores.image.mapped import log_level
 from hlgraph.stores.image.nodes import places
 from hlgraph.stores.image.patching import is_heavy, patched
-from hlgraph.stores.neo4j import image_changes
 from hlgraph.stores.neo4j.admitted import Admitted
 from hlgraph.stores.neo4j.filling import fill
-from hlgraph.stores.neo4j.image_changes import State, Step
+from hlgraph.stores.neo4j.image_changes import ReadSteps, State, Step
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.protocols import PullShape, Scope
@@ -116,9 +115,14 @@ class Images:
     folder : folder of all images of this user
     most : maximum number of links of a corpus; the server answers for a larger one
     waits : whether to wait for an image that is being filled, however large; else the server answers meanwhile
+
+    Attributes
+    ----------
+    steps : reads the lists of changes that images are patched by
     """
 
     def __init__(self, server: Server, folder: Path, *, most: int, waits: bool = False) -> None:
+        self.steps = ReadSteps(server)
         self._server = server
         self._folder = folder
         self._most = most
@@ -228,7 +232,7 @@ class Images:
         newer = [item for item in self._states(corpus) if held is None or item.version > held.base.version]
         for older in (dict[State, HeldImage | None].fromkeys(newer), {} if held is None else {held.state: held}):
             after = min((item.version for item in older), default=state.version)
-            steps = image_changes.steps(self._server, corpus, after=after, to=state) if older else []
+            steps = self.steps.lead_to(corpus, after=after, to=state) if older else []
             for first in range(len(steps) - 1, -1, -1):
                 before = steps[first].before
                 base = (older[before] or self._mapped(corpus, before)) if before in older else None

@@ -1,7 +1,9 @@
 """Reads records by id, and keeps those that were read in the present state of a corpus.
 
-A reader names the state of the corpus that its first round trip found. What is kept belongs to one state a corpus, and is
-dropped when a reader names another one: no reader sees the text of a source that was deleted before the read began.
+A reader names the state of the corpus that its first round trip found. What is kept belongs to one state a corpus. When a reader
+names a later one, the lists of the changes between both say which sources were altered: their records are dropped, and so are
+those of no single source, such as entities. Where no lists lead from one state to the other, all are dropped. No reader sees the
+text of a source that was deleted before the read began.
 """
 
 from __future__ import annotations
@@ -10,8 +12,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from hlgraph.records import Kind, Record, Source
+from hlgraph.records import Chunk, Kind, Record, Source, Statement, Topic
 from hlgraph.stores.kept import Kept
+from hlgraph.stores.neo4j.image_changes import ReadSteps, State
 from hlgraph.stores.neo4j.rows import PLURAL, records
 from hlgraph.stores.neo4j.server import BATCH, Server
 
@@ -19,7 +22,7 @@ KEPT_CHARACTERS = 1 << 22
 """Target for the size of the kept records of each kind, as in the embedded store."""
 _OVERHEAD = 300  # characters that a record takes beside its text
 
-_Key: TypeAlias = tuple[str, str, str]  # corpus, state, id
+_Key: TypeAlias = tuple[str, str]  # corpus, id
 
 
 class RecentRecords:
@@ -28,10 +31,12 @@ class RecentRecords:
     Parameters
     ----------
     server : the database
+    steps : reads what changes did
     """
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, *, steps: ReadSteps) -> None:
         self._server = server
+        self._steps = steps
         self._kept = {kind: Kept[_Key, Record](most=KEPT_CHARACTERS, size=_size) for kind in PLURAL}
         self._states: dict[str, str] = {}
         self._guard = threading.Lock()
@@ -47,15 +52,35 @@ class RecentRecords:
         state : state of the corpus that the caller reads; empty: ask the server for every record
         """
         wanted = list(dict.fromkeys(ids))
-        found: dict[str, Record] = {}
-        if state:
-            self._enter(corpus, state)
-            kept = self._kept[kind].get((corpus, state, item) for item in wanted)
-            found = {key[2]: record for key, record in kept.items()}
+        found = self._held(kind, wanted, corpus=corpus, state=state) if state else {}
         missing = [item for item in wanted if item not in found]
         for start in range(0, len(missing), BATCH):
             found |= self._asked(kind, missing[start : start + BATCH], corpus=corpus, state=state)
         return [found[item] for item in wanted if item in found]
+
+    def _held(self, kind: Kind, ids: Sequence[str], *, corpus: str, state: str) -> dict[str, Record]:
+        """What is kept of these records in this state, which becomes that of the corpus."""
+        before = self._states.get(corpus)
+        altered = self._altered(corpus, before, state) if before not in (None, state) else None
+        with self._guard:
+            held = self._states.get(corpus)
+            if held != state:
+                self._drop(corpus, altered if held == before else None)
+                self._states[corpus] = state
+            kept = self._kept[kind].get((corpus, item) for item in ids)
+        return {name: record for (_, name), record in kept.items()}
+
+    def _altered(self, corpus: str, before: str | None, to: str) -> frozenset[str] | None:
+        """The sources whose records are not the same in two states; None: it is not known."""
+        a, b = State.named(before or ""), State.named(to)
+        return None if a is None or b is None else self._steps.touched(corpus, before=a, to=b)
+
+    def _drop(self, corpus: str, altered: frozenset[str] | None) -> None:
+        def is_dropped(key: _Key, record: Record) -> bool:
+            return key[0] == corpus and (altered is None or not (of := _source_of(record)) or of in altered)
+
+        for kept in self._kept.values():
+            kept.drop(is_dropped)
 
     def _asked(self, kind: Kind, ids: Sequence[str], *, corpus: str, state: str) -> Mapping[str, Record]:
         is_passage = kind is Kind.CHUNK and bool(state)
@@ -69,17 +94,16 @@ class RecentRecords:
         return found
 
     def _keep(self, kind: Kind, found: Mapping[str, Record], *, corpus: str, state: str) -> None:
-        if state and self._states.get(corpus) == state:
-            self._kept[kind].keep({(corpus, state, item): record for item, record in found.items()})
-
-    def _enter(self, corpus: str, state: str) -> None:
-        """Drops what is kept of a corpus in another state."""
         with self._guard:
-            if self._states.get(corpus) == state:
-                return
-            self._states[corpus] = state
-            for kept in self._kept.values():
-                kept.drop(lambda key: key[0] == corpus)
+            if state and self._states.get(corpus) == state:
+                self._kept[kind].keep({(corpus, item): record for item, record in found.items()})
+
+
+def _source_of(record: Record) -> str:
+    """The only source that a change must name to alter this record; empty: others can alter it."""
+    if isinstance(record, Source):
+        return record.id
+    return record.source_id if isinstance(record, Chunk | Topic | Statement) else ""
 
 
 def _size(record: Record) -> int:

@@ -194,7 +194,9 @@ class Server:
     def read(self, work: Callable[[Transaction], T]) -> T:
         """Runs a function in one reading transaction; repeats it after transient errors."""
         with mapped(self.url), self._session(neo4j.READ_ACCESS) as session:
-            return self._connected(lambda: session.execute_read(lambda inner: work(Transaction(inner, self))))
+            return self._connected(
+                lambda: session.execute_read(lambda inner: work(Transaction(inner, self))), is_repeatable=True
+            )
 
     def ask(self, name: str, /, **params: Value) -> list[Row]:
         """All rows of one reading query; repeats it after transient errors. Needs fewer messages than :meth:`read`."""
@@ -207,7 +209,8 @@ class Server:
                     routing_=neo4j.RoutingControl.READ,
                     database_=self.settings.database,
                     bookmark_manager_=self._bookmarks,
-                )
+                ),
+                is_repeatable=True,
             )
             found = [dict(zip(keys, record.values(), strict=True)) for record in records]
             call.rows = size(found)
@@ -236,8 +239,8 @@ class Server:
         ----------
         work : function of the transaction; it may run more than once
         longest : seconds, including the wait for locks, after which the server ends the transaction
-        is_repeatable : whether a second commit of the same work changes nothing: it is repeated once if the connection breaks
-            during the commit, when it is unknown whether the commit took place
+        is_repeatable : whether a second commit of the same work changes nothing: it is repeated if the connection breaks during
+            the commit, when it is unknown whether the commit took place
         """
 
         def attempt(inner: neo4j.ManagedTransaction) -> T:
@@ -245,25 +248,27 @@ class Server:
 
         timed = neo4j.unit_of_work(timeout=longest)(attempt)
         with mapped(self.url), self._session(neo4j.WRITE_ACCESS) as session:
-            try:
-                return self._connected(lambda: session.execute_write(timed))
-            except neo4j.exceptions.IncompleteCommit:
-                if not is_repeatable:
-                    raise
-            return self._connected(lambda: session.execute_write(timed))
+            return self._connected(lambda: session.execute_write(timed), is_repeatable=is_repeatable)
 
-    def _connected(self, run: Callable[[], T]) -> T:
-        """What a function of the driver returns; it is run again where a connection ends while it is being opened.
+    def _connected(self, run: Callable[[], T], *, is_repeatable: bool = False) -> T:
+        """What a function of the driver returns; it is run again where a connection ends and the driver repeats nothing.
 
-        The driver repeats a transaction whose connection is lost, but for that moment: then it raises a bare OSError. Nothing of
-        the transaction has reached the server.
+        The driver repeats a transaction whose connection is lost, but at two moments. While a connection is opened, it raises a
+        bare OSError; nothing of the transaction has reached the server. While a transaction is committed, also one that only
+        reads, it raises IncompleteCommit.
+
+        Parameters
+        ----------
+        run : the function
+        is_repeatable : whether it may be run again after a commit that perhaps took place
         """
         end = time.monotonic() + self.settings.retry_seconds
         while True:
             try:
                 return run()
-            except OSError:
-                if time.monotonic() >= end:
+            except (OSError, neo4j.exceptions.IncompleteCommit) as error:
+                is_lost = isinstance(error, OSError) or is_repeatable
+                if not is_lost or time.monotonic() >= end:
                     raise
             time.sleep(random.uniform(*_PAUSE))  # noqa: S311 - no secret
 

@@ -50,9 +50,16 @@ class KeptVectors:
         """
         return IndexVectors(self, alias, meta.made, meta.dimensions, state)
 
-    def drop(self, alias: str) -> None:
-        """Forgets those of an index that is written to."""
-        self._kept.drop(lambda key: key[0] == alias)
+    def drop(self, alias: str, ids: Iterable[str] | None = None) -> None:
+        """Forgets vectors of an index.
+
+        Parameters
+        ----------
+        alias : alias of the index
+        ids : ids of rows that are written or deleted; None: all, because the index is dropped
+        """
+        names = None if ids is None else frozenset(ids)
+        self._kept.drop(lambda key, _: key[0] == alias and (names is None or key[2] in names))
 
     def knows(self, alias: str) -> bool:
         """Whether most vectors of the last search of an index were kept."""

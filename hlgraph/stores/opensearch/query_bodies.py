@@ -100,6 +100,11 @@ class Sizes:
     rows: dict[str, int] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
 
+    def forget(self, alias: str) -> None:
+        """Forgets the size of an index that is dropped."""
+        self.rows.pop(alias, None)
+        self.states.pop(alias, None)
+
 
 def one_of(name: str, values: Sequence[str]) -> Json:
     """A clause that matches rows with one of these values in a field.

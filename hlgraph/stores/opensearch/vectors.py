@@ -130,7 +130,7 @@ class OpenSearchVectorStore:
 
     def _write_rows(self, home: Home, block: VectorBlock, change_id: str) -> None:
         self._write(home, lambda now: row_items(block, change_id, home=now, is_smile=self.connection.reads_smile))
-        self._kept.drop(home.alias)
+        self._kept.drop(home.alias, block.ids)
 
     def _write(self, home: Home, items: Callable[[Home], Iterable[bulk.Item]]) -> bulk.Outcome:
         """Writes to the index of a corpus. If the index is being moved, waits, and writes everything to the one in its place."""
@@ -188,7 +188,7 @@ class OpenSearchVectorStore:
             else:
                 count += self._remove(home, names)
                 self._refresh([home.alias])
-            self._kept.drop(home.alias)
+            self._kept.drop(home.alias, names)
             is_empty = not self._count(home.alias)
             if is_empty:
                 # Another model may fill it. The caller holds the lock of the graph store, so no other process writes to it.
@@ -221,10 +221,10 @@ class OpenSearchVectorStore:
 
     def _drop(self, home: Home) -> None:
         self.indexes.drop(home)
+        self._kept.drop(home.alias)
         with self._guard:
             replica = self._replicas.pop(home.alias, None)
-            self._sizes.rows.pop(home.alias, None)
-            self._sizes.states.pop(home.alias, None)
+            self._sizes.forget(home.alias)
         if replica is not None:
             replica.close()
 
