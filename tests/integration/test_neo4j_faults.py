@@ -209,10 +209,12 @@ def visible(found: Opened) -> Mapping[str, list[Any]]:
 
 
 @contextlib.contextmanager
-def through(proxy: TcpProxy, servers: Any, *, timeout: float = 1.0) -> Iterator[tuple[Opened, Opened]]:
+def through(
+    proxy: TcpProxy, servers: Any, *, timeout: float = 1.0, retry_seconds: float = 5.0
+) -> Iterator[tuple[Opened, Opened]]:
     """Both servers, empty: Neo4j by way of the proxy, and directly."""
     settings = settings_for(servers)
-    neo4j = dataclasses.replace(settings.neo4j, timeout=timeout)
+    neo4j = dataclasses.replace(settings.neo4j, timeout=timeout, retry_seconds=retry_seconds)
     with opened(servers, settings) as direct:
         found = open_stores(dataclasses.replace(settings, store=proxy.url, neo4j=neo4j))
         with found.closing:
@@ -252,7 +254,7 @@ def test_a_connection_that_breaks_is_made_anew_in_the_middle_of_an_ingest(
     servers: Any, path: Path, uninterrupted: tuple[Mapping[str, list[Any]], int]
 ) -> None:
     breaks = 0
-    with passed_on(servers.neo4j.url) as proxy, through(proxy, servers, timeout=20) as (found, direct):
+    with passed_on(servers.neo4j.url) as proxy, through(proxy, servers, timeout=20, retry_seconds=20) as (found, direct):
 
         def broken(at: Progress) -> None:
             nonlocal breaks
@@ -356,7 +358,7 @@ def test_a_commit_whose_answer_is_lost_is_repeated(
             raise neo4j.exceptions.IncompleteCommit("the answer was lost")
         return found
 
-    with passed_on(servers.neo4j.url) as proxy, through(proxy, servers, timeout=20) as (found, direct):
+    with passed_on(servers.neo4j.url) as proxy, through(proxy, servers, timeout=20, retry_seconds=20) as (found, direct):
         monkeypatch.setattr(neo4j.Session, "execute_write", without_answer)
         ingest(found.stores, path)
         monkeypatch.undo()
