@@ -254,7 +254,10 @@ def test_a_connection_that_breaks_is_made_anew_in_the_middle_of_an_ingest(
     servers: Any, path: Path, uninterrupted: tuple[Mapping[str, list[Any]], int]
 ) -> None:
     breaks = 0
-    with passed_on(servers.neo4j.url) as proxy, through(proxy, servers, timeout=20, retry_seconds=20) as (found, direct):
+    with (
+        passed_on(servers.neo4j.url) as proxy,
+        through(proxy, servers, timeout=20, retry_seconds=20) as (found, direct),
+    ):
 
         def broken(at: Progress) -> None:
             nonlocal breaks
@@ -358,7 +361,10 @@ def test_a_commit_whose_answer_is_lost_is_repeated(
             raise neo4j.exceptions.IncompleteCommit("the answer was lost")
         return found
 
-    with passed_on(servers.neo4j.url) as proxy, through(proxy, servers, timeout=20, retry_seconds=20) as (found, direct):
+    with (
+        passed_on(servers.neo4j.url) as proxy,
+        through(proxy, servers, timeout=20, retry_seconds=20) as (found, direct),
+    ):
         monkeypatch.setattr(neo4j.Session, "execute_write", without_answer)
         ingest(found.stores, path)
         monkeypatch.undo()
