@@ -235,15 +235,18 @@ def test_a_large_index_is_searched_in_one_request_until_it_has_shrunk(
     def requests(asked: VectorQuery) -> list[bool]:
         with trace.listening():
             store.search(asked)
-            return ["knn_score" in str(call.params) for call in trace.heard() if call.name.endswith("_search")]
+            return ["knn_score" in str(call.params) for call in trace.heard() if call.name.endswith("search")]
 
     assert requests(asked) == [False, False]  # counts the rows first
     assert requests(asked) == [False]
-    other.delete("c", {"entity": [f"{at:032x}" for at in range(240)]})
+    write(other, rows(["nothing alike"], first=300))
     asked = replace(asked, state="two")
+    assert requests(asked) == [False]  # counts them again in the same request
+    other.delete("c", {"entity": [f"{at:032x}" for at in range(240)]})
+    asked = replace(asked, state="three")
     assert requests(asked)[:2] == [False, True]  # it has become small: every row is scored
     assert requests(asked) == [True]
-    assert {int(hit.id, 16) for hit in store.search(asked)} <= set(range(240, 300))
+    assert {int(hit.id, 16) for hit in store.search(asked)} <= set(range(240, 301))
 
 
 def test_ids_of_many_pages_and_filters_of_many_sources(

@@ -17,8 +17,8 @@ from hlgraph.records import Hit
 from hlgraph.stores.opensearch.connection import Connection
 from hlgraph.stores.opensearch.indexes import Home
 from hlgraph.stores.opensearch.kept_vectors import IndexVectors
-from hlgraph.stores.opensearch.rounds import NAMED, Asked, Steps, find
-from hlgraph.stores.opensearch.wire import Json, Row
+from hlgraph.stores.opensearch.rounds import NAMED, Asked, Steps, ask, find
+from hlgraph.stores.opensearch.wire import Found, Json, Row
 
 EXACT_BELOW = 10_000
 """Maximum number of admitted rows that are all scored; beyond it, HNSW proposes candidates.
@@ -135,40 +135,50 @@ def by_vector(
     """
     alias = kept.alias
     question = np.asarray(vector, dtype=np.float32)
+    has_data = kept.wants_data()
+    fields: dict[str, Json] = {"docvalue_fields": ["id", "data"] if has_data else ["id"], "seq_no_primary_term": True}
+    near = Asked(alias, {**fields, "size": k + _SPARE, "query": _near(question, k=k, inside=inside)})
     total = sizes.rows.get(alias, EXACT_BELOW + 1)
     is_known = inside.is_all and bool(kept.state) and sizes.states.get(alias) == kept.state
-    if total > EXACT_BELOW and not is_known:  # after a change it may have become small
-        body: dict[str, Json] = {"size": 0, "query": inside.query(), "track_total_hits": EXACT_BELOW + 1}
-        total = (yield Asked(alias, body)).count
+    found: list[Found] = []
+    if total > EXACT_BELOW and not is_known:
+        count = Asked(alias, {"size": 0, "query": inside.query(), "track_total_hits": EXACT_BELOW + 1})
+        # An index that was large is taken for large until it is counted again, in the same round.
+        is_guessed = inside.is_all and alias in sizes.states and k <= _MOST_CANDIDATES
+        counted, *found = yield ((count, near) if is_guessed else (count,))
+        total = counted.count
         if inside.is_all:
             sizes.rows[alias], sizes.states[alias] = total, kept.state
-    has_data = kept.wants_data()
-    ask: dict[str, Json] = {"docvalue_fields": ["id", "data"] if has_data else ["id"], "seq_no_primary_term": True}
     is_exact = total <= EXACT_BELOW or k > _MOST_CANDIDATES
-    if not is_exact:
-        depth = min(max(2 * k, _CANDIDATES), _MOST_CANDIDATES)
-        numbers: list[Json] = list(question.astype(np.float64).tolist())
-        knn: dict[str, Json] = {"vector": numbers, "k": depth}
-        filters: list[Json] = [
-            *([] if inside.is_all else [inside.query()]),
-            *([] if inside.corpus is None else [inside.corpus]),
-        ]
-        if filters:
-            knn["filter"] = filters[0] if len(filters) == 1 else {"bool": {"filter": filters}}
-        if inside.visited:
-            knn["method_parameters"] = {"ef_search": max(inside.visited, depth)}
-        ask |= {"size": k + _SPARE, "query": {"knn": {"vector": knn}}}
-    else:
-        ask |= {"size": k + _SPARE, "query": scored(inside.query(), question), "track_total_hits": True}
-    found = yield Asked(alias, ask)
-    if inside.is_all and found.hits.total is not None:
-        sizes.rows[alias] = found.count
-    hits = yield from _scored_hits(kept, found.hits.hits, question=question, has_data=has_data)
-    if is_exact and len(found.hits.hits) == k + _SPARE and _is_cut(hits, k):
+    scan: dict[str, Json] = {
+        **fields, "size": k + _SPARE, "query": scored(inside.query(), question), "track_total_hits": True
+    }  # fmt: skip
+    if is_exact or not found:
+        found = yield (Asked(alias, scan) if is_exact else near,)
+    if inside.is_all and found[0].hits.total is not None:
+        sizes.rows[alias] = found[0].count
+    hits = yield from _scored_hits(kept, found[0].hits.hits, question=question, has_data=has_data)
+    if is_exact and len(found[0].hits.hits) == k + _SPARE and _is_cut(hits, k):
         # Rows beyond the last one may have the same score, and lower ids. The order by id costs the server a third more time.
-        found = yield Asked(alias, {**ask, "sort": [{"_score": "desc"}, {"id": "asc"}]})
-        hits = yield from _scored_hits(kept, found.hits.hits, question=question, has_data=has_data)
+        found = yield (Asked(alias, {**scan, "sort": [{"_score": "desc"}, {"id": "asc"}]}),)
+        hits = yield from _scored_hits(kept, found[0].hits.hits, question=question, has_data=has_data)
     return hits[:k]
+
+
+def _near(question: NDArray[np.float32], *, k: int, inside: Inside) -> Json:
+    """A query by HNSW for many more than ``k`` candidates."""
+    depth = min(max(2 * k, _CANDIDATES), _MOST_CANDIDATES)
+    numbers: list[Json] = list(question.astype(np.float64).tolist())
+    knn: dict[str, Json] = {"vector": numbers, "k": depth}
+    filters: list[Json] = [
+        *([] if inside.is_all else [inside.query()]),
+        *([] if inside.corpus is None else [inside.corpus]),
+    ]
+    if filters:
+        knn["filter"] = filters[0] if len(filters) == 1 else {"bool": {"filter": filters}}
+    if inside.visited:
+        knn["method_parameters"] = {"ef_search": max(inside.visited, depth)}
+    return {"knn": {"vector": knn}}
 
 
 def _scored_hits(
@@ -238,7 +248,7 @@ def read_vectors(
             "docvalue_fields": ["id", "data"],
             "seq_no_primary_term": True,
         }
-        rows = (yield Asked(kept.alias, body)).hits.hits
+        rows = (yield from ask(Asked(kept.alias, body))).hits.hits
         if rows:
             vectors = matrix(rows, kept.dimensions)
             kept.keep(rows, vectors)
@@ -304,7 +314,9 @@ def by_text(
     if kept is not None:
         body |= {"docvalue_fields": ["id", "length", *(["data"] if has_data else [])], "seq_no_primary_term": True}
     search = Asked(alias, body, NAMED)
-    rows = list({row.text("id"): row for row in (yield search).hits.hits}.values())  # serverless can hold a row twice
+    rows = list(
+        {row.text("id"): row for row in (yield from ask(search)).hits.hits}.values()
+    )  # serverless can hold a row twice
     if kept is not None:
         _note(kept, rows, has_data=has_data)
     if not rows:
@@ -349,7 +361,7 @@ def _counted(alias: str, phrases: Sequence[tuple[str, ...]]) -> Steps[_Counted]:
         part = phrases[at : at + _CLAUSES]
         filters: Json = {str(number): _phrase(parts) for number, parts in enumerate(part)}
         counts: Json = {"length": {"sum": {"field": "length"}}, "phrases": {"filters": {"filters": filters}}}
-        found = yield Asked(alias, {"size": 0, "track_total_hits": True, "aggs": counts})
+        found = yield from ask(Asked(alias, {"size": 0, "track_total_hits": True, "aggs": counts}))
         if not found.count:
             return _Counted(0, 0.0, [0] * len(phrases))
         total, length = found.count, found.aggregations["length"].value or 0.0

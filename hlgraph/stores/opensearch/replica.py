@@ -25,7 +25,7 @@ from hlgraph.stores.opensearch.connection import Connection
 from hlgraph.stores.opensearch.indexes import Home
 from hlgraph.stores.opensearch.query_bodies import State, matrix, pages, scored
 from hlgraph.stores.opensearch.query_bodies import state as current
-from hlgraph.stores.opensearch.rounds import Asked, Steps, together
+from hlgraph.stores.opensearch.rounds import Asked, Steps, ask, together
 from hlgraph.stores.opensearch.wire import Json, Row
 from hlgraph.stores.protocols import Neighbours
 
@@ -184,7 +184,7 @@ def _above(home: Home, vector: NDArray[np.float32], *, threshold: float) -> Step
         "query": scored(inside, vector),
         "docvalue_fields": ["id", "data"],
     }
-    return (yield Asked(home.alias, body)).hits.hits
+    return (yield from ask(Asked(home.alias, body))).hits.hits
 
 
 def _is_behind(state: State, read: State) -> bool:

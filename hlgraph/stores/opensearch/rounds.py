@@ -1,6 +1,7 @@
 """Several searches side by side: what they ask for in one round travels in one request.
 
-A search is a generator. It yields what it asks the server for, receives what was found, and returns its result.
+A search is a generator. It yields what it asks the server for next, one or more requests, receives what each of them found, and
+returns its result.
 """
 
 from __future__ import annotations
@@ -38,8 +39,14 @@ class Asked(NamedTuple):
     parameters: Mapping[str, str] = {}
 
 
-Steps: TypeAlias = Generator[Asked, Found, T]
+Steps: TypeAlias = Generator[Sequence[Asked], list[Found], T]
 """A search that asks in steps."""
+
+
+def ask(one: Asked) -> Steps[Found]:
+    """A step that asks for one thing."""
+    (found,) = yield (one,)
+    return found
 
 
 def find(
@@ -76,15 +83,16 @@ def together(connection: Connection, searches: Sequence[Steps[T]]) -> list[T]:
     searches : the searches
     """
     results: dict[int, T] = {}
-    answers: dict[int, Found | None] = dict.fromkeys(range(len(searches)))
+    answers: dict[int, list[Found] | None] = dict.fromkeys(range(len(searches)))
     while answers:
-        asked: dict[int, Asked] = {}
+        asked: dict[int, Sequence[Asked]] = {}
         for number, answer in answers.items():
             try:
                 asked[number] = next(searches[number]) if answer is None else searches[number].send(answer)
             except StopIteration as end:
                 results[number] = end.value
-        answers = dict(zip(asked, _find_all(connection, list(asked.values())), strict=True))
+        found = iter(_find_all(connection, [one for some in asked.values() for one in some]))
+        answers = {number: [next(found) for _ in some] for number, some in asked.items()}
     return [results[number] for number in range(len(searches))]
 
 
