@@ -137,7 +137,14 @@ def by_vector(
     question = np.asarray(vector, dtype=np.float32)
     has_data = kept.wants_data()
     fields: dict[str, Json] = {"docvalue_fields": ["id", "data"] if has_data else ["id"], "seq_no_primary_term": True}
-    near = Asked(alias, {**fields, "size": k + _SPARE, "query": _near(question, k=k, inside=inside)})
+    fields["size"] = k + _SPARE
+
+    def near() -> Asked:
+        return Asked(alias, {**fields, "query": _near(question, k=k, inside=inside)})
+
+    def scan(**more: Json) -> Asked:
+        return Asked(alias, {**fields, "query": scored(inside.query(), question), "track_total_hits": True, **more})
+
     total = sizes.rows.get(alias, EXACT_BELOW + 1)
     is_known = inside.is_all and bool(kept.state) and sizes.states.get(alias) == kept.state
     found: list[Found] = []
@@ -145,22 +152,19 @@ def by_vector(
         count = Asked(alias, {"size": 0, "query": inside.query(), "track_total_hits": EXACT_BELOW + 1})
         # An index that was large is taken for large until it is counted again, in the same round.
         is_guessed = inside.is_all and alias in sizes.states and k <= _MOST_CANDIDATES
-        counted, *found = yield ((count, near) if is_guessed else (count,))
+        counted, *found = yield ((count, near()) if is_guessed else (count,))
         total = counted.count
         if inside.is_all:
             sizes.rows[alias], sizes.states[alias] = total, kept.state
     is_exact = total <= EXACT_BELOW or k > _MOST_CANDIDATES
-    scan: dict[str, Json] = {
-        **fields, "size": k + _SPARE, "query": scored(inside.query(), question), "track_total_hits": True
-    }  # fmt: skip
     if is_exact or not found:
-        found = yield (Asked(alias, scan) if is_exact else near,)
+        found = yield (scan() if is_exact else near(),)
     if inside.is_all and found[0].hits.total is not None:
         sizes.rows[alias] = found[0].count
     hits = yield from _scored_hits(kept, found[0].hits.hits, question=question, has_data=has_data)
     if is_exact and len(found[0].hits.hits) == k + _SPARE and _is_cut(hits, k):
         # Rows beyond the last one may have the same score, and lower ids. The order by id costs the server a third more time.
-        found = yield (Asked(alias, {**scan, "sort": [{"_score": "desc"}, {"id": "asc"}]}),)
+        found = yield (scan(sort=[{"_score": "desc"}, {"id": "asc"}]),)
         hits = yield from _scored_hits(kept, found[0].hits.hits, question=question, has_data=has_data)
     return hits[:k]
 
@@ -314,9 +318,8 @@ def by_text(
     if kept is not None:
         body |= {"docvalue_fields": ["id", "length", *(["data"] if has_data else [])], "seq_no_primary_term": True}
     search = Asked(alias, body, NAMED)
-    rows = list(
-        {row.text("id"): row for row in (yield from ask(search)).hits.hits}.values()
-    )  # serverless can hold a row twice
+    found = yield from ask(search)
+    rows = list({row.text("id"): row for row in found.hits.hits}.values())  # serverless can hold a row twice
     if kept is not None:
         _note(kept, rows, has_data=has_data)
     if not rows:
