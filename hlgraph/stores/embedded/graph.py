@@ -19,7 +19,7 @@ from hlgraph.stores.embedded import sqlite
 from hlgraph.stores.embedded.array_files import drop_old_graphs
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.graphs import Graphs
-from hlgraph.stores.embedded.rows import STORED, Recent, publish, select, size_of
+from hlgraph.stores.embedded.rows import OF_CORPUS, STORED, RecentRecords, publish, select
 from hlgraph.stores.embedded.sqlite import STORE, reading
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.matching import MENTIONED, admitted, check_match
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 BUILT_IN_FIELDS = ("source_id", "title", "uri")
 """Fields of every source that a filter can name, besides its metadata."""
-_ROOM = 1 << 22  # characters of recently read records that are cached, for each kind
 _COUNTS = {
     Relationship.FROM_SOURCE: "SELECT count(*) FROM node WHERE c = :c AND kind = 1",
     Relationship.IN_CHUNK: "SELECT count(*) FROM in_chunk AS l JOIN node ON node.n = l.chunk AND c = :c",
@@ -69,7 +68,7 @@ class EmbeddedGraphStore:
         self._database = database
         self._stats: dict[str, CorpusStats] = {}
         self._graphs = Graphs(database)
-        self._recent = {kind: Recent[tuple[str, str], Record](database, most=_ROOM, size=size_of) for kind in STORED}
+        self._recent = RecentRecords(database)
         self._staged: Change | None = None  # the last staged change, so that it need not be read from the journal
 
     def __enter__(self) -> Self:
@@ -184,17 +183,7 @@ class EmbeddedGraphStore:
         """See :meth:`GraphStore.records`."""
         if kind not in STORED or not ids or not self._database.exists():
             return []
-        connection = self._database.reader()
-
-        def read(missing: list[tuple[str, str]]) -> dict[tuple[str, str], Record]:
-            # The + keeps SQLite from reading the whole corpus by its index: the ids find the rows.
-            condition = f"node.id IN (SELECT value FROM json_each(:ids)) AND +{_OF_CORPUS}"
-            values = {"ids": json.dumps([name for _, name in missing]), "corpus": scope.corpus}
-            with reading(self._database.path):
-                found = select(connection, kind, condition=condition, values=values)
-            return {(scope.corpus, record.id): record for record in found}
-
-        held = list(self._recent[kind].read([(scope.corpus, name) for name in ids], read).values())
+        held = self._recent.read(kind, ids, corpus=scope.corpus)
         if scope.where is None and scope.sources is None:
             return held
         return admitted(held, scope, read=lambda names: self.records(Kind.SOURCE, names, scope=Scope(scope.corpus)))
@@ -206,7 +195,7 @@ class EmbeddedGraphStore:
         has_source = kind not in (Kind.FACT, Kind.ENTITY)
         if not has_source and (scope.where is not None or scope.sources is not None):
             raise StoreError(f"{kind} records belong to the whole corpus; find them without a filter or sources")
-        conditions = [_OF_CORPUS, "node.kind = :kind"]
+        conditions = [OF_CORPUS, "node.kind = :kind"]
         values: dict[str, str | int | float] = {"corpus": scope.corpus, "kind": KINDS.index(kind)}
         if scope.sources is not None:
             conditions.append("node.source IN (SELECT n FROM node WHERE id IN (SELECT value FROM json_each(:sources)))")
@@ -355,9 +344,8 @@ _CORPORA = "SELECT c, name, version, embedding, dimensions, renewed_to, calibrat
 _FIELDS = "SELECT key, json_group_array(type) FROM field WHERE c = :c GROUP BY key ORDER BY key"
 # Types of JSON as a filter names them. Those of a list of several types, and of an empty one, are unknown, as on a server.
 _TYPES = {"text": "text", "integer": "number", "real": "number", "true": "truth", "false": "truth"}
-_OF_CORPUS = "node.c = (SELECT c FROM corpus WHERE name = :corpus)"
 _OWN_ENTITIES = f"""
-    WITH own AS (SELECT n FROM node WHERE id IN (SELECT value FROM json_each(:sources)) AND +{_OF_CORPUS}),
+    WITH own AS (SELECT n FROM node WHERE id IN (SELECT value FROM json_each(:sources)) AND +{OF_CORPUS}),
     named AS (
       SELECT DISTINCT m.entity FROM own CROSS JOIN node AS x ON x.source = own.n AND x.kind = 1
       CROSS JOIN mentions AS m ON m.chunk = x.n)

@@ -25,6 +25,7 @@ from hlgraph.stores.image.changes import (
     merged,
     pack,
     shared,
+    touched,
     unpack,
 )
 
@@ -155,6 +156,21 @@ def steps(connection: sqlite3.Connection, c: int, *, to: State, after: int = -1)
     after : version before which no step is wanted
     """
     return _steps(connection, "list", c=c, to=to, after=after)
+
+
+def altered(connection: sqlite3.Connection, c: int, *, before: State, to: State) -> frozenset[str] | None:
+    """The ids of the sources that were altered between two states, and of all records that vanished; None: it is not known.
+
+    Parameters
+    ----------
+    connection : connection to read with
+    c : number of the corpus
+    before, to : the states; ``to`` is the present one
+    """
+    found = steps(connection, c, to=to, after=before.version) if before.version < to.version else []
+    if not found or found[0].before != before:
+        return None
+    return frozenset[str]().union(*(touched(item.change()) for item in found))
 
 
 def _steps(connection: sqlite3.Connection, data: str, *, c: int, to: State, after: int) -> list[Step]:

@@ -1,7 +1,7 @@
-"""Records in the embedded database: read by one SELECT per kind, cached while the database is unchanged, and published.
+"""Records in the embedded database: read by one SELECT per kind, kept while they are right, and published.
 
-``records`` and ``find`` of the graph store read through :func:`select` and :class:`Recent`. :func:`publish` applies a
-staged change with the statements of ``sql/publish.sql``.
+``records`` of the graph store reads through :class:`RecentRecords`, and ``find`` through :func:`select`. :func:`publish` applies
+a staged change with the statements of ``sql/publish.sql``.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import functools
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -20,6 +20,8 @@ from hlgraph.change import Change, Outcome
 from hlgraph.records import Chunk, Entity, Fact, Kind, Metadata, Record, Source, Statement, Topic
 from hlgraph.stores.embedded import image_changes, sqlite
 from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.sqlite import reading
+from hlgraph.stores.kept import Kept, KeptRecords
 from hlgraph.subgraph import KINDS
 
 _SELECT: Mapping[Kind, str] = {
@@ -48,7 +50,8 @@ _SELECT: Mapping[Kind, str] = {
 }
 STORED = frozenset(_SELECT)
 """The kinds of records that this store reads by id."""
-_OVERHEAD = 300  # characters that a record takes beside its text
+OF_CORPUS = "node.c = (SELECT c FROM corpus WHERE name = :corpus)"
+"""The condition that a row of ``node`` is of a corpus."""
 _TABLES = (
     "t_source", "t_removed_source", "t_removed_chunk", "t_chunk", "t_move", "t_topic", "t_statement", "t_entity", "t_fact",
     "t_placement", "t_about", "t_mention", "t_support", "t_synonym", "t_old", "t_new", "t_gone", "t_dirty",
@@ -56,6 +59,7 @@ _TABLES = (
 )  # fmt: skip
 
 _Row = tuple[Any, ...]
+_CommitMark = tuple[int, int]
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
@@ -102,12 +106,6 @@ def select(
     return found
 
 
-def size_of(record: Record) -> int:
-    """The approximate size of a record in characters, including 300 for the Python objects."""
-    metadata = len(str(record.metadata)) if isinstance(record, Source) else 0
-    return _OVERHEAD + metadata + len(getattr(record, "text", ""))
-
-
 class Recent(Generic[_Key, _Value]):
     """A cache of values of the database, emptied as soon as any connection of any process commits. Thread-safe.
 
@@ -124,13 +122,9 @@ class Recent(Generic[_Key, _Value]):
 
     def __init__(self, database: Database, *, most: int, size: Callable[[_Value], int]) -> None:
         self._database = database
-        self._most = most
-        self._size = size
+        self._kept = Kept[_Key, _Value](most=most, size=size)
         self._guard = threading.Lock()
-        self._state: tuple[int, int] | None = None
-        self._young: dict[_Key, _Value] = {}
-        self._old: dict[_Key, _Value] = {}
-        self._room = most
+        self._state: _CommitMark | None = None
 
     def read(self, keys: Iterable[_Key], fetch: Callable[[list[_Key]], Mapping[_Key, _Value]]) -> dict[_Key, _Value]:
         """The values of these keys, in the order of the keys; keys without a value are left out.
@@ -143,36 +137,92 @@ class Recent(Generic[_Key, _Value]):
         wanted = dict.fromkeys(keys)
         with self._guard:
             state = self._current()
-            found = {key: self._young[key] for key in wanted if key in self._young}
-            if len(found) == len(wanted):
-                return found
-            again = {key: self._old[key] for key in wanted if key in self._old and key not in found}
-            self._keep(again)
-        found |= again
+            found = self._kept.get(wanted)
         missing = [key for key in wanted if key not in found]
-        if missing:
-            fresh = fetch(missing)
-            with self._guard:
-                if self._current() == state:  # otherwise the values may predate a commit
-                    self._keep(fresh)
-            found |= fresh
+        if not missing:
+            return found
+        fresh = fetch(missing)
+        with self._guard:
+            if self._current() == state:  # otherwise the values may predate a commit
+                self._kept.keep(fresh)
+        found |= fresh
         return {key: found[key] for key in wanted if key in found}
 
-    def _current(self) -> tuple[int, int]:
+    def _current(self) -> _CommitMark:
         """The state of the database; empties the cache if it has changed."""
         state = self._database.state()
         if state != self._state:
             self._state = state
-            self._young, self._old, self._room = {}, {}, self._most
+            self._kept.drop()
         return state
 
-    def _keep(self, values: Mapping[_Key, _Value]) -> None:
-        for key, value in values.items():
-            size = self._size(value)
-            if size > self._room:
-                self._old, self._young, self._room = self._young, {}, self._most
-            self._young[key] = value
-            self._room -= size
+
+class _Present(NamedTuple):
+    """The state of a corpus, with its number."""
+
+    c: int
+    state: image_changes.State
+
+
+class RecentRecords:
+    """The records of one store by id; those that were read are kept while they are right. Thread-safe.
+
+    SQLite itself reports a commit (``PRAGMA data_version``). After one, the state of a corpus is read again; see
+    :class:`hlgraph.stores.kept.KeptRecords`.
+
+    Parameters
+    ----------
+    database : database of the store
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._kept = KeptRecords[_Present](STORED, altered=self._altered)
+        self._seen: dict[str, tuple[_CommitMark, _Present | None]] = {}
+
+    def read(self, kind: Kind, ids: Sequence[str], *, corpus: str) -> list[Record]:
+        """The records with these ids, in their order; unknown ids are left out.
+
+        Parameters
+        ----------
+        kind : kind of the records
+        ids : ids of the records
+        corpus : name of the corpus
+        """
+        wanted = list(dict.fromkeys(ids))
+        with reading(self._database.path):
+            commit = self._database.state()
+            present = self._present(corpus, commit)
+            if present is None:
+                return []
+            found = self._kept.get(kind, wanted, corpus=corpus, state=present)
+            missing = [item for item in wanted if item not in found]
+            if missing:
+                fresh = self._asked(kind, missing, corpus=corpus)
+                if self._database.state() == commit:  # otherwise they may be of a later state
+                    self._kept.keep(kind, fresh, corpus=corpus, state=present)
+                found |= fresh
+        return [found[item] for item in wanted if item in found]
+
+    def _present(self, corpus: str, commit: _CommitMark) -> _Present | None:
+        seen = self._seen.get(corpus)
+        if seen is None or seen[0] != commit:
+            found = image_changes.state_of(self._database.reader(), corpus)
+            seen = self._seen[corpus] = commit, None if found is None else _Present(*found)
+        return seen[1]
+
+    def _altered(self, corpus: str, before: _Present, to: _Present) -> frozenset[str] | None:  # noqa: ARG002 - has a number
+        if before.c != to.c:
+            return None
+        return image_changes.altered(self._database.reader(), to.c, before=before.state, to=to.state)
+
+    def _asked(self, kind: Kind, ids: list[str], *, corpus: str) -> Mapping[str, Record]:
+        # The + keeps SQLite from reading the whole corpus by its index: the ids find the rows.
+        condition = f"node.id IN (SELECT value FROM json_each(:ids)) AND +{OF_CORPUS}"
+        found = select(
+            self._database.reader(), kind, condition=condition, values={"ids": json.dumps(ids), "corpus": corpus}
+        )
+        return {record.id: record for record in found}
 
 
 @functools.cache

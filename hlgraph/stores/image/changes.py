@@ -125,7 +125,7 @@ class Stored(NamedTuple):
 
 
 def is_listed(change: Change, vanished: Mapping[str, Sequence[str]]) -> bool:
-    """Whether a change gets a list: it is not a repair, and not too large.
+    """Whether a change gets a list: it is not a repair, which alters sources that it does not name, and not too large.
 
     Parameters
     ----------
@@ -134,7 +134,8 @@ def is_listed(change: Change, vanished: Mapping[str, Sequence[str]]) -> bool:
     """
     links = (change.placements, change.abouts, change.mentions, change.supports, change.synonyms, change.moves)
     size = max(sum(map(len, links)), sum(map(len, vanished.values())))
-    return not change.recounted and size <= MOST
+    is_repair = change.recounted or change.doubted or (change.removed_chunks and not change.sources)
+    return not is_repair and size <= MOST
 
 
 def shared(change: Change, *, old: Iterable[str], vanished: Mapping[str, Sequence[str]]) -> list[str]:
