@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from hlgraph.records import Chunk, Kind, Record, Source, Statement, Topic
 
@@ -13,11 +13,8 @@ Value = TypeVar("Value")
 KEPT_CHARACTERS = 1 << 22
 """Target for the size of the kept records of each kind."""
 _OVERHEAD = 300  # characters that a record takes beside its text
+_MOST_ALTERED = 20_000
 State = TypeVar("State")
-_Key: TypeAlias = tuple[str, str]
-"""A corpus, and the id of a record."""
-_Owned: TypeAlias = tuple[str, Record]
-"""A record after the source that it is of, or the corpus if it is of no single source."""
 
 
 class Kept(Generic[Key, Value]):
@@ -75,6 +72,13 @@ class Kept(Generic[Key, Value]):
             else:
                 self._young, self._old = rest(self._young), rest(self._old)
 
+    def forget(self, keys: Iterable[Key]) -> None:
+        """Forgets the values of these keys, as far as they are there."""
+        with self._guard:
+            for key in keys:
+                self._young.pop(key, None)
+                self._old.pop(key, None)
+
     def _keep(self, values: Mapping[Key, Value]) -> None:
         for key, value in values.items():
             size = self._size(value)
@@ -84,23 +88,45 @@ class Kept(Generic[Key, Value]):
             self._room -= size
 
 
+class _Read(NamedTuple):
+    """A record, and the number of the state in which it was read."""
+
+    number: int
+    record: Record
+
+
+class _Corpus(NamedTuple):
+    """The state of a corpus, its number, and those of the states in which sources were last altered."""
+
+    state: Any
+    number: int
+    altered: dict[str, int]
+
+    def has(self, read: _Read) -> bool:
+        """Whether a record is still as it was read. One of no single source may be altered by every change."""
+        owner = _owner(read.record)
+        return read.number >= self.altered.get(owner, 0) if owner else read.number == self.number
+
+
 class KeptRecords(Generic[State]):
     """Records by id, in one state of each corpus. Thread-safe.
 
-    When a reader names a later state, the lists of the changes between both say which sources were altered: their records are
-    dropped, and so are those of no single source, such as entities. Where no lists lead from one state to the other, all are
-    dropped. No reader sees the text of a source that was deleted before the read began.
+    When a reader names a later state, the lists of the changes between both say which sources were altered, and what vanished.
+    What vanished is forgotten. Records of altered sources, and those of no single source, such as entities, are no longer
+    returned. Where no lists lead from one state to the other, all are forgotten. No reader sees the text of a source that was
+    deleted before the read began. Thousands of records may be kept, so no step looks at all of them.
 
     Parameters
     ----------
     kinds : kinds of the records
-    altered : given a corpus and two states, the sources whose records are not the same in both; None: it is not known
+    altered : given a corpus and two states, the ids of the sources whose records are not the same in both, and of all records
+        that vanished; None: it is not known
     """
 
     def __init__(self, kinds: Iterable[Kind], *, altered: Callable[[str, State, State], frozenset[str] | None]) -> None:
         self._altered = altered
-        self._kept = {kind: Kept[_Key, _Owned](most=KEPT_CHARACTERS, size=_size) for kind in kinds}
-        self._states: dict[str, State] = {}
+        self._kept = {kind: Kept[tuple[str, str], _Read](most=KEPT_CHARACTERS, size=_size) for kind in kinds}
+        self._corpora: dict[str, _Corpus] = {}
         self._guard = threading.Lock()
 
     def get(self, kind: Kind, ids: Sequence[str], *, corpus: str, state: State) -> dict[str, Record]:
@@ -113,15 +139,16 @@ class KeptRecords(Generic[State]):
         corpus : name of the corpus
         state : the state
         """
-        before = self._states.get(corpus)
-        altered = self._altered(corpus, before, state) if before is not None and before != state else None
+        before = self._corpora.get(corpus)
+        altered = None
+        if before is not None and before.state != state:
+            altered = self._altered(corpus, before.state, state)
         with self._guard:
-            held = self._states.get(corpus)
-            if held != state:
-                self._drop(corpus, altered if held == before else None)
-                self._states[corpus] = state
+            held = self._corpora.get(corpus)
+            if held is None or held.state != state:
+                held = self._moved(corpus, held, to=state, altered=altered if held is before else None)
             kept = self._kept[kind].get((corpus, item) for item in ids)
-        return {name: record for (_, name), (_, record) in kept.items()}
+        return {name: read.record for (_, name), read in kept.items() if held.has(read)}
 
     def keep(self, kind: Kind, found: Mapping[str, Record], *, corpus: str, state: State) -> None:
         """Keeps records, unless the corpus is no longer in the state in which they were read.
@@ -134,20 +161,23 @@ class KeptRecords(Generic[State]):
         state : the state
         """
         with self._guard:
-            if self._states.get(corpus) == state:
-                owned = {(corpus, item): (_owner(record) or corpus, record) for item, record in found.items()}
-                self._kept[kind].keep(owned)
+            held = self._corpora.get(corpus)
+            if held is not None and held.state == state:
+                self._kept[kind].keep({(corpus, item): _Read(held.number, record) for item, record in found.items()})
 
-    def _drop(self, corpus: str, altered: frozenset[str] | None) -> None:
-        def rest(held: Mapping[_Key, _Owned]) -> dict[_Key, _Owned]:
-            if altered is None:
-                return {key: owned for key, owned in held.items() if key[0] != corpus}
-            # Thousands are held, and the next search waits.
-            return {key: owned for key, owned in held.items() if owned[0] not in owners}
-
-        owners = {corpus, *(altered or ())}
-        for kept in self._kept.values():
-            kept.drop(rest)
+    def _moved(self, corpus: str, held: _Corpus | None, *, to: State, altered: frozenset[str] | None) -> _Corpus:
+        """Takes a corpus to another state."""
+        number = 0 if held is None else held.number + 1
+        if held is None or altered is None or len(held.altered) > _MOST_ALTERED:
+            for kept in self._kept.values():
+                kept.drop(lambda read: {key: value for key, value in read.items() if key[0] != corpus})
+            made = _Corpus(to, number, {})
+        else:
+            for kept in self._kept.values():
+                kept.forget((corpus, item) for item in altered)
+            made = _Corpus(to, number, held.altered | dict.fromkeys(altered, number))
+        self._corpora[corpus] = made
+        return made
 
 
 def _owner(record: Record) -> str:
@@ -157,7 +187,7 @@ def _owner(record: Record) -> str:
     return record.source_id if isinstance(record, Chunk | Topic | Statement) else ""
 
 
-def _size(owned: _Owned) -> int:
-    record = owned[1]
+def _size(read: _Read) -> int:
+    record = read.record
     metadata = len(str(record.metadata)) if isinstance(record, Source) else 0
     return _OVERHEAD + metadata + len(getattr(record, "text", ""))
