@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
+import pathlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
@@ -88,7 +90,20 @@ def _with_records(session: Session) -> Iterator[tuple[Hit, Statement]]:
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
-    opened = open_stores(f"hlgraph://{tmp_path_factory.mktemp('explain')}/s")
+    with _ingested(tmp_path_factory.mktemp("explain")) as made:
+        yield made
+
+
+@pytest.fixture
+def unread_stores(tmp_path: pathlib.Path) -> Iterator[Stores]:
+    """Of which no record was read."""
+    with _ingested(tmp_path) as made:
+        yield made
+
+
+@contextlib.contextmanager
+def _ingested(folder: pathlib.Path) -> Iterator[Stores]:
+    opened = open_stores(f"hlgraph://{folder}/s")
     with opened.closing:
         steps = pipeline.Steps(WholeChunker(), TinyExtractor(), _EMBEDDER)
         pipeline.ingest(DOCUMENTS, CORPUS, stores=opened.stores, steps=steps)
@@ -331,8 +346,8 @@ def test_a_chunk_mentions_what_its_statements_mention_only_while_none_of_them_is
 # Calls
 
 
-def test_calls_have_their_step_rows_and_text(stores: Stores) -> None:
-    explain = _ask(stores, "topic", mode="hybrid", where='category != "x"').explain
+def test_calls_have_their_step_rows_and_text(unread_stores: Stores) -> None:
+    explain = _ask(unread_stores, "topic", mode="hybrid", where='category != "x"').explain
     calls = {call.name: call for call in explain.calls}
     assert {"read corpora", "search topic by vector", "search topic by text", "pull", "read topic"} <= calls.keys()
     assert (explain.calls[0].name, explain.calls[0].step) == ("read corpora", "find corpus")

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from hlgraph.change import Change
+from hlgraph.persist.journal import persist
 from hlgraph.records import Kind
 from hlgraph.stores import migrate
 from hlgraph.stores.embedded.migrations import SqliteTarget
@@ -45,8 +47,8 @@ def test_a_statement_reads_no_whole_table(connection: sqlite3.Connection, statem
 def test_records_are_found_by_their_ids_and_not_through_their_corpus(tmp_path: Path) -> None:
     opened = open_stores(f"hlgraph://{tmp_path}/store")
     with opened.closing:
-        with opened.stores.graph.lock():
-            pass  # makes the file
+        with opened.stores.graph.lock("c"):
+            persist(Change("nothing", "c"), opened.stores)  # makes the corpus
         with listening() as heard:
             opened.stores.graph.records(Kind.STATEMENT, ["x"], scope=Scope("c"))
         with closing(sqlite3.connect(tmp_path / "store" / "hlgraph.db")) as connection:
