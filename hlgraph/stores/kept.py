@@ -13,7 +13,7 @@ Value = TypeVar("Value")
 KEPT_CHARACTERS = 1 << 22
 """Target for the size of the kept records of each kind."""
 _OVERHEAD = 300  # characters that a record takes beside its text
-_MOST_ALTERED = 20_000
+_MOST_ALTERED = 20_000  # ids of a corpus that are listed, before all of its records are forgotten
 State = TypeVar("State")
 
 
@@ -59,18 +59,14 @@ class Kept(Generic[Key, Value]):
         with self._guard:
             self._keep(values)
 
-    def drop(self, rest: Callable[[Mapping[Key, Value]], dict[Key, Value]] | None = None) -> None:
-        """Forgets some values.
-
-        Parameters
-        ----------
-        rest : given some of the values, returns those that stay; None: none of them
-        """
+    def drop(self, is_dropped: Callable[[Key, Value], bool] | None = None) -> None:
+        """Forgets some values; None: all."""
         with self._guard:
-            if rest is None:
+            if is_dropped is None:
                 self._young, self._old, self._room = {}, {}, self._most
-            else:
-                self._young, self._old = rest(self._young), rest(self._old)
+                return
+            self._young = {key: value for key, value in self._young.items() if not is_dropped(key, value)}
+            self._old = {key: value for key, value in self._old.items() if not is_dropped(key, value)}
 
     def forget(self, keys: Iterable[Key]) -> None:
         """Forgets the values of these keys, as far as they are there."""
@@ -114,7 +110,7 @@ class KeptRecords(Generic[State]):
     When a reader names a later state, the lists of the changes between both say which sources were altered, and what vanished.
     What vanished is forgotten. Records of altered sources, and those of no single source, such as entities, are no longer
     returned. Where no lists lead from one state to the other, all are forgotten. No reader sees the text of a source that was
-    deleted before the read began. Thousands of records may be kept, so no step looks at all of them.
+    deleted before the read began. Thousands of records may be kept, so a listed change looks only at what it altered.
 
     Parameters
     ----------
@@ -170,7 +166,7 @@ class KeptRecords(Generic[State]):
         number = 0 if held is None else held.number + 1
         if held is None or altered is None or len(held.altered) > _MOST_ALTERED:
             for kept in self._kept.values():
-                kept.drop(lambda read: {key: value for key, value in read.items() if key[0] != corpus})
+                kept.drop(lambda key, _: key[0] == corpus)
             made = _Corpus(to, number, {})
         else:
             for kept in self._kept.values():

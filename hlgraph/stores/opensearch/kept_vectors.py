@@ -59,13 +59,7 @@ class KeptVectors:
         ids : ids of rows that are written or deleted; None: all, because the index is dropped
         """
         names = None if ids is None else frozenset(ids)
-        self._kept.drop(
-            lambda held: {
-                key: seen
-                for key, seen in held.items()
-                if key[0] != alias or (names is not None and key[2] not in names)
-            }
-        )
+        self._kept.drop(lambda key, _: key[0] == alias and (names is None or key[2] in names))
 
     def knows(self, alias: str) -> bool:
         """Whether most vectors of the last search of an index were kept."""
