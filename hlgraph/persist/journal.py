@@ -81,10 +81,11 @@ def _is_lost(change: Change, stores: Stores) -> bool:
 
 def _finish(pending: Pending, stores: Stores) -> Outcome:
     change, outcome = pending.change, pending.outcome
-    if pending.state is ChangeState.STAGED:
-        rows = functools.partial(_before, change, stores)
-        outcome = stores.graph.advance(change.id, ChangeState.PUBLISHED, beside=rows)
-    _after(change, outcome, stores)
+    with stores.together():
+        if pending.state is ChangeState.STAGED:
+            rows = functools.partial(_before, change, stores)
+            outcome = stores.graph.advance(change.id, ChangeState.PUBLISHED, beside=rows)
+        _after(change, outcome, stores)
     stores.graph.advance(change.id, ChangeState.DONE)
     _LOG.debug("change %s is done", change.id)
     return outcome

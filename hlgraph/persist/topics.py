@@ -78,12 +78,14 @@ def renewed_topics(change: Change, outcome: Outcome, *, vectors: VectorStore) ->
     ----------
     change : the change
     outcome : what the graph store returned for it
-    vectors : holds the vectors of all statements of the change
+    vectors : holds the vectors of stored statements, and those of the change where the change itself does not
     """
     if change.topic_names is None or not outcome.about:
         return ()
     names = chosen_rows(change.topic_names, outcome.about)
-    return (topic_rows(names, outcome.about, corpus=change.corpus, vectors=vectors),) if names.ids else ()
+    fresh = next((block for block in change.vectors if block.kind is Kind.STATEMENT and not block.is_hollow), None)
+    found = topic_rows(names, outcome.about, corpus=change.corpus, vectors=vectors, added=fresh) if names.ids else None
+    return () if found is None else (found,)
 
 
 def chosen_rows(block: VectorBlock, ids: Collection[str]) -> VectorBlock:

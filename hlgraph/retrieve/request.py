@@ -100,6 +100,7 @@ class Explanation:
     steps : what was done, in order, with counts and times
     round_trips : calls to a store as the strategy makes them; ``stores`` counts what went over the wire
     milliseconds : from the request to the evidence
+    version : of the corpus: the one published state that everything was read of
     question : as it was asked
     seeds, hops, paths : where the walk began, what each depth kept and pruned, the best walks
     results : for each piece of evidence, whether a search alone had found it, and by which paths it was reached
@@ -117,6 +118,7 @@ class Explanation:
     steps: tuple[StepTrace, ...]
     round_trips: int
     milliseconds: float
+    version: int = 0
     question: str = ""
     seeds: tuple[SeedTrace, ...] = ()
     hops: tuple[HopTrace, ...] = ()

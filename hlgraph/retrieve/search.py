@@ -13,7 +13,7 @@ from dataclasses import fields, replace
 from typing import Concatenate, NamedTuple, ParamSpec
 
 from hlgraph import telemetry
-from hlgraph.errors import HLGraphError, InputError, UnknownNameError
+from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
 from hlgraph.models.seams import ChatModel, Embedder, Reranker
@@ -27,9 +27,9 @@ from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever, Why, by_of, ch
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.strategies import STRATEGIES
 from hlgraph.stores import trace
+from hlgraph.stores.one_state import repeated
 from hlgraph.stores.protocols import CorpusStats, PullShape, Stores
 from hlgraph.stores.ranking import plan_ahead, presumed
-from hlgraph.stores.side_by_side import side_by_side
 from hlgraph.text import words
 from hlgraph.where import check_fields, matches, source_values
 
@@ -168,23 +168,17 @@ def search(
     name = strategy if isinstance(strategy, str) else ""
     means = _Means(embedder, reranker, chat, time.perf_counter())
     work = functools.partial(_searched, request, retriever, name=name, stores=stores, means=means)
-    # An explanation shows one request after the other, and a chat model must not be asked twice.
+    with stores.snapshot() as is_pinned:
+        if is_pinned:
+            return work(_checked(request, stores))
+    # What the last search found is most likely the state still; it is compared afterwards in any case. An explanation shows one
+    # request after the other, and a chat model must not be asked twice.
     likely = None if request.explain or by_of(retriever) == "chat" else presumed(stores.graph, request.corpus)
-    if likely is None:
-        return work(corpus=_checked(request, stores))
-    with side_by_side(lambda: _checked(request, stores)) as checked:
-        result = None
-        try:
-            result = work(corpus=likely)
-        except HLGraphError:
-            if checked() == likely:
-                raise
-    corpus = checked()
-    return result if result is not None and corpus == likely else work(corpus=corpus)
+    return repeated(lambda: _checked(request, stores), work, corpus=request.corpus, first=likely)
 
 
 def _searched(
-    request: SearchRequest, retriever: Retriever, *, name: str, corpus: CorpusStats, stores: Stores, means: _Means
+    request: SearchRequest, retriever: Retriever, corpus: CorpusStats, *, name: str, stores: Stores, means: _Means
 ) -> SearchResult:
     """The result of a search in a known state of a corpus; ``name`` is empty for a retriever with parameters of its own."""
     unit = _unit(request, retriever, name=name)
@@ -214,7 +208,9 @@ def _searched(
     parameters = {item.name: _shown(getattr(retriever, item.name)) for item in fields(retriever)}
     milliseconds = round((time.perf_counter() - means.start) * 1000, 3)
     steps = tuple(session.steps)
-    explain = Explanation(name, unit, request.mode, parameters, steps, session.round_trips, milliseconds)
+    explain = Explanation(
+        name, unit, request.mode, parameters, steps, session.round_trips, milliseconds, corpus.version
+    )
     explain = replace(explain, chat=_chat_use(session, retriever))
     return _explained(session, ranked, SearchResult(tuple(shown), explain, corpus.calibration, communities))
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
-from hlgraph.errors import SettingsError, StoreClosedError
+from hlgraph.errors import SettingsError
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.sdk.given import check_database, checked, checking, parsed
 from hlgraph.sdk.health import Health, health
-from hlgraph.sdk.opening import open_with_models
+from hlgraph.sdk.opening import Resources
 from hlgraph.settings import Settings, at_store, load
+from hlgraph.stores.one_state import in_one_state
 
 if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent, AnswerMode, AnswerRequest, AnswerStyle, Unsupported, Verify
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hlgraph.ingest.run import Ingestion
     from hlgraph.models.accounts.budget import Budget
     from hlgraph.models.accounts.ledger import GroupBy, Spent
-    from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker, ChosenModels
+    from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
     from hlgraph.models.executor import Executor
     from hlgraph.progress import OnProgress
     from hlgraph.records import Answer, Document
@@ -45,41 +45,6 @@ if TYPE_CHECKING:
     from hlgraph.where import AnyWhere
 
 __all__ = ["HLGraph", "connect"]
-
-
-@dataclass(slots=True)
-class _Resources:
-    """The open stores and models of some settings.
-
-    Attributes
-    ----------
-    opened : the stores
-    models : the models, made when they are first used
-    is_closed : set once they were closed
-    """
-
-    opened: Opened
-    models: ChosenModels
-    is_closed: threading.Event = field(default_factory=threading.Event)
-    _making: threading.Lock = field(default_factory=threading.Lock)
-    _executors: dict[str, Executor] = field(default_factory=dict)
-
-    def watched(self, watch: Callable[[Stores], Stores]) -> Self:
-        """The same settings, with the stores wrapped by ``watch``."""
-        return replace(self, opened=self.opened._replace(stores=watch(self.opened.stores)))
-
-    def executor(self, settings: Settings, budget: Budget | None) -> Executor | None:
-        """The executor of the chat model for one command in the corpus of the settings; None without a chat model."""
-        chat, corpus = self.models.chat, settings.corpus
-        if chat is None:
-            return None
-        with self._making:  # one gate and one set of stored replies for each corpus, even if several threads ask first
-            if corpus not in self._executors:
-                from hlgraph.models.accounts.open import executor_of
-
-                made = self._executors[corpus] = executor_of(chat, settings, corpus=corpus)
-                self.opened.closing.callback(made.close)
-            return self._executors[corpus].begin(budget)
 
 
 @checked
@@ -111,13 +76,11 @@ class HLGraph:
         embedder: AnyEmbedder | None = None,
         reranker: AnyReranker | None = None,
         chat: AnyChat | None = None,
-        _resources: _Resources | None = None,
+        _resources: Resources | None = None,
     ) -> None:
         self.settings = settings
         self.corpus = settings.corpus
-        self._resources = _resources or _Resources(
-            *open_with_models(settings, embedder=embedder, reranker=reranker, chat=chat)
-        )
+        self._resources = _resources or Resources(settings, embedder=embedder, reranker=reranker, chat=chat)
 
     def __enter__(self) -> Self:
         return self
@@ -127,10 +90,15 @@ class HLGraph:
     ) -> None:
         self.close()
 
-    def close(self) -> None:
-        """Close the store and the models; a second call does nothing, and any other then raises StoreClosedError."""
-        self._resources.is_closed.set()
-        self._resources.opened.closing.close()
+    def close(self, *, timeout: float = 30.0) -> None:
+        """Close the store and the models; a second call does nothing, and any other then raises StoreClosedError.
+
+        Parameters
+        ----------
+        timeout : seconds to wait for the calls that other threads have under way (default 30). Those that take longer end with
+            StoreClosedError
+        """
+        self._resources.close(timeout)
 
     def in_corpus(self, name: str) -> HLGraph:
         """Another corpus of the same store, with the same models. Closing either object closes both.
@@ -501,7 +469,8 @@ class HLGraph:
         -------
         tuple of CorpusStats
         """
-        return self._opened.stores.graph.stats(None if everything else self.corpus)
+        corpus, stores = None if everything else self.corpus, self._opened.stores
+        return in_one_state(stores, corpus, lambda: stores.graph.stats(corpus))
 
     def check(self) -> list[Finding]:
         """Whether the stored data is consistent and as it was written: constraints, links, counts, content, checksums.
@@ -611,9 +580,7 @@ class HLGraph:
 
     @property
     def _opened(self) -> Opened:
-        if self._resources.is_closed.is_set():
-            raise StoreClosedError(f"{self.settings.store} was closed; open it again with hlgraph.connect")
-        return self._resources.opened
+        return self._resources.current()
 
     def _search(self, request: SearchRequest, strategy: str | Retriever, calls: Executor | None) -> SearchResult:
         from hlgraph.retrieve import search

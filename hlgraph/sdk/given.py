@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_args
 
 from hlgraph import telemetry
 from hlgraph.errors import InputError
+from hlgraph.sdk.opening import in_call, steps_in_calls
 from hlgraph.text import UNSTORABLE
 from hlgraph.where import AnyWhere, Where, from_mapping, parse
 
@@ -59,15 +60,17 @@ def checked(kind: type[_C]) -> type[_C]:
 
 
 def _told(method: Callable[_P, _R]) -> Callable[_P, _R]:
-    """The same method, whose calls are operations of :mod:`hlgraph.telemetry`."""
+    """The same method, whose calls are operations of :mod:`hlgraph.telemetry`, and are counted (:mod:`hlgraph.sdk.opening`)."""
 
     @wraps(method)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         owner = args[0]
         settings = getattr(owner, "settings", None) or getattr(owner, "_settings", None)
         with telemetry.operation(method.__qualname__, getattr(settings, "telemetry", None)):
-            found = method(*args, **kwargs)
-            return telemetry.continued(found) if isinstance(found, Generator) else found  # type: ignore[return-value]
+            found = in_call(owner, method.__name__, lambda: method(*args, **kwargs))
+            if isinstance(found, Generator):
+                return telemetry.continued(steps_in_calls(owner, found))  # type: ignore[return-value]
+            return found
 
     return call
 

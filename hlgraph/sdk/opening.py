@@ -1,29 +1,189 @@
-"""Opens the stores of given settings, with the models that read and write them."""
+"""The open stores and models of a graph, opened again where other stores were put in their place, and the calls on them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import copy
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, nullcontext
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
+from hlgraph.errors import HLGraphError, StoreClosedError, StoreConflictError
 from hlgraph.models.choose import ChosenModels
 from hlgraph.sdk.doctor import open_checked
+from hlgraph.stores.one_state import in_one_state
 
 if TYPE_CHECKING:
+    from hlgraph.models.accounts.budget import Budget
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
+    from hlgraph.models.executor import Executor
     from hlgraph.settings import Settings
     from hlgraph.stores.open import Opened
+    from hlgraph.stores.protocols import Stores
+
+_R = TypeVar("_R")
+_ATTEMPTS: Final = 3
+# Methods whose result is of one published state. A search and an answer see to that themselves, since they call models.
+_READING: Final = frozenset({"find", "list", "read", "sources", "records", "topics"})
 
 
-def open_with_models(
-    settings: Settings, *, embedder: AnyEmbedder | None, reranker: AnyReranker | None, chat: AnyChat | None
-) -> tuple[Opened, ChosenModels]:
-    """The open stores of the settings, and the models: those given, otherwise those of the settings.
+class Resources:
+    """The open stores and models of some settings. Thread-safe.
 
     Parameters
     ----------
     settings : name the stores
     embedder, reranker, chat : see :class:`hlgraph.HLGraph`
+
+    Attributes
+    ----------
+    opened : the stores
+    models : the models, made when they are first used
     """
-    opened = open_checked(settings)
-    return opened, ChosenModels(
-        settings.models, embedder=embedder, reranker=reranker, chat=chat, closing=opened.closing
-    )
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        embedder: AnyEmbedder | None = None,
+        reranker: AnyReranker | None = None,
+        chat: AnyChat | None = None,
+    ) -> None:
+        self.opened: Opened = open_checked(settings)
+        self._closing = ExitStack()
+        self.models = ChosenModels(
+            settings.models, embedder=embedder, reranker=reranker, chat=chat, closing=self._closing
+        )
+        self._settings = settings
+        self._watch: Callable[[Stores], Stores] | None = None
+        self._guard = (
+            threading.Lock()
+        )  # one gate and one set of stored replies for each corpus, even if several threads ask
+        self._executors: dict[str, Executor] = {}
+
+    def current(self) -> Opened:
+        """The stores; opened again where others were put in their place."""
+        calls = self.opened.stores.calls
+        if calls is not None and calls.is_outermost and calls.is_replaced():
+            with self._guard:
+                if self.opened.stores.calls is calls:
+                    old, self.opened = self.opened, self._watched(open_checked(self._settings))
+                    calls.close(0.0)
+                    old.closing.close()  # calls that are under way go on with what they hold
+        elif calls is not None:
+            calls.check()
+        return self.opened
+
+    def watched(self, watch: Callable[[Stores], Stores]) -> Self:
+        """The same resources, with the stores wrapped by ``watch``."""
+        other = copy.copy(self)
+        other._watch = watch
+        other.opened = other._watched(self.opened)
+        return other
+
+    def _watched(self, opened: Opened) -> Opened:
+        return opened if self._watch is None else opened._replace(stores=self._watch(opened.stores))
+
+    def executor(self, settings: Settings, budget: Budget | None) -> Executor | None:
+        """The executor of the chat model for one command in the corpus of the settings; None without a chat model."""
+        chat, corpus = self.models.chat, settings.corpus
+        if chat is None:
+            return None
+        with self._guard:
+            if corpus not in self._executors:
+                from hlgraph.models.accounts.open import executor_of
+
+                made = self._executors[corpus] = executor_of(chat, settings, corpus=corpus)
+                self._closing.callback(made.close)
+            return self._executors[corpus].begin(budget)
+
+    def close(self, timeout: float) -> None:
+        """Refuses new calls, waits for those under way, and closes the stores and the models. May be repeated.
+
+        Parameters
+        ----------
+        timeout : seconds to wait
+        """
+        calls = self.opened.stores.calls
+        if calls is not None:
+            calls.close(timeout)
+        with self._closing:
+            self.opened.closing.close()
+
+
+def in_call(owner: Any, name: str, work: Callable[[], _R]) -> _R:
+    """The result of a public method, counted as a call on the stores of its object.
+
+    Where another store is put in the place of theirs meanwhile, a method of :class:`hlgraph.HLGraph` is repeated on that store:
+    an ingest and a deletion change nothing the second time.
+
+    Parameters
+    ----------
+    owner : the object: a graph, or a part of one
+    name : of the method
+    work : calls it
+
+    Raises
+    ------
+    StoreClosedError : the graph was closed, or opened before a fork
+    StoreConflictError : the store was replaced during each of three attempts
+    """
+    resources: Resources | None = getattr(owner, "_resources", None)
+    for _ in range(_ATTEMPTS):
+        stores = _stores_of(owner) if resources is None else resources.current().stores
+        calls = stores.calls
+        if calls is None:
+            return work()
+        is_outermost = calls.is_outermost
+        with calls.call():
+            if resources is None and is_outermost and calls.is_replaced():
+                raise StoreClosedError(
+                    "the store was replaced by another one since this part of the graph was taken; take it again"
+                )
+            failure: HLGraphError | None = None
+            try:
+                is_read = name in _READING and is_outermost
+                found = in_one_state(stores, _corpus_of(owner), work) if is_read else work()
+            except HLGraphError as error:
+                if resources is None or not is_outermost or not calls.is_replaced():
+                    raise
+                failure = error
+        if resources is None or not is_outermost or not calls.is_replaced():
+            return found
+    raise StoreConflictError(
+        "the store was replaced by another one again and again while it was used; call it again when that has ended"
+    ) from failure
+
+
+def _stores_of(owner: Any) -> Stores:
+    found: Stores = owner.stores if hasattr(owner, "stores") else owner._stores
+    return found
+
+
+def _corpus_of(owner: Any) -> str:
+    found: str = owner._corpus if hasattr(owner, "_corpus") else owner.settings.corpus
+    return found
+
+
+def steps_in_calls(owner: Any, steps: Iterator[_R]) -> Iterator[_R]:
+    """The items of an iterator that a public method returned, each step of which is a call.
+
+    Parameters
+    ----------
+    owner : see :func:`in_call`
+    steps : the iterator
+    """
+    resources: Resources | None = getattr(owner, "_resources", None)
+    calls = (_stores_of(owner) if resources is None else resources.opened.stores).calls
+    end = object()
+    try:
+        while True:
+            with nullcontext() if calls is None else calls.call():
+                item: Any = next(steps, end)
+            if item is end:
+                return
+            yield item
+    finally:
+        close = getattr(steps, "close", None)
+        if close is not None:
+            close()

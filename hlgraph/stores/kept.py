@@ -117,10 +117,19 @@ class KeptRecords(Generic[State]):
     kinds : kinds of the records
     altered : given a corpus and two states, the ids of the sources whose records are not the same in both, and of all records
         that vanished; None: it is not known
+    is_older : whether the first of two states of a corpus came before the second. A reader of an older state than the one that
+        is kept finds nothing, and changes nothing
     """
 
-    def __init__(self, kinds: Iterable[Kind], *, altered: Callable[[str, State, State], frozenset[str] | None]) -> None:
+    def __init__(
+        self,
+        kinds: Iterable[Kind],
+        *,
+        altered: Callable[[str, State, State], frozenset[str] | None],
+        is_older: Callable[[State, State], bool],
+    ) -> None:
         self._altered = altered
+        self._is_older = is_older
         self._kept = {kind: Kept[tuple[str, str], _Read](most=KEPT_CHARACTERS, size=_size) for kind in kinds}
         self._corpora: dict[str, _Corpus] = {}
         self._guard = threading.Lock()
@@ -138,9 +147,13 @@ class KeptRecords(Generic[State]):
         before = self._corpora.get(corpus)
         altered = None
         if before is not None and before.state != state:
+            if self._is_older(state, before.state):
+                return {}
             altered = self._altered(corpus, before.state, state)
         with self._guard:
             held = self._corpora.get(corpus)
+            if held is not None and self._is_older(state, held.state):
+                return {}
             if held is None or held.state != state:
                 held = self._moved(corpus, held, to=state, altered=altered if held is before else None)
             kept = self._kept[kind].get((corpus, item) for item in ids)

@@ -14,6 +14,7 @@ from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError, SettingsError, UnknownNameError
 from hlgraph.settings import Settings, cache_folder
 from hlgraph.stores.bulk_copies import BulkGraph, CorpusReader
+from hlgraph.stores.calls import Calls
 from hlgraph.stores.cypher import CypherReader
 from hlgraph.stores.derived import Clusterer, DerivedStore, Materialiser
 from hlgraph.stores.domains import DomainStore
@@ -133,6 +134,9 @@ def _embedded(settings: Settings) -> Opened:
         EmbeddedDomainStore(database),
         graph,
         EmbeddedSeals(database),
+        snapshot=database.snapshot,
+        together=database.together,
+        calls=Calls(settings.store, ended=database.release, is_replaced=database.is_replaced),
     )
     target = SqliteTarget(database.file)
     probe = Probe("store", lambda: iter([Finding("store", *probed(database))]), target)
@@ -262,7 +266,10 @@ def open_stores(target: str | Settings) -> Opened:
     closing = contextlib.ExitStack()
     pair = closing.enter_context(graph.store), closing.enter_context(vectors.store)
     ranker, clusterer = closing.enter_context(graph.ranker), closing.enter_context(graph.clusterer)
-    stores = Stores(*pair, ranker, clusterer, graph.derived, graph.merges, graph.domains, graph.matcher, is_remote=True)
+    stores = Stores(
+        *pair, ranker, clusterer, graph.derived, graph.merges, graph.domains, graph.matcher, is_remote=True,
+        calls=Calls(settings.store),
+    )  # fmt: skip
     return Opened(
         stores,
         closing,

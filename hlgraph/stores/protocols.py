@@ -9,7 +9,7 @@ the vector store until the change is published: the caller drops a hit whose rec
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
 
@@ -25,6 +25,7 @@ from hlgraph.where import Where
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from hlgraph.stores.calls import Calls
     from hlgraph.stores.derived import Clusterer, DerivedStore
     from hlgraph.stores.domains import DomainStore
     from hlgraph.stores.merges import MergeStore
@@ -587,6 +588,10 @@ class Stores(NamedTuple):
     matcher : counts mentions; None: they are counted among what a bounded pull reads, and no copies of texts are known
     seals : checksums of records; None: the store has none
     is_remote : whether servers do the work of a write, so that this process can prepare the next one meanwhile
+    snapshot : all reads of a thread in the block are of one published state, if it yields True; if False, the caller compares
+        ``CorpusStats.state`` before and after
+    together : all writes of the block become visible at once, where both stores are one database
+    calls : the calls that are under way; see :class:`hlgraph.stores.calls.Calls`
     """
 
     graph: GraphStore
@@ -599,3 +604,6 @@ class Stores(NamedTuple):
     matcher: Matcher | None = None
     seals: Seals | None = None
     is_remote: bool = False
+    snapshot: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(enter_result=False)
+    together: Callable[[], AbstractContextManager[None]] = nullcontext
+    calls: Calls | None = None

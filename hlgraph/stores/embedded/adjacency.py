@@ -135,7 +135,7 @@ class Adjacency:
     @contextlib.contextmanager
     def _at_version(self, connection: sqlite3.Connection) -> Iterator[None]:
         """Runs a block on one state of the database, that of this version."""
-        with _one_state(connection):
+        with self._database.snapshot():
             self._present(connection)
             yield
 
@@ -164,7 +164,7 @@ class Adjacency:
     def patched(self) -> Adjacency | None:
         """The graph of the present version; None where no lists lead to it from this one."""
         connection = self._database.reader()
-        with _one_state(connection):
+        with self._database.snapshot():
             found = image_changes.state_of(connection, self._corpus)
             if found is None or self._state is None or found[0] != self._c:
                 return None
@@ -323,13 +323,3 @@ class Adjacency:
             return sp.csr_array((size, size), dtype=np.float32)
         a, b, weights = (np.concatenate(part) for part in zip(*held, strict=True))
         return sp.csr_array((weights, (a, b)), shape=(size, size))
-
-
-@contextlib.contextmanager
-def _one_state(connection: sqlite3.Connection) -> Iterator[None]:
-    """Runs a block on one state of the database."""
-    connection.execute("BEGIN")
-    try:
-        yield
-    finally:
-        connection.execute("COMMIT")

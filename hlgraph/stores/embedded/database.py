@@ -9,8 +9,10 @@ import os
 import socket
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final
 
 from filelock import FileLock, Timeout
 
@@ -21,6 +23,70 @@ from hlgraph.stores.embedded.sqlite import Sealing, mapped
 from hlgraph.stores.waiting import WITHOUT_LIMIT, Patience, take_in_turn
 
 DATABASE = "hlgraph.db"
+POOL: Final = 32
+"""Reading connections that are lent at a time; a thread that finds none waits for one."""
+_PATIENCE = (
+    1.0  # seconds to wait for a connection; then one more is opened, as who has the others may wait for this thread
+)
+_DRAIN = 5_000  # milliseconds to wait for readers of older states, before bytes that they may read are overwritten
+_INHERITED: list[sqlite3.Connection] = []  # of the parent of a fork: SQLite forbids to close them here
+
+
+class _Pool:
+    """The idle reading connections of a database. Thread-safe: each operation on them is atomic."""
+
+    def __init__(self) -> None:
+        self.idle: deque[sqlite3.Connection] = deque()
+        self.room = threading.Semaphore(POOL)
+        self.is_closed = False
+        self.process = os.getpid()
+
+    def close(self, *, down_to: int = 0) -> None:
+        """Closes idle connections until no more than a number are left."""
+        while len(self.idle) > down_to:
+            with contextlib.suppress(IndexError):  # another thread took it
+                self.idle.popleft().close()
+
+
+class _Lent:
+    """A reading connection, as long as one thread has it. It goes back to the pool with the thread, or by :meth:`give_back`.
+
+    Attributes
+    ----------
+    connection : the connection
+    state : what :meth:`Database.state` returns while the connection reads a snapshot; None: outside of one
+    """
+
+    def __init__(self, pool: _Pool, open_one: Callable[[], sqlite3.Connection]) -> None:
+        self._pool = pool
+        self._has_room = pool.room.acquire(timeout=_PATIENCE)
+        self.state: CommitMark | None = None
+        try:
+            self.connection: sqlite3.Connection | None = pool.idle.pop()
+        except IndexError:
+            self.connection = None
+            self.connection = open_one()
+
+    def give_back(self) -> None:
+        """Returns the connection to the pool; closes it where the pool is closed or full."""
+        connection, self.connection, pool = self.connection, None, self._pool
+        if self._has_room:
+            self._has_room = False
+            pool.room.release()
+        if connection is None:
+            return
+        if os.getpid() != pool.process:
+            _INHERITED.append(connection)
+            return
+        pool.idle.append(connection)  # first, since another thread may close the pool at any moment
+        pool.close(down_to=0 if pool.is_closed else POOL // 2)
+
+    def __del__(self) -> None:
+        self.give_back()
+
+
+CommitMark = tuple[int, int]
+"""What :meth:`Database.state` returns."""
 
 
 class Database:
@@ -37,17 +103,20 @@ class Database:
         self._wait = wait
         self.file = path / DATABASE
         self._local = threading.local()
-        self._open: list[sqlite3.Connection] = []
+        self._pool = _Pool()
         self._guard = threading.RLock()
         self._writer: sqlite3.Connection | None = None
         self._sealing: Sealing | None = None
         self._owner: int | None = None
         self._depth = 0
-        self._is_checked = False
-        self._is_closed = False
+        self._after: list[Callable[[], object]] = []
+        self._is_drained = False
+        self._checked: int | None = None
+        self._identity: tuple[int, int] | None = None
         self._watch: sqlite3.Connection | None = None
         self._watches = 0
-        self._watching = threading.Lock()  # not the guard, which is held while a writer truncates its log
+        # Not the guard, which is held while a writer truncates its log.
+        self._watching, self._checking = threading.Lock(), threading.Lock()
         self._file_lock = FileLock(str(path / "writer.lock"), mode=files.FILE, timeout=0, thread_local=False)
 
     def exists(self) -> bool:
@@ -56,35 +125,107 @@ class Database:
         There is a file without a schema while another process makes the store, and after a kill at that moment.
         """
         self._check_open()
-        if self._is_checked or not self.file.exists():
+        if self._checked is not None or not self.file.exists():
             return self.file.exists()
         with mapped(self.path):
             return bool(SqliteTarget(self.file).history())
 
     def _check_open(self) -> None:
-        if self._is_closed:
+        if self._pool.is_closed:
             raise StoreClosedError(f"{self.path}: the store was closed; open it again")
+        if self._pool.process != os.getpid():
+            raise StoreClosedError(
+                f"{self.path}: the store was opened in process {self._pool.process}, of which this one is a fork; open it "
+                "again here with hlgraph.connect"
+            )
+
+    def is_replaced(self) -> bool:
+        """Whether another database lies at the path than the one that this object has read, such as a restored backup."""
+        return self._identity is not None and self._identity != _identity(self.file)
 
     def reader(self) -> sqlite3.Connection:
-        """The reading connection of this thread. Raises StoreError if the store does not exist yet."""
-        found: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if found is not None:
-            return found
-        if not self.exists():
-            raise StoreError(
-                f"{self.path}: there is no store here yet; run: hlgraph --store hlgraph://{self.path} ingest PATH"
-            )
-        with mapped(self.path):
-            connection = self._connect_reading()
-            self._check_schema()
-        self._local.connection = connection
-        with self._guard:
-            self._open.append(connection)
-        return connection
+        """The reading connection of this thread, which has it until :meth:`release`, or until it ends.
 
-    def state(self) -> tuple[int, int]:
-        """A value that changes as soon as any connection commits. Raises StoreError if the store does not exist yet."""
-        self.reader()  # checks that the store exists, and its schema
+        Raises
+        ------
+        StoreError
+            The store does not exist yet.
+        StoreClosedError
+            The store was closed, or opened before a fork.
+        """
+        self._check_open()
+        lent: _Lent | None = getattr(self._local, "lent", None)
+        if lent is None or lent.connection is None:
+            if not self.exists():
+                raise StoreError(
+                    f"{self.path}: there is no store here yet; run: hlgraph --store hlgraph://{self.path} ingest PATH"
+                )
+            with mapped(self.path):
+                lent = _Lent(self._pool, self._connect_reading)
+            self._local.lent = lent
+        if lent.connection is None:  # never: it was just opened
+            raise StoreClosedError(f"{self.path}: the store was closed; open it again")
+        return lent.connection
+
+    def release(self) -> None:
+        """Gives the reading connection of this thread back, unless it reads a snapshot."""
+        lent: _Lent | None = getattr(self._local, "lent", None)
+        if lent is not None and lent.state is None:
+            self._local.lent = None
+            lent.give_back()
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[bool]:
+        """All that this thread reads during the block is of one state of the database; yields True. Blocks may be nested.
+
+        Writers go on meanwhile. They overwrite what they deleted once no reader has an older state (:meth:`drain`).
+        """
+        if not self.exists():
+            yield True
+            return
+        connection = self.reader()
+        lent: _Lent = self._local.lent
+        if lent.state is not None or connection.in_transaction:
+            yield True
+            return
+        with mapped(self.path):
+            lent.state = self._begun(connection)
+        try:
+            yield True
+        finally:
+            lent.state = None
+            connection.execute("COMMIT")
+
+    def _begun(self, connection: sqlite3.Connection) -> CommitMark:
+        """Begins a reading transaction, and returns the state that it reads: no commit came between two looks at it."""
+        state = self.state()
+        while True:
+            connection.execute("BEGIN")
+            try:
+                version = connection.execute("PRAGMA schema_version").fetchone()[0]
+                if version != self._checked:
+                    self._check_schema(version)
+                now = self.state()
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            if now == state:
+                return state
+            connection.execute("ROLLBACK")
+            state = now
+
+    def state(self) -> CommitMark:
+        """A value that changes as soon as any connection commits; in a snapshot, that of its state.
+
+        Raises
+        ------
+        StoreError
+            The store does not exist yet.
+        """
+        self.reader()  # checks that the store exists
+        if self._local.lent.state is not None:
+            found: CommitMark = self._local.lent.state
+            return found
         with self._watching, mapped(self.path):
             if self._watch is None:  # one connection for all threads: each connection counts changes on its own
                 self._watch = self._connect_reading()
@@ -111,28 +252,34 @@ class Database:
                 continue
             connection.execute("PRAGMA cache_size = -65536")
             connection.execute("PRAGMA mmap_size = 268435456")
+            with self._checking:
+                self._identity = self._identity or _identity(self.file)
+                if self._checked is None:
+                    self._check_schema(connection.execute("PRAGMA schema_version").fetchone()[0])
             return connection
         raise failure
 
-    def _check_schema(self) -> None:
-        if self._is_checked:
-            return
+    def _check_schema(self, version: int) -> None:
+        """Raises MigrationError unless the schema, whose number in SQLite is given, is that of this program."""
         plan = migrate.plan(SqliteTarget(self.file))
         if plan.pending:
             names = ", ".join(f"V{item.version:03d}" for item in plan.pending)
             raise MigrationError(
                 f"{self.path}: the store needs migration {names}; run: hlgraph --store hlgraph://{self.path} migrate apply"
             )
-        self._is_checked = True
+        self._checked = version
 
     def create(self) -> None:
         """Creates the directory and the database with the present schema; only checks an existing store."""
+        if self.is_replaced():
+            raise StoreClosedError(f"{self.path}: another store was put in its place; open it again")
         with mapped(self.path):
-            target = SqliteTarget(self.file)
             if not self.exists():
                 files.make_folder(self.path / "vectors")
-                migrate.apply(target)
-            self._check_schema()
+                migrate.apply(SqliteTarget(self.file))
+            version = self.reader().execute("PRAGMA schema_version").fetchone()[0]
+            if version != self._checked:
+                self._check_schema(version)
 
     @contextlib.contextmanager
     def lock(self, *, wait: float | None = None, create: bool = True) -> Iterator[None]:
@@ -225,9 +372,9 @@ class Database:
         if self._writer is not None:
             # Deleted data must not stay in the log; after a failure, the next writer tries again.
             with contextlib.suppress(sqlite3.Error):
-                self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self.drain()
             self._writer.close()
-            self._writer = self._sealing = None
+            self._writer, self._sealing, self._is_drained = None, None, False
         self._owner = None
         self._file_lock.release()
 
@@ -249,34 +396,81 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Runs a block as one transaction of the writer, which commits all of it or nothing."""
+        """Runs a block as one transaction of the writer, which commits all of it or nothing; a block inside it is part of it."""
         connection = self.writer()
+        is_part = connection.in_transaction
+        if is_part:
+            yield connection
+            return
         with mapped(self.path):
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
                 if self._sealing is not None:
                     self._sealing.flush()
+                self._is_drained = False
                 connection.execute("COMMIT")
             except BaseException:
                 if self._sealing is not None:
                     self._sealing.clear()
+                self._after.clear()
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
+        while self._after:
+            self._after.pop(0)()
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Runs a block as one :meth:`transaction`, whatever stores of this database write in it."""
+        with self.transaction():
+            yield
+
+    def after_commit(self, work: Callable[[], object]) -> None:
+        """Runs a function of the writer once the running transaction is committed; now where none is running."""
+        if self.writer().in_transaction:
+            self._after.append(work)
+        else:
+            work()
+
+    def drain(self) -> bool:
+        """Waits until no reader, of any process, has a state before the last commit; returns False after 5 seconds.
+
+        A reader that begins later sees the last commit. SQLite empties its log only when all readers have left it.
+        """
+        if not self._is_drained:
+            connection = self.writer()
+            connection.execute(f"PRAGMA busy_timeout = {_DRAIN}")
+            self._is_drained = not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            connection.execute("PRAGMA busy_timeout = 30000")
+        return self._is_drained
 
     def close(self) -> None:
-        """Closes all connections; whatever is asked of the store afterwards raises StoreClosedError."""
-        self._is_closed = True
-        with self._guard:
-            for connection in self._open:
-                connection.close()
-            self._open.clear()
-            self._local = threading.local()
+        """Closes the connections that no thread uses, and the others when they are given back.
+
+        Whatever is asked of the store afterwards raises StoreClosedError.
+        """
+        self._pool.is_closed = True
+        if self._pool.process != os.getpid():
+            return
+        self.release()
+        self._pool.close()
         with self._watching:
             if self._watch is not None:
                 self._watch.close()
                 self._watch = None
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    """What tells a file from another one at the same path: its device and its number there; None if there is none.
+
+    An open file keeps its number.
+    """
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _holder(note: Path) -> str:

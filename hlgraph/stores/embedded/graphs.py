@@ -17,6 +17,7 @@ from hlgraph.stores.image.mapped import log_level
 if TYPE_CHECKING:
     from hlgraph.stores.embedded.adjacency import Adjacency
 
+_HELD = 2  # graphs of a corpus that are kept: of the present version, and of the one that searches under way read
 _ATTEMPTS = 2  # attempts to keep a large graph in files, before it is kept in memory
 _log = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ class Graphs:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._held: dict[str, Adjacency] = {}
+        self._held: dict[str, list[Adjacency]] = {}  # the newest last
         self._guard = threading.Lock()
         self._written: dict[str, Adjacency] = {}
         self._folding: dict[str, threading.Thread] = {}
@@ -57,20 +58,24 @@ class Graphs:
                 is_new = found is None
                 if found is None:
                     found = Adjacency(self._database, corpus, version=present)
-                    held = self._held.get(corpus)
-                    names |= frozenset() if held is None else held.names
+                    names = names.union(*(held.names for held in self._held.get(corpus, ())))
                 try:  # if changes arrive faster than files are written, it is kept in memory
                     found.load(names, is_in_files=attempt < _ATTEMPTS)
                 except OutdatedError:
                     continue
-                self._held[corpus] = self._folded(corpus, found) if is_new else found
-                return self._held[corpus]
+                return self._kept(corpus, self._folded(corpus, found) if is_new else found)
         return None
+
+    def _kept(self, corpus: str, found: Adjacency) -> Adjacency:
+        others = [item for item in self._held.get(corpus, ()) if item.version != found.version]
+        self._held[corpus] = sorted([*others, found], key=lambda item: item.version)[-_HELD:]
+        return found
 
     def _patched(self, corpus: str, names: frozenset[str], version: int) -> Adjacency | None:
         """The graph that is held, or what it is patched to; None where it must be loaded."""
-        for held in (self._written.pop(corpus, None), self._held.get(corpus)):
-            found = held if held is None or held.version == version else held.patched()
+        written = self._written.pop(corpus, None)
+        for held in ([] if written is None else [written]) + self._held.get(corpus, [])[::-1]:
+            found = held if held.version == version else held.patched() if held.version < version else None
             if found is not None and (names <= found.names or not found.is_patched):
                 return found if found is held else self._folded(corpus, found)
         return None

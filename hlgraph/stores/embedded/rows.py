@@ -19,7 +19,7 @@ import msgspec
 from hlgraph.change import Change, Outcome
 from hlgraph.records import Chunk, Entity, Fact, Kind, Metadata, Record, Source, Statement, Topic
 from hlgraph.stores.embedded import image_changes, sqlite
-from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.database import CommitMark, Database
 from hlgraph.stores.embedded.sqlite import reading
 from hlgraph.stores.kept import Kept, KeptRecords
 from hlgraph.subgraph import KINDS
@@ -59,7 +59,6 @@ _TABLES = (
 )  # fmt: skip
 
 _Row = tuple[Any, ...]
-_CommitMark = tuple[int, int]
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
@@ -124,7 +123,7 @@ class Recent(Generic[_Key, _Value]):
         self._database = database
         self._kept = Kept[_Key, _Value](most=most, size=size)
         self._guard = threading.Lock()
-        self._state: _CommitMark | None = None
+        self._state: CommitMark | None = None
 
     def read(self, keys: Iterable[_Key], fetch: Callable[[list[_Key]], Mapping[_Key, _Value]]) -> dict[_Key, _Value]:
         """The values of these keys, in the order of the keys; keys without a value are left out.
@@ -148,7 +147,7 @@ class Recent(Generic[_Key, _Value]):
         found |= fresh
         return {key: found[key] for key in wanted if key in found}
 
-    def _current(self) -> _CommitMark:
+    def _current(self) -> CommitMark:
         """The state of the database; empties the cache if it has changed."""
         state = self._database.state()
         if state != self._state:
@@ -177,8 +176,8 @@ class RecentRecords:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._kept = KeptRecords[_Present](STORED, altered=self._altered)
-        self._seen: dict[str, tuple[_CommitMark, _Present | None]] = {}
+        self._kept = KeptRecords[_Present](STORED, altered=self._altered, is_older=_is_older)
+        self._seen: dict[str, tuple[CommitMark, _Present | None]] = {}
 
     def read(self, kind: Kind, ids: Sequence[str], *, corpus: str) -> list[Record]:
         """The records with these ids, in their order; unknown ids are left out.
@@ -204,7 +203,7 @@ class RecentRecords:
                 found |= fresh
         return [found[item] for item in wanted if item in found]
 
-    def _present(self, corpus: str, commit: _CommitMark) -> _Present | None:
+    def _present(self, corpus: str, commit: CommitMark) -> _Present | None:
         seen = self._seen.get(corpus)
         if seen is None or seen[0] != commit:
             found = image_changes.state_of(self._database.reader(), corpus)
@@ -223,6 +222,10 @@ class RecentRecords:
             self._database.reader(), kind, condition=condition, values={"ids": json.dumps(ids), "corpus": corpus}
         )
         return {record.id: record for record in found}
+
+
+def _is_older(state: _Present, other: _Present) -> bool:
+    return state.c == other.c and state.state.version < other.state.version
 
 
 @functools.cache

@@ -147,15 +147,22 @@ def finish_write(database: Database, batch: VectorBatch) -> None:
 def clean_file(database: Database, file: int) -> None:
     """Overwrites the freed rows on disk; rewrites the matrix if most of its slots are free.
 
+    Waits for searches that may still find these rows. While one of them runs on, the rows are left to the next writer.
+
     Parameters
     ----------
     database : database of the store
     file : number of the matrix
     """
     connection = database.writer()
-    state = State(*connection.execute(f"{_STATE} WHERE file = ?", (file,)).fetchone())
+    row = connection.execute(f"{_STATE} WHERE file = ?", (file,)).fetchone()
+    if row is None:  # its last rows were moved out of it by another call after the same commit
+        return
+    state = State(*row)
     generation, dimensions, slots = state.generation, state.dimensions, state.slots
     drop_old_rows(database.path, file, kept=state)
+    if not database.drain():
+        return
     free = connection.execute("SELECT slot, is_zeroed FROM vector_free WHERE file = ?", (file,)).fetchall()
     path = matrix_path(database.path, file, generation=generation)
     with mapped(database.path):
@@ -209,6 +216,7 @@ def move_rows(database: Database, state: State, *, matrix: NDArray[np.float32]) 
             "UPDATE vector_file SET generation = generation + 1, slots = ?, deletes = deletes + 1 WHERE file = ?",
             (len(kept), file),
         )
+    database.drain()  # a search that goes on for longer than that reads the state again
     _remove(path)
     drop_old_rows(database.path, file, kept=None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -77,7 +78,7 @@ class EmbeddedVectorStore:
                     connection.execute("UPDATE vector_source_version SET version = version + 1")
                 for block in batch.blocks:
                     write_block(self._database, block, batch=batch)
-            finish_write(self._database, batch)
+            self._database.after_commit(functools.partial(finish_write, self._database, batch))
 
     def delete(self, corpus: str, ids: Mapping[str, Iterable[str]]) -> int:
         """See :meth:`VectorStore.delete`."""
@@ -101,7 +102,7 @@ class EmbeddedVectorStore:
                         count += free_rows(self._database, row[0], wanted=wanted)
                         files.append(row[0])
             for file in files:
-                clean_file(self._database, file)
+                self._database.after_commit(functools.partial(clean_file, self._database, file))
         return count
 
     # Reading
@@ -238,33 +239,30 @@ class EmbeddedVectorStore:
             condition, values = to_sql(query.where)
             inside = f"v.source IN (SELECT id FROM vector_source AS source WHERE corpus = :corpus AND {condition})"
         wanted = query_words(terms)
-        connection = self._database.reader()
         lists, admitted = script("search_text")
-        with reading(self._database.path):
-            connection.execute("BEGIN")  # the totals, the lists and the rows are of one state
-            try:
-                row = connection.execute(
-                    "SELECT file, texts, length FROM vector_file WHERE corpus = ? AND kind = ?",
-                    (query.corpus, query.kind),
-                ).fetchone()
-                if row is None:
-                    return []
-                of = {"file": row[0], "words": json.dumps(list(dict.fromkeys(wanted)))}
-                with sqlite.sql(f"search {query.kind} by text", lists, values=of) as call:
-                    blocks = connection.execute(lists, of).fetchall()
-                    rows, scores = ranked(wanted, blocks, texts=row[1], length=row[2])
-                    call.rows = len(rows)
-                values |= {"file": row[0], "corpus": query.corpus, "hidden": json.dumps(query.hidden)}
-                found: list[Hit] = []
-                for part in best_first(scores, 2 * k):
-                    values["rows"] = json.dumps(rows[part].tolist())
-                    names = dict(connection.execute(admitted.format(inside=inside), values))
-                    pairs = zip(rows[part].tolist(), scores[part].tolist(), strict=True)
-                    found += sorted((Hit(names[n], score) for n, score in pairs if n in names), key=_best)
-                    if len(found) >= k:
-                        break
-            finally:
-                connection.execute("COMMIT")
+        # The totals, the lists and the rows are of one state.
+        with reading(self._database.path), self._database.snapshot():
+            connection = self._database.reader()
+            row = connection.execute(
+                "SELECT file, texts, length FROM vector_file WHERE corpus = ? AND kind = ?",
+                (query.corpus, query.kind),
+            ).fetchone()
+            if row is None:
+                return []
+            of = {"file": row[0], "words": json.dumps(list(dict.fromkeys(wanted)))}
+            with sqlite.sql(f"search {query.kind} by text", lists, values=of) as call:
+                blocks = connection.execute(lists, of).fetchall()
+                rows, scores = ranked(wanted, blocks, texts=row[1], length=row[2])
+                call.rows = len(rows)
+            values |= {"file": row[0], "corpus": query.corpus, "hidden": json.dumps(query.hidden)}
+            found: list[Hit] = []
+            for part in best_first(scores, 2 * k):
+                values["rows"] = json.dumps(rows[part].tolist())
+                names = dict(connection.execute(admitted.format(inside=inside), values))
+                pairs = zip(rows[part].tolist(), scores[part].tolist(), strict=True)
+                found += sorted((Hit(names[n], score) for n, score in pairs if n in names), key=_best)
+                if len(found) >= k:
+                    break
         return found[:k]
 
     def neighbours(self, kind: Kind, corpus: str, *, vectors: NDArray[np.float32], threshold: float) -> Neighbours:

@@ -139,23 +139,23 @@ class Views:
         kind : kind of the rows
         corpus : name of the corpus
         """
-        connection = self._database.reader()
         with self._guard, reading(self._database.path):
             for is_in_files in (True, False):
-                connection.execute("BEGIN")
-                try:
+                with self._database.snapshot():
                     state = self._state(kind, corpus)
                     if state is None:
                         return None
-                    view = self._begun(state, self._views.get((kind, corpus)))
+                    held = self._views.get((kind, corpus))
+                    is_older = held is not None and _is_older(state, held.state)  # this reader began before another one
+                    view = self._begun(state, None if is_older else held)
                     if view.state == state:
                         return view
                     if not is_in_files or state.slots - view.first.end < row_files.LEAST_ROWS:
-                        view = self._views[kind, corpus] = self._extended(view, state)
+                        view = self._extended(view, state)
+                        if not is_older:
+                            self._views[kind, corpus] = view
                         return view
-                finally:
-                    connection.execute("COMMIT")
-                self._make(state, lambda files: files.write_columns(connection))
+                self._make(state, lambda files: files.write_columns(self._database.reader()))
             return None
 
     def codes(self, view: View) -> list[CoarseRows]:
@@ -221,17 +221,17 @@ class Views:
     def _make(self, state: State, make: Callable[[RowFiles], None]) -> None:
         """Writes files for a state, unless its generation is over; on failure the rows stay in memory."""
         files = RowFiles(self._database.path, state)
-        connection = self._database.reader()
         try:
-            with files.making():  # before checking the state, see row_files
-                connection.execute("BEGIN")
-                try:
-                    query = "SELECT writes, slots FROM vector_file WHERE (file, generation) = (?, ?)"
-                    row = connection.execute(query, state[:2]).fetchone()
-                    if row is not None:
-                        files.writes, files.slots = row
-                        make(files)
-                finally:
-                    connection.execute("COMMIT")
+            with files.making(), self._database.snapshot():  # the lock before the state, see row_files
+                query = "SELECT writes, slots FROM vector_file WHERE (file, generation) = (?, ?)"
+                row = self._database.reader().execute(query, state[:2]).fetchone()
+                if row is not None:
+                    files.writes, files.slots = row
+                    make(files)
         except (OSError, ValueError) as error:
             _log.log(log_level(error), "the rows of vector file %d are held in memory: %s", state.file, error)
+
+
+def _is_older(state: State, other: State) -> bool:
+    """Whether a state of a matrix came before another one of the same matrix; all its numbers only grow."""
+    return state.file == other.file and state != other and max(state, other) == other

@@ -26,7 +26,7 @@ class RecentRecords:
     def __init__(self, server: Server, *, steps: ReadSteps) -> None:
         self._server = server
         self._steps = steps
-        self._kept = KeptRecords[str](PLURAL, altered=self._altered)
+        self._kept = KeptRecords[str](PLURAL, altered=self._altered, is_older=_is_older)
 
     def read(self, kind: Kind, ids: Sequence[str], *, corpus: str, state: str) -> list[Record]:
         """The visible records with these ids, in their order; unknown ids are left out.
@@ -63,3 +63,8 @@ class RecentRecords:
     def _keep(self, kind: Kind, found: Mapping[str, Record], *, corpus: str, state: str) -> None:
         if state:
             self._kept.keep(kind, found, corpus=corpus, state=state)
+
+
+def _is_older(state: str, other: str) -> bool:
+    a, b = State.named(state), State.named(other)
+    return a is not None and b is not None and a.version < b.version
