@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from hlgraph.errors import HLGraphError, StoreClosedError, StoreConflictError
+from hlgraph.errors import HLGraphError, StoreConflictError
 from hlgraph.models.choose import ChosenModels
 from hlgraph.sdk.doctor import open_checked
 from hlgraph.stores.one_state import in_one_state
@@ -129,26 +129,27 @@ def in_call(owner: Any, name: str, work: Callable[[], _R]) -> _R:
     StoreConflictError : the store was replaced during each of three attempts
     """
     resources: Resources | None = getattr(owner, "_resources", None)
+    failure: HLGraphError | None = None
     for _ in range(_ATTEMPTS):
         stores = _stores_of(owner) if resources is None else resources.current().stores
         calls = stores.calls
         if calls is None:
             return work()
         is_outermost = calls.is_outermost
-        with calls.call():
-            if resources is None and is_outermost and calls.is_replaced():
-                raise StoreClosedError(
-                    "the store was replaced by another one since this part of the graph was taken; take it again"
-                )
-            failure: HLGraphError | None = None
-            try:
+        try:
+            with calls.call():
+                if resources is None and is_outermost and calls.is_replaced():
+                    calls.close(0.0)
+                    calls.check()
                 is_read = name in _READING and is_outermost
                 found = in_one_state(stores, _corpus_of(owner), work) if is_read else work()
-            except HLGraphError as error:
-                if resources is None or not is_outermost or not calls.is_replaced():
-                    raise
-                failure = error
+        except HLGraphError as error:
+            failure = error
+        else:
+            failure = None
         if resources is None or not is_outermost or not calls.is_replaced():
+            if failure is not None:
+                raise failure
             return found
     raise StoreConflictError(
         "the store was replaced by another one again and again while it was used; call it again when that has ended"

@@ -56,6 +56,8 @@ class Calls:
                 "hlgraph.connect"
             )
         if self._is_closed and self.is_outermost:
+            if self.is_replaced():
+                raise StoreClosedError(f"{self._name} was replaced by another store; take this part of the graph again")
             raise StoreClosedError(f"{self._name} was closed; open it again with hlgraph.connect")
 
     @contextlib.contextmanager

@@ -202,7 +202,7 @@ class Database:
         while True:
             connection.execute("BEGIN")
             try:
-                version = connection.execute("PRAGMA schema_version").fetchone()[0]
+                version = _last_migration(connection)
                 if version != self._checked:
                     self._check_schema(version)
                 now = self.state()
@@ -255,12 +255,12 @@ class Database:
             with self._checking:
                 self._identity = self._identity or _identity(self.file)
                 if self._checked is None:
-                    self._check_schema(connection.execute("PRAGMA schema_version").fetchone()[0])
+                    self._check_schema(_last_migration(connection))
             return connection
         raise failure
 
     def _check_schema(self, version: int) -> None:
-        """Raises MigrationError unless the schema, whose number in SQLite is given, is that of this program."""
+        """Raises MigrationError unless the schema, of which the last migration is given, is that of this program."""
         plan = migrate.plan(SqliteTarget(self.file))
         if plan.pending:
             names = ", ".join(f"V{item.version:03d}" for item in plan.pending)
@@ -277,7 +277,7 @@ class Database:
             if not self.exists():
                 files.make_folder(self.path / "vectors")
                 migrate.apply(SqliteTarget(self.file))
-            version = self.reader().execute("PRAGMA schema_version").fetchone()[0]
+            version = _last_migration(self.reader())
             if version != self._checked:
                 self._check_schema(version)
 
@@ -459,6 +459,11 @@ class Database:
             if self._watch is not None:
                 self._watch.close()
                 self._watch = None
+
+
+def _last_migration(connection: sqlite3.Connection) -> int:
+    found: int = connection.execute("SELECT max(version) FROM migration").fetchone()[0]
+    return found
 
 
 def _identity(file: Path) -> tuple[int, int] | None:
