@@ -9,11 +9,11 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Concatenate, NamedTuple, ParamSpec
 
 from hlgraph import telemetry
-from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.errors import InputError, StoreConflictError, UnknownNameError
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
 from hlgraph.models.seams import ChatModel, Embedder, Reranker
@@ -167,20 +167,80 @@ def search(
     plan_ahead(stores.graph)
     name = strategy if isinstance(strategy, str) else ""
     means = _Means(embedder, reranker, chat, time.perf_counter())
-    work = functools.partial(_searched, request, retriever, name=name, stores=stores, means=means)
+    last: list[_Ranking] = []
+
+    def work(corpus: CorpusStats) -> SearchResult:
+        last[:] = [_ranking(request, retriever, corpus, name=name, stores=stores, means=means)]
+        return last[0].result(corpus)
+
     with stores.snapshot() as is_pinned:
         if is_pinned:
             return work(_checked(request, stores))
+    state = functools.partial(_checked, request, stores)
     # What the last search found is most likely the state still; it is compared afterwards in any case. An explanation shows one
     # request after the other, and a chat model must not be asked twice.
     likely = None if request.explain or by_of(retriever) == "chat" else presumed(stores.graph, request.corpus)
-    return repeated(lambda: _checked(request, stores), work, corpus=request.corpus, first=likely)
+    try:
+        return repeated(state, work, corpus=request.corpus, first=likely)
+    except StoreConflictError:
+        if not last:
+            raise
+    # Writers were faster than each attempt. To read the records of the last ranking takes a few milliseconds: what is returned
+    # exists in one state, in the order of that ranking.
+    return repeated(state, last[0].again, corpus=request.corpus)
 
 
-def _searched(
+@dataclass(slots=True)
+class _Ranking:
+    """Ranked nodes, and how they become evidence."""
+
+    session: Session
+    retriever: Retriever
+    ranked: Ranked
+    unit: Unit
+    name: str
+    start: float
+    _evidence: list[Evidence] | None = None
+
+    def again(self, corpus: CorpusStats) -> SearchResult:
+        """The result, with the records of another state of the corpus."""
+        self.session.move(corpus)
+        self._evidence = None
+        return self.result(corpus)
+
+    def evidence(self) -> list[Evidence]:
+        """All evidence, best first."""
+        if self._evidence is None:
+            routed = STRATEGIES[self.session.route] if self.session.route else self.retriever
+            self._evidence = _evidence(self.session, self.ranked, self.unit, tau=tau_of(self.session, routed))
+        return self._evidence
+
+    def result(self, corpus: CorpusStats) -> SearchResult:
+        """The result in a state of the corpus."""
+        session, retriever = self.session, self.retriever
+        request = session.request
+        communities = _communities(session, self.ranked) if request.communities else ()
+        shown = self.evidence()[: request.k]
+        if request.tabular:
+            shown = with_labels(session, shown)
+        explain = Explanation(
+            self.name,
+            self.unit,
+            request.mode,
+            {item.name: _shown(getattr(retriever, item.name)) for item in fields(retriever)},
+            tuple(session.steps),
+            session.round_trips,
+            round((time.perf_counter() - self.start) * 1000, 3),
+            corpus.version,
+            chat=_chat_use(session, retriever),
+        )
+        return _explained(session, self.ranked, SearchResult(tuple(shown), explain, corpus.calibration, communities))
+
+
+def _ranking(
     request: SearchRequest, retriever: Retriever, corpus: CorpusStats, *, name: str, stores: Stores, means: _Means
-) -> SearchResult:
-    """The result of a search in a known state of a corpus; ``name`` is empty for a retriever with parameters of its own."""
+) -> _Ranking:
+    """What a search ranks in a known state of a corpus; ``name`` is empty for a retriever with parameters of its own."""
     unit = _unit(request, retriever, name=name)
     if unit != retriever.unit:
         request = replace(request, unit=unit)
@@ -193,26 +253,13 @@ def _searched(
     wanted = request.k * FOLDED if is_folded else request.k
     while True:
         session.forget_notes()
-        ranked = retriever.rank(session, wanted)
-        communities = _communities(session, ranked) if request.communities else ()
-        evidence = _evidence(
-            session, ranked, unit, tau=tau_of(session, STRATEGIES[session.route] if session.route else retriever)
-        )
+        found = _Ranking(session, retriever, retriever.rank(session, wanted), unit, name, means.start)
+        hits = len(found.ranked.hits)
         # Several statements of one chunk, or near-duplicates, may leave too few: look wider.
-        if communities or len(evidence) >= request.k or len(ranked.hits) < wanted or wanted >= 100 * request.k:
-            break
-        wanted = 4 * max(wanted, len(ranked.hits))
-    shown = evidence[: request.k]
-    if request.tabular:
-        shown = with_labels(session, shown)
-    parameters = {item.name: _shown(getattr(retriever, item.name)) for item in fields(retriever)}
-    milliseconds = round((time.perf_counter() - means.start) * 1000, 3)
-    steps = tuple(session.steps)
-    explain = Explanation(
-        name, unit, request.mode, parameters, steps, session.round_trips, milliseconds, corpus.version
-    )
-    explain = replace(explain, chat=_chat_use(session, retriever))
-    return _explained(session, ranked, SearchResult(tuple(shown), explain, corpus.calibration, communities))
+        is_enough = hits < wanted or wanted >= 100 * request.k or (request.communities and found.ranked.groups)
+        if is_enough or len(found.evidence()) >= request.k:
+            return found
+        wanted = 4 * max(wanted, hits)
 
 
 def _chat_use(session: Session, retriever: Retriever) -> ChatUse:

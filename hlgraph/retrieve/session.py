@@ -124,6 +124,11 @@ class Session:
         """The scale of the cosines of the corpus; None if it was not measured."""
         return self._corpus.calibration
 
+    def move(self, corpus: CorpusStats) -> None:
+        """Read records of another state of the corpus from now on, and again those that were read."""
+        self._corpus, self.hidden, self.scope = corpus, corpus.pending, replace(self.scope, state=corpus.state)
+        self._read = {}
+
     def forget_notes(self) -> None:
         """Drop the notes: the strategy runs again, with wider bounds."""
         if self.notes is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from hlgraph.errors import HLGraphError, StoreConflictError
+from hlgraph.errors import HLGraphError, StoreConflictError, StoreUnavailableError
 from hlgraph.stores.protocols import Stores
 
 T = TypeVar("T")
@@ -56,6 +56,8 @@ def repeated(
         failure: HLGraphError | None = None
         try:
             found = read(before)
+        except StoreUnavailableError:
+            raise  # the state would not be read either
         except HLGraphError as error:
             failure = error
         after = state()

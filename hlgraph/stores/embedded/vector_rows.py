@@ -165,6 +165,9 @@ def clean_file(database: Database, file: int) -> None:
         return
     free = connection.execute("SELECT slot, is_zeroed FROM vector_free WHERE file = ?", (file,)).fetchall()
     path = matrix_path(database.path, file, generation=generation)
+    for other in path.parent.glob(f"{file}-*{path.suffix}"):
+        if other != path:
+            _remove(other)
     with mapped(database.path):
         freed = np.array([slot for slot, done in free if not done], dtype=np.int64)
         zero_rows(path, freed, dimensions=dimensions)
@@ -216,8 +219,8 @@ def move_rows(database: Database, state: State, *, matrix: NDArray[np.float32]) 
             "UPDATE vector_file SET generation = generation + 1, slots = ?, deletes = deletes + 1 WHERE file = ?",
             (len(kept), file),
         )
-    database.drain()  # a search that goes on for longer than that reads the state again
-    _remove(path)
+    if database.drain():  # else the next writer removes it
+        _remove(path)
     drop_old_rows(database.path, file, kept=None)
 
 
