@@ -94,12 +94,21 @@ def counted(first: Callable[[], object], methods: Methods = BELOW) -> int:
     return places.passed
 
 
-def interleaved(first: Callable[[], T], second: Callable[[], object], *, place: int, methods: Methods = BELOW) -> T:
-    """The result of the first operation; the second one runs whole, in a thread of its own, when the first is at a place."""
+def interleaved(
+    first: Callable[[], T],
+    second: Callable[[], object],
+    *,
+    place: int | Callable[[int], bool],
+    methods: Methods = BELOW,
+) -> T:
+    """The result of the first operation; the second one runs whole, in a thread of its own, when the first is at a place.
+
+    ``place`` may also say for each place whether the second one runs there.
+    """
     with ThreadPoolExecutor(1) as other:
 
         def at(number: int) -> None:
-            if number == place:
+            if place(number) if callable(place) else number == place:
                 other.submit(second).result()
 
         with watched(at, methods):
