@@ -121,11 +121,9 @@ test-fast: setup
 test-thorough: setup browser model
 	HLGRAPH_TEST_THOROUGH=1 $(RUN)/pytest -n $(WORKERS) --timeout 5400 -o faulthandler_timeout=5460
 
-# The exit status is that of the tests, and the servers go whatever it is.
+# The exit status is that of the tests, and the servers go however they end.
 test-compat: setup
-	$(SERVERS_PY) start --neo4j 5.26 --state $(COMPAT_STATE)
-	HLGRAPH_TEST_SERVERS=$(COMPAT_STATE) $(RUN)/pytest tests/contract/test_neo4j.py tests/congruence tests/integration/test_neo4j_cost.py tests/integration/test_cypher_plans.py tests/integration/test_cypher_analyst.py tests/integration/test_cypher_run.py; \
-	status=$$?; $(SERVERS_PY) stop --remove --state $(COMPAT_STATE); exit $$status
+	HLGRAPH_TEST_SERVERS=$(COMPAT_STATE) $(SERVERS_PY) run --neo4j 5.26 --state $(COMPAT_STATE) -- $(RUN)/pytest tests/contract/test_neo4j.py tests/congruence tests/integration/test_neo4j_cost.py tests/integration/test_cypher_plans.py tests/integration/test_cypher_analyst.py tests/integration/test_cypher_run.py
 
 $(ALIGN_STAMP): $(DEV_STAMP)
 	$(PYTHON) -m venv $(ALIGN)
@@ -160,10 +158,9 @@ faults: setup
 # BENCH="tests/benchmarks/bench_image.py ..." runs some alone.
 BENCH ?= $(sort $(wildcard tests/benchmarks/bench_*.py))
 bench: setup
-	$(SERVERS_PY) start --by auto --state $(BENCH_STATE)
-	for script in $(BENCH); do echo "== $$script"; \
-	PYTHONPATH=tests/support:docker/local HLGRAPH_TEST_SERVERS=$(BENCH_STATE) $(RUN)/python "$$script" || failed="$$failed $$script"; done; \
-	$(SERVERS_PY) stop --remove --state $(BENCH_STATE); test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
+	PYTHONPATH=tests/support:docker/local HLGRAPH_TEST_SERVERS=$(BENCH_STATE) $(SERVERS_PY) run --by auto --state $(BENCH_STATE) -- \
+	sh -c 'for script; do echo "== $$script"; $(RUN)/python "$$script" || failed="$$failed $$script"; done; \
+	test -z "$$failed" || { echo "failed:$$failed"; exit 1; }' sh $(BENCH)
 
 # About half an hour. tests/mutants/mutants.py says how to compare two trees.
 mutants: setup
@@ -172,10 +169,8 @@ mutants: setup
 
 # Notebook 3 reads Neo4j; the others name an embedded store of their own.
 notebooks: setup
-	$(SERVERS_PY) start --by auto --state $(NOTEBOOKS_STATE)
 	env -u HLGRAPH_STORE -u HLGRAPH_CHAT HLGRAPH_CONFIG=$(CURDIR)/$(NOTEBOOKS_STATE)/hlgraph.yaml \
-	$(RUN)/python tests/support/notebook_runs.py; \
-	status=$$?; $(SERVERS_PY) stop --remove --state $(NOTEBOOKS_STATE); exit $$status
+	$(SERVERS_PY) run --by auto --state $(NOTEBOOKS_STATE) -- $(RUN)/python tests/support/notebook_runs.py
 
 clean:
 	rm -rf build dist docs/_build docs/notebooks .hlgraph/demo .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache *.egg-info

@@ -23,7 +23,7 @@ from thoroughness import IS_THOROUGH, cases
 
 from hlgraph.settings import Neo4jSettings
 from local_model import operate
-from local_servers import neo4j_server, opensearch_server, state
+from local_servers import neo4j_server, opensearch_server, process, state
 from local_servers.errors import ServerError
 from local_servers.state import Neo4jEndpoint, OpenSearchEndpoint, Servers
 
@@ -68,7 +68,13 @@ class LiveServers:
     def _start(self, name: str) -> None:
         if self.is_given:
             return
-        made = _launch("start", "--by", "auto", "--only", name, "--state", str(self.folder))
+        made = subprocess.run(
+            [sys.executable, str(LAUNCHER), "start", "--by", "auto", "--only", name, "--state", str(self.folder)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if made.returncode != 0:
             pytest.fail(f"the servers of the tests did not start: {made.stderr}", pytrace=False)
         self.found = _checked(self.folder)
@@ -150,7 +156,9 @@ def aws_models() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServers]:
-    """Neo4j and OpenSearch: those of the state folder in HLGRAPH_TEST_SERVERS, else started at first use and ended afterwards.
+    """Neo4j and OpenSearch: those of the state folder in HLGRAPH_TEST_SERVERS, else started at first use.
+
+    The started ones end with the last test or with this process, however it ends.
 
     Containers where a Docker engine answers, else processes from published jars.
     """
@@ -165,20 +173,8 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServers]:
         yield LiveServers(folder, found, is_given=True)
         return
     folder = tmp_path_factory.mktemp("servers")
-    try:
+    with process.afterwards([sys.executable, LAUNCHER, "stop", "--remove", "--state", folder]):
         yield LiveServers(folder, Servers(), is_given=False)
-    finally:
-        _launch("stop", "--remove", "--state", str(folder))
-
-
-def _launch(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(LAUNCHER), *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def _checked(folder: Path) -> Servers:
@@ -240,13 +236,11 @@ def sample_vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def small_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a small real chat model; started where a test first asks for it, and ended afterwards."""
+    """The URL of a small real chat model; started where a test first asks for it, and ended with this process at the latest."""
     folder = tmp_path_factory.mktemp("model")
-    try:
-        served = operate.start(folder)
-    except ServerError as error:
-        pytest.fail(f"the small chat model of the tests did not start: {error}", pytrace=False)
-    try:
+    with process.afterwards([sys.executable, LAUNCHER.with_name("model.py"), "stop", "--remove", "--state", folder]):
+        try:
+            served = operate.start(folder)
+        except ServerError as error:
+            pytest.fail(f"the small chat model of the tests did not start: {error}", pytrace=False)
         yield served.url
-    finally:
-        operate.stop(folder, remove=True)

@@ -7,10 +7,13 @@ passwords, ``tests/faults/test_killed_servers.py`` sees on the servers of all te
 from __future__ import annotations
 
 import http.client
+import shutil
+import signal
 import socket
 import ssl
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,8 +32,8 @@ NAMES = cases(("opensearch",), operate.NAMES)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A state folder whose servers end with the module."""
     found = tmp_path_factory.mktemp("servers")
-    yield found
-    operate.stop(found, force=True)
+    with process.afterwards([sys.executable, LAUNCHER, "stop", "--remove", "--state", found]):
+        yield found
 
 
 def launch(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -106,3 +109,44 @@ def test_a_port_that_was_taken_meanwhile_is_named(folder: Path) -> None:
     assert refused.returncode == 1
     assert f"port {port} of 127.0.0.1 is taken" in refused.stderr
     assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "how"),
+    [
+        ("start", signal.SIGINT),
+        ("start", signal.SIGTERM),
+        ("run", signal.SIGKILL),
+        pytest.param("run", signal.SIGINT, marks=pytest.mark.thorough),
+        pytest.param("run", signal.SIGTERM, marks=pytest.mark.thorough),
+    ],
+)
+def test_a_server_that_is_starting_ends_with_whoever_starts_it(
+    tmp_path: Path, command: str, how: signal.Signals
+) -> None:
+    """Java runs and does not answer yet."""
+    more = ("--", "sleep", "600") if command == "run" else ()
+    starter = subprocess.Popen(
+        [sys.executable, LAUNCHER, command, "--only", "opensearch", "--state", tmp_path / "servers", *more]
+    )
+    while not (found := state.read(tmp_path / "servers").opensearch) or not found.pid:
+        assert starter.poll() is None
+        time.sleep(0.02)
+    starter.send_signal(how)
+    assert starter.wait() == (-how if how == signal.SIGKILL else 130)
+    mark = opensearch_server.mark(tmp_path / "servers")
+    while command == "run" and (tmp_path / "servers").exists():  # by another process, a little later
+        time.sleep(0.02)
+    assert not process.is_running(found.pid, mark)
+
+
+def test_servers_that_run_end_with_the_process_that_runs_a_command_on_them(folder: Path) -> None:
+    """Killed while the command waits: no process of it is left that could end them."""
+    shutil.rmtree(folder / "opensearch" / "data")
+    command = [sys.executable, LAUNCHER, "run", "--only", "opensearch", "--state", folder]
+    done = subprocess.run([*command, "--", "sh", "-c", 'kill -9 "$PPID"'], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGKILL, "")
+    assert " (pid " in done.stdout, "it ran"
+    while folder.exists():
+        time.sleep(0.02)
+    assert not process.is_running(int(done.stdout.partition(" (pid ")[2].partition(")")[0]), "-Dhlgraph.server=")

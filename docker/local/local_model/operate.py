@@ -46,7 +46,11 @@ def start(folder: Path) -> Served:
         command: list[str | Path] = [sys.executable, "-P", _SCRIPT, installed, installed / install.WEIGHTS, folder]
         pid = process.spawn(command, log=log, cwd=folder)
         state.write_private(folder / FILE, json.dumps(asdict(Served("", pid))))
-        process.wait_until(address.is_file, pid, name=install.NAME, log=log, patience=PATIENCE)
+        try:
+            process.wait_until(address.is_file, pid, name=install.NAME, log=log, patience=PATIENCE)
+        except BaseException:
+            process.end(pid, _mark(folder), force=True)
+            raise
         served = Served(f"{address.read_text(encoding='utf-8').strip()}/v1", pid)
         state.write_private(folder / FILE, json.dumps(asdict(served)))
         return served

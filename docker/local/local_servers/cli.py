@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shlex
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import platformdirs
 
-from local_servers import neo4j_server, operate, pins, state
+from local_servers import neo4j_server, operate, pins, process, state
 from local_servers.errors import ServerError
 from local_servers.lock import write_lock
 
+PATIENCE = 30.0  # seconds in which a command that was interrupted ends
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; the exit status is 0, 1 for an error of a server, or 2 for a wrong call."""
+    """Runs one command; the exit status is 0, 1 for an error of a server, 2 for a wrong call, or that of ``run COMMAND``."""
     options = _parser().parse_args(arguments)
     try:
-        options.run(options)
+        status: int | None = options.run(options)
     except ServerError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
-    return 0
+    return status or 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -45,18 +49,27 @@ def _parser() -> argparse.ArgumentParser:
         )
         return made
 
-    start = command("start", "start the servers that do not run, and wait until they answer")
-    start.add_argument("--only", choices=operate.NAMES, help="start only this one")
-    start.add_argument("--neo4j", metavar="VERSION", default="", help="version of Neo4j, such as 5.26")
-    start.add_argument("--neo4j-port", type=int, default=0, metavar="PORT", help="port of Bolt (default: a free one)")
-    start.add_argument("--opensearch-port", type=int, default=0, metavar="PORT", help="port (default: a free one)")
-    start.add_argument(
-        "--by",
-        choices=operate.WAYS,
-        default=operate.JARS,
-        help="containers, jars, or what is available (default: jars)",
-    )
+    def starting(name: str, text: str) -> argparse.ArgumentParser:
+        made = command(name, text)
+        made.add_argument("--only", choices=operate.NAMES, help="start only this one")
+        made.add_argument("--neo4j", metavar="VERSION", default="", help="version of Neo4j, such as 5.26")
+        made.add_argument(
+            "--neo4j-port", type=int, default=0, metavar="PORT", help="port of Bolt (default: a free one)"
+        )
+        made.add_argument("--opensearch-port", type=int, default=0, metavar="PORT", help="port (default: a free one)")
+        made.add_argument(
+            "--by",
+            choices=operate.WAYS,
+            default=operate.JARS,
+            help="containers, jars, or what is available (default: jars)",
+        )
+        return made
+
+    start = starting("start", "start the servers that do not run, and wait until they answer")
     start.set_defaults(run=_start)
+    run = starting("run", "start the servers, run a command, and remove them with all their data, however this ends")
+    run.add_argument("command", nargs="+", metavar="COMMAND", help="after --; its exit status is that of this command")
+    run.set_defaults(run=_run)
     stop = command("stop", "end the servers that were started in this folder")
     stop.add_argument("--remove", action="store_true", help="kill them, and remove the folder with all their data")
     stop.set_defaults(run=_stop)
@@ -84,6 +97,22 @@ def _start(options: argparse.Namespace) -> None:
     ports = {"neo4j": options.neo4j_port, "opensearch": options.opensearch_port}
     operate.start(options.state, names, neo4j_version=options.neo4j, ports=ports, by=options.by)
     _show(options.state)
+
+
+def _run(options: argparse.Namespace) -> int:
+    with process.afterwards(
+        [sys.executable, pins.HERE / "servers.py", "stop", "--remove", "--state", options.state.absolute()]
+    ):
+        _start(options)
+        made = subprocess.Popen(options.command)
+        try:
+            return made.wait()
+        except KeyboardInterrupt:  # Ctrl-C reaches the command, too
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return made.wait(PATIENCE)
+            raise
+        finally:
+            made.kill()
 
 
 def _stop(options: argparse.Namespace) -> None:

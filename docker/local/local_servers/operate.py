@@ -6,7 +6,7 @@ import secrets
 import shutil
 import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def start(
     A server that ran before keeps its data, password and ports. ``ports`` gives a server another port. A new server without
     one takes a free port; a process (not a container) takes another if that port is used before it listens. ``by`` chooses
     processes (``jars``) or containers (``docker``); ``auto`` prefers containers if a Docker engine answers. A folder keeps
-    its kind.
+    its kind. An interrupt (Ctrl-C) ends the servers that were starting.
 
     Raises
     ------
@@ -57,26 +57,39 @@ def start(
                 for (pin, endpoint), port in zip(wanted, asked, strict=True)
                 if pin
             ]
+            try:
+                wait(started)
+            except BaseException:
+                book.give_up()  # the threads that wait for the servers see no interrupt
+                raise
         for one in started:  # all have finished: a running server is recorded even if the other one failed
             one.result()
         return book.servers
 
 
 def stop(folder: Path, names: Sequence[str] = NAMES, *, force: bool = False) -> list[str]:
-    """Ends the servers of a folder, by SIGTERM or (``force``) by SIGKILL; returns the names of those that ran."""
-    folder = folder.absolute()
+    """Ends the servers of a folder, by SIGTERM or (``force``) by SIGKILL; returns the names of those that ran.
+
+    ``force`` kills those, too, that another process is starting: it gives up.
+    """
+    folder, ended = folder.absolute(), set[str]()
     if not folder.is_dir():
         return []
-    with state.locked(folder):
-        if compose.is_used(folder):
-            return compose.stop(folder, names, force=force)
+
+    def end() -> None:
         servers = state.read(folder)
         known = {name: endpoint.pid for name in names if (endpoint := _endpoint(servers, name))}
         with ThreadPoolExecutor() as pool:
-            ended = {
+            found = {
                 name: pool.submit(process.end, pid, _mark(name, folder), force=force) for name, pid in known.items()
             }
-        return [name for name, one in ended.items() if one.result()]
+        ended.update(name for name, one in found.items() if one.result())
+
+    with state.locked(folder, meanwhile=end if force else None):
+        if compose.is_used(folder):
+            return compose.stop(folder, names, force=force)
+        end()
+    return [name for name in names if name in ended]
 
 
 def restart(folder: Path, name: str) -> Servers:
@@ -156,10 +169,23 @@ class _Book:
     def __init__(self, folder: Path, servers: Servers) -> None:
         self.folder, self.servers = folder, servers
         self._lock = threading.Lock()
+        self._pids: dict[str, int] = {}
+        self._is_given_up = False
+
+    def give_up(self) -> None:
+        """Kills the servers that were started, and lets no other one start."""
+        with self._lock:
+            self._is_given_up = True
+            for name, pid in self._pids.items():
+                process.kill(pid, _mark(name, self.folder))
 
     def note(self, endpoint: Endpoint) -> None:
         """Records how to reach a server, before it gets its password and again when its process exists."""
         with self._lock:
+            if self._is_given_up:
+                raise ServerError(f"{self.folder}: the start was interrupted")
+            name = NEO4J if isinstance(endpoint, Neo4jEndpoint) else OPENSEARCH
+            self._pids[name] = endpoint.pid
             if isinstance(endpoint, Neo4jEndpoint):
                 self.servers = replace(self.servers, neo4j=endpoint)
             else:

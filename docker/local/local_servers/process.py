@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from local_servers.errors import PortTakenError, ServerError
@@ -60,6 +61,24 @@ def spawn(command: Sequence[str | Path], *, log: Path, cwd: Path) -> int:
     return made.pid
 
 
+@contextlib.contextmanager
+def afterwards(command: Sequence[str | Path]) -> Iterator[None]:
+    """Runs a command when the block ends or this process does, however it ends: a shell waits for the end of its input.
+
+    The shell has a session of its own, so that Ctrl-C does not reach it.
+    """
+    waiting = subprocess.Popen(
+        ["/bin/sh", "-c", 'read -r _; exec "$@"', "sh", *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield
+    finally:
+        waiting.communicate(b"now\n")  # a line: a forked child may still hold the other end open
+
+
 def command_line(pid: int) -> str:
     """The command line of a process; empty if it does not exist or is a zombie."""
     path = Path("/proc") / str(pid) / "cmdline"
@@ -84,13 +103,20 @@ def end(pid: int, mark: str, *, force: bool = False, patience: float = 60.0) -> 
 
     A process that does not end within ``patience`` seconds is killed.
     """
-    if not is_running(pid, mark):
+    if not kill(pid, mark, by=signal.SIGKILL if force else signal.SIGTERM):
         return False
-    os.kill(pid, signal.SIGKILL if force else signal.SIGTERM)
     if not _is_gone(pid, mark, patience):
         os.kill(pid, signal.SIGKILL)
         if not _is_gone(pid, mark, patience):
             raise ServerError(f"process {pid} does not end, not even by SIGKILL; look at it with: ps -p {pid}")
+    return True
+
+
+def kill(pid: int, mark: str, *, by: signal.Signals = signal.SIGKILL) -> bool:
+    """Sends a signal to a process that has the mark, and does not wait; returns False if there is none."""
+    if not is_running(pid, mark):
+        return False
+    os.kill(pid, by)
     return True
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -112,11 +112,21 @@ def write_private(path: Path, text: str | bytes) -> None:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Holds the exclusive right to start and stop the servers of a folder."""
+def locked(folder: Path, *, meanwhile: Callable[[], None] | None = None) -> Iterator[None]:
+    """Holds the exclusive right to start and stop the servers of a folder; calls ``meanwhile`` while it waits for it."""
     folder.mkdir(parents=True, exist_ok=True)
-    with filelock.FileLock(folder / "servers.lock"):
+    lock = filelock.FileLock(folder / "servers.lock", timeout=0.2 if meanwhile else -1)
+    while True:
+        try:
+            lock.acquire()
+            break
+        except filelock.Timeout:
+            if meanwhile:
+                meanwhile()
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def _made(kind: type[Endpoint], tree: dict[str, object] | None) -> Endpoint | None:
