@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import http.client
+import itertools
 import os
 import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,10 @@ from by_servers import GIVEN as ENVIRONMENT
 from by_servers import REPOSITORY, ByServers, give_way
 from thoroughness import IS_THOROUGH, cases
 
+from hlgraph.models.install import default_root
 from hlgraph.settings import Neo4jSettings
-from local_model import operate
-from local_servers import neo4j_server, opensearch_server, process, state
+from local_model import install, operate
+from local_servers import cache, neo4j_server, opensearch_server, process, state
 from local_servers.errors import ServerError
 from local_servers.state import Neo4jEndpoint, OpenSearchEndpoint, Servers
 
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 
 collect_ignore_glob = ["typing/*.py"]  # mypy reads these; one of them is wrong on purpose
 LAUNCHER = REPOSITORY / "docker" / "local" / "servers.py"
+KEPT = (cache.ENVIRONMENT, install.ENVIRONMENT, neo4j_server.MORE)
+# The launcher may have to fetch jars, with what the user's home says of mirrors.
+BEFORE = dict(os.environ)
 # The servers of a test live for seconds or minutes: with the first compiler alone, and a collector without threads of its
 # own, one is up after two thirds of the time and half the processor time.
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -74,10 +79,48 @@ class LiveServers:
             capture_output=True,
             text=True,
             check=False,
+            env=BEFORE | {name: os.environ[name] for name in ("JAVA_TOOL_OPTIONS", *KEPT)},
         )
         if made.returncode != 0:
             pytest.fail(f"the servers of the tests did not start: {made.stderr}", pytrace=False)
         self.found = _checked(self.folder)
+
+
+class _Homes:
+    """Each test, and what it starts, has a new home, and no variable that hlgraph reads: the user's own state is not there.
+
+    What is expensive to fetch stays where it is: the installed models by a link, the jars and the chat model by variables.
+    """
+
+    def __init__(self) -> None:
+        self._number = itertools.count()
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """What is not of one test has a home, too."""
+        self._models = default_root().resolve()
+        self._folder = session.config._tmp_path_factory.getbasetemp() / "homes"  # type: ignore[attr-defined]
+        os.environ[cache.ENVIRONMENT], os.environ[install.ENVIRONMENT] = str(cache.root()), str(install.root())
+        for name in filter(_is_of_the_user, list(os.environ)):
+            del os.environ[name]
+        self._move()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self) -> Generator[None, object, object]:
+        self._move()
+        return (yield)
+
+    def _move(self) -> None:
+        home = self._folder / str(next(self._number))
+        os.environ["HOME"] = str(home)
+        link = default_root()
+        link.parent.mkdir(parents=True)
+        link.symlink_to(self._models, target_is_directory=True)
+
+
+def _is_of_the_user(variable: str) -> bool:
+    """Whether a variable says where a user's files are, or is one of the settings of hlgraph."""
+    kept = ("HLGRAPH_TEST_", "HLGRAPH_FAULT_", "HLGRAPH_UPDATE_", "HLGRAPH_JAVA_", *KEPT)
+    return variable.startswith(("HLGRAPH_", "XDG_")) and not variable.startswith(kept)
 
 
 class _Examples:
@@ -100,6 +143,8 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.modules.setdefault("absl", None)  # type: ignore[arg-type]
     give_way()
     config.pluginmanager.register(_Examples())
+    if not config.pluginmanager.hasplugin("dsession"):  # this process runs tests, and does not only hand them out
+        config.pluginmanager.register(_Homes())
     few = hypothesis.settings(max_examples=cases(20, 100), deadline=None)  # machines are shared and noisy
     hypothesis.settings.register_profile("tests", few)
     hypothesis.settings.load_profile("tests")
@@ -148,7 +193,7 @@ def aws_models() -> Iterator[None]:
     """The descriptions of Amazon's services are read once, not anew for each client: that takes longer than what is tested."""
     from botocore.loaders import JSONFileLoader
 
-    read = cache(JSONFileLoader().load_file)
+    read = functools.cache(JSONFileLoader().load_file)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(JSONFileLoader, "load_file", lambda _loader, path: read(path))
         yield
