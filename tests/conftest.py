@@ -9,6 +9,7 @@ import itertools
 import os
 import subprocess
 import sys
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from by_servers import GIVEN as ENVIRONMENT
 from by_servers import REPOSITORY, ByServers, give_way
 from thoroughness import IS_THOROUGH, cases
 
+from hlgraph.cli import bars
 from hlgraph.models.install import default_root
 from hlgraph.settings import Neo4jSettings
 from local_model import install, operate
@@ -142,6 +144,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # and close that of all others.
     sys.modules.setdefault("absl", None)  # type: ignore[arg-type]
     give_way()
+    bars.EVERY = threading.TIMEOUT_MAX  # else a command that takes long on a busy machine says so
     config.pluginmanager.register(_Examples())
     if not config.pluginmanager.hasplugin("dsession"):  # this process runs tests, and does not only hand them out
         config.pluginmanager.register(_Homes())

@@ -26,7 +26,7 @@ from pytest_httpserver import HTTPServer
 from question_corpus import DOCUMENTS
 from sample_vectors import copied
 
-from hlgraph.cli import bars, main
+from hlgraph.cli import main
 from hlgraph.cli.loaded import bulk_tree
 from hlgraph.cli.logs import CHATTY, DRIVERS
 from hlgraph.ingest.bulk_load import BulkReport
@@ -88,7 +88,6 @@ def place(sample_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
         shutil.copy(SAMPLES / name, found / "docs")
     (found / "docs" / "empty.txt").write_text("")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bars, "EVERY", 3_600.0)  # on a busy machine a command takes longer than ten seconds
         patch.setenv("HLGRAPH_STORE", f"hlgraph://{found}/store")
         patch.setenv("HLGRAPH_CACHE", copied(sample_vectors, found / "cache"))
         for name in ("HLGRAPH_CORPUS", "HLGRAPH_CONFIG"):

@@ -318,10 +318,8 @@ def test_a_killed_migration_leaves_the_store_as_it_was(
     write(root, 3, "fill", SLOW)
     (tmp_path / "gate").touch()
     process = child(target.path, root, tmp_path / "gate")
-    deadline = time.monotonic() + 60
     while not target.path.exists() or target.path.stat().st_size < 4_000_000:
         assert process.poll() is None, "the migration was over before it could be killed"
-        assert time.monotonic() < deadline
         time.sleep(0.001)
     process.kill()
     process.communicate()

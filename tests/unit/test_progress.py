@@ -181,13 +181,11 @@ def test_without_a_terminal_there_is_a_line_now_and_then(
         with step("embed", 2_000, unit="texts"):
             advance("embed", 500)
             lines: list[str] = []
-            end = time.monotonic() + 10
-            while len(lines) < 2 and time.monotonic() < end:
+            while len(lines) < 2:
                 time.sleep(0.02)
                 out, err = capsys.readouterr()
                 lines += err.splitlines()
                 assert out == ""
-    assert len(lines) >= 2
     if is_json:
         told = json.loads(lines[0])["progress"]
         assert (told["command"], told["step"], told["done"], told["total"]) == ("ingesting", "embed", 500, 2_000)
