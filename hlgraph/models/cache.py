@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph import progress, telemetry
-from hlgraph.models.seams import Embedder, question_vector
+from hlgraph.models.checked import CheckedEmbedder
+from hlgraph.models.seams import Embedder
 from hlgraph.models.sqlite_file import DiskFile, erase_traces, used_bytes, writing
 
 _log = logging.getLogger(__name__)
@@ -62,7 +63,7 @@ class CachedEmbedder:
     """
 
     def __init__(self, inner: Embedder, path: Path, *, max_bytes: int = 1 << 30) -> None:
-        self._inner = inner
+        self._inner = CheckedEmbedder(inner)
         self._file = _cache_file(path)
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
@@ -111,7 +112,7 @@ class CachedEmbedder:
             self.misses += not found
         if not found:
             with telemetry.model_call("embeddings", self.fingerprint):
-                vector = question_vector(self._inner, question)
+                vector = self._inner.embed_question(question)
             self._save([key], vector[np.newaxis])
             return vector
         return found[key]
@@ -191,7 +192,7 @@ class CachedEmbedder:
     @property
     def _model(self) -> int:
         """The fingerprint, or the model's ``cache_name`` if it has one, as the 64-bit number in the column ``model``."""
-        name: str = getattr(self._inner, "cache_name", self.fingerprint)
+        name = self._inner.cache_name
         return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
 
 

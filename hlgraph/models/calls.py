@@ -7,6 +7,7 @@ for connection failures. Both are looked up along the chain of causes, so that n
 from __future__ import annotations
 
 import email.utils
+import errno
 import logging
 import random
 import re
@@ -37,8 +38,11 @@ _BROKEN_CONNECTION = frozenset(
         *("TimeoutError", "TimeoutException", "APITimeoutError", "ReadTimeoutError", "ConnectTimeoutError"),
         *("ConnectionError", "APIConnectionError", "EndpointConnectionError", "ConnectionClosedError"),
         *("HTTPClientError", "TransportError", "ProtocolError", "IncompleteReadError", "ResponseStreamingError"),
+        *("IncompleteRead", "gaierror"),  # of Python's own library
     }
 )
+# What the operating system says of a network that is down; ``OSError`` has no class for these.
+_NO_ROUTE = frozenset({errno.ENETDOWN, errno.ENETUNREACH, errno.ENETRESET, errno.EHOSTDOWN, errno.EHOSTUNREACH})
 _BUSY_CODES = frozenset(
     {
         *("ThrottlingException", "Throttling", "TooManyRequestsException", "ServiceUnavailableException"),
@@ -154,7 +158,7 @@ def mapped(model: str, action: Callable[[], _Result]) -> _Result:
     """
     try:
         return action()
-    except HLGraphError:
+    except (HLGraphError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 - it ends by raising
         failure, is_clean = _failure(model, error)
@@ -219,13 +223,15 @@ def _failure(model: str, error: Exception) -> tuple[ModelError, bool]:
         is_filtered = _FILTERS & names or any(word in raw.lower() for word in _FILTER_WORDS)
         refused = ModelAnswerError(f"{model}: the provider refused the request with {status} ({text})")
         return filtered(model, text) if is_filtered else refused, is_clean
-    if names & _BROKEN_CONNECTION:
+    if names & _BROKEN_CONNECTION or any(isinstance(each, OSError) and each.errno in _NO_ROUTE for each in chain):
         reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
         mend = "check the url and the network, or try again later"
         message = f"{model}: no answer from the provider ({reason}); {mend}"
         return ModelUnavailableError(message, is_silent=True), is_clean
     reason = f"{type(error).__name__}: {text}"
-    return ModelAnswerError(f"{model}: the answer of the provider cannot be read ({reason}); check the url"), is_clean
+    return ModelAnswerError(
+        f"{model}: the answer of the provider cannot be read ({reason}); check the model and its url"
+    ), is_clean
 
 
 def filtered(model: str, reason: str) -> ModelFilterError:

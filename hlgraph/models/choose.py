@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, cast
 
 from hlgraph.errors import InputError
 from hlgraph.models.cache import CachedEmbedder
+from hlgraph.models.checked import CheckedEmbedder, CheckedReranker
 from hlgraph.models.seams import ChatModel, Embedder, Reranker
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def chosen_embedder(given: AnyEmbedder, names: ModelNames) -> tuple[Embedder, Ca
     Returns
     -------
     tuple
-        The embedder, and the cache that the caller must close, or None if no cache was created.
+        The embedder, whose replies are checked, and the cache that the caller must close, or None if no cache was created.
 
     Raises
     ------
@@ -148,7 +149,7 @@ def chosen_embedder(given: AnyEmbedder, names: ModelNames) -> tuple[Embedder, Ca
 
     if not isinstance(given, str):
         if hasattr(given, "embed"):
-            return cast("Embedder", given), None
+            return CheckedEmbedder(cast("Embedder", given)), None
         if hasattr(given, "embed_documents"):
             from hlgraph.models.langchain import langchain_embedder
 
@@ -182,7 +183,7 @@ def chosen_reranker(given: AnyReranker, names: ModelNames) -> Reranker:
     Returns
     -------
     Reranker
-        ``given`` itself if it has ``rerank``, else a new reranker.
+        A reranker whose replies are checked.
 
     Raises
     ------
@@ -193,20 +194,21 @@ def chosen_reranker(given: AnyReranker, names: ModelNames) -> Reranker:
     InputError
         The object is not a reranker.
     """
+    from hlgraph.models.local.reranker import LexicalReranker
+
     if isinstance(given, str):
         if not given:
-            from hlgraph.models.local.reranker import LexicalReranker
-
             return LexicalReranker()
         if not _is_remote(given):
             from hlgraph.models.local.load import local_reranker
 
-            return local_reranker(given, root=names.root)
+            return CheckedReranker(local_reranker(given, root=names.root))
         from hlgraph.models.providers import reranker_named
 
         return reranker_named(given, _connection(names, names.reranker_url))
     if hasattr(given, "rerank"):
-        return cast("Reranker", given)
+        # The lexical one calls no model, and a search knows it by its class.
+        return given if type(given) is LexicalReranker else CheckedReranker(cast("Reranker", given))
     if hasattr(given, "compress_documents"):
         from hlgraph.models.langchain import langchain_reranker
 

@@ -21,6 +21,7 @@ from hlgraph.models.accounts.ledger import Entry, Ledger, Purpose
 from hlgraph.models.accounts.replies import Origin, Replies
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.calls import PATIENT, Patience, call, mapped
+from hlgraph.models.checked import checked_completion
 from hlgraph.models.gate import Gate
 from hlgraph.models.prompts import salted, unsalted
 from hlgraph.models.seams import ChatModel, Completion
@@ -392,7 +393,8 @@ class Executor:
                 """Records the cost even if the caller has timed out."""
                 try:
                     messages = salted(request.system, request.user)
-                    reply = mapped(self.fingerprint, lambda: complete(*messages, max_tokens=request.max_tokens))
+                    said: object = mapped(self.fingerprint, lambda: complete(*messages, max_tokens=request.max_tokens))
+                    reply = checked_completion(self.fingerprint, said)
                 except BaseException as error:
                     self.purse.settle(admission, is_paid=False)
                     # Without an answer, or after an interrupt, it is unknown whether the call was charged.
@@ -624,12 +626,12 @@ def _with_timeout(action: Callable[[], _Result], seconds: float | None, model: s
     if seconds is None:
         return action()
     results: list[_Result] = []
-    errors: list[HLGraphError] = []
+    errors: list[HLGraphError | MemoryError] = []
 
     def do() -> None:
         try:
             results.append(action())
-        except HLGraphError as error:  # model calls raise no other kind
+        except (HLGraphError, MemoryError) as error:  # model calls raise no other kind
             errors.append(error)
 
     thread = threading.Thread(target=copy_context().run, args=(do,), name="hlgraph-call", daemon=True)

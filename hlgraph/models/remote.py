@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph import progress
-from hlgraph.errors import ModelAnswerError, ModelMismatchError
+from hlgraph.errors import ModelAnswerError
 from hlgraph.models.calls import PATIENT, Patience, call
+from hlgraph.models.checked import check_width, unit_rows
 
 EmbedCall = Callable[[list[str], bool], Iterable[Iterable[float]]]
 """Maps texts, and whether they are questions, to one vector per text."""
@@ -23,7 +24,6 @@ AT_ONCE = 4
 """Concurrent embedding calls to a hosted provider."""
 
 _BLANK = " "  # providers refuse an empty text
-_TINY = 1e-12
 
 
 class RemoteEmbedder:
@@ -107,28 +107,12 @@ class RemoteEmbedder:
         def send() -> NDArray[np.float64]:
             return np.array([list(vector) for vector in self._send(given, is_question)], dtype=np.float64)
 
-        found = call(self._name, send, patience=self._patience)
-        if found.ndim != 2 or len(found) != len(texts) or not found.shape[1] or not np.isfinite(found).all():
-            raise ModelAnswerError(
-                f"{self._name}: the answer (shape {found.shape}) is not {len(texts)} vectors of finite numbers; "
-                "check that the model is an embedding model"
-            )
-        self._check_length(found.shape[1])
-        norms = np.linalg.norm(found, axis=1, keepdims=True)
-        # Callers rely on unit vectors, so a zero vector becomes one too.
-        found[norms[:, 0] < _TINY, 0] = 1.0
-        unit: NDArray[np.float32] = (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
-        return unit
-
-    def _check_length(self, length: int) -> None:
+        rows = unit_rows(self._name, call(self._name, send, patience=self._patience), texts=given)
         with self._lock:
             if self._dimensions is None:
-                self._dimensions = length
-        if length != self._dimensions:
-            raise ModelMismatchError(
-                f"{self._name}: a vector has {length} dimensions, but {self._dimensions} were expected; "
-                "correct the dimensions or the model name in the settings"
-            )
+                self._dimensions = rows.shape[1]
+        check_width(self._name, rows.shape[1], expected=self._dimensions)
+        return rows
 
 
 def _told(rows: NDArray[np.float32]) -> NDArray[np.float32]:

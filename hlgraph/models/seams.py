@@ -22,7 +22,10 @@ class Embedder(Protocol):
         """Length of every vector."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One L2-normalised row per text, shape ``(len(texts), dimensions)``, float32; empty texts are allowed."""
+        """One row per text, shape ``(len(texts), dimensions)``; empty texts are allowed.
+
+        Where hlgraph calls an embedder, :mod:`hlgraph.models.checked` normalises the rows and refuses those that are zero.
+        """
 
     def forget(self, texts: Sequence[str]) -> None:
         """Delete whatever a cache holds about these texts, so that a deletion leaves nothing behind."""

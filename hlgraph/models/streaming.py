@@ -11,6 +11,7 @@ from typing import NamedTuple
 from hlgraph import telemetry
 from hlgraph.errors import HLGraphError, ModelAnswerError, ModelUnavailableError
 from hlgraph.models.calls import call, mapped
+from hlgraph.models.checked import checked_completion
 from hlgraph.models.executor import Executor, Request, SingleCalls, counted, is_silent
 from hlgraph.models.prompts import salted
 from hlgraph.models.seams import Completion, StreamingChat
@@ -150,7 +151,7 @@ def _start_call(executor: Executor, model: StreamingChat, request: Request, *, k
             messages = salted(request.system, request.user)
             pieces = mapped(executor.fingerprint, lambda: model.stream(*messages, max_tokens=request.max_tokens))
             closing.callback(_close, pieces)
-            first = mapped(executor.fingerprint, lambda: next(pieces, Completion("")))
+            first = _next_piece(executor.fingerprint, pieces)
         except BaseException as error:
             account.refuse(error)
             raise
@@ -167,7 +168,7 @@ def _all_pieces(started: _StartedCall, name: str) -> Iterator[str | Completion]:
                 text += piece
                 yield piece
                 start = time.monotonic()  # the reader's own time does not count
-                piece = mapped(name, lambda: next(started.rest, Completion("")))
+                piece = _next_piece(name, started.rest)
                 waited += time.monotonic() - start
                 _check_time(waited, account.deadline, name)
         except BaseException:
@@ -179,6 +180,12 @@ def _all_pieces(started: _StartedCall, name: str) -> Iterator[str | Completion]:
                 f"{name}: the model replied with no text; rephrase the request, or use another model"
             )
         yield account.pay(piece, is_whole=True)
+
+
+def _next_piece(name: str, pieces: Iterator[str | Completion]) -> str | Completion:
+    """The next piece, checked; an empty Completion if the stream has ended without one."""
+    piece: object = mapped(name, lambda: next(pieces, Completion("")))
+    return piece if isinstance(piece, str) else checked_completion(name, piece)
 
 
 def _check_time(waited: float, deadline: float | None, name: str) -> None:

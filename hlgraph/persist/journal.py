@@ -20,12 +20,13 @@ import functools
 import itertools
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from hlgraph import progress
 from hlgraph.change import Change, ChangeState, Outcome, Pending, Renewal, VectorBlock
-from hlgraph.errors import StoreError
+from hlgraph.errors import ModelMismatchError, StoreError
 from hlgraph.ids import content_id, normalise_name
 from hlgraph.persist.topics import links_about, renewed_topics, topic_rows
 from hlgraph.records import Kind, Topic
@@ -49,7 +50,18 @@ def persist(change: Change, stores: Stores) -> Outcome:
     -------
     Outcome
         What was added and what vanished.
+
+    Raises
+    ------
+    ModelMismatchError
+        Vectors have another length than the change says, or than those of the corpus; then nothing is left of the change.
     """
+    wrong = _unfit(change)
+    if wrong:
+        raise ModelMismatchError(
+            f"corpus {change.corpus!r}: {change.embedding} has {change.dimensions} dimensions, but its vectors of "
+            f"{wrong[0].kind} have {wrong[0].dimensions}; correct the dimensions or the name of the model"
+        )
     stores.graph.stage(change)
     return _finish(Pending(change, ChangeState.STAGED, Outcome()), stores)
 
@@ -65,12 +77,31 @@ def finish(pending: Pending, stores: Stores) -> Outcome | None:
     Returns
     -------
     Outcome | None
-        What was added and what vanished. None: its vectors were lost before it was visible, and it was undone.
+        What was added and what vanished. None: it was not visible, its vectors were lost or cannot be stored, and it was undone.
     """
-    if pending.state is ChangeState.STAGED and _is_lost(pending.change, stores):
+    change = pending.change
+    wrong = _unfit(change)
+    if pending.state is ChangeState.STAGED and (wrong or _is_lost(change, stores)):
         abandon(pending, stores)
         return None
-    return _finish(pending, stores)
+    if wrong:  # an earlier version published it: what it cannot write is deleted, so that a repair embeds it again
+        fit = tuple(block for block in change.replacements if block not in wrong)
+        stores.vectors.delete(change.corpus, {block.kind.value: list(block.ids) for block in wrong})
+        pending = replace(pending, change=replace(change, replacements=fit, topic_names=None))
+        _LOG.warning("corpus %s: vectors were lost; run: hlgraph reconcile --repair", change.corpus)
+    try:
+        return _finish(pending, stores)
+    except ModelMismatchError:
+        if pending.state is not ChangeState.STAGED:
+            raise
+        return None
+
+
+def _unfit(change: Change) -> list[VectorBlock]:
+    """The blocks whose vectors have another length than the change says: the model declared another one than it returned."""
+    names = () if change.topic_names is None else (change.topic_names,)
+    blocks = (*change.vectors, *change.replacements, *names) if change.embedding else ()
+    return [block for block in blocks if block.ids and block.dimensions != change.dimensions]
 
 
 def _is_lost(change: Change, stores: Stores) -> bool:
@@ -81,11 +112,18 @@ def _is_lost(change: Change, stores: Stores) -> bool:
 
 def _finish(pending: Pending, stores: Stores) -> Outcome:
     change, outcome = pending.change, pending.outcome
-    with stores.together():
-        if pending.state is ChangeState.STAGED:
-            rows = functools.partial(_before, change, stores)
-            outcome = stores.graph.advance(change.id, ChangeState.PUBLISHED, beside=rows)
-        _after(change, outcome, stores)
+    is_staged = is_hidden = pending.state is ChangeState.STAGED
+    try:
+        with stores.together():
+            if is_staged:
+                rows = functools.partial(_before, change, stores)
+                outcome = stores.graph.advance(change.id, ChangeState.PUBLISHED, beside=rows)
+                is_hidden = not stores.is_remote  # where both stores are one, an error takes it back
+            _after(change, outcome, stores)
+    except ModelMismatchError:
+        if is_hidden:  # or every later write would begin with it, and fail
+            abandon(pending, stores)
+        raise
     stores.graph.advance(change.id, ChangeState.DONE)
     _LOG.debug("change %s is done", change.id)
     return outcome
@@ -184,7 +222,10 @@ def resume(pending: Sequence[Pending], stores: Stores, *, corpus: str | None = N
     for item in pending:
         _LOG.info("finishing change %s of an interrupted run", item.change.id)
         if finish(item, stores) is None:
-            _LOG.warning("change %s was undone: its vectors were lost; run the same ingest again", item.change.id)
+            _LOG.warning(
+                "change %s was undone: its vectors cannot be stored, or were lost; run the same ingest again",
+                item.change.id,
+            )
         else:
             count += 1
     for found in stores.graph.stats(corpus, has_counts=False):

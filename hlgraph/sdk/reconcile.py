@@ -293,6 +293,7 @@ def mend(corpus: str, *, stores: Stores, extractor: Extractor, embedder: Embedde
             return before, before
         if not before.is_same or before.altered_vectors or before.altered_records:
             check_model(stores.graph.stats(corpus, has_counts=False), embedder)
+            embedder.embed([corpus])  # a model whose replies cannot be used is refused before anything is removed
         lost = {name for kind, names in before.without_record.items() if kind is not Kind.SOURCE for name in names}
         is_known = _mend_records(corpus, lost, stores=stores, extractor=extractor)
         for kind in KINDS_IN_BOTH:  # what this removes is embedded again below

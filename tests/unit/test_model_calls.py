@@ -186,10 +186,11 @@ def test_vectors_of_another_length_are_refused() -> None:
         _embedder([[1.0, 0.0]], dimensions=5).embed(["a"])
 
 
-def test_a_vector_of_zeros_is_a_unit_vector_all_the_same() -> None:
-    vectors = _embedder([[0.0, 0.0], [3.0, 4.0]]).embed(["a", "b"])
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1)
-    np.testing.assert_allclose(vectors[1], [0.6, 0.8], atol=1e-6)
+def test_vectors_are_normalised_and_only_a_blank_text_may_have_a_vector_of_zeros() -> None:
+    vectors = _embedder([[0.0, 0.0], [3.0, 4.0]]).embed([" ", "b"])
+    np.testing.assert_allclose(vectors, [[1.0, 0.0], [0.6, 0.8]], atol=1e-6)
+    with pytest.raises(ModelAnswerError, match=r"p:m: the vector of text 2 of 2 \('b'\) is zero"):
+        _embedder([[3.0, 4.0], [0.0, 0.0]]).embed(["a", "b"])
 
 
 def test_batches_keep_their_order_when_they_are_sent_at_once() -> None:

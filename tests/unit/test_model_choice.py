@@ -18,6 +18,7 @@ from langchain_core.messages import AIMessage
 from hlgraph.errors import InputError, MissingExtraError, ModelAnswerError, SettingsError, UnknownNameError
 from hlgraph.models import question_vector
 from hlgraph.models.cache import CachedEmbedder
+from hlgraph.models.checked import CheckedEmbedder
 from hlgraph.models.choose import chosen_chat, chosen_embedder, chosen_reranker
 from hlgraph.models.langchain import LangChainChat, langchain_embedder, langchain_reranker
 from hlgraph.models.local.reranker import LexicalReranker
@@ -52,10 +53,12 @@ class _Compressor(BaseDocumentCompressor):
         return kept if self.has_metadata else [Document(item.page_content) for item in kept]
 
 
-def test_objects_are_taken_as_they_are(tmp_path: Path) -> None:
+def test_objects_are_taken_and_what_they_return_is_checked(tmp_path: Path) -> None:
     names = ModelSettings(cache=str(tmp_path))
     embedder = WordEmbedder()
-    assert chosen_embedder(embedder, names) == (embedder, None)
+    chosen, cache = chosen_embedder(embedder, names)
+    assert (type(chosen), cache, chosen.fingerprint, chosen.dimensions) == (CheckedEmbedder, None, "words/32", 32)
+    np.testing.assert_array_equal(chosen.embed(["a mill", ""]), embedder.embed(["a mill", ""]))
     assert isinstance(chosen_embedder(DeterministicFakeEmbedding(size=5), names)[0], RemoteEmbedder)
     reranker = LexicalReranker()
     assert chosen_reranker(reranker, names) is reranker

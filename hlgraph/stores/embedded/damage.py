@@ -29,6 +29,10 @@ _TOLERANCE = 1e-3  # of the length of a vector, which is 1
 _WRITTEN = """
     SELECT v.id, v.source, t.words FROM vector AS v LEFT JOIN text AS t ON t.n = v.n AND t.file = v.file
     WHERE v.file = ? AND v.id IN (SELECT value FROM json_each(?))"""
+# A corpus that a model of a wrong declaration was let into, by an earlier version: no row is of use.
+_OTHER_LENGTH = """
+    SELECT v.id FROM vector_file AS f JOIN corpus AS c ON c.name = f.corpus JOIN vector AS v ON v.file = f.file
+    WHERE f.file = ? AND c.embedding <> '' AND c.dimensions <> f.dimensions"""
 _STRAYS = "SELECT n FROM text WHERE file = ?1 AND n NOT IN (SELECT n FROM vector WHERE file = ?1)"
 
 
@@ -38,7 +42,9 @@ def _altered_vectors(connection: sqlite3.Connection, state: State, matrix: NDArr
     Also returns the last slot of the others; -1 if there is no other.
     """
     rows = connection.execute("SELECT id, slot, checksum FROM vector WHERE file = ? ORDER BY slot", (state.file,))
-    found: set[str] = set()
+    found = {name for (name,) in connection.execute(_OTHER_LENGTH, (state.file,))}
+    if found:
+        return found, -1
     last = -1
     while batch := rows.fetchmany(_BATCH):
         for name, slot, checksum in batch:

@@ -1,0 +1,290 @@
+"""Checks every reply of a model where the model is called, so that nothing unusable reaches a store, a cache or a score.
+
+A reply is checked for its type, the number of its rows, their length, finite numbers and their norm. An error of the model
+itself becomes one of ours, see :func:`hlgraph.models.calls.mapped`. Numbers of any type are accepted, and vectors of any
+length above 0: they are converted to float32 and normalised, because all searches compare cosines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlgraph.errors import InputError, ModelAnswerError, ModelMismatchError
+from hlgraph.models.calls import mapped
+from hlgraph.models.seams import Completion, Embedder, QuestionEmbedder, Reranker
+
+_UNIT = 1e-4  # largest difference of a squared norm from 1 that is rounding
+_ZERO = 1e-12  # a vector whose numbers are all smaller has no direction
+_NUMBERS = "fiu"  # kinds of NumPy types
+_EXCERPT = 40
+
+
+def unit_rows(model: str, reply: object, *, texts: Sequence[str]) -> NDArray[np.float32]:
+    """The vectors of a reply, as L2-normalised float32 rows; rows that are unit vectors already are not changed.
+
+    Parameters
+    ----------
+    model : name of the model, for errors
+    reply : what the model returned
+    texts : what it was asked about, at least one; the vector of a blank text may be zero: it becomes the first unit vector
+
+    Returns
+    -------
+    NDArray
+        One row per text.
+
+    Raises
+    ------
+    ModelAnswerError
+        The reply is not one finite vector per text, or the vector of a text that is not blank is zero.
+    """
+    found = _numbers(reply)
+    if found is None or found.ndim != 2 or len(found) != len(texts) or not found.shape[1]:
+        raise _unusable(model, reply, asked=f"{len(texts)} texts", wanted="one vector of finite numbers per text")
+    if found.dtype == np.float32:
+        same: NDArray[np.float32] = found.view(np.float32)
+        with np.errstate(all="ignore"):  # a number that is not finite makes the norm so: one pass checks both
+            if (np.abs(np.vecdot(same, same) - 1) < _UNIT).all():
+                return same
+    rows = found.astype(np.float64)
+    is_finite = np.isfinite(rows).all(axis=1)
+    if not is_finite.all():
+        at = int(np.argmin(is_finite))
+        raise ModelAnswerError(
+            f"{model}: the vector of text {at + 1} of {len(texts)} ({_excerpt(texts[at])}) has numbers that are not finite; "
+            "check the model and the precision that it computes with"
+        )
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    for at in np.flatnonzero(largest[:, 0] < _ZERO).tolist():
+        if texts[at].strip():
+            raise ModelAnswerError(
+                f"{model}: the vector of text {at + 1} of {len(texts)} ({_excerpt(texts[at])}) is zero, so it has no direction "
+                "and no cosine; use a model that returns another vector for every text, also for unknown words"
+            )
+        rows[at, 0] = largest[at] = 1.0
+    rows /= largest  # or the squares of very large and very small numbers would leave the range of float64
+    unit: NDArray[np.float32] = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return unit
+
+
+def check_width(model: str, width: int, *, expected: int) -> None:
+    """Check the length of vectors. Raises ModelMismatchError.
+
+    Parameters
+    ----------
+    model : name of the model, for errors
+    width : length of the vectors that came
+    expected : length that was declared, or that of earlier vectors
+    """
+    if width != expected:
+        raise ModelMismatchError(
+            f"{model}: a vector has {width} dimensions, but {expected} were expected; "
+            "correct the dimensions or the name of the model"
+        )
+
+
+def checked_completion(model: str, reply: object) -> Completion:
+    """The reply of a chat model.
+
+    Parameters
+    ----------
+    model : name of the model, for errors
+    reply : what the model returned
+
+    Raises
+    ------
+    ModelAnswerError
+        It is not a Completion with a text and two token counts.
+    """
+    if not isinstance(reply, Completion):
+        raise _unusable(model, reply, asked="a request", wanted="a hlgraph.models.Completion")
+    if not isinstance(reply.text, str):
+        raise _unusable(model, reply.text, asked="the text of its reply", wanted="a str")
+    for count in (reply.input_tokens, reply.output_tokens):
+        if not _is_count(count):
+            raise ModelAnswerError(f"{model}: a reply counts {count!r} tokens; return an integer, 0 if it is not known")
+    return reply
+
+
+class CheckedEmbedder:
+    """An embedder whose every reply is checked. Thread-safe if the wrapped embedder is.
+
+    Parameters
+    ----------
+    inner : the embedder; it may lack ``forget`` if it stores no texts
+    """
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner = inner
+
+    @property
+    def fingerprint(self) -> str:
+        """The wrapped embedder's fingerprint. Raises InputError if it is not a text."""
+        return _name(self._inner)
+
+    @property
+    def cache_name(self) -> str:
+        """The wrapped embedder's name in a cache; default: its fingerprint."""
+        name: str = getattr(self._inner, "cache_name", self.fingerprint)
+        return name
+
+    @property
+    def dimensions(self) -> int:
+        """Length of every vector. Raises InputError if the embedder declares no positive integer."""
+        found = mapped(self.fingerprint, lambda: self._inner.dimensions)
+        if not _is_count(found) or not found:
+            raise InputError(
+                f"{self.fingerprint}: the embedder declares {found!r} dimensions; let its property dimensions return the "
+                "length of its vectors"
+            )
+        return int(found)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One L2-normalised row per text; without texts the model is not called.
+
+        Raises
+        ------
+        ModelUnavailableError, ModelAccessError
+            The model cannot be reached, or refuses access.
+        ModelAnswerError
+            The reply is not one finite vector per text, or the vector of a text with words is zero.
+        ModelMismatchError
+            The vectors have another length than the embedder declares.
+        """
+        if not texts:
+            return np.empty((0, self.dimensions), dtype=np.float32)
+        reply = mapped(self.fingerprint, lambda: _whole(self._inner.embed(texts)))
+        return self._fitting(unit_rows(self.fingerprint, reply, texts=texts))
+
+    def embed_question(self, question: str) -> NDArray[np.float32]:
+        """The L2-normalised vector of a question. Raises as :meth:`embed` does."""
+        if not isinstance(self._inner, QuestionEmbedder):
+            vector: NDArray[np.float32] = self.embed([question])[0]
+            return vector
+        ask = self._inner.embed_question
+        reply = mapped(self.fingerprint, lambda: _whole(ask(question)))
+        found = _numbers(reply)
+        if found is None or found.ndim != 1:
+            raise _unusable(self.fingerprint, reply, asked="a question", wanted="one vector of finite numbers")
+        return self._fitting(unit_rows(self.fingerprint, found[np.newaxis], texts=[question]))[0]  # type: ignore[no-any-return]
+
+    def forget(self, texts: Sequence[str]) -> None:
+        """Deletes whatever the wrapped embedder holds about these texts."""
+        forget = getattr(self._inner, "forget", None)
+        if forget is not None:
+            mapped(self.fingerprint, lambda: forget(texts))
+
+    def _fitting(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        check_width(self.fingerprint, rows.shape[1], expected=self.dimensions)
+        return rows
+
+
+class CheckedReranker:
+    """A reranker whose every reply is checked. Thread-safe if the wrapped reranker is.
+
+    Parameters
+    ----------
+    inner : the reranker
+    """
+
+    def __init__(self, inner: Reranker) -> None:
+        self._inner = inner
+
+    @property
+    def fingerprint(self) -> str:
+        """The wrapped reranker's fingerprint. Raises InputError if it is not a text."""
+        return _name(self._inner)
+
+    def rerank(
+        self, question: str, texts: Sequence[str], *, similarities: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
+        """One score per text; without texts the model is not called.
+
+        Parameters
+        ----------
+        question : the question, plain text
+        texts : the texts to score
+        similarities : cosine similarity of each text to the question; default: not known
+
+        Returns
+        -------
+        NDArray
+            Scores of shape ``(len(texts),)``, float32.
+
+        Raises
+        ------
+        ModelUnavailableError, ModelAccessError
+            The model cannot be reached, or refuses access.
+        ModelAnswerError
+            The reply is not one finite score per text.
+        """
+        if not texts:
+            return np.empty(0, dtype=np.float32)
+        name = self.fingerprint
+        reply = mapped(name, lambda: _whole(self._inner.rerank(question, texts, similarities=similarities)))
+        found = _numbers(reply)
+        wanted = "one finite score per text"
+        if found is None or found.shape != (len(texts),):
+            raise _unusable(name, reply, asked=f"{len(texts)} texts", wanted=wanted)
+        with np.errstate(over="ignore"):
+            scores: NDArray[np.float32] = found.astype(np.float32)
+        if not np.isfinite(scores).all():
+            at = int(np.argmin(np.isfinite(scores)))
+            asked = f"text {at + 1} of {len(texts)} ({_excerpt(texts[at])})"
+            raise _unusable(name, found[at], asked=asked, wanted=wanted)
+        return scores
+
+
+def _name(model: Embedder | Reranker) -> str:
+    """The fingerprint of a model."""
+    found: object = mapped(type(model).__name__, lambda: model.fingerprint)
+    if not isinstance(found, str) or not found.strip():
+        raise InputError(
+            f"{type(model).__name__}: its fingerprint is {found!r}; let the property return the name and version of the "
+            "model, as a text that is not empty"
+        )
+    return found
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int | np.integer) and int(value) >= 0
+
+
+def _whole(reply: object) -> object:
+    """A reply whose rows come one by one, such as those of a generator, as a list."""
+    return list(reply) if isinstance(reply, Iterable) and not hasattr(reply, "__len__") else reply
+
+
+def _numbers(reply: object) -> NDArray[np.floating[Any] | np.integer[Any]] | None:
+    """The reply as an array; None if it does not consist of numbers."""
+    try:
+        found = np.asarray(reply)
+    except (
+        TypeError,
+        ValueError,
+        RuntimeError,
+        OverflowError,
+    ):  # rows of different lengths, a tensor on another device
+        return None
+    return found if found.dtype.kind in _NUMBERS else None
+
+
+def _unusable(model: str, reply: object, *, asked: str, wanted: str) -> ModelAnswerError:
+    shape = getattr(reply, "shape", None)
+    if shape is not None:
+        came = f"numbers of the shape {tuple(shape)}" if tuple(shape) else str(reply)
+    elif isinstance(reply, (list, tuple)):
+        came = f"a {type(reply).__name__} of {len(reply)} items that is not an array of that shape"
+    else:
+        came = "None" if reply is None else f"a {type(reply).__name__}"
+    return ModelAnswerError(
+        f"{model}: for {asked} the model returned {came}, not {wanted}; correct the model or its name"
+    )
+
+
+def _excerpt(text: str) -> str:
+    return repr(text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}...")
