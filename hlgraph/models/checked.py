@@ -202,18 +202,7 @@ class CheckedReranker:
     def rerank(
         self, question: str, texts: Sequence[str], *, similarities: NDArray[np.float32] | None = None
     ) -> NDArray[np.float32]:
-        """One score per text; without texts the model is not called.
-
-        Parameters
-        ----------
-        question : the question, plain text
-        texts : the texts to score
-        similarities : cosine similarity of each text to the question; default: not known
-
-        Returns
-        -------
-        NDArray
-            Scores of shape ``(len(texts),)``, float32.
+        """See :class:`hlgraph.models.seams.Reranker`; without texts the model is not called.
 
         Raises
         ------

@@ -72,11 +72,11 @@ def _contents(stores: Stores, sample: int | None) -> Iterator[Finding]:
         count = 0
         name = f"vectors and text of {_plural(kind)}"
         with progress.step(f"check {name}", _number(kind, held, sample=sample), unit="records"):
-            for corpus in (item.corpus for item in held):
+            for corpus, length in ((item.corpus, item.dimensions) for item in held):
                 records = list(stores.graph.find(kind, Scope(corpus)))[:sample]
                 count += len(records)
                 rows = rows_of(records, corpus, stores=stores, step=f"check {name}")
-                damage = stores.vectors.examine(kind, corpus, rows=rows)
+                damage = stores.vectors.examine(kind, corpus, rows=rows, dimensions=length)
                 for what, ids in (("vectors", damage.vectors), ("texts", damage.texts)):
                     if ids:
                         wrong.append(

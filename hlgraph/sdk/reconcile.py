@@ -167,10 +167,12 @@ def _drift(corpus: str, stores: Stores, *, sample: int | None = None) -> Drift:
     vectors: dict[Kind, tuple[str, ...]] = {}
     texts: dict[Kind, tuple[str, ...]] = {}
     strays: dict[Kind, int] = {}
+    length = _dimensions(corpus, stores)
     for kind in KINDS_IN_BOTH:
         records = list(stores.graph.find(kind, Scope(corpus)))
         here, there = {item.id for item in records}, stores.vectors.ids(kind, corpus)
-        damage = stores.vectors.examine(kind, corpus, rows=rows_of(records[:sample], corpus, stores=stores))
+        rows = rows_of(records[:sample], corpus, stores=stores)
+        damage = stores.vectors.examine(kind, corpus, rows=rows, dimensions=length)
         for found, wrong in (
             (without_vector, here - there),
             (without_record, there - here),
@@ -187,6 +189,11 @@ def _drift(corpus: str, stores: Stores, *, sample: int | None = None) -> Drift:
     for item in altered_records(corpus, stores=stores, sample=sample):
         altered[item.kind] = tuple(sorted({*altered.get(item.kind, ()), item.id}))
     return Drift(corpus, without_vector, without_record, sources, vectors, texts, strays, altered)
+
+
+def _dimensions(corpus: str, stores: Stores) -> int:
+    """Length of the vectors of a corpus, as it was declared; 0 if it has none."""
+    return next((item.dimensions for item in stores.graph.stats(corpus, has_counts=False)), 0)
 
 
 def altered_records(corpus: str, *, stores: Stores, sample: int | None = None) -> list[AlteredRecord]:
@@ -298,7 +305,7 @@ def mend(corpus: str, *, stores: Stores, extractor: Extractor, embedder: Embedde
         is_known = _mend_records(corpus, lost, stores=stores, extractor=extractor)
         for kind in KINDS_IN_BOTH:  # what this removes is embedded again below
             rows = rows_of(list(stores.graph.find(kind, Scope(corpus))), corpus, stores=stores)
-            stores.vectors.examine(kind, corpus, rows=rows, repair=True)
+            stores.vectors.examine(kind, corpus, rows=rows, dimensions=_dimensions(corpus, stores), repair=True)
         after = _drift(corpus, stores)
         _embed_again(after, stores=stores, embedder=embedder)
         statements = lost.union(after.without_vector.get(Kind.STATEMENT, ()))

@@ -400,7 +400,9 @@ class VectorStore(Protocol):
             How many rows were removed.
         """
 
-    def examine(self, kind: Kind, corpus: str, *, rows: Iterable[Row], repair: bool = False) -> Damage:
+    def examine(
+        self, kind: Kind, corpus: str, *, rows: Iterable[Row], dimensions: int = 0, repair: bool = False
+    ) -> Damage:
         """Compares stored rows with what they were made of: vectors with checksums or norms, full text with the records.
 
         Parameters
@@ -408,6 +410,7 @@ class VectorStore(Protocol):
         kind : kind of the rows
         corpus : name of the corpus
         rows : what the rows should hold, consumed once; a row that the store does not hold is no damage
+        dimensions : length of the vectors of the corpus: stored vectors of another length are damaged; 0: it is not known
         repair : write the texts again, and remove the rows whose vectors are damaged, so that they can be embedded again;
             the caller holds the lock of the graph store
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from hlgraph.change import VectorBlock
 from hlgraph.errors import InputError, ModelMismatchError
 from hlgraph.records import Kind, Source
-from hlgraph.stores.protocols import Stores, VectorBatch, VectorQuery
+from hlgraph.stores.protocols import Row, Stores, VectorBatch, VectorQuery
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import matches, parse, source_values
 
@@ -279,6 +280,21 @@ class VectorStoreContract:
             stores.vectors.upsert(VectorBatch("c", "x", (), (wrong,)))
         with pytest.raises(ModelMismatchError, match="16"):
             stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1, np.ones(4, dtype=np.float32)))
+
+    def test_rows_of_another_length_than_the_corpus_are_damaged_and_a_repair_makes_room(self, stores: Stores) -> None:
+        fill(stores)
+        ids = stores.vectors.ids(Kind.STATEMENT, "c")
+        rows = [Row(item, text, item) for item, text in zip(sorted(ids), _TEXTS, strict=True)]
+        for length in (0, 16):
+            assert stores.vectors.examine(Kind.STATEMENT, "c", rows=rows, dimensions=length).is_none
+        assert stores.vectors.examine(Kind.STATEMENT, "c", rows=rows[:1], dimensions=4).vectors == ids
+        assert stores.vectors.examine(Kind.SOURCE, "c", rows=(), dimensions=4).is_none
+        assert stores.vectors.examine(Kind.STATEMENT, "c", rows=rows, dimensions=4, repair=True).vectors == ids
+        fitting = replace(
+            block(Kind.STATEMENT, ("x",)), dimensions=4, data=np.array([0, 1, 0, 0], dtype=np.float32).tobytes()
+        )
+        stores.vectors.upsert(VectorBatch("c", "x", (), (fitting,)))
+        assert stores.vectors.vectors(Kind.STATEMENT, "c", ids=sorted(ids))[1].tolist() == [[0, 1, 0, 0]]
 
     def test_a_search_for_nothing_is_refused(self, stores: Stores) -> None:
         with pytest.raises(InputError, match="k is 0"):

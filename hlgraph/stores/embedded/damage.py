@@ -29,10 +29,6 @@ _TOLERANCE = 1e-3  # of the length of a vector, which is 1
 _WRITTEN = """
     SELECT v.id, v.source, t.words FROM vector AS v LEFT JOIN text AS t ON t.n = v.n AND t.file = v.file
     WHERE v.file = ? AND v.id IN (SELECT value FROM json_each(?))"""
-# A corpus that a model of a wrong declaration was let into, by an earlier version: no row is of use.
-_OTHER_LENGTH = """
-    SELECT v.id FROM vector_file AS f JOIN corpus AS c ON c.name = f.corpus JOIN vector AS v ON v.file = f.file
-    WHERE f.file = ? AND c.embedding <> '' AND c.dimensions <> f.dimensions"""
 _STRAYS = "SELECT n FROM text WHERE file = ?1 AND n NOT IN (SELECT n FROM vector WHERE file = ?1)"
 
 
@@ -42,9 +38,7 @@ def _altered_vectors(connection: sqlite3.Connection, state: State, matrix: NDArr
     Also returns the last slot of the others; -1 if there is no other.
     """
     rows = connection.execute("SELECT id, slot, checksum FROM vector WHERE file = ? ORDER BY slot", (state.file,))
-    found = {name for (name,) in connection.execute(_OTHER_LENGTH, (state.file,))}
-    if found:
-        return found, -1
+    found: set[str] = set()
     last = -1
     while batch := rows.fetchmany(_BATCH):
         for name, slot, checksum in batch:
@@ -69,7 +63,7 @@ def _matrix(database: Database, state: State) -> NDArray[np.float32]:
     return read_rows(path, count, dimensions=width)
 
 
-def examine(database: Database, state: State, *, rows: Iterable[Row], repair: bool) -> Damage:
+def examine(database: Database, state: State, *, rows: Iterable[Row], dimensions: int, repair: bool) -> Damage:
     """What :meth:`VectorStore.examine` does for one matrix.
 
     Parameters
@@ -77,12 +71,14 @@ def examine(database: Database, state: State, *, rows: Iterable[Row], repair: bo
     database : database of the store
     state : state of the matrix
     rows : what its rows should hold
+    dimensions : length of the vectors of the corpus; 0: it is not known
     repair : mend what is found
     """
     with mapped(database.path):
         reader = database.reader()
         matrix = _matrix(database, state)
-        altered, last = _altered_vectors(reader, state, matrix)
+        fitting = matrix if dimensions in (0, state.dimensions) else matrix[:0]
+        altered, last = _altered_vectors(reader, state, fitting)
         found = altered
         if not last < state.slots <= len(matrix):  # then no row can be read, as intact as it may be
             found = {name for (name,) in reader.execute("SELECT id FROM vector WHERE file = ?", (state.file,))}

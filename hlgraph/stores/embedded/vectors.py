@@ -323,7 +323,9 @@ class EmbeddedVectorStore:
             self._verify(view, np.array(list(slots.values()), dtype=np.int64)[suspects])
             return list(slots), found
 
-    def examine(self, kind: Kind, corpus: str, *, rows: Iterable[Row], repair: bool = False) -> Damage:
+    def examine(
+        self, kind: Kind, corpus: str, *, rows: Iterable[Row], dimensions: int = 0, repair: bool = False
+    ) -> Damage:
         """See :meth:`VectorStore.examine`."""
         from hlgraph.stores.embedded import damage
 
@@ -332,7 +334,7 @@ class EmbeddedVectorStore:
         with self._database.lock() if repair else contextlib.nullcontext(), mapped(self._database.path):
             for name, of, state in damage.states(self._database.reader()):
                 if (name, of) == (corpus, kind):
-                    return damage.examine(self._database, state, rows=rows, repair=repair)
+                    return damage.examine(self._database, state, rows=rows, dimensions=dimensions, repair=repair)
         return Damage()
 
     def ids(self, kind: Kind, corpus: str, *, among: Sequence[str] | None = None) -> set[str]:

@@ -360,21 +360,25 @@ class OpenSearchVectorStore:
         found = (pages(self.connection, alias, query=query, fields=["id"]) for query in queries)
         return {row.text("id") for row in itertools.chain.from_iterable(found)}
 
-    def examine(self, kind: Kind, corpus: str, *, rows: Iterable[Row], repair: bool = False) -> Damage:
+    def examine(
+        self, kind: Kind, corpus: str, *, rows: Iterable[Row], dimensions: int = 0, repair: bool = False
+    ) -> Damage:
         """See :meth:`VectorStore.examine`."""
         home = self._opened(kind, corpus)
         if home is None:
             return Damage()
-        dimensions = home.meta.dimensions
+        stored = home.meta.dimensions
         held = list(rows) if repair else rows
-        found = damage.examine(self.connection, home.alias, dimensions=dimensions, rows=held)
+        found = damage.examine(self.connection, home.alias, dimensions=stored, rows=held)
+        if 0 not in (dimensions, stored) and dimensions != stored:
+            found = found._replace(vectors=frozenset(self.ids(kind, corpus)))
         if not repair or found.is_none:
             return found
         written = {item.id: item for item in held if item.id in found.texts - found.vectors}
         for part in _cut(sorted(written), VECTORS):
             ids, matrix = self.vectors(kind, corpus, ids=part)
             texts, sources = zip(*(written[name][1:] for name in ids), strict=True)
-            block = VectorBlock(kind, tuple(ids), texts, sources, dimensions, matrix.tobytes())
+            block = VectorBlock(kind, tuple(ids), texts, sources, stored, matrix.tobytes())
             self.upsert(VectorBatch(corpus, content_id("repair", corpus, kind, *ids), (), (block,)))
         if found.vectors:
             self.delete(corpus, {kind: sorted(found.vectors)})
