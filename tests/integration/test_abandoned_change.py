@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from killed_rows import rows
 from live_stores import opened
 
 from hlgraph.chunk import ContentDefinedChunker
-from hlgraph.errors import StoreCorruptError, StoreUnavailableError
+from hlgraph.errors import ModelMismatchError, StoreCorruptError, StoreUnavailableError
 from hlgraph.extract import LocalExtractor
 from hlgraph.ingest import pipeline
-from hlgraph.persist import abandon
+from hlgraph.persist import abandon, persist
 from hlgraph.records import Document, Kind
 from hlgraph.stores.neo4j.graph import Neo4jGraphStore
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
-from hlgraph.stores.protocols import Scope, Stores, VectorQuery
+from hlgraph.stores.protocols import Scope, Stores, VectorBatch, VectorQuery
+from hlgraph.testing.corpus import change_for
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.snapshot import snapshot
 
@@ -88,3 +91,30 @@ def test_the_journal_holds_no_vectors_and_a_run_that_lost_them_is_undone(
         assert (report.resumed, report.sources_unchanged) == (1, 3)
         assert held(stores)[Kind.STATEMENT] > rows_before[Kind.STATEMENT]
         assert not [item for item in found.check() if not item.is_fine]
+
+
+def test_a_change_whose_vectors_do_not_fit_is_undone_and_blocks_no_write(servers: Any) -> None:
+    first, second = documents()[:3], documents()[3:]
+    with opened(servers) as found:
+        stores = found.stores
+        pipeline.ingest(first, "c", stores=stores, steps=_STEPS)
+        rows_before = held(stores)
+        with stores.graph.lock():
+            change = change_for(second, stores, embedder=WordEmbedder(), corpus="c")
+            assert change is not None
+            wide = [
+                replace(block, dimensions=2 * block.dimensions, data=np.hstack([block.matrix()] * 2).tobytes())
+                for block in change.vectors
+            ]
+            stores.graph.stage(replace(change, vectors=tuple(wide)))  # as an earlier version did
+        assert pipeline.ingest(first, "c", stores=stores, steps=_STEPS).resumed == 0
+        assert held(stores) == rows_before
+        stores.vectors.upsert(VectorBatch("d", "earlier", (), tuple(wide[:1])))
+        with stores.graph.lock():
+            other = change_for(second, stores, embedder=WordEmbedder(), corpus="d")
+            assert other is not None
+            with pytest.raises(ModelMismatchError, match="of 64 dimensions, these have 32"):
+                persist(other, stores)
+        with stores.graph.lock() as pending:
+            assert not pending
+        assert pipeline.ingest(second, "c", stores=stores, steps=_STEPS).sources_added == 3
