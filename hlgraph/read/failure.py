@@ -3,33 +3,14 @@
 from __future__ import annotations
 
 import re
-import struct
-import zipfile
-import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.errors import HLGraphError, MissingExtraError, ReadError
+from hlgraph.read.content import clean
 
-# Third-party parsers raise more on broken files than they document (pypdf says so itself). One broken file must not stop
-# the rest, so all of these are caught around calls of such a parser, and never around our own code.
-PARSER_ERRORS: tuple[type[Exception], ...] = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    MemoryError,
-    OSError,
-    RuntimeError,
-    SyntaxError,  # lxml's parse errors
-    TypeError,
-    ValueError,
-    struct.error,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+_MOST_SHOWN = 300  # characters of what a parser says; it may quote its input
 
 
 def is_covered(uri: str, names: Collection[str]) -> bool:
@@ -77,19 +58,37 @@ class ReadFailure:
 
 
 @contextmanager
-def parser_errors(uri: str, kind: str, *, mend: str = "") -> Iterator[None]:
-    """Turn what a third-party parser raises on a broken file into a ReadError.
+def parser_errors(uri: str, kind: str, *, part: str = "", mend: str = "") -> Iterator[None]:
+    """Turn whatever a reader raises on a broken file into a ReadError, so that one broken file does not stop the others.
+
+    Third-party parsers raise more than they document, so no list of classes is complete. Errors of hlgraph pass, and so does
+    MemoryError, which says nothing about the file.
 
     Parameters
     ----------
     uri : URI of the file
     kind : what it should be ("XLSX")
+    part : the part of it that is read, default all
     mend : what the user can do about it, default nothing
     """
     try:
         yield
-    except PARSER_ERRORS as error:
-        raise ReadError(uri, f"cannot be read as {kind} ({error})", mend) from error
+    except (HLGraphError, MemoryError):
+        raise
+    except Exception as error:
+        said = " ".join(clean(str(error)).split())[:_MOST_SHOWN] or type(error).__name__
+        raise ReadError(uri, f"{part} cannot be read as {kind} ({said})".lstrip(), mend) from error
+
+
+@contextmanager
+def tolerated() -> Iterator[None]:
+    """Leave out what a parser cannot read, where the text of the file is there without it; errors of hlgraph pass."""
+    try:
+        with parser_errors("", ""):
+            yield
+    except ReadError as error:
+        if error.__cause__ is None:
+            raise
 
 
 def failure(uri: str, reason: str, *, mend: str = "") -> ReadFailure:

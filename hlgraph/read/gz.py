@@ -30,19 +30,16 @@ def plain_bytes(origin: Origin, raw: io.BufferedReader, *, is_gzip: bool) -> Ite
     ReadError
         The gzip data is damaged or truncated, or unpacks to more than 100 times its size; raised while the stream is read.
     """
-    try:
-        if is_gzip or raw.peek(2)[:2] == _MAGIC:
-            unzipped: io.BufferedReader = io.BufferedReader(Unzipped(origin, raw), PIECE)
-            with unzipped:
-                yield unzipped
-        else:
-            yield raw
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ReadError(origin.uri, f"the gzip data is damaged or cut off ({error})", "fetch it again") from error
+    if is_gzip or raw.peek(2)[:2] == _MAGIC:
+        unzipped: io.BufferedReader = io.BufferedReader(Unzipped(origin, raw), PIECE)
+        with unzipped:
+            yield unzipped
+    else:
+        yield raw
 
 
 class Unzipped(io.RawIOBase):
-    """A gzip stream that ends with an error when it grows beyond :func:`largest`.
+    """A gzip stream that ends with an error when it is damaged or grows beyond :func:`largest`.
 
     Parameters
     ----------
@@ -61,8 +58,12 @@ class Unzipped(io.RawIOBase):
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        """Unpack into a buffer. Raises ReadError when the stream has grown too much."""
-        piece = self._stream.read1(len(buffer))
+        """Unpack into a buffer. Raises ReadError when the stream is damaged, or has grown too much."""
+        try:
+            piece = self._stream.read1(len(buffer))
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            reason = f"the gzip data is damaged or cut off ({error})"
+            raise ReadError(self._origin.uri, reason, "fetch it again") from error
         buffer[: len(piece)] = piece
         self._made += len(piece)
         if self._made > largest(self._packed.size):

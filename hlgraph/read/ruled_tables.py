@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hlgraph.errors import MissingExtraError
+from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.content import clean, clean_title
-from hlgraph.read.failure import PARSER_ERRORS
+from hlgraph.read.failure import tolerated
 from hlgraph.read.grid import grid
 
 if TYPE_CHECKING:
@@ -82,25 +82,32 @@ class RuledTables:
         ------
         MissingExtraError
             pdfplumber is not installed.
+        ReadError
+            The box of the page holds no numbers.
         """
         try:
             import pdfplumber
-            from pdfminer.psexceptions import PSException
-            from pdfplumber.utils.exceptions import PdfminerException
         except ImportError as error:
             raise MissingExtraError("pdf", "reading tables of PDF") from error
-        broken: tuple[type[Exception], ...] = (PSException, PdfminerException, *PARSER_ERRORS)
-        try:
+        parts: list[tuple[str, bool]] = []
+        with tolerated():  # the text is there without it
             self._file = self._file or pdfplumber.open(io.BytesIO(self._data))
-            page = self._file.pages[index]
+            page = self._page(self._file, index)
             parts = list(_parts(page, self._produced))
             page.close()
-        except broken:  # the text is there without it
-            return ""
         found = "\n\n".join(part for part, _ in parts if part)
         if not any(is_table for _, is_table in parts) or not _is_faithful(parts, found, text):
             return ""
         return found
+
+    def _page(self, file: PDF, index: int) -> Page:
+        from pdfplumber.utils.exceptions import MalformedPDFException
+
+        try:
+            return file.pages[index]
+        except MalformedPDFException as error:
+            reason = f"page {index + 1} cannot be read as PDF ({error})"
+            raise ReadError(self._produced.origin.uri, reason, "repair it, e.g. with qpdf") from None
 
 
 def _parts(page: Page, produced: Produced) -> Iterator[tuple[str, bool]]:

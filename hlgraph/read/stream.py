@@ -16,7 +16,7 @@ from hlgraph.errors import InputError, MissingExtraError, ReadError
 from hlgraph.read.bounds import Growth
 from hlgraph.read.content import Origin, read_bounded
 from hlgraph.read.discover import STDIN_URI, Found, discover, size_of
-from hlgraph.read.failure import ReadFailure, failure, not_installed
+from hlgraph.read.failure import ReadFailure, failure, not_installed, parser_errors
 from hlgraph.read.formats import FORMATS, FileFormat, RowsFormat
 from hlgraph.read.found import Files
 from hlgraph.read.gz import plain_bytes
@@ -113,10 +113,11 @@ def _read_one(
         ):
             reader = FORMATS[found.format or format_by_content(data.peek(HEAD)[:HEAD]) or "text"]
             if isinstance(reader, RowsFormat):
-                for row in reader.read(origin, data, options=options):
-                    if found.path is not None:
-                        files.size = before + raw.tell()  # of the compressed bytes, as the size of the file is
-                    yield bounded_row(row)
+                with parser_errors(origin.uri, reader.name.upper(), mend=reader.mend):
+                    for row in reader.read(origin, data, options=options):
+                        if found.path is not None:
+                            files.size = before + raw.tell()  # of the compressed bytes, as the size of the file is
+                        yield bounded_row(row)
             else:
                 files.size = before + size_of(found)
                 whole = read_bounded(origin, data, limit=options.max_bytes)
@@ -136,7 +137,8 @@ def _document(found: Found, data: bytes, *, reader: FileFormat, options: ReadOpt
     if origin.uri == STDIN_URI:
         origin = Origin(STDIN_URI + hashlib.sha256(data).hexdigest()[:16])
     try:
-        document = without_runs(reader.read(origin, data, options=options))
+        with parser_errors(origin.uri, reader.name.upper(), mend=reader.mend):
+            document = without_runs(reader.read(origin, data, options=options))
     except ReadError as error:
         if found.format is None and reader is FORMATS["text"]:
             mend = f"give its format with --format, one of {', '.join(FORMATS)}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from ingest_keywords import keywords
+from reportlab.pdfgen.canvas import Canvas
 
 import hlgraph
 from hlgraph import errors
@@ -38,6 +41,16 @@ def _folder(tmp_path: Path) -> Path:
     return folder
 
 
+def _pdf(box: str) -> bytes:
+    """A page with a ruled table, whose box is written as given."""
+    out = io.BytesIO()
+    canvas = Canvas(out, invariant=1, pageCompression=0)
+    canvas.grid([72, 172, 272], [700, 680, 660])
+    canvas.drawString(75, 685, "Tessing")
+    canvas.save()
+    return re.sub(rb"(?<=/MediaBox \[)[^]]*", lambda found: box.encode().center(len(found[0])), out.getvalue())
+
+
 def _bad_files(folder: Path) -> dict[str, str]:
     """Writes one bad source a kind; gives what its error must say."""
     from pypdf import PdfWriter
@@ -53,6 +66,7 @@ def _bad_files(folder: Path) -> dict[str, str]:
     writer.add_blank_page(200, 200)
     writer.encrypt("secret")
     writer.write(folder / "locked.pdf")
+    (folder / "box.pdf").write_bytes(_pdf("0 0 595 842 /F"))
     rows = [json.dumps({"id": f"r{n}", "text": f"Row {n} names Tessing."}) for n in range(1, 11)]
     rows[6] = rows[6][:-3]
     rows[8] = rows[7]
@@ -64,6 +78,7 @@ def _bad_files(folder: Path) -> dict[str, str]:
         "missing.txt": "",
         "line.txt": "max-bytes",
         "locked.pdf": "password",
+        "box.pdf": "page 1 cannot be read as PDF (Bounding box",
         "rows.jsonl": "line 7",
         "rows.jsonl#r8": "duplicate id",
     }
@@ -86,6 +101,17 @@ def test_each_bad_source_is_one_clear_error_and_the_rest_is_ingested(graph: HLGr
     (folder / "latin.txt").write_text("Grüße aus Tessing")
     assert graph.ingest(folder).sources_added == 1
     assert not [item for item in graph.check() if not item.is_fine]
+
+
+def test_a_damaged_pdf_beside_two_good_files_is_one_failure(tmp_path: Path) -> None:
+    folder = _folder(tmp_path)
+    (folder / "box.pdf").write_bytes(_pdf("0 0 595 842 /F"))
+    (folder / "sound.pdf").write_bytes(_pdf("0 0 595 842"))
+    call = [sys.executable, "-m", "hlgraph", "--store", f"hlgraph://{tmp_path}/store", "ingest", str(folder)]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert re.search(r"^sources: 2 added, .*1 failed", done.stdout, flags=re.MULTILINE), done.stdout
+    assert "box.pdf: page 1 cannot be read as PDF (Bounding box" in done.stdout
 
 
 def test_a_source_that_cannot_be_read_any_more_is_not_deleted_as_missing(graph: HLGraph, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from hlgraph.errors import ReadError
 from hlgraph.read import ReadFailure, ReadOptions, bounds, read
+from hlgraph.read.formats import xlsx
 from hlgraph.records import Document
 
 PARAGRAPH = "<p>Ada Lovelace wrote the first program for the machine of Charles Babbage in 1843.</p>"
@@ -106,6 +107,15 @@ LAST = "".join(f'<row r="{n}"><c r="A{n}"><v>1</v></c><c r="XFD{n}"><v>1</v></c>
             lambda: with_part(workbook(), "xl/worksheets/sheet1.xml", SHEET.format(LAST).encode()),
             "holds more than 10,000 cells",
         ),
+        (
+            "rows.xlsx",
+            lambda: with_part(
+                workbook(),
+                "xl/worksheets/sheet1.xml",
+                SHEET.format("<row r='99999'><c r='A99999'><v>1</v></c></row>").encode(),
+            ),
+            "holds more than 90,000 empty cells",
+        ),
         ("bomb.pptx", lambda: with_part(slides(), "ppt/presentation.xml", b" " * 20_000_000), "is a packed file of"),
         (
             "deep.xlsx",
@@ -132,6 +142,7 @@ def test_a_bomb_is_refused(
 ) -> None:
     monkeypatch.setattr(bounds, "MOST_CELLS", 10_000)
     monkeypatch.setattr(bounds, "MOST_MEMBERS", 100)
+    monkeypatch.setattr(xlsx, "_MOST_PLACES", 90_000)
     data = make()
     assert len(data) < 4_000_000
     assert reason(tmp_path / name, data).startswith(expected)

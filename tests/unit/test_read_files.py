@@ -280,9 +280,9 @@ def test_markdown_rules_that_hold_no_mapping_stay_text(tmp_path: Path, text: str
 @pytest.mark.parametrize(
     ("block", "reason"),
     [
-        ("a: [1", "its front matter is not YAML"),
-        ("a: !!python/object/apply:os.system ['true']", "its front matter is not YAML"),
-        ("a: " + "[" * 600, "its front matter is not YAML"),
+        ("a: [1", "its front matter cannot be read as YAML"),
+        ("a: !!python/object/apply:os.system ['true']", "its front matter cannot be read as YAML"),
+        ("a: " + "[" * 600, "its front matter cannot be read as YAML"),
         ("a: &a {b: *a}", "its front matter has more than 10,000 metadata values or more than 32 levels"),
         (
             "a0: &a0 {x: 1}\n" + "\n".join(f"a{i}: &a{i} {{x: *a{i - 1}, y: *a{i - 1}}}" for i in range(1, 30)),

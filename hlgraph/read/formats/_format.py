@@ -14,7 +14,10 @@ from hlgraph.records import Document
 
 
 class FileReader(Protocol):
-    """Turns the bytes of a file into one document, or raises ReadError or MissingExtraError."""
+    """Turns the bytes of a file into one document, or raises ReadError or MissingExtraError.
+
+    Whatever its parser raises besides becomes a ReadError in :func:`hlgraph.read.read`.
+    """
 
     def __call__(self, origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         """The document of a file."""
@@ -38,11 +41,13 @@ class FileFormat:
     name : its name for ``--format``, and the name of the module that defines it
     suffixes : suffixes of its files, in lower case, with the dot
     read : reads the document
+    mend : what to do about a damaged file, default nothing
     """
 
     name: str
     suffixes: tuple[str, ...]
     read: FileReader
+    mend: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,7 @@ class RowsFormat:
     name: str
     suffixes: tuple[str, ...]
     read: RowsReader
+    mend: str = ""
 
 
 Format = FileFormat | RowsFormat

@@ -9,13 +9,11 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced, check_package
 from hlgraph.read.content import Origin, clean, clean_title
-from hlgraph.read.failure import PARSER_ERRORS
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.grid import grid
 from hlgraph.read.options import ReadOptions
@@ -55,14 +53,13 @@ def read_docx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         import docx
     except ImportError as error:
         raise MissingExtraError("docx", "reading DOCX") from error
-    with _docx_errors(origin):
-        check_package(origin, data, limit=options.max_bytes)
-        word = docx.Document(io.BytesIO(data))
-        levels = _heading_levels(word)
-        produced = Produced(origin, len(data), options.max_bytes)
-        found = map(clean, _blocks(word.element.body, levels, produced))
-        blocks = [produced.add(block) for block in found if block.strip()]
-        title, metadata = _properties(word)
+    check_package(origin, data, limit=options.max_bytes)
+    word = docx.Document(io.BytesIO(data))
+    levels = _heading_levels(word)
+    produced = Produced(origin, len(data), options.max_bytes)
+    found = map(clean, _blocks(word.element.body, levels, produced))
+    blocks = [produced.add(block) for block in found if block.strip()]
+    title, metadata = _properties(word)
     if not blocks:
         raise ReadError(origin.uri, "is empty: its body holds no text")
     return Document(
@@ -137,16 +134,4 @@ def _properties(word: WordDocument) -> tuple[str, dict[str, MetadataValue]]:
     return clean_title(clean(str(properties.title or ""))), metadata
 
 
-@contextmanager
-def _docx_errors(origin: Origin) -> Iterator[None]:
-    from docx.exceptions import PythonDocxError
-    from docx.opc.exceptions import OpcError
-
-    broken: tuple[type[Exception], ...] = (PythonDocxError, OpcError, *PARSER_ERRORS)
-    try:
-        yield
-    except broken as error:
-        raise ReadError(origin.uri, f"cannot be read as DOCX ({error})", "open it in Word and save it again") from error
-
-
-FORMAT = FileFormat("docx", suffixes=(".docx",), read=read_docx)
+FORMAT = FileFormat("docx", suffixes=(".docx",), read=read_docx, mend="open it in Word and save it again")

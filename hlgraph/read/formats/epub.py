@@ -12,7 +12,6 @@ from urllib.parse import unquote
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced, check_package
 from hlgraph.read.content import Origin, clean, clean_title
-from hlgraph.read.failure import parser_errors
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats.html import main_text
 from hlgraph.read.options import ReadOptions
@@ -58,15 +57,14 @@ def read_epub(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     except ImportError as error:
         raise MissingExtraError("epub", "reading EPUB") from error
     produced = Produced(origin, len(data), options.max_bytes)
-    with parser_errors(origin.uri, "EPUB", mend="check it with epubcheck"):
-        check_package(origin, data, limit=options.max_bytes)
-        with zipfile.ZipFile(io.BytesIO(data)) as package:
-            place = _package_file(package)
-            tree = _parsed(package.read(place))
-            names = list(_spine(tree, posixpath.dirname(place)))
-            if _is_locked(package, names):
-                raise ReadError(origin.uri, "is encrypted against copying (DRM)", "export it without the encryption")
-            chapters = [_chapter(origin, package, name, produced=produced) for name in names]
+    check_package(origin, data, limit=options.max_bytes)
+    with zipfile.ZipFile(io.BytesIO(data)) as package:
+        place = _package_file(package)
+        tree = _parsed(package.read(place))
+        names = list(_spine(tree, posixpath.dirname(place)))
+        if _is_locked(package, names):
+            raise ReadError(origin.uri, "is encrypted against copying (DRM)", "export it without the encryption")
+        chapters = [_chapter(origin, package, name, produced=produced) for name in names]
     text = "\n\n".join(filter(None, chapters))
     if not text:
         raise ReadError(origin.uri, "is empty: its chapters hold no text")
@@ -125,4 +123,4 @@ def _chapter(origin: Origin, package: zipfile.ZipFile, name: str, *, produced: P
     return page.text if page.text.startswith("#") or not page.title else f"# {page.title}\n\n{page.text}"
 
 
-FORMAT = FileFormat("epub", suffixes=(".epub",), read=read_epub)
+FORMAT = FileFormat("epub", suffixes=(".epub",), read=read_epub, mend="check it with epubcheck")

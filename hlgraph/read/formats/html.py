@@ -10,7 +10,6 @@ from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.encodings import decode, marked_encoding
-from hlgraph.read.failure import parser_errors
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document, MetadataValue
@@ -107,11 +106,10 @@ def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Pr
     if not re.search("<html", page, re.IGNORECASE):
         page = f"<html><body>{page}</body></html>"  # trafilatura takes whole pages only
     found = None
-    with parser_errors(origin.uri, "HTML"):
-        tree = load_html(page)
-        if tree is not None:
-            _check_tables(tree, produced)
-            found = _extracted(tree)
+    tree = load_html(page)
+    if tree is not None:
+        _check_tables(tree, produced)
+        found = _extracted(tree)
     text = produced.add(clean(str(found.text or "")).strip()) if found else ""
     values = {name: clean(str(getattr(found, name, None) or "")) for name in _FIELDS}
     title = clean_title(clean(str(found.title or ""))) if found else ""

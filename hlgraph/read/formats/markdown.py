@@ -13,13 +13,12 @@ import yaml
 from hlgraph.errors import ReadError
 from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.encodings import decode
-from hlgraph.read.failure import PARSER_ERRORS
+from hlgraph.read.failure import parser_errors
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.metadata import metadata_of
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document
 
-_YAML_ERRORS: tuple[type[Exception], ...] = (yaml.YAMLError, *PARSER_ERRORS)
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _HEADING = re.compile(r" {0,3}#[ \t]+(.*?)[ \t]*#*[ \t]*")
@@ -82,11 +81,9 @@ def _front_matter(origin: Origin, block: str) -> tuple[Mapping[str, object] | No
     """The mapping between two ``---`` lines, and what is wrong with it; None where they hold no mapping but text."""
     loader = None
     try:
-        loader = _FrontMatter(block)
-        loaded: object = loader.get_single_data()
-    except _YAML_ERRORS as error:
-        reason = " ".join(str(error).split())
-        raise ReadError(origin.uri, f"its front matter is not YAML ({reason})", "correct it") from error
+        with parser_errors(origin.uri, "YAML", part="its front matter", mend="correct it"):
+            loader = _FrontMatter(block)
+            loaded: object = loader.get_single_data()
     finally:
         if loader is not None:
             loader.dispose()

@@ -13,7 +13,7 @@ from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.aligned_tables import may_have_table, with_markdown
 from hlgraph.read.bounds import Produced
 from hlgraph.read.content import Origin, clean, clean_title
-from hlgraph.read.failure import PARSER_ERRORS
+from hlgraph.read.failure import parser_errors, tolerated
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.ruled_tables import RuledTables, may_be_ruled
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _PAGE_BREAK = "\n\n"
 _MOST_LOST = 0.005  # of the characters of a page
+_MEND = "repair it, e.g. with qpdf"
 
 
 def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
@@ -51,7 +52,7 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         from pypdf import PdfReader
     except ImportError as error:
         raise MissingExtraError("pdf", "reading PDF") from error
-    with _pypdf_errors(origin):
+    with _locked_errors(origin):
         reader = PdfReader(io.BytesIO(data))
         # many files are encrypted with an empty password, only to forbid printing
         if reader.is_encrypted and not reader.decrypt(""):
@@ -60,7 +61,7 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     pages = _pages(reader, data, count=count, produced=Produced(origin, len(data), options.max_bytes))
     if not any(pages):
         raise ReadError(origin.uri, "has no text layer; it may be a scan", "run OCR on it first, e.g. ocrmypdf")
-    with _pypdf_errors(origin):
+    with _locked_errors(origin):
         title, metadata = _properties(reader)
     return Document(
         uri=origin.uri,
@@ -75,7 +76,10 @@ def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) ->
     pages: list[str] = []
     tables = RuledTables(data, produced)
     for index in range(count):
-        with _pypdf_errors(produced.origin, f"page {index + 1} "):
+        with (
+            parser_errors(produced.origin.uri, "PDF", part=f"page {index + 1}", mend=_MEND),
+            _locked_errors(produced.origin),
+        ):
             page = reader.pages[index]
             pages.append(_ruled(tables, index, page) or _page(page))
         produced.add(pages[-1])  # a small file can repeat one long page a thousand times
@@ -94,13 +98,9 @@ def _page(page: PageObject) -> str:
     text = clean(page.extract_text()).strip()
     if not may_have_table(text):
         return text
-    from pypdf.errors import PyPdfError
-
-    broken: tuple[type[Exception], ...] = (PyPdfError, *PARSER_ERRORS)
-    try:
+    laid_out = ""
+    with tolerated():
         laid_out = clean(page.extract_text(extraction_mode="layout", layout_mode_space_vertically=False))
-    except broken:  # the text is there without it
-        return text
     # The layout leaves out some kinds of text, such as that of forms.
     lost = Counter("".join(text.split())) - Counter(laid_out)
     return (with_markdown(laid_out) if lost.total() <= len(text) * _MOST_LOST else "") or text
@@ -123,18 +123,15 @@ def _locked(origin: Origin) -> ReadError:
 
 
 @contextmanager
-def _pypdf_errors(origin: Origin, part: str = "") -> Iterator[None]:
-    from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
+def _locked_errors(origin: Origin) -> Iterator[None]:
+    from pypdf.errors import DependencyError, FileNotDecryptedError
 
-    broken: tuple[type[Exception], ...] = (PyPdfError, *PARSER_ERRORS)
     try:
         yield
     except DependencyError as error:
         raise MissingExtraError("pdf", "reading encrypted PDF") from error
     except FileNotDecryptedError as error:
         raise _locked(origin) from error
-    except broken as error:
-        raise ReadError(origin.uri, f"{part}cannot be read as PDF ({error})", "repair it, e.g. with qpdf") from error
 
 
-FORMAT = FileFormat("pdf", suffixes=(".pdf",), read=read_pdf)
+FORMAT = FileFormat("pdf", suffixes=(".pdf",), read=read_pdf, mend=_MEND)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced, check_package
 from hlgraph.read.content import Origin, clean, clean_title
-from hlgraph.read.failure import parser_errors
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.grid import grid
 from hlgraph.read.options import ReadOptions
@@ -46,14 +45,10 @@ def read_pptx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     except ImportError as error:
         raise MissingExtraError("pptx", "reading PPTX") from error
     produced = Produced(origin, len(data), options.max_bytes)
-    with parser_errors(origin.uri, "PPTX", mend="open it in a presentation program and save it again"):
-        check_package(origin, data, limit=options.max_bytes)
-        try:
-            show = pptx.Presentation(io.BytesIO(data))
-        except pptx.exc.PythonPptxError as error:
-            raise ValueError(str(error)) from error
-        pages = [produced.add(clean(_BREAK.join(_parts(slide, produced)))) for slide in show.slides]
-        title, metadata = _properties(show)
+    check_package(origin, data, limit=options.max_bytes)
+    show = pptx.Presentation(io.BytesIO(data))
+    pages = [produced.add(clean(_BREAK.join(_parts(slide, produced)))) for slide in show.slides]
+    title, metadata = _properties(show)
     if not any(pages):
         raise ReadError(origin.uri, "is empty: its slides hold no text")
     return Document(
@@ -108,4 +103,6 @@ def _properties(show: Presentation) -> tuple[str, dict[str, MetadataValue]]:
     return clean_title(clean(str(properties.title or ""))), metadata
 
 
-FORMAT = FileFormat("pptx", suffixes=(".pptx",), read=read_pptx)
+FORMAT = FileFormat(
+    "pptx", suffixes=(".pptx",), read=read_pptx, mend="open it in a presentation program and save it again"
+)

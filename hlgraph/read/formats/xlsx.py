@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced, check_package, refused
 from hlgraph.read.content import Origin, clean, clean_title
-from hlgraph.read.failure import parser_errors
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.grid import grid
 from hlgraph.read.options import ReadOptions
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from openpyxl.cell.cell import Cell, MergedCell
 
 _MOST_ELEMENTS = 10_000_000  # a sheet is parsed row by row
-_MOST_PLACES = 20_000_000  # cells with the empty ones before them, which cost time and no text
+_MOST_PLACES = 20_000_000  # rows and cells with the empty ones before them, which cost time and no text
 _CORE = "docProps/core.xml"
 _PROPERTIES = {
     "creator": "author",
@@ -34,7 +33,6 @@ _PROPERTIES = {
     "category": "category",
     "created": "created",
 }
-_MEND = "open it in a spreadsheet program and save it again"
 
 
 def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
@@ -61,7 +59,7 @@ def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         raise MissingExtraError("xlsx", "reading XLSX") from error
     produced = Produced(origin, len(data), options.max_bytes)
     blocks: list[str] = []
-    with parser_errors(origin.uri, "XLSX", mend=_MEND), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # openpyxl tells what it does not keep; nothing of it is text
         check_package(origin, data, limit=options.max_bytes, most=_MOST_ELEMENTS)
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
@@ -81,6 +79,7 @@ def _tables(rows: Iterable[Iterable[Cell | MergedCell]], produced: Produced) -> 
     found: list[dict[int, str]] = []
     places = 0
     for row in rows:
+        places += 1  # a row that says it is the billionth has as many empty ones before it
         cells: dict[int, str] = {}
         for at, cell in enumerate(row):
             places += 1
@@ -137,4 +136,6 @@ def _properties(data: bytes) -> tuple[str, dict[str, MetadataValue]]:
     return clean_title(found.get("title", "")), metadata
 
 
-FORMAT = FileFormat("xlsx", suffixes=(".xlsm", ".xlsx"), read=read_xlsx)
+FORMAT = FileFormat(
+    "xlsx", suffixes=(".xlsm", ".xlsx"), read=read_xlsx, mend="open it in a spreadsheet program and save it again"
+)
