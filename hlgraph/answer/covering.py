@@ -104,7 +104,9 @@ class _Pool:
         self, question: str, evidence: Sequence[Evidence], *, words: Sequence[str], relevance: Sequence[float | None]
     ) -> None:
         bodies = [_body(item) for item in evidence]
-        has = np.array([[held.has(word) for word in words] for held in (Wording([text]) for text in bodies)])
+        has = np.array(
+            [[held.has(word) for word in words] for held in (Wording([text]) for text in bodies)], dtype=bool
+        )
         self.has = has.reshape(len(evidence), len(words))
         having = self.has.sum(axis=0)
         idf = np.log1p((len(evidence) - having + 0.5) / (having + 0.5))

@@ -14,6 +14,7 @@ import gzip
 import hashlib
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -179,9 +180,11 @@ def read_passages(path: str | Path) -> Iterator[Passage]:
     ReadError
         A line is invalid (the message has its number), or an id occurs twice.
     """
-    for _, row, line in _rows(Path(path), _PassageRow):
-        rest: dict[str, object] = {key: value for key, value in _OBJECT.decode(line).items() if key not in _OWN}
-        yield Passage(row.id, row.title or "", row.text, metadata_of(rest))
+    for number, row, line in _rows(Path(path), _PassageRow):
+        with _line_errors(f"{path}, line {number}"):
+            rest: dict[str, object] = {key: value for key, value in _OBJECT.decode(line).items() if key not in _OWN}
+            metadata = metadata_of(rest)
+        yield Passage(row.id, row.title or "", row.text, metadata)
 
 
 def corpus_fingerprint(path: str | Path) -> str:
@@ -280,13 +283,8 @@ def _rows(path: Path, kind: type[_Row]) -> Iterator[tuple[int, _Row, bytes]]:
     decoder = msgspec.json.Decoder(kind)
     first_line: dict[str, int] = {}
     for number, line in _lines(path):
-        try:
+        with _line_errors(f"{path}, line {number}"):
             row = decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            mend = (
-                "each line must be one JSON object in UTF-8, with the fields that hlgraph.evaluate.datasets describes"
-            )
-            raise ReadError(f"{path}, line {number}", str(error), mend) from error
         if first_line.setdefault(row.id, number) != number:
             raise ReadError(
                 f"{path}, line {number}", f"id {row.id!r} is already on line {first_line[row.id]}", "make ids unique"
@@ -294,7 +292,18 @@ def _rows(path: Path, kind: type[_Row]) -> Iterator[tuple[int, _Row, bytes]]:
         yield number, row, line
 
 
+@contextmanager
+def _line_errors(place: str) -> Iterator[None]:
+    """Turn what a line that cannot be decoded raises into a ReadError; fields that are not asked for are decoded late."""
+    try:
+        yield
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        mend = "each line must be one JSON object in UTF-8, with the fields that hlgraph.evaluate.datasets describes"
+        raise ReadError(place, str(error), mend) from error
+
+
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    number = 0
     try:
         with path.open("rb") as raw:
             is_gzip = raw.read(len(_GZIP)) == _GZIP
@@ -304,4 +313,5 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
                     if line.strip():
                         yield number, line.removeprefix(codecs.BOM_UTF8)
     except (OSError, EOFError, zlib.error) as error:
-        raise ReadError(str(path), str(error), "give a readable .jsonl or .jsonl.gz file") from error
+        place = f"{path}, behind line {number}" if number else str(path)
+        raise ReadError(place, str(error), "give a readable .jsonl or .jsonl.gz file") from error

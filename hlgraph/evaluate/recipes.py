@@ -142,7 +142,7 @@ def read_recipe(path: str | Path) -> Recipe:
     try:
         recipe = msgspec.convert(yaml.safe_load(Path(path).read_text(encoding="utf-8")), Recipe)
         _check(recipe)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, msgspec.ValidationError, InputError) as error:
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, msgspec.ValidationError, RecursionError, InputError) as error:
         raise ReadError(
             str(path), f"it is not a recipe: {error}", "see hlgraph.evaluate.recipes for its fields"
         ) from error

@@ -155,7 +155,7 @@ def load_run(path: str | Path) -> Run:
         run = msgspec.json.decode(Path(path).read_bytes(), type=Run)
     except OSError as error:
         raise ReadError(str(path), f"it cannot be read: {error.strerror}", mend) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ReadError(str(path), f"it is not a saved run: {error}", mend) from error
     if run.format != _FORMAT:
         raise ReadError(

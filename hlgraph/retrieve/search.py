@@ -258,8 +258,13 @@ def _ranking(
         # Several statements of one chunk, or near-duplicates, may leave too few: look wider.
         is_enough = hits < wanted or wanted >= 100 * request.k or (request.communities and found.ranked.groups)
         if is_enough or len(found.evidence()) >= request.k:
-            return found
+            break
         wanted = 4 * max(wanted, hits)
+    if found.evidence():
+        return found
+    # A text without a statement, an entity or a topic is found by its chunks, whatever the strategy walks on.
+    chunks = Ranked(Kind.CHUNK, session.seeds(Kind.CHUNK, request.k), {})
+    return _Ranking(session, retriever, chunks, "chunk", name, means.start)
 
 
 def _chat_use(session: Session, retriever: Retriever) -> ChatUse:

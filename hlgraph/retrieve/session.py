@@ -364,7 +364,7 @@ class Session:
         found = [item for item in ids if (kind, item) in self._vectors]
         rows = [self._vectors[kind, item] for item in found]
         if not rows:
-            return found, np.empty((0, 0), dtype=np.float32)
+            return found, np.empty((0, self._corpus.dimensions), dtype=np.float32)
         return found, np.concatenate(rows).reshape(len(rows), -1)  # at a third of what np.stack takes for short rows
 
     def _fetch(self, ids: Mapping[Kind, Sequence[str]]) -> None:

@@ -30,6 +30,7 @@ import math
 import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import islice
 from typing import Any, ClassVar, NoReturn, cast
 
 from hlgraph.errors import WhereError
@@ -39,6 +40,7 @@ from hlgraph.text import UNSTORABLE
 MAX_DEPTH = 50  # levels of nesting
 MAX_NODES = 1_000  # conditions and operators of a filter
 MAX_VALUES = 10_000  # of one `in (...)`
+MAX_LENGTH = 1_000_000  # characters of a text
 BUILT_IN_FIELDS = frozenset({"source_id", "title", "uri"})
 
 _METADATA = "metadata."
@@ -114,10 +116,7 @@ class In(_Combinable):
 
     def __post_init__(self) -> None:
         _check_name(self.field)
-        if len(self.values) > MAX_VALUES:
-            raise WhereError(
-                f"{self.field} in (...) lists {len(self.values):,} values; at most {MAX_VALUES:,} are allowed"
-            )
+        check_size(1, values=len(self.values))
         for value in self.values:
             _check_value(self.field, value)
         object.__setattr__(self, "are_truths", tuple(isinstance(value, bool) for value in self.values))
@@ -135,6 +134,23 @@ class Exists(_Combinable):
         _check_name(self.field)
 
 
+def check_size(size: int, *, depth: int = 0, values: int = 0) -> None:
+    """Raise WhereError for a filter beyond the limits; a reader calls this while it reads, so that it stops there.
+
+    Parameters
+    ----------
+    size : conditions and operators
+    depth : levels of nesting
+    values : of one ``in (...)``
+    """
+    if depth > MAX_DEPTH:
+        raise WhereError(f"the filter is nested more than {MAX_DEPTH} levels deep; flatten it, or use `in (...)`")
+    if size > MAX_NODES:
+        raise WhereError(f"the filter has more than {MAX_NODES:,} conditions; use `in (...)` for lists of values")
+    if values > MAX_VALUES:
+        raise WhereError(f"`in (...)` lists more than {MAX_VALUES:,} values; make several filters of it")
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Nest(_Combinable):
     """A filter made of filters; its limits are checked on construction, so no filter beyond them exists."""
@@ -145,10 +161,7 @@ class _Nest(_Combinable):
     def _measure(self, parts: tuple[Where, ...]) -> None:
         depth = 1 + max(part.depth for part in parts)
         size = 1 + sum(part.size for part in parts)
-        if depth > MAX_DEPTH:
-            raise WhereError(f"the filter is nested more than {MAX_DEPTH} levels deep; flatten it, or use `in (...)`")
-        if size > MAX_NODES:
-            raise WhereError(f"the filter has more than {MAX_NODES:,} conditions; use `in (...)` for lists of values")
+        check_size(size, depth=depth)
         object.__setattr__(self, "depth", depth)
         object.__setattr__(self, "size", size)
 
@@ -220,7 +233,7 @@ class Field:
         """The filter ``name in (values)``. Raises WhereError if ``values`` is not a list of values."""
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise WhereError(f"{self.name} in {values!a:.60}: give a list of values, such as [{values!a:.60}]")
-        return In(self.name, tuple(values))
+        return In(self.name, tuple(islice(values, MAX_VALUES + 1)))
 
     def exists(self) -> Exists:
         """The filter ``exists name``."""
@@ -268,6 +281,7 @@ def from_mapping(values: Mapping[str, object]) -> Where:
     >>> to_text(from_mapping({"category": "tech", "year": [2023, 2024]}))
     'category = "tech" and year in (2023, 2024)'
     """
+    check_size(len(values))
     parts: list[Where] = []
     for name, value in values.items():
         if isinstance(value, Mapping):

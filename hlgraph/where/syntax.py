@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from functools import cache
 from importlib import resources
 from typing import cast
@@ -13,7 +14,7 @@ from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from hlgraph.errors import WhereError
 from hlgraph.records import Scalar
-from hlgraph.where.filter import And, Compare, Exists, In, Not, Op, Or, Where
+from hlgraph.where.filter import MAX_LENGTH, And, Compare, Exists, In, Not, Op, Or, Where, check_size
 
 _EXAMPLE = 'category = "tech" and (year >= 2023 or tags in ("a", "b")) and not exists author'
 _KEYWORDS = frozenset({"and", "or", "not", "in", "exists", "true", "false"})
@@ -21,6 +22,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\\": "\\", "/": "/", '"': '"', "'": "'"}
 _MAX_DIGITS = 30  # a longer integer is out of range, and Python refuses to convert very long ones
+_MAX_OPEN = 10_000  # parentheses, which are no levels of a filter
 _COLUMNS = 40  # characters shown on either side of an error
 
 _VALUE = 'a value ("text", a number, true or false)'
@@ -118,12 +120,31 @@ def _parser() -> Lark:
 
 def read(text: str) -> Where:
     """The filter that a text expresses; see `hlgraph.where.parse`."""
+    if len(text) > MAX_LENGTH:
+        raise WhereError(f"the filter has {len(text):,} characters; at most {MAX_LENGTH:,} are allowed: shorten it")
+    parser = _parser().parse_interactive(text)
+    seen: Counter[str] = Counter()
     try:
-        return cast("Where", _parser().parse(text))
+        last: Token | None = None
+        for last in parser.iter_parse():
+            _check_seen(seen, last)
+        return cast("Where", parser.feed_eof(last))  # type: ignore[no-untyped-call]
     except UnexpectedInput as error:
+        error.interactive_parser = parser
         raise _unexpected(text, error) from None
     except _PlacedError as error:
         raise _misread(text, error.position, str(error)) from None
+
+
+def _check_seen(seen: Counter[str], token: Token) -> None:
+    """Count a token, and raise WhereError where the filter is beyond a limit already: the rest of it is not read."""
+    seen[token.type] += 1
+    if token.type == "_IN":
+        seen["COMMA"] = 0
+    size = seen["OPERATOR"] + seen["_IN"] + seen["_EXISTS"] + seen["_NOT"]
+    check_size(size, values=seen["COMMA"])
+    if seen["LPAR"] - seen["RPAR"] > _MAX_OPEN:
+        raise WhereError(f"the filter has more than {_MAX_OPEN:,} parentheses inside of each other; leave some out")
 
 
 def _unexpected(text: str, error: UnexpectedInput) -> WhereError:

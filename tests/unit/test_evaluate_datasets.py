@@ -112,6 +112,31 @@ def test_a_bad_passage_is_named(folder: Path) -> None:
         list(read_passages(load(folder).passages_path))
 
 
+@pytest.mark.parametrize(
+    "more",
+    [b'"author": "\xff"', b'"\xff": 1', b'"a": ' + b"[" * 100_000 + b"]" * 100_000, b'"a": "\0"', b'"a": 1e999'],
+    ids=["value", "name", "deep", "NUL", "huge"],
+)
+def test_a_bad_field_that_only_metadata_reads_is_named(folder: Path, more: bytes) -> None:
+    path = folder / "corpus.jsonl"
+    path.write_bytes(b'{"id": "p1", "text": "one"}\n{"id": "p2", "text": "two", ' + more + b"}\n")
+    with pytest.raises(ReadError) as caught:
+        list(read_passages(path))
+    assert str(caught.value).startswith(f"{path}, line 2: ")
+    path.write_bytes(gzip.compress(path.read_bytes())[:-9])
+    with pytest.raises(ReadError, match=rf"^{path}, "):
+        list(read_passages(path))
+
+
+@pytest.mark.parametrize("line", [b"q1 0 \xff 1", b"q1 0 p1 --1", b"q1 0 p1 " + b"9" * 9_999, b"q1 0 p1 \0"])
+def test_a_bad_line_of_qrels_is_named(folder: Path, line: bytes) -> None:
+    path = folder / "qrels"
+    path.write_bytes(b"q1 0 p1 1\n" + line + b"\n")
+    with pytest.raises(ReadError) as caught:
+        load(folder, qrels=path)
+    assert str(caught.value).startswith(f"{path}, line 2: ")
+
+
 def test_files_that_are_missing_or_broken(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such folder"):
         load(tmp_path / "nowhere")

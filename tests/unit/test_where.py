@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -133,6 +136,42 @@ def test_the_limits_themselves_are_allowed_and_parentheses_are_free() -> None:
     assert parse(" or ".join(["a = 1"] * (MAX_NODES - 1))).size == MAX_NODES
     assert len(to_text(parse(f"a in ({'1,' * MAX_VALUES})"))) > MAX_VALUES
     assert parse("(" * 5000 + "a = 1" + ")" * 5000) == parse("a = 1")
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: parse(" and ".join(["a=1"] * 100_000)), "the filter has more than 1,000 conditions"),
+        (
+            lambda: parse(" or ".join(["exists a", "not b in (1)"] * 30_000)),
+            "the filter has more than 1,000 conditions",
+        ),
+        (lambda: parse("not " * 200_000 + "a = 1"), "the filter has more than 1,000 conditions"),
+        (lambda: parse(f"a in ({'1,' * 400_000}"), "lists more than 10,000 values"),
+        (lambda: parse("(" * 900_000), "the filter has more than 10,000 parentheses inside of each other"),
+        (lambda: parse("(" * 1_000_001), "the filter has 1,000,001 characters; at most 1,000,000 are allowed"),
+        (lambda: from_mapping(dict.fromkeys(map(str, range(200_000)), 1)), "the filter has more than 1,000 conditions"),
+        (lambda: from_mapping({"a": [1] * 200_000}), "lists more than 10,000 values"),
+        (lambda: field("a").is_in(itertools.count()), "lists more than 10,000 values"),
+    ],
+)
+def test_what_is_beyond_a_limit_is_read_no_further_than_the_limit(make: Callable[[], object], says: str) -> None:
+    """The number of calls does not grow with the filter; read whole, the first took half a minute."""
+    calls = 0
+
+    def count(*_: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    parse("a = 1")  # the grammar is read once
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        with pytest.raises(WhereError, match=re.escape(says)):
+            make()
+    finally:
+        sys.setprofile(before)
+    assert calls < 3_000_000
 
 
 def test_filters_are_built_with_operators() -> None:

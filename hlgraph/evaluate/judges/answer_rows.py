@@ -93,7 +93,7 @@ def load_candidates(path: str | Path) -> list[Candidate]:
     for number, line in lines_of(path):
         try:
             row = decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ReadError(f"{path}, line {number}", f"no saved answer: {error}", _MEND) from error
         found.append(
             Candidate(

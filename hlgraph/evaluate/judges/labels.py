@@ -91,7 +91,7 @@ def load_labels(path: str | Path, candidates: Sequence[Candidate]) -> list[Label
         place = f"{path}, line {number}"
         try:
             label = decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ReadError(place, str(error), _MEND) from error
         if label.label:
             _check(label, held, place=place)

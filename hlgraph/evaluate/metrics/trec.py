@@ -6,6 +6,7 @@ A line of a run is ``question Q0 document rank score name``, a line of qrels ``q
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
@@ -125,8 +126,8 @@ def read_qrels(path: str | Path) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for number, (question, _, document, relevance) in _lines(path, "question 0 document relevance"):
         documents = found.setdefault(question, set())
-        if not relevance.lstrip("-").isdecimal():
-            reason = f"the relevance {relevance!r} is not a whole number"
+        if not re.fullmatch(r"-?[0-9]{1,9}", relevance):
+            reason = f"the relevance {relevance!r:.40} is not a whole number"
             raise ReadError(f"{path}, line {number}", reason, "correct the line")
         if int(relevance) > 0:
             documents.add(document)
@@ -141,8 +142,11 @@ def _check_word(text: str, what: str) -> None:
 def _lines(path: str | Path, form: str) -> list[tuple[int, list[str]]]:
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise ReadError(str(path), f"it cannot be read: {error}", "give a TREC file in UTF-8") from error
+    except UnicodeDecodeError as error:
+        number = error.object[: error.start].count(b"\n") + 1
+        raise ReadError(f"{path}, line {number}", f"it cannot be read: {error}", "give a TREC file in UTF-8") from error
     found = [(number, line.split()) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     for number, words in found:
         if len(words) != len(form.split()):

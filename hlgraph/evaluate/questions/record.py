@@ -121,7 +121,7 @@ def read_questions(path: str | Path) -> list[MadeQuestion]:
             continue
         try:
             found.append(_DECODER.decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             mend = "each line must be a question that hlgraph questions make wrote; remove the line, or make the file again"
             raise ReadError(f"{path}, line {number}", str(error), mend) from error
     if not found:

@@ -1,0 +1,189 @@
+"""Degenerate corpora and questions: every strategy, unit, mode and preset gives evidence or none, and never a raw exception.
+
+The table is run on the embedded store, and a part of it on Neo4j and OpenSearch.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from live_stores import empty, settings_for
+
+import hlgraph
+from hlgraph import HLGraph
+from hlgraph.algorithms.projection import ProjectionShape
+from hlgraph.answer.request import AnswerMode
+from hlgraph.errors import InputError
+from hlgraph.records import Document
+from hlgraph.retrieve import STRATEGIES
+from hlgraph.retrieve.request import Mode
+from hlgraph.retrieve.retriever import PRESETS, units_of, with_preset
+from hlgraph.testing.embedder import WordEmbedder
+
+MODES: tuple[Mode, ...] = get_args(Mode)
+HEADING = "# The Orlen bridge was closed"
+CORPORA = {  # the texts of the documents of each
+    "one heading": ["# Heading\n"],
+    "a heading that asserts": [f"{HEADING}\n"],
+    "the same heading in twelve": ["# Heading\n"] * 12,
+    "one statement without a name": ["it rained all day."],
+    "one statement": ["Mara Quill designed the Orlen Bridge."],
+    "a heading beside statements": ["# Heading\n", "Mara Quill designed the Orlen Bridge. She was born in Tessing."],
+    "symbols": ["§§§ *** !!!"],
+    "digits": ["1 2 3 4 5"],
+    "emoji": ["🌉 🙂"],
+    "one letter": ["x"],
+    "right to left": ["افتتح الجسر في عام ١٩٣١."],
+    "code": ["```\nx = 1\n```\n"],
+    "a table": ["| a | b |\n| --- | --- |\n| 1 | 2 |\n"],
+    "only stop words": ["Who was it and what is that of?"],
+}
+QUESTIONS = {
+    "stop words": "Who was here?",
+    "only stop words": "the of and",
+    "one symbol": "?",
+    "symbols": "§ *** ((",
+    "one letter": "x",
+    "digits": "1931",
+    "emoji": "🌉",
+    "very long": "Who designed the bridge? " * 400,
+    "one long word": "b" * 20_000,
+    "right to left": "من فتح الجسر؟",
+    "marks of direction": "\u202e\u200f bridge",
+    "operators": 'AND OR NOT "bridge* ~^:\\',
+    "two clauses": "Who designed the bridge, and who closed it?",
+}
+# What decides differently: a filter that admits nothing, an explanation, labels of tables.
+UNITS = [(name, unit) for name, made in sorted(STRATEGIES.items()) for unit in (None, *units_of(made))]
+OWN_UNITS = [(name, unit) for name, unit in UNITS if unit is None]
+OPTIONS: tuple[dict[str, Any], ...] = (
+    {},
+    {"where": {"uri": "doc:nowhere"}},
+    {"where": {"uri": "doc:nowhere"}, "explain": True},
+    {"explain": True, "tabular": True, "k": 1, "diversity": 0.5},
+)
+ANSWERS = [
+    *({"mode": mode, "unsupported": wanted} for mode in get_args(AnswerMode) for wanted in ("flag", "drop")),
+    {"least_support": 0.0},
+    {"mode": "report", "where": {"uri": "doc:nowhere"}},
+    {"where": {"uri": "doc:nowhere"}},
+    {"choices": ["Ada Falk", "Ben Moro"]},
+    {"unit": "chunk", "search_mode": "text", "explain": True, "tabular": True},
+    {"strategy": "global", "mode": "report"},
+    {"strategy": "hierarchy", "mode": "report"},
+]
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Iterator[HLGraph]:
+    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as opened:
+        yield opened
+
+
+def fill(graph: HLGraph, texts: Sequence[str]) -> None:
+    """Ingest the texts, and build all that is derived."""
+    assert graph.ingest([Document(f"doc:{n}", text) for n, text in enumerate(texts)]).sources_added == len(texts)
+    build(graph)
+
+
+def build(graph: HLGraph) -> None:
+    for shape in ProjectionShape:
+        graph.communities.build(shape.value)
+        graph.communities.find(shape.value)
+    graph.hierarchy.build()
+    graph.hierarchy.find()
+
+
+def check_searches(graph: HLGraph, question: str, modes: Sequence[Mode] = MODES, units: Any = UNITS) -> None:
+    """Evidence or none; none where the filter admits nothing, and some by vector where there is a chunk."""
+    has_chunks = any(graph.stats()[0].records.values())
+    plain = itertools.product(units, modes, OPTIONS[:1])
+    for (strategy, unit), mode, options in (*plain, *itertools.product(units, modes[:1], OPTIONS[1:])):
+        found = graph.search(question, strategy=strategy, unit=unit, mode=mode, **options)
+        place = (strategy, unit, mode, options)
+        assert "where" not in options or not found.evidence, place
+        assert bool(found.evidence) == has_chunks or mode == "text" or "where" in options, place
+        if "explain" in options:
+            assert strategy in found.explain.to_html(), place
+
+
+def check_answers(graph: HLGraph, question: str) -> None:
+    for options in ANSWERS:
+        found = graph.answer(question, **options)
+        assert found.text, options
+        assert "where" not in options or not found.citations, options
+
+
+@pytest.mark.parametrize("name", CORPORA)
+def test_every_strategy_on_a_degenerate_corpus(graph: HLGraph, name: str) -> None:
+    fill(graph, CORPORA[name])
+    check_searches(graph, "Who closed it?")
+    check_answers(graph, "Who was here?")
+
+
+def test_every_strategy_on_a_corpus_that_was_emptied(graph: HLGraph) -> None:
+    fill(graph, CORPORA["a heading beside statements"])
+    graph.delete(everything=True)
+    build(graph)
+    check_searches(graph, "Who closed it?")
+    check_answers(graph, "Who was here?")
+
+
+@pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
+def test_every_strategy_with_a_degenerate_question(graph: HLGraph, question: str) -> None:
+    fill(graph, CORPORA["a heading beside statements"])
+    check_searches(graph, question, units=OWN_UNITS)
+    check_answers(graph, question)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_on_degenerate_corpora(graph: HLGraph, preset: str) -> None:
+    for texts in (CORPORA["one heading"], CORPORA["one statement"]):
+        fill(graph, texts)
+        for strategy, mode in itertools.product(STRATEGIES.values(), MODES):
+            found = graph.search("Who closed it?", strategy=with_preset(strategy, preset), mode=mode)
+            assert found.evidence or mode == "text", (strategy, preset)
+        graph.delete(everything=True)
+
+
+@pytest.mark.parametrize("question", ["", " ", "\n\t", "\u3000\u00a0"])
+def test_white_space_is_no_question(graph: HLGraph, question: str) -> None:
+    fill(graph, CORPORA["one heading"])
+    for call in (graph.search, graph.answer):
+        for strategy in STRATEGIES:
+            with pytest.raises(InputError, match=r"^the question is empty; ask something$"):
+                call(question, strategy=strategy)
+
+
+def check_the_heading(graph: HLGraph) -> None:
+    """A heading is no statement, so its chunk is the evidence of every strategy, in every unit and mode."""
+    for (strategy, unit), mode in itertools.product(UNITS, MODES):
+        [found] = graph.search("Who closed it?", strategy=strategy, unit=unit, mode=mode).evidence
+        assert found.text == HEADING, (strategy, unit, mode)
+
+
+def test_a_heading_alone_is_the_evidence_of_every_strategy(graph: HLGraph) -> None:
+    fill(graph, CORPORA["a heading that asserts"])
+    check_the_heading(graph)
+    assert HEADING.removeprefix("# ") in graph.answer("Who closed it?").text
+
+
+def test_degenerate_corpora_and_questions_on_the_servers(servers: Any) -> None:
+    empty(servers)
+    with hlgraph.connect(replace(settings_for(servers), corpus="degenerate"), embedder=WordEmbedder()) as graph:
+        fill(graph, CORPORA["a heading that asserts"])
+        check_the_heading(graph)
+        for question in (QUESTIONS["operators"], QUESTIONS["very long"]):
+            check_searches(graph, question, ("hybrid",))
+        check_answers(graph, "Who was here?")
+        graph.delete(everything=True)
+        build(graph)
+        check_searches(graph, "Who closed it?", ("vector",))
+        fill(graph, CORPORA["one statement without a name"])
+        check_searches(graph, "Who closed it?", ("hybrid",))
+        check_answers(graph, "Who was here?")
