@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from hlgraph import progress, telemetry
 from hlgraph.models.checked import CheckedEmbedder
 from hlgraph.models.seams import Embedder
-from hlgraph.models.sqlite_file import DiskFile, erase_traces, used_bytes, writing
+from hlgraph.models.sqlite_file import DiskFile, used_bytes, writing
+from hlgraph.stores.freed_bytes import empty_log
 
 _log = logging.getLogger(__name__)
 
@@ -222,7 +223,7 @@ def _forget(file: DiskFile, texts: Sequence[str]) -> None:
         file.broken.unlink(missing_ok=True)
         with writing(connection):
             connection.executemany("DELETE FROM vectors WHERE text_hash = ?", ((key,) for key in keys))
-        return erase_traces(connection)
+        return empty_log(connection)
 
     if keys and file.path.exists() and not file.attempt(delete):
         _log.warning(

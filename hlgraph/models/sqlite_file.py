@@ -157,12 +157,6 @@ def writing(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def erase_traces(connection: sqlite3.Connection) -> bool:
-    """Remove deleted data from the write-ahead log too; returns False while another connection prevents it."""
-    (is_busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    return not is_busy
-
-
 def used_bytes(connection: sqlite3.Connection) -> int:
     """Bytes of the file in use, without its free pages."""
     pages, free, size = (

@@ -98,6 +98,21 @@ def sync(path: Path) -> None:
         os.fsync(file.fileno())
 
 
+def sync_folder(path: Path) -> None:
+    """Wait until it is on disk which files a folder holds. Raises OSError where that is not possible.
+
+    Parameters
+    ----------
+    path : path of the folder
+    """
+    if os.name == "posix":
+        folder = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
 def reserve(path: Path) -> None:
     """Make an empty file, for a library that then opens it by its name; one that exists stays as it is.
 

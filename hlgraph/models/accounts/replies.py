@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hlgraph.models.seams import Completion
-from hlgraph.models.sqlite_file import DiskFile, erase_traces, used_bytes, writing
+from hlgraph.models.sqlite_file import DiskFile, used_bytes, writing
+from hlgraph.stores.freed_bytes import empty_log, wipe
 
 _log = logging.getLogger(__name__)
 _LOSS = "repeated calls are paid for again; free disk space, or set HLGRAPH_LEDGER to a writable folder"
@@ -223,9 +224,11 @@ class Replies:
                     {"corpus": corpus, "all": everything},
                 )
                 connection.execute("DELETE FROM replies WHERE request NOT IN (SELECT request FROM origins)")
+            is_wiped = empty_log(connection) and wipe(connection, self.path, is_shared=True)
+            with writing(connection):  # last: what is cut off before is swept again
                 ended = ((name,) for name in sorted({*self._others, self._sweep(corpus)}))
                 connection.executemany("DELETE FROM unswept WHERE corpus = ?", ended)
-            return erase_traces(connection)
+            return is_wiped
 
         if self.path.exists() and not self._file.attempt(delete):
             _log.warning("%s may still hold replies about deleted text; delete the file", self.path)

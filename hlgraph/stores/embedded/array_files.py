@@ -163,12 +163,8 @@ def write_rows(path: Path, first: int, *, rows: NDArray[np.float32]) -> None:
         out.write(data.tobytes())
         out.flush()
         os.fsync(out.fileno())
-    if is_new and os.name == "posix":  # the directory entry must survive a power cut, too
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    if is_new:  # the directory entry must survive a power cut, too
+        files.sync_folder(path.parent)
 
 
 def zero_rows(path: Path, slots: NDArray[np.int64], *, dimensions: int) -> None:

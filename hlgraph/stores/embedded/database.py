@@ -20,6 +20,7 @@ from hlgraph.errors import MigrationError, StoreClosedError, StoreError, StoreLo
 from hlgraph.stores import files, migrate
 from hlgraph.stores.embedded.migrations import SqliteTarget
 from hlgraph.stores.embedded.sqlite import Sealing, mapped
+from hlgraph.stores.freed_bytes import Wiping, empty_log
 from hlgraph.stores.waiting import WITHOUT_LIMIT, Patience, take_in_turn
 
 DATABASE = "hlgraph.db"
@@ -107,6 +108,7 @@ class Database:
         self._guard = threading.RLock()
         self._writer: sqlite3.Connection | None = None
         self._sealing: Sealing | None = None
+        self.wiping = Wiping(self.file)
         self._owner: int | None = None
         self._depth = 0
         self._after: list[Callable[[], object]] = []
@@ -370,9 +372,9 @@ class Database:
 
     def _let_go(self) -> None:
         if self._writer is not None:
-            # Deleted data must not stay in the log; after a failure, the next writer tries again.
             with contextlib.suppress(sqlite3.Error):
-                self.drain()
+                self._writer.execute(f"PRAGMA busy_timeout = {_DRAIN}")
+            self.wiping.finish(self._writer)
             self._writer.close()
             self._writer, self._sealing, self._is_drained = None, None, False
         self._owner = None
@@ -402,7 +404,7 @@ class Database:
         if is_part:
             yield connection
             return
-        with mapped(self.path):
+        with mapped(self.path), self.wiping.noting():
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -441,7 +443,7 @@ class Database:
         if not self._is_drained:
             connection = self.writer()
             connection.execute(f"PRAGMA busy_timeout = {_DRAIN}")
-            self._is_drained = not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            self._is_drained = empty_log(connection)
             connection.execute("PRAGMA busy_timeout = 30000")
         return self._is_drained
 

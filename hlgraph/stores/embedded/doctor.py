@@ -13,6 +13,7 @@ from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.migrations import SqliteTarget
 from hlgraph.stores.embedded.seals import NAMES_OF_ENTITIES, NAMES_OF_TOPICS, altered_records
 from hlgraph.stores.embedded.sqlite import reading
+from hlgraph.stores.freed_bytes import unwiped
 
 _LINKS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("in_chunk", {"chunk": "chunk", "statement": "statement"}),
@@ -114,6 +115,7 @@ def check(database: Database, *, has_graph: bool = True) -> Iterator[tuple[str, 
     yield from _told(database, "schema", _schema(database))
     connection = database.reader()
     yield from _told(database, "database file", _file(connection))
+    yield from _told(database, "freed bytes", _freed(database))
     if has_graph:
         yield from _told(database, "journal", _journal(connection))
     queries = (*_links(), *_WRONG.items()) if has_graph else tuple((name, _WRONG[name]) for name in _VECTORS_ONLY)
@@ -155,6 +157,18 @@ def _file(connection: sqlite3.Connection) -> _Findings:
     answer = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     wrong = [] if answer == "ok" else [" ".join(answer.split())]
     yield "database file", not wrong, _said(wrong, answer)
+
+
+def _freed(database: Database) -> _Findings:
+    wrong = []
+    found = unwiped(database.file)
+    if found:
+        pages = {item.page for item in found}
+        wrong.append(f"{len(pages)} pages of the database hold bytes of rows that were removed or moved")
+    log = database.file.with_name(f"{database.file.name}-wal")
+    if not database.wiping.is_finished and log.exists() and log.stat().st_size:
+        wrong.append("the log holds a change that is being written, or whose writer could not finish")
+    yield "freed bytes", not wrong, _said(wrong, "all are zero")
 
 
 def _counted(connection: sqlite3.Connection, name: str, *, query: str) -> _Findings:

@@ -14,6 +14,7 @@ from hlgraph.errors import MigrationError
 from hlgraph.stores import files
 from hlgraph.stores.embedded.sqlite import mapped, totals, write_seals
 from hlgraph.stores.embedded.text_rows import entries, index_rows
+from hlgraph.stores.freed_bytes import Wiping
 from hlgraph.stores.migrate import Applied, Difference, Migration, running_version
 
 _SHADOWS = ("data", "idx", "content", "docsize", "config")  # what FTS5 keeps a table in
@@ -64,6 +65,7 @@ class SqliteTarget:
         with mapped(self.path):
             files.make_folder(self.path.parent)
             files.reserve(self.path)  # SQLite gives its other files the mode of this one
+        wiping = Wiping(self.path)
         with mapped(self.path), closing(self._connect("rwc")) as connection:
             connection.execute("BEGIN IMMEDIATE")
             self._writer = connection
@@ -76,7 +78,10 @@ class SqliteTarget:
             ):  # a migration may have written rows, and what is there may be older than checksums
                 _seal(connection, self.path.parent)
                 _index_words(connection)
+                wiping.distrust()
             connection.execute("COMMIT")
+            if not wiping.is_finished:
+                wiping.finish(connection)
 
     def history(self) -> list[Applied]:
         """The migrations that ran in this database, by ascending version; inside :meth:`lock` with those just applied."""

@@ -91,6 +91,7 @@ class EmbeddedSeals:
                     connection.execute("REINDEX")
                     connection.execute("VACUUM")
             with self._database.transaction():
+                self._database.wiping.distrust()
                 for table, column, nothing in _JSON:
                     connection.execute(f"UPDATE {table} SET {column} = ? WHERE NOT json_valid({column})", (nothing,))
                 connection.execute("DELETE FROM field")

@@ -1,0 +1,349 @@
+"""Zeros in the bytes of a SQLite file that no row uses, so that nothing of a deleted row stays in them.
+
+``PRAGMA secure_delete`` overwrites the cells that SQLite frees and the pages that become free. One case it leaves out: when a
+B-tree is balanced, cells move to neighbour pages, and a page that is built anew keeps old cells in its gap, the bytes between
+the array of cell pointers and the first cell. A row that is deleted from its new page stays in the gap of its former page,
+whatever change moved it. So the gaps of *every* page that a writer wrote are emptied, not of those of deletions only.
+
+No SQL reaches these bytes short of ``VACUUM``, which writes the whole file anew (the table ``sqlite_dbpage`` is in few builds of
+SQLite). They are therefore written in the file itself. That is safe because
+
+- SQLite never reads unused bytes: readers, their memory maps and a backup in progress see the same rows before and after;
+- the log is empty and the writer holds SQLite's write lock meanwhile, so no other writer changes the file, no page is in the log in
+  a newer version, and a page is zeroed only where the file says that it is unused;
+- the file is written through the descriptor that SQLite has open. To open and close another one would drop the locks that this
+  process has on the file (POSIX), and with them the protection of its readers;
+- a write that is cut off has zeroed fewer unused bytes.
+
+Which pages were written stands in the log, so a change costs what it wrote. A file ``hlgraph.db-wiped`` says that all
+other pages are clean. A writer removes it before it writes, and makes it again when it has emptied the gaps. Where it is missing,
+after a kill or in a store of an older version, the next writer looks at every page (4 s for a million).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import sqlite3
+import struct
+import sys
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from hlgraph.stores import files
+
+_HEADER: Final = {2: 12, 5: 12, 10: 8, 13: 8}  # bytes before the cell pointers, by the kind of a B-tree page
+_LOG_HEADER, _FRAME_HEADER = 32, 24
+_AT_ONCE = 256  # pages that are read together
+_MOST_PAGES = 1 << 25
+"""In a longer file (128 GiB of 4 KiB pages) an overflow page can begin like a B-tree page."""
+
+_kept: dict[tuple[int, int], int] = {}
+
+
+class Span(NamedTuple):
+    """Unused bytes of a file that are not all zero: the page, and where they are in the file."""
+
+    page: int
+    start: int
+    size: int
+
+
+class Wiping:
+    """Empties the gaps of the pages that a writer wrote, from its first transaction to :meth:`finish`.
+
+    Parameters
+    ----------
+    file : the database, in WAL mode
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._mark = file.with_name(f"{file.name}-wiped")
+        self._log = file.with_name(f"{file.name}-wal")
+        self._forget()
+
+    def _forget(self) -> None:
+        self._pages: set[int] = set()
+        self._seen = (b"", 0)
+        self._is_whole: bool | None = None
+
+    @contextlib.contextmanager
+    def noting(self) -> Iterator[None]:
+        """Notes which pages a block writes that is one transaction. Raises OSError if its file cannot be removed."""
+        if self._is_whole is None:
+            is_clean = self._mark.exists()
+            self.distrust()
+            self._is_whole = not is_clean
+        try:
+            yield
+        finally:
+            self._note()  # the next transaction may begin the log anew
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the last writer has emptied the log and the gaps of what it wrote."""
+        return self._mark.exists()
+
+    def distrust(self) -> None:
+        """Makes :meth:`finish` look at every page. Raises OSError if its file cannot be removed."""
+        self._is_whole = True
+        if self._mark.exists():
+            self._mark.unlink()
+            files.sync_folder(self._mark.parent)
+
+    def _note(self) -> None:
+        with contextlib.suppress(FileNotFoundError), self._log.open("rb") as log:
+            head = log.read(_LOG_HEADER)
+            size, salts = int.from_bytes(head[8:12], "big"), head[16:24]
+            at = self._seen[1] if self._seen[0] == salts else _LOG_HEADER
+            while size:
+                log.seek(at)
+                frame = log.read(_FRAME_HEADER)
+                if len(frame) < _FRAME_HEADER or frame[8:16] != salts:
+                    break
+                self._pages.add(int.from_bytes(frame[:4], "big"))
+                at += _FRAME_HEADER + size
+            self._seen = (salts, at)
+
+    def finish(self, connection: sqlite3.Connection) -> None:
+        """Moves the log into the file, empties the log, and then the gaps. What cannot be done now, the next writer does.
+
+        Parameters
+        ----------
+        connection : the writer, outside a transaction; it must be closed next, since it caches the former gaps
+        """
+        with contextlib.suppress(sqlite3.Error, OSError):
+            is_clean = self._is_whole is None and self._mark.exists()
+            pages = None if self._is_whole is not False else self._pages
+            if empty_log(connection) and not is_clean and wipe(connection, self._file, pages=pages):
+                files.reserve(self._mark)
+        self._forget()
+
+
+def empty_log(connection: sqlite3.Connection) -> bool:
+    """Moves the log into the file and empties it; returns False while a reader or another writer prevents it.
+
+    Parameters
+    ----------
+    connection : a connection that may write, outside a transaction
+    """
+    (is_busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return not is_busy
+
+
+def wipe(
+    connection: sqlite3.Connection, file: Path, *, pages: Collection[int] | None = None, is_shared: bool = False
+) -> bool:
+    """Overwrites the unused bytes of pages; call :func:`empty_log` before. Returns False if another writer was faster.
+
+    A connection that has such a page in its cache writes the old bytes again when it changes the page.
+
+    Parameters
+    ----------
+    connection : a connection that may write, outside a transaction
+    file : its file
+    pages : numbers of pages; default: all
+    is_shared : make all connections drop their caches, by a transaction that changes ``user_version``; default: only those of
+        readers are open, and the caller closes ``connection``
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        log = file.with_name(f"{file.name}-wal")
+        if log.exists() and log.stat().st_size:
+            return False
+        with _opened(file) as descriptor:
+            found = list(_spans(functools.partial(_read, descriptor), pages))
+            for span in found:
+                _write(descriptor, span.start, bytes(span.size))
+            if found:
+                os.fsync(descriptor)
+        if found and is_shared:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            connection.execute(f"PRAGMA user_version = {(version + 1) % (1 << 31)}")
+            connection.execute("COMMIT")
+            connection.execute("PRAGMA shrink_memory")
+        return True
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def unwiped(file: Path) -> list[Span]:
+    """The unused bytes of a file that are not zero; a connection to the file must be open.
+
+    Pages of which the log has a newer version are looked at as they are in the file.
+
+    Parameters
+    ----------
+    file : the database
+
+    Raises
+    ------
+    OSError
+        The file cannot be read.
+    """
+    if sys.platform == "win32":
+        with _opened(file) as descriptor:
+            return list(_spans(functools.partial(_read, descriptor), None))
+    key = _key(file.stat())
+    descriptor = next(_descriptors(key), -1)
+
+    def read(at: int, size: int) -> bytes:
+        data = _read(descriptor, at, size)
+        if _key(os.fstat(descriptor)) != key:
+            raise OSError(f"{file}: it was closed while it was checked; run the same command again")
+        return data
+
+    return list(_spans(read, None))
+
+
+_Reader = Callable[[int, int], bytes]
+
+
+def _spans(read: _Reader, pages: Collection[int] | None) -> Iterator[Span]:
+    head = read(0, 100)
+    size = int.from_bytes(head[16:18], "big")
+    size = 65_536 if size == 1 else size
+    if len(head) < 100 or size < 512:
+        return
+    usable, count = size - head[20], int.from_bytes(head[28:32], "big")
+    trunks, leaves = _free_pages(read, size, head=head, wanted=pages)
+    has_maps, between = any(head[52:56]), usable // 5 + 1  # pages of pointers, in a file with auto_vacuum
+    for number, page in _pages(read, size, count=count, wanted=pages):
+        parts: Iterable[tuple[int, int]] = ()
+        if number in trunks:
+            parts = ((min(8 + 4 * trunks[number], usable), usable),)
+        elif number in leaves:
+            parts = ((0, size),)
+        elif count < _MOST_PAGES and not (has_maps and (number - 2) % between < 2):
+            parts = _unused(page, 100 if number == 1 else 0, usable)
+        for start, end in parts:
+            if page.count(0, start, end) < end - start:
+                yield Span(number, (number - 1) * size + start, end - start)
+
+
+def _pages(read: _Reader, size: int, *, count: int, wanted: Collection[int] | None) -> Iterator[tuple[int, bytes]]:
+    """The numbers of the wanted pages (None: all) of a file, and their bytes."""
+    if wanted is not None:
+        found = ((number, read((number - 1) * size, size)) for number in sorted(wanted) if number <= count)
+        yield from ((number, page) for number, page in found if len(page) == size)
+        return
+    for first in range(0, count, _AT_ONCE):
+        block = read(first * size, _AT_ONCE * size)
+        if not block:  # the file was cut off
+            return
+        for at in range(min(len(block) // size, count - first)):
+            yield first + at + 1, block[at * size : (at + 1) * size]
+
+
+def _unused(page: bytes, start: int, usable: int) -> list[tuple[int, int]]:
+    """Gap and free blocks of a B-tree page; none if it is another page, or if they are not where they should be."""
+    header = _HEADER.get(page[start])
+    if header is None:
+        return []
+    block, cells, content = struct.unpack_from(">HHH", page, start + 1)
+    content = content or 65_536
+    gap = start + header + 2 * cells
+    if not gap <= content <= usable:
+        return []
+    found, last = [(gap, content)], content
+    while block:
+        if not last <= block <= usable - 4:
+            return []
+        following, length = struct.unpack_from(">HH", page, block)
+        last = block + length
+        if length < 4 or last > usable:
+            return []
+        found.append((block + 4, last))
+        block = following
+    pointers = struct.unpack_from(f">{cells}H", page, start + header)
+    if any(at < content for at in pointers) or any(a - 4 <= at < b for a, b in found[1:] for at in pointers):
+        return []
+    return found
+
+
+def _free_pages(
+    read: _Reader, size: int, *, head: bytes, wanted: Collection[int] | None
+) -> tuple[dict[int, int], set[int]]:
+    """The pages that list free pages, with the lengths of their lists; and the listed ones, of those that are wanted.
+
+    Where a list is damaged, nothing is: a page that it names may be in use.
+    """
+    trunks: dict[int, int] = {}
+    leaves: set[int] = set()
+    first, total = struct.unpack_from(">II", head, 32)
+    while first:
+        page = read((first - 1) * size, size)
+        if first in trunks or len(page) < size:
+            return {}, set()
+        following, trunks[first] = struct.unpack_from(">II", page)
+        if trunks[first] > size // 4 - 2:
+            return {}, set()
+        listed = array("I", page[8 : 8 + 4 * trunks[first]])
+        if sys.byteorder == "little":
+            listed.byteswap()
+        leaves.update(listed if wanted is None else set(wanted).intersection(listed))
+        first = following
+    if len(trunks) + sum(trunks.values()) != total or leaves & trunks.keys():
+        return {}, set()
+    return trunks, leaves
+
+
+@contextlib.contextmanager
+def _opened(file: Path) -> Iterator[int]:
+    """A descriptor to write the file with, whose use drops no lock that this process has on it."""
+    if sys.platform == "win32":  # there, locks belong to a handle
+        descriptor = os.open(file, os.O_RDWR | os.O_BINARY)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+        return
+    # The connection of the caller has the file open. If a single descriptor can write it, it is that one, and no thread closes it
+    # meanwhile. Of several, another thread may close one at any moment, and its number may be that of another file then.
+    key = _key(file.stat())
+    found = [] if key in _kept else list(_descriptors(key, is_written=True))
+    if len(found) != 1 and key not in _kept:
+        _kept[key] = os.open(file, os.O_RDWR)  # stays open: see the top of this file
+    yield found[0] if len(found) == 1 else _kept[key]
+
+
+def _key(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
+
+
+def _descriptors(key: tuple[int, int], *, is_written: bool = False) -> Iterator[int]:
+    """The descriptors that this process has of a file."""
+    import fcntl
+
+    held = Path("/dev/fd")
+    for number in [int(item.name) for item in held.iterdir()] if held.is_dir() else ():
+        with contextlib.suppress(OSError):  # that of the list itself is closed
+            if _key(os.fstat(number)) == key and (
+                not is_written or fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDWR
+            ):
+                yield number
+
+
+def _read(descriptor: int, at: int, size: int) -> bytes:
+    if sys.platform == "win32":
+        os.lseek(descriptor, at, os.SEEK_SET)
+        return os.read(descriptor, size)
+    return os.pread(descriptor, size, at)
+
+
+def _write(descriptor: int, at: int, data: bytes) -> None:
+    if sys.platform == "win32":
+        os.lseek(descriptor, at, os.SEEK_SET)
+        os.write(descriptor, data)
+    else:
+        os.pwrite(descriptor, data, at)
