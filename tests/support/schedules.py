@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from unittest import mock
 
 from hlgraph.stores.embedded.database import Database
@@ -113,3 +113,44 @@ def interleaved(
 
         with watched(at, methods):
             return first()
+
+
+class Fault(NamedTuple):
+    """One kind of call that fails.
+
+    Attributes
+    ----------
+    owner, name : where the function is
+    error : makes what it raises
+    is_after : whether the call is done first, as where a reply is lost
+    """
+
+    owner: Any
+    name: str
+    error: Callable[[], BaseException]
+    is_after: bool = False
+
+
+@contextlib.contextmanager
+def failing(
+    fault: Fault, number: int, *, is_counted: Callable[..., bool] = lambda *_, **__: True
+) -> Iterator[list[int]]:
+    """Fails the call of a kind with this number, once; yields a list that gets an item for each call, on any thread."""
+    inner = getattr(fault.owner, fault.name)
+    calls: list[int] = []
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not is_counted(*args, **kwargs):
+            return inner(*args, **kwargs)
+        calls.append(len(calls))
+        is_it = calls[-1] == number
+        if is_it and not fault.is_after:
+            raise fault.error()
+        found = inner(*args, **kwargs)
+        if is_it:
+            del found  # the error would keep it, and with it a statement that reads
+            raise fault.error()
+        return found
+
+    with mock.patch.object(fault.owner, fault.name, call):
+        yield calls

@@ -196,7 +196,11 @@ class Database:
             yield True
         finally:
             lent.state = None
-            connection.execute("COMMIT")
+            try:
+                connection.execute("COMMIT")
+            except sqlite3.Error:  # what was read is right; the connection may not be
+                self._local.lent, lent.connection = None, None
+                connection.close()
 
     def _begun(self, connection: sqlite3.Connection) -> CommitMark:
         """Begins a reading transaction, and returns the state that it reads: no commit came between two looks at it."""
@@ -419,8 +423,10 @@ class Database:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
-        while self._after:
-            self._after.pop(0)()
+        works, self._after = self._after, []
+        with mapped(self.path):
+            for work in works:
+                work()
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
@@ -442,9 +448,10 @@ class Database:
         """
         if not self._is_drained:
             connection = self.writer()
-            connection.execute(f"PRAGMA busy_timeout = {_DRAIN}")
-            self._is_drained = empty_log(connection)
-            connection.execute("PRAGMA busy_timeout = 30000")
+            with mapped(self.path):
+                connection.execute(f"PRAGMA busy_timeout = {_DRAIN}")
+                self._is_drained = empty_log(connection)
+                connection.execute("PRAGMA busy_timeout = 30000")
         return self._is_drained
 
     def close(self) -> None:
