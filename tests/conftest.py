@@ -143,6 +143,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # OpenVINO imports absl, which is here for rouge-score; it would hold on to the stream of the first test as standard error,
     # and close that of all others.
     sys.modules.setdefault("absl", None)  # type: ignore[arg-type]
+    os.environ.setdefault("PYTHONFAULTHANDLER", "1")  # a process that a signal ends says where it was
     give_way()
     bars.EVERY = threading.TIMEOUT_MAX  # else a command that takes long on a busy machine says so
     config.pluginmanager.register(_Examples())

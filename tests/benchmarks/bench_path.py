@@ -227,9 +227,7 @@ def main() -> None:
             settings = server_settings() if has_servers else None
             if settings is not None:
                 graph = opened(settings, item, cache, closing=closing)
-                codec = "compiled Bolt codec" if find_spec("neo4j._rust") else "plain Bolt codec"
-                label = f"{name}, servers, {codec}"
-                walks += statement_graph_rows(graph, label, questions=questions, limit=SERVERS_MS)
+                walks += statement_graph_rows(graph, f"{name}, servers", questions=questions, limit=SERVERS_MS)
     show(paths, machines, walks)
 
 

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from pathlib import Path
+
 import dependencies
 import pytest
 from dependencies import Package, bill, breaches, packages, told
+
+REPOSITORY = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Package]:
     return packages()
+
+
+def test_the_driver_of_neo4j_runs_without_its_compiled_codec() -> None:
+    """Python before 3.14 unwinds daemon threads when it ends, and the codec aborts the process then."""
+    assert "neo4j-rust-ext" not in (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    assert find_spec("neo4j._rust") is None, "run: pip uninstall neo4j-rust-ext"
 
 
 def test_nothing_that_runs_is_under_a_gpl(found: dict[str, Package]) -> None:
