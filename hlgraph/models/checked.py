@@ -8,6 +8,7 @@ length above 0: they are converted to float32 and normalised, because all search
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,12 @@ from numpy.typing import NDArray
 from hlgraph.errors import InputError, ModelAnswerError, ModelMismatchError
 from hlgraph.models.calls import mapped
 from hlgraph.models.seams import Completion, Embedder, QuestionEmbedder, Reranker
+from hlgraph.text import UNSTORABLE
 
 _UNIT = 1e-4  # largest difference of a squared norm from 1 that is rounding
 _ZERO = 1e-12  # a vector whose numbers are all smaller has no direction
 _NUMBERS = "fiu"  # kinds of NumPy types
+_MOST = 1 << 53  # above every count; a file of SQLite holds no integer above 2^63
 _EXCERPT = 40
 
 
@@ -88,7 +91,7 @@ def check_width(model: str, width: int, *, expected: int) -> None:
 
 
 def checked_completion(model: str, reply: object) -> Completion:
-    """The reply of a chat model.
+    """The reply of a chat model; a character that no store can hold becomes U+FFFD.
 
     Parameters
     ----------
@@ -107,7 +110,18 @@ def checked_completion(model: str, reply: object) -> Completion:
     for count in (reply.input_tokens, reply.output_tokens):
         if not _is_count(count):
             raise ModelAnswerError(f"{model}: a reply counts {count!r} tokens; return an integer, 0 if it is not known")
-    return reply
+    text = storable(reply.text)
+    return reply if text is reply.text else replace(reply, text=text)
+
+
+def storable(text: str) -> str:
+    """The text with U+FFFD for each character that no store can hold; the same object if it has none.
+
+    Parameters
+    ----------
+    text : a reply of a chat model, or a piece of one
+    """
+    return UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text) if UNSTORABLE.search(text) else text
 
 
 class CheckedEmbedder:
@@ -240,7 +254,7 @@ def _name(model: Embedder | Reranker) -> str:
 
 
 def _is_count(value: object) -> bool:
-    return isinstance(value, int | np.integer) and int(value) >= 0
+    return isinstance(value, int | np.integer) and 0 <= int(value) < _MOST
 
 
 def _whole(reply: object) -> object:

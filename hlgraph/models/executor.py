@@ -626,13 +626,16 @@ def _with_timeout(action: Callable[[], _Result], seconds: float | None, model: s
     if seconds is None:
         return action()
     results: list[_Result] = []
-    errors: list[HLGraphError | MemoryError] = []
+    errors: list[BaseException] = []
 
     def do() -> None:
         try:
             results.append(action())
-        except (HLGraphError, MemoryError) as error:  # model calls raise no other kind
+        except (HLGraphError, MemoryError) as error:
             errors.append(error)
+        except BaseException as error:  # a fault of our own is no timeout
+            errors.append(error)
+            raise
 
     thread = threading.Thread(target=copy_context().run, args=(do,), name="hlgraph-call", daemon=True)
     thread.start()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from hlgraph import telemetry
 from hlgraph.errors import HLGraphError, ModelAnswerError, ModelUnavailableError
 from hlgraph.models.calls import call, mapped
-from hlgraph.models.checked import checked_completion
+from hlgraph.models.checked import checked_completion, storable
 from hlgraph.models.executor import Executor, Request, SingleCalls, counted, is_silent
 from hlgraph.models.prompts import salted
 from hlgraph.models.seams import Completion, StreamingChat
@@ -185,7 +185,7 @@ def _all_pieces(started: _StartedCall, name: str) -> Iterator[str | Completion]:
 def _next_piece(name: str, pieces: Iterator[str | Completion]) -> str | Completion:
     """The next piece, checked; an empty Completion if the stream has ended without one."""
     piece: object = mapped(name, lambda: next(pieces, Completion("")))
-    return piece if isinstance(piece, str) else checked_completion(name, piece)
+    return storable(piece) if isinstance(piece, str) else checked_completion(name, piece)
 
 
 def _check_time(waited: float, deadline: float | None, name: str) -> None:

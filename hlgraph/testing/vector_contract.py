@@ -287,7 +287,7 @@ class VectorStoreContract:
         rows = [Row(item, text, item) for item, text in zip(sorted(ids), _TEXTS, strict=True)]
         for length in (0, 16):
             assert stores.vectors.examine(Kind.STATEMENT, "c", rows=rows, dimensions=length).is_none
-        assert stores.vectors.examine(Kind.STATEMENT, "c", rows=rows[:1], dimensions=4).vectors == ids
+        assert stores.vectors.examine(Kind.STATEMENT, "c", rows=rows, dimensions=4).vectors == ids
         assert stores.vectors.examine(Kind.SOURCE, "c", rows=(), dimensions=4).is_none
         assert stores.vectors.examine(Kind.STATEMENT, "c", rows=rows, dimensions=4, repair=True).vectors == ids
         fitting = replace(

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hlgraph import HLGraph, connect
+from hlgraph import Answer, HLGraph, connect
 from hlgraph.change import Change, ChangeState, VectorBlock
 from hlgraph.errors import (
     HLGraphError,
@@ -366,6 +366,7 @@ _BAD_REPLIES: dict[str, tuple[Callable[[object], object], type[HLGraphError], st
     "text of bytes": (lambda _: Completion(b"Yes."), ModelAnswerError, "returned a bytes, not a str; correct"),  # type: ignore[arg-type]
     "no text": (lambda _: Completion(None), ModelAnswerError, "returned None, not a str; correct"),  # type: ignore[arg-type]
     "tokens": (lambda _: Completion("Yes.", -1), ModelAnswerError, "counts -1 tokens; return"),
+    "many tokens": (lambda _: Completion("Yes.", 10**30), ModelAnswerError, "counts 1000.* tokens; return"),
     "no tokens": (lambda _: Completion("Yes.", 1, None), ModelAnswerError, "counts None tokens; return"),  # type: ignore[arg-type]
 }
 
@@ -407,6 +408,17 @@ def test_a_bad_piece_of_a_stream_is_one_error(stored: Path, bad: str) -> None:
     with _opened(stored, chat=_BadStream(act)) as graph, pytest.raises(kind, match=f"^chat/1: .*{told}") as caught:
         list(graph.answer_stream(_QUESTION))
     assert type(caught.value) is kind
+
+
+@pytest.mark.parametrize("chat", [_BadChat, _BadStream])
+def test_characters_that_no_store_holds_are_replaced_in_a_reply(
+    stored: Path, tmp_path: Path, chat: type[_BadChat]
+) -> None:
+    model = chat(lambda _: Completion("Mara \ud800 Quill\0 designed it [1]."))
+    with _opened(_copied(stored, tmp_path), chat=model) as graph:
+        for answer in (graph.answer(_QUESTION), list(graph.answer_stream(_QUESTION))[-1]):
+            assert isinstance(answer, Answer)
+            assert answer.text == "Mara \N{REPLACEMENT CHARACTER} Quill\N{REPLACEMENT CHARACTER} designed it [1]."
 
 
 # Whatever is chosen is checked

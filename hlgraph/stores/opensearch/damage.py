@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
+from hlgraph.change import VectorBlock
+from hlgraph.ids import content_id
+from hlgraph.records import Kind
 from hlgraph.stores.opensearch.analysis import terms
 from hlgraph.stores.opensearch.connection import Connection
 from hlgraph.stores.opensearch.query_bodies import one_of, vector_of
 from hlgraph.stores.opensearch.rounds import find
 from hlgraph.stores.opensearch.wire import Json
 from hlgraph.stores.opensearch.wire import Row as Found
-from hlgraph.stores.protocols import Damage, Row
+from hlgraph.stores.protocols import Damage, Row, VectorBatch
 
 _BATCH = 500
 _COPIES = 4  # maximum number of copies of one row while a write on serverless is unfinished
@@ -50,6 +54,21 @@ def examine(connection: Connection, alias: str, *, dimensions: int, rows: Iterab
             if (written.words, written.source) != (" ".join(terms(item.text)), item.source_id):
                 texts.add(name)
     return Damage(frozenset(vectors), frozenset(texts))
+
+
+def rewritten(kind: Kind, corpus: str, *, rows: Sequence[Row], matrix: NDArray[np.float32]) -> VectorBatch:
+    """The change that writes the texts and sources of rows again, with the vectors that are stored.
+
+    Parameters
+    ----------
+    kind : kind of the rows
+    corpus : name of the corpus
+    rows : what the rows should hold, at least one
+    matrix : their vectors
+    """
+    ids, texts, sources = zip(*rows, strict=True)
+    block = VectorBlock(kind, ids, texts, sources, matrix.shape[1], matrix.tobytes())
+    return VectorBatch(corpus, content_id("repair", corpus, kind, *ids), (), (block,))
 
 
 def _read(connection: Connection, alias: str, ids: list[str]) -> list[Found]:

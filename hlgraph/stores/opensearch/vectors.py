@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.fusion import reciprocal_rank
 from hlgraph.change import VectorBlock
 from hlgraph.errors import InputError, MigrationError, ModelMismatchError
-from hlgraph.ids import content_id
 from hlgraph.records import Hit, Kind
 from hlgraph.stores import migrate
 from hlgraph.stores.opensearch import bulk, damage, loading, serverless
@@ -367,19 +366,15 @@ class OpenSearchVectorStore:
         home = self._opened(kind, corpus)
         if home is None:
             return Damage()
-        stored = home.meta.dimensions
+        length = dimensions or home.meta.dimensions
         held = list(rows) if repair else rows
-        found = damage.examine(self.connection, home.alias, dimensions=stored, rows=held)
-        if 0 not in (dimensions, stored) and dimensions != stored:
-            found = found._replace(vectors=frozenset(self.ids(kind, corpus)))
+        found = damage.examine(self.connection, home.alias, dimensions=length, rows=held)
         if not repair or found.is_none:
             return found
         written = {item.id: item for item in held if item.id in found.texts - found.vectors}
         for part in _cut(sorted(written), VECTORS):
             ids, matrix = self.vectors(kind, corpus, ids=part)
-            texts, sources = zip(*(written[name][1:] for name in ids), strict=True)
-            block = VectorBlock(kind, tuple(ids), texts, sources, stored, matrix.tobytes())
-            self.upsert(VectorBatch(corpus, content_id("repair", corpus, kind, *ids), (), (block,)))
+            self.upsert(damage.rewritten(kind, corpus, rows=[written[name] for name in ids], matrix=matrix))
         if found.vectors:
             self.delete(corpus, {kind: sorted(found.vectors)})
         return found
