@@ -216,8 +216,9 @@ def main(arguments: list[str] | None = None) -> None:
         code = _run(given, is_json=is_json)
     except (BrokenPipeError, SystemExit):  # Typer turns BrokenPipeError into SystemExit
         code = _discard_output()
-    except OSError as error:
-        complain(type(error).__name__, str(error), is_json=is_json)
+    except (OSError, MemoryError) as error:
+        said = str(error) or "not enough memory; free some, or raise the limit of this process"
+        complain(type(error).__name__, said, is_json=is_json)
         code = 5
     except Exception as error:
         # A bug. Python's own exit code would be 1, which here means completed with a problem.

@@ -326,3 +326,30 @@ def test_tensors_are_found_where_the_library_finds_them(folder: Path) -> None:
     for name, tensor in tensors.items():
         assert data[tensor.start : tensor.start + tensor.length] == stored[name].tobytes()
         assert tensor.shape == stored[name].shape
+
+
+_LOW_MEMORY = """
+import re, resource, sys
+from pathlib import Path
+import onnx, tokenizers
+from hlgraph.errors import ModelError
+from hlgraph.models.local.embedder import LocalEmbedder
+from hlgraph.models.local.runtime import load_runtime
+load_runtime()
+embedder = LocalEmbedder(Path(sys.argv[1]))
+used = int(re.search(r"VmSize:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) << 10
+resource.setrlimit(resource.RLIMIT_AS, (used + (16 << 20),) * 2)
+try:
+    embedder.embed(["pump"])
+except ModelError as error:
+    print(error.retryable, error)
+"""
+
+
+def test_a_model_that_the_memory_cannot_hold_is_not_called_damaged(tmp_path: Path) -> None:
+    folder = make_model(tmp_path / "large", hidden_size=512, intermediate_size=4096, num_attention_heads=8)
+    call = [sys.executable, "-c", _LOW_MEMORY, str(folder)]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith(f"True {folder}"), done
+    assert "not enough memory to load the model" in done.stdout
+    assert "download" not in done.stdout

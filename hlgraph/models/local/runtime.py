@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +12,8 @@ from hlgraph.errors import MissingExtraError, ModelError
 
 if TYPE_CHECKING:
     import onnxruntime
+
+_NO_MEMORY = re.compile(r"bad_alloc|out of memory|(?:cannot|failed to|unable to) (?:allocate|map)", re.IGNORECASE)
 
 
 def load_runtime() -> None:
@@ -39,7 +43,7 @@ def open_session(model: bytes | Path, *, weights: Path, needed_for: str) -> onnx
     MissingExtraError
         onnxruntime is not installed.
     ModelError
-        onnxruntime cannot load the model.
+        onnxruntime cannot load the model; retryable where the memory did not suffice.
     """
     try:
         load_runtime()
@@ -60,5 +64,25 @@ def open_session(model: bytes | Path, *, weights: Path, needed_for: str) -> onnx
         return onnxruntime.InferenceSession(
             model if isinstance(model, bytes) else str(model), options, providers=["CPUExecutionProvider"]
         )
-    except (*refusals, errors.NotImplemented, errors.RuntimeException) as error:
-        raise ModelError(f"{weights}: onnxruntime cannot load the model ({error}); download the model again") from error
+    except (*refusals, errors.NotImplemented, errors.RuntimeException, MemoryError, OSError) as error:
+        raise not_loaded(weights, error) from error
+
+
+def not_loaded(weights: Path, error: Exception) -> ModelError:
+    """The error for a model that cannot be loaded: the memory did not suffice, else its file is damaged.
+
+    Parameters
+    ----------
+    weights : file of the model
+    error : what was raised
+
+    Examples
+    --------
+    >>> print(not_loaded(Path("model.onnx"), MemoryError("std::bad_alloc")))
+    model.onnx: not enough memory to load the model (std::bad_alloc); free some, or raise the limit of this process
+    """
+    is_memory = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+    if is_memory or _NO_MEMORY.search(str(error)):
+        mend = "free some, or raise the limit of this process"
+        return ModelError(f"{weights}: not enough memory to load the model ({error}); {mend}", retryable=True)
+    return ModelError(f"{weights}: onnxruntime cannot load the model ({error}); download the model again")
