@@ -233,6 +233,9 @@ class GraphDataScience:
             else:
                 params = {"relationships": list(projection.weights), "weights": projection.weights}
                 rows = self._server.ask("retrieve/project_graph", name=name, corpus=projection.corpus, **params)
+            if any(row["nodes"] is None for row in rows):  # GDS makes no graph without a relationship
+                self._refused[name] = f"{self._server.url}: corpus {projection.corpus!r} has no relationship to project"
+                raise StoreUnavailableError(self._refused[name], retryable=False)
             self._made.add(name)
         return sum(whole(row, "nodes") for row in rows)
 
