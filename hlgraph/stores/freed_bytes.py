@@ -96,7 +96,7 @@ class Wiping:
             files.sync_folder(self._mark.parent)
 
     def _note(self) -> None:
-        with contextlib.suppress(FileNotFoundError), self._log.open("rb") as log:
+        with contextlib.suppress(FileNotFoundError), self._log.open("rb", buffering=0) as log:
             head = log.read(_LOG_HEADER)
             size, salts = int.from_bytes(head[8:12], "big"), head[16:24]
             at = self._seen[1] if self._seen[0] == salts else _LOG_HEADER
@@ -226,9 +226,8 @@ def _spans(read: _Reader, pages: Collection[int] | None) -> Iterator[Span]:
             parts = ((0, size),)
         elif count < _MOST_PAGES and not (has_maps and (number - 2) % between < 2):
             parts = _unused(page, 100 if number == 1 else 0, usable)
-        for start, end in parts:
-            if page.count(0, start, end) < end - start:
-                yield Span(number, (number - 1) * size + start, end - start)
+        for start, end in _not_zero(page, parts):
+            yield Span(number, (number - 1) * size + start, end - start)
 
 
 def _pages(read: _Reader, size: int, *, count: int, wanted: Collection[int] | None) -> Iterator[tuple[int, bytes]]:
@@ -245,8 +244,12 @@ def _pages(read: _Reader, size: int, *, count: int, wanted: Collection[int] | No
             yield first + at + 1, block[at * size : (at + 1) * size]
 
 
+def _not_zero(page: bytes, parts: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    return [(start, end) for start, end in parts if page.count(0, start, end) < end - start]
+
+
 def _unused(page: bytes, start: int, usable: int) -> list[tuple[int, int]]:
-    """Gap and free blocks of a B-tree page; none if it is another page, or if they are not where they should be."""
+    """Gap and free blocks of a B-tree page that are not zero; none if it is another page, or if a cell is in one of them."""
     header = _HEADER.get(page[start])
     if header is None:
         return []
@@ -265,10 +268,13 @@ def _unused(page: bytes, start: int, usable: int) -> list[tuple[int, int]]:
             return []
         found.append((block + 4, last))
         block = following
-    pointers = struct.unpack_from(f">{cells}H", page, start + header)
-    if any(at < content for at in pointers) or any(a - 4 <= at < b for a, b in found[1:] for at in pointers):
+    wrong = _not_zero(page, found)
+    pointers = struct.unpack_from(f">{cells}H", page, start + header) if wrong else ()
+    if (pointers and min(pointers) < content) or any(
+        a - 4 <= at < b for a, b in wrong if a > content for at in pointers
+    ):
         return []
-    return found
+    return wrong
 
 
 def _free_pages(

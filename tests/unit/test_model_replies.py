@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -128,3 +130,19 @@ def test_a_place_that_cannot_be_written_costs_replies_and_no_error(
             keep(replies, name, Origin("c"))
     assert caplog.text.count("cannot be used") == 1
     assert "set HLGRAPH_LEDGER" in caplog.text
+
+
+def test_no_deleted_reply_stays_in_unused_bytes_of_the_file(replies: Replies) -> None:
+    """Where the tree of the table was balanced, old cells stay in the gap of a page."""
+    rng = random.Random(1)
+    kept: set[str] = set()
+    for step in range(12):
+        for _ in range(60):
+            name = f"zq{rng.randrange(10**12):012}"
+            kept.add(name)
+            replies.keep(name, Completion(name * rng.choice((1, 9, 90)), 3, 2), origin=Origin("c", name, "p"))
+        replies.mark("c", {name: {"p"} for name in kept})
+        kept = set(rng.sample(sorted(kept), len(kept) // 2))
+        replies.retain("c", {name: {"p"} for name in kept})
+        held = b"".join(path.read_bytes() for path in replies.path.parent.iterdir())
+        assert {item.decode() for item in re.findall(rb"zq\d{12}", held)} <= kept, step
