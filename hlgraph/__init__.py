@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from hlgraph.retrieve.retriever import Retriever
     from hlgraph.sdk.aio import AsyncHLGraph
     from hlgraph.sdk.answers import Answers
+    from hlgraph.sdk.backup import restore
     from hlgraph.sdk.batches import Batches
     from hlgraph.sdk.client import HLGraph, connect
     from hlgraph.sdk.communities import Communities, FoundCommunities
@@ -76,7 +77,7 @@ if TYPE_CHECKING:
     from hlgraph.stores.cypher import Limits, Table
     from hlgraph.stores.merges import Decision
     from hlgraph.stores.open import Finding
-    from hlgraph.stores.protocols import CorpusStats, Stores
+    from hlgraph.stores.protocols import Backup, CorpusStats, Stores
     from hlgraph.telemetry import CorrelationFilter, correlated
     from hlgraph.where import AnyWhere, Where, field
 
@@ -97,6 +98,7 @@ __all__ = [
     "AnyReranker",
     "AnyWhere",
     "AsyncHLGraph",
+    "Backup",
     "BatchReport",
     "Batches",
     "Budget",
@@ -179,6 +181,7 @@ __all__ = [
     "correlated",
     "errors",
     "field",
+    "restore",
 ]
 
 _LATER = {
@@ -195,6 +198,7 @@ _LATER = {
     "AnyReranker": "hlgraph.models.choose",
     "AnyWhere": "hlgraph.where",
     "AsyncHLGraph": "hlgraph.sdk.aio",
+    "Backup": "hlgraph.stores.protocols",
     "BatchReport": "hlgraph.ingest.batches",
     "Batches": "hlgraph.sdk.batches",
     "Budget": "hlgraph.models.accounts.budget",
@@ -258,6 +262,7 @@ _LATER = {
     "connect": "hlgraph.sdk.client",
     "correlated": "hlgraph.telemetry",
     "field": "hlgraph.where",
+    "restore": "hlgraph.sdk.backup",
 }
 
 if not TYPE_CHECKING:  # a type checker sees the imports above, and so a name that is not there

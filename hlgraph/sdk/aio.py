@@ -154,6 +154,7 @@ class AsyncHLGraph(Awaited[HLGraph]):
     check = awaited(HLGraph.check)
     health = awaited(HLGraph.health)
     reconcile = awaited(HLGraph.reconcile)
+    backup = awaited(HLGraph.backup)
 
     def in_corpus(self, name: str) -> Self:
         """See :meth:`HLGraph.in_corpus`; the threads are shared."""

@@ -9,12 +9,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
-from hlgraph.errors import SettingsError
 from hlgraph.ingest.options import IngestOptions
+from hlgraph.sdk import cypher
+from hlgraph.sdk.backup import back_up
 from hlgraph.sdk.given import check_database, checked, checking, parsed
 from hlgraph.sdk.health import Health, health
-from hlgraph.sdk.opening import Resources
-from hlgraph.settings import Settings, at_store, load
+from hlgraph.sdk.opening import Resources, settings_of
+from hlgraph.settings import Settings
 from hlgraph.stores.one_state import in_one_state
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.reconcile import Drift
     from hlgraph.stores.cypher import Limits, Table
     from hlgraph.stores.open import Finding, Opened
-    from hlgraph.stores.protocols import CorpusStats, Stores
+    from hlgraph.stores.protocols import Backup, CorpusStats, Stores
     from hlgraph.where import AnyWhere
 
 __all__ = ["HLGraph", "connect"]
@@ -432,11 +433,8 @@ class HLGraph:
         InputError : a parameter that is missing, unknown or out of bounds
         StoreError : the store has no Cypher, or refuses the query
         """
-        from hlgraph.sdk import cypher
-
-        return cypher.run(
-            cypher.load(query, folder), params, reader=self._opened.cypher, corpus=self.corpus, limits=limits
-        )
+        reader, found = self._opened.cypher, cypher.load(query, folder)
+        return cypher.run(found, params, reader=reader, corpus=self.corpus, limits=limits)
 
     def ledger(self, by: GroupBy = "stage") -> list[Spent]:
         """The cost of chat model calls so far, the most expensive group first.
@@ -521,6 +519,32 @@ class HLGraph:
 
         models = self._resources.models
         return reconcile(self.corpus, opened=self._opened, models=models, repair=repair, told=on_progress)
+
+    def backup(self, target: str | Path, *, on_progress: OnProgress | None = None) -> Backup:
+        """Bring a backup of the embedded store, with all its corpora, to the present state; others may read and write meanwhile.
+
+        Blocks that did not change are not written again. The copy is checked as :meth:`check` does before it replaces the
+        backup before. After a kill that one stays, and the same call goes on. :func:`hlgraph.restore` makes a store of it.
+
+        Parameters
+        ----------
+        target : folder of the backup: a new one, an empty one, or that of an earlier backup of this store
+        on_progress : called with the :class:`hlgraph.Progress` of every step; default none
+
+        Returns
+        -------
+        Backup
+            What the backup holds, and what was written.
+
+        Raises
+        ------
+        InputError : the folder cannot be used, there is no store yet, or the store is on servers
+        StoreLockedError : another backup or restore uses the folder
+        StoreCorruptError : the store is damaged; the backup before stays
+        StoreUnavailableError : a disk is full, or a file cannot be read or written
+        """
+        self._opened  # noqa: B018 - raises once the graph is closed
+        return back_up(self.settings, Path(target), told=on_progress)
 
     @property
     def answers(self) -> Answers:
@@ -640,14 +664,7 @@ def connect(
     SettingsError : a file or variable that cannot be used
     UnknownNameError : a url with an unknown scheme
     """
-    if target == "":
-        raise SettingsError("target is an empty text; give the url of a store or a settings file, or leave it out")
-    if isinstance(target, Settings):
-        settings = target
-    elif isinstance(target, str) and "://" in target:
-        settings = at_store(load(), target)
-    else:
-        settings = load(target)
+    settings = settings_of(target)
     if vectors is not None:
         settings = replace(settings, vectors=vectors)
     chosen = settings if corpus is None else replace(settings, corpus=corpus)

@@ -6,18 +6,19 @@ import copy
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from hlgraph.errors import HLGraphError, StoreConflictError
+from hlgraph.errors import HLGraphError, SettingsError, StoreConflictError
 from hlgraph.models.choose import ChosenModels
 from hlgraph.sdk.doctor import open_checked
+from hlgraph.settings import Settings, at_store, load
 from hlgraph.stores.one_state import in_one_state
 
 if TYPE_CHECKING:
     from hlgraph.models.accounts.budget import Budget
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
     from hlgraph.models.executor import Executor
-    from hlgraph.settings import Settings
     from hlgraph.stores.open import Opened
     from hlgraph.stores.protocols import Stores
 
@@ -188,3 +189,14 @@ def steps_in_calls(owner: Any, steps: Iterator[_R]) -> Iterator[_R]:
         close = getattr(steps, "close", None)
         if close is not None:
             close()
+
+
+def settings_of(target: str | Path | Settings | None) -> Settings:
+    """The settings that the target of :func:`hlgraph.connect` names. Raises SettingsError for an empty text."""
+    if target == "":
+        raise SettingsError("target is an empty text; give the url of a store or a settings file, or leave it out")
+    if isinstance(target, Settings):
+        return target
+    if isinstance(target, str) and "://" in target:
+        return at_store(load(), target)
+    return load(target)

@@ -26,6 +26,8 @@ from hlgraph.stores.ranking import ServerRanker
 if TYPE_CHECKING:
     import neo4j
 
+    from hlgraph.stores.embedded.backup import Backups
+
 
 class Finding(NamedTuple):
     """The result of one check of a store: its name, whether it passed, and what it saw."""
@@ -311,6 +313,26 @@ def open_materialiser(settings: Settings) -> Iterator[Materialiser | None]:
     graph = _GRAPHS[scheme](settings)
     with graph.store:
         yield graph.materialiser
+
+
+@contextlib.contextmanager
+def open_backups(settings: Settings) -> Iterator[Backups]:
+    """Opens the backups of an embedded store.
+
+    Raises
+    ------
+    InputError
+        The store is on servers, which have backups of their own.
+    """
+    from hlgraph.stores.embedded.backup import Backups
+    from hlgraph.stores.embedded.database import Database
+
+    if _scheme(settings.store, ("hlgraph", *_GRAPHS)) != "hlgraph":
+        raise InputError(
+            f"{settings.store} is a server; back up Neo4j and OpenSearch with their own tools, as docs/how-to/backup.md says"
+        )
+    with contextlib.closing(Database(_folder(settings.store), wait=settings.patience)) as database:
+        yield Backups(database)
 
 
 class Bulk(NamedTuple):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -575,6 +576,33 @@ class Seals(Protocol):
         corpus : name of the corpus
         records : records that :meth:`altered` returned
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A complete backup of an embedded store.
+
+    Attributes
+    ----------
+    target : folder of the backup
+    store : folder of the store that it is of
+    at : time of the state, UTC, ISO 8601
+    files, bytes : what it holds
+    written : bytes that were written, which are those that differ from the backup before
+    is_unfinished : the state has changes that the next ingest or deletion finishes, as after a kill
+    locked_seconds : how long other writers were kept waiting; mostly 0
+    pinned_seconds : how long one state was pinned; writers may write, but the log of the database grows so long
+    """
+
+    target: Path
+    store: Path
+    at: str
+    files: int
+    bytes: int
+    written: int
+    is_unfinished: bool
+    locked_seconds: float = 0.0
+    pinned_seconds: float = 0.0
 
 
 class Stores(NamedTuple):

@@ -31,10 +31,10 @@ class Moments:
             os.kill(os.getpid(), self._by)
 
     def arm(self, patch: Patch) -> None:
-        """Before and after each transaction, each write of vectors, and each write of the files beside a store."""
+        """Before and after each transaction, each write of vectors, of a backup, and of the files beside a store."""
         from hlgraph.extract.quarantine import Quarantine
         from hlgraph.models.sqlite_file import DiskFile
-        from hlgraph.stores.embedded import vector_rows
+        from hlgraph.stores.embedded import backup, mirror, vector_rows
         from hlgraph.stores.embedded.database import Database
         from hlgraph.stores.embedded.migrations import SqliteTarget
 
@@ -43,6 +43,15 @@ class Moments:
         for owner, name in (
             (vector_rows, "write_rows"),
             (vector_rows, "zero_rows"),
+            (mirror.Mirror, "_write"),
+            (mirror.Mirror, "_cut"),
+            (mirror.Mirror, "_tidy"),
+            (mirror._Previous, "save"),
+            (mirror._Previous, "drop"),
+            (mirror, "_unpack"),
+            (mirror, "sync_folder"),
+            (backup, "_exchange"),
+            (backup.shutil, "rmtree"),
             (DiskFile, "attempt"),
             (Quarantine, "keep"),
             (Quarantine, "release"),

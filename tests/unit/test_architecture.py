@@ -383,6 +383,7 @@ def test_the_root_of_the_package_holds_the_vocabulary_alone() -> None:
 # thing too.
 SHARED_NAMES = {
     "_extractor": "the extractor of its folder",
+    "backup": "a checked copy of an embedded store",
     "batches": "extraction by batch files of a provider",
     "bench": "the benchmark of searches on growing corpora",
     "chat": "a chat model behind the seam ChatModel",

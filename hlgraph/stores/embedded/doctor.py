@@ -78,7 +78,8 @@ _WRONG = {
       AND c IN (SELECT c FROM corpus WHERE embedding <> '') AND id NOT IN (SELECT id FROM vector)""",
     "vectors without a record": """
       SELECT count(*) FROM vector WHERE id NOT IN (SELECT id FROM node)
-      AND change NOT IN (SELECT id FROM journal WHERE state = 'staged')""",
+      AND change NOT IN (SELECT id FROM journal WHERE state = 'staged')
+      AND NOT EXISTS (SELECT 1 FROM journal WHERE state = 'published')""",
     "source descriptions that differ": """
       SELECT count(*) FROM source JOIN node USING (n) LEFT JOIN vector_source AS v ON v.id = node.id
       WHERE v.id IS NULL OR v.metadata <> source.metadata OR v.uri <> source.uri OR v.title <> source.title""",

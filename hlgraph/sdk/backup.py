@@ -1,0 +1,92 @@
+"""Backups of an embedded store: copied, checked as ``hlgraph doctor`` does, and restored."""
+
+from __future__ import annotations
+
+from dataclasses import replace as replaced
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hlgraph import progress
+from hlgraph.errors import StoreCorruptError
+from hlgraph.sdk.doctor import open_checked
+from hlgraph.sdk.given import checking
+from hlgraph.sdk.opening import settings_of
+from hlgraph.settings import Settings
+from hlgraph.stores import migrate
+from hlgraph.stores.open import open_backups
+
+if TYPE_CHECKING:
+    from hlgraph.progress import OnProgress
+    from hlgraph.stores.protocols import Backup
+
+_JOURNAL, _MIGRATIONS = "journal", "migrations"
+
+
+def back_up(settings: Settings, target: Path, *, told: OnProgress | None = None) -> Backup:
+    """See :meth:`hlgraph.HLGraph.backup`.
+
+    Parameters
+    ----------
+    settings : name the store
+    target : folder of the backup
+    told : called with the :class:`hlgraph.Progress` of every step; default none
+    """
+    with progress.listening(told), open_backups(settings) as backups:
+        return backups.make(target, check=lambda folder: _is_unfinished(settings, folder))
+
+
+def _is_unfinished(settings: Settings, folder: Path) -> bool:
+    """Whether a copy has changes to finish; raises StoreCorruptError if ``hlgraph doctor`` does not find it fine otherwise.
+
+    The copy of a store of an older schema is checked by SQLite only.
+    """
+    opened = open_checked(replaced(settings, store=f"hlgraph://{folder}"))
+    with opened.closing:
+        wrong = {item.check: item.seen for item in opened.check() if not item.is_fine}
+    is_unfinished = wrong.pop(_JOURNAL, None) is not None
+    if _MIGRATIONS in wrong and migrate.plan(opened.targets[0]).pending:
+        wrong.pop(_MIGRATIONS)
+    if wrong:
+        said = "; ".join(f"{name}: {seen}" for name, seen in wrong.items())
+        raise StoreCorruptError(
+            f"{settings.store}: the copy of this store is not fine ({said}); run: hlgraph --store {settings.store} doctor. "
+            "The last complete backup stays"
+        )
+    return is_unfinished
+
+
+@checking
+def restore(
+    backup: str | Path,
+    target: str | Path | Settings | None = None,
+    *,
+    replace: bool = False,
+    on_progress: OnProgress | None = None,
+) -> Backup:
+    """Make an embedded store from a backup. If the call is killed, the store is the old one or the new one, each as a whole.
+
+    Every block is compared with its checksum before the store appears. A graph that has the old
+    store open reads the new one from its next call on.
+
+    Parameters
+    ----------
+    backup : folder of the backup
+    target : the store to make, as for :func:`hlgraph.connect`
+    replace : replace the store that is there; default False
+    on_progress : called with the :class:`hlgraph.Progress` of every step; default none
+
+    Returns
+    -------
+    Backup
+        What was restored.
+
+    Raises
+    ------
+    InputError : there is no complete backup, there is a store already, or the store is on servers
+    StoreLockedError : another process writes to the store, or uses the backup
+    StoreCorruptError : the backup is damaged; the message names the files, and the store stays as it was
+    MigrationError : a newer hlgraph made the backup
+    StoreUnavailableError : a disk is full, or a file cannot be read or written
+    """
+    with progress.listening(on_progress), open_backups(settings_of(target)) as backups:
+        return backups.restore(Path(backup), replace=replace)
