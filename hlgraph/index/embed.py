@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph import progress
-from hlgraph.algorithms.calibration import BLOCK
+from hlgraph.algorithms.calibration import BLOCK, SAMPLE
 from hlgraph.change import Change, VectorBlock
 from hlgraph.errors import InputError, ModelMismatchError
 from hlgraph.ids import content_id, normalise_name
 from hlgraph.index.calibrate import calibrated
 from hlgraph.models.seams import Embedder
 from hlgraph.persist.topics import links_about, topic_rows
-from hlgraph.records import Calibration, Chunk, Entity, Kind, Record, Statement, Topic
+from hlgraph.records import Calibration, Chunk, Entity, Kind, Record, Source, Statement, Topic
 from hlgraph.resolve.synonyms import least_synonym, synonyms
 from hlgraph.stores.protocols import CorpusStats, Row, Scope, Stores
 
@@ -119,8 +119,8 @@ def embed_change(
     New topics get the vectors of :func:`hlgraph.persist.topic_rows`. The rows of stored topics follow once the change is
     published, because only then their statements are known; the names of topics that the change may touch are embedded here.
 
-    The scale of the cosines is measured before the synonyms are found, once the corpus has 128 names, and again whenever it
-    has twice as many as then.
+    The scale of the cosines is measured before the synonyms are found, once the corpus has 128 names: at every change that adds
+    rows up to 1,024 names, so that it does not depend on how the corpus grew, then whenever it has twice as many as before.
 
     Parameters
     ----------
@@ -152,8 +152,8 @@ def embed_change(
     count = (known.records.get(Kind.ENTITY, 0) if names is None else names(known)) + (
         0 if entities is None else len(entities.ids)
     )
-    is_measured = is_due(known.calibration, count)
-    calibration = calibrated(vectors, change.corpus, names=count, stores=stores) if is_measured else None
+    is_measured = is_due(known.calibration, count) or (bool(vectors) and BLOCK <= count <= SAMPLE)
+    calibration = _calibrated(vectors, change.corpus, names=count, stores=stores) if is_measured else None
     found = synonyms(
         _names(change),
         [] if entities is None else entities.ids,
@@ -218,10 +218,19 @@ def calibrating(corpus: str, names: int, *, since: Calibration | None, stores: S
     if not is_due(since, names):
         return None
     held = stores.graph.stats(corpus, has_counts=False)[0].calibration
-    made = None if held is not None and held.names == names else calibrated((), corpus, names=names, stores=stores)
+    made = None if held is not None and held.names == names else _calibrated((), corpus, names=names, stores=stores)
     if made is None:
         return None
     return Change(content_id("calibration", corpus, *map(str, astuple(made))), corpus, calibration=made)
+
+
+def _calibrated(blocks: Collection[VectorBlock], corpus: str, *, names: int, stores: Stores) -> Calibration | None:
+    def stored(kind: Kind) -> Iterator[Row]:
+        return indexed(stores.graph.find(kind, Scope(corpus)), titles)
+
+    sources = stores.graph.find(Kind.SOURCE, Scope(corpus))
+    titles = {item.id: item.title for item in sources if isinstance(item, Source)}
+    return calibrated(blocks, corpus, names=names, stores=stores, stored=stored)
 
 
 def _stored_topics(change: Change, known_chunks: frozenset[str], held: Collection[str], stores: Stores) -> list[Topic]:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.calibration import BLOCK, USUAL, fitted_cosine, measured, stretch, usual_cosine
+from hlgraph.algorithms.calibration import BLOCK, SAMPLE, USUAL, fitted_cosine, measured, stretch, usual_cosine
 from hlgraph.algorithms.query_walk import QueryWalk
 from hlgraph.answer.extractive import NOT_FOUND, extractive_answer
 from hlgraph.answer.refusal import is_missing
@@ -181,11 +181,17 @@ def test_the_scale_follows_a_distortion() -> None:
     )
 
 
-def test_it_is_measured_from_128_names_on_and_again_when_there_are_twice_as_many(tmp_path: Path) -> None:
+def test_it_is_measured_from_128_names_on_at_every_change_up_to_1024_then_when_there_are_twice_as_many(
+    tmp_path: Path,
+) -> None:
     few = _ingested(tmp_path, _Distorted(), _NAMES[: BLOCK - 1])
     assert few.graph.stats("c")[0].calibration is None
     counts = [_scale(_ingested(tmp_path, _Distorted(), _NAMES[:many])).names for many in (128, 255, 256, 300)]
-    assert counts == [128, 128, 256, 256]
+    assert counts == [128, 255, 256, 300]
+    names, made = [f"{a}{b}" for a in _WORDS for b in _WORDS][:2_048], WordEmbedder()
+    sizes = (SAMPLE, SAMPLE + 1, 2 * SAMPLE - 1, 2 * SAMPLE)
+    counts = [_scale(_ingested(tmp_path / "many", made, names[:many], at_once=many)).names for many in sizes]
+    assert counts == [SAMPLE, SAMPLE, SAMPLE, 2 * SAMPLE]
 
 
 def test_it_goes_with_the_last_source(tmp_path: Path) -> None:
