@@ -1,4 +1,4 @@
-"""Fusion of several rankings into one. Ties break by id."""
+"""Fusion of several rankings into one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def reciprocal_rank(
     Returns
     -------
     list
-        Each id with its fused score, best first.
+        Each id with its fused score, best first; ties break by the rank in the first ranking, then in the next one, so that they
+        are as independent of ids as the rankings are.
 
     Raises
     ------
@@ -66,7 +67,7 @@ def weighted_sum(
     Returns
     -------
     list
-        Each id with its fused score, best first.
+        Each id with its fused score, best first; ties break by id.
 
     Raises
     ------
@@ -86,7 +87,7 @@ def weighted_sum(
         low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
         for item, score in scores.items():
             parts[item].append(weight * ((score - low) / (high - low) if high > low else 1.0))
-    return _best_first(parts)
+    return _best_first(dict(sorted(parts.items())))
 
 
 def _weights(count: int, weights: Sequence[float] | None) -> Iterable[float]:
@@ -102,4 +103,4 @@ def _weights(count: int, weights: Sequence[float] | None) -> Iterable[float]:
 def _best_first(parts: Mapping[str, Sequence[float]]) -> list[tuple[str, float]]:
     # fsum gives the same sum to the last bit in any order of the parts; otherwise rounding would break a tie.
     fused = [(item, math.fsum(values)) for item, values in parts.items()]
-    return sorted(fused, key=lambda entry: (-entry[1], entry[0]))
+    return sorted(fused, key=lambda entry: -entry[1])  # stable: of a tie the first one of ``parts``

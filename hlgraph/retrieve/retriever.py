@@ -361,7 +361,7 @@ def as_searched(kind: Kind, hits: list[Hit], *, session: Session) -> Ranked:
 
 
 def rerank(session: Session, kind: Kind, *, ids: Sequence[str]) -> Ranked:
-    """Order nodes by the reranker, ties by id.
+    """Order nodes by the reranker, ties by text, then by id.
 
     Parameters
     ----------
@@ -380,7 +380,7 @@ def rerank(session: Session, kind: Kind, *, ids: Sequence[str]) -> Ranked:
 
 
 def reranked_hits(session: Session, kind: Kind, *, ids: Sequence[str]) -> list[Hit]:
-    """Order nodes by the reranker, ties by id.
+    """Order nodes by the reranker, ties by text, then by id.
 
     Parameters
     ----------
@@ -415,8 +415,8 @@ def _scored(session: Session, kind: Kind, ids: Sequence[str]) -> tuple[list[Hit]
         scores = session.rerank([texts[item] for item in known], similarities=similarities).tolist()
         step.count = len(known)
         step.details = {"reranker": session.reranker.fingerprint}
-    order = sorted(zip([-score for score in scores], known, strict=True))
-    return [Hit(item, -score) for score, item in order], cosines
+    order = sorted(zip([-score for score in scores], [texts[item] for item in known], known, strict=True))
+    return [Hit(item, -score) for score, _, item in order], cosines
 
 
 def _texts(session: Session, kind: Kind, ids: Sequence[str]) -> dict[str, str]:

@@ -19,7 +19,7 @@ from hlgraph.models.executor import asking_about
 from hlgraph.models.seams import ChatModel, Embedder, Reranker
 from hlgraph.records import ChatUse, Chunk, Entity, Evidence, Hit, Kind, Relationship, Scalar, Source, Statement
 from hlgraph.retrieve.evidence.basis import of_summaries
-from hlgraph.retrieve.evidence.postprocess import diverse, tau_of, with_labels
+from hlgraph.retrieve.evidence.postprocess import diverse, settled, tau_of, with_labels
 from hlgraph.retrieve.explain.describe import costs, explained
 from hlgraph.retrieve.explain.notes import Hop
 from hlgraph.retrieve.request import CommunityEvidence, Explanation, SearchRequest, SearchResult, Unit
@@ -329,16 +329,16 @@ def _checked(request: SearchRequest, stores: Stores) -> CorpusStats:
 def _evidence(session: Session, ranked: Ranked, unit: Unit, *, tau: float) -> list[Evidence]:
     """Evidence of the wanted unit, best first, without near-duplicates."""
     if ranked.kind is Kind.CHUNK and unit == "statement":
-        return diverse(session, _statements_of_chunks(session, ranked), tau=tau)
+        return diverse(session, settled(_statements_of_chunks(session, ranked)), tau=tau)
     if unit == "chunk" and ranked.kind is Kind.STATEMENT:
         ranked = _chunks_of_statements(session, ranked)
     make = _of_statements if unit == "statement" else _of_layers if ranked.summaries else _of_chunks
     # Provenance is read for what will be returned; for the rest only where some of that turned out not to be.
     first = ranked._replace(hits=ranked.hits[: 2 * session.request.k])
-    found = diverse(session, make(session, first), tau=tau)
+    found = diverse(session, settled(make(session, first)), tau=tau)
     if len(found) >= session.request.k or len(first.hits) == len(ranked.hits):
         return found
-    return diverse(session, make(session, ranked), tau=tau)
+    return diverse(session, settled(make(session, ranked)), tau=tau)
 
 
 def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:

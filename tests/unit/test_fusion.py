@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from hlgraph.algorithms.fusion import reciprocal_rank, weighted_sum
@@ -21,6 +23,13 @@ def test_equal_ranks_in_another_order_are_a_tie() -> None:
     lists += [["p", "q", "r", "s", "a", "u", "b"], ["z", "b", "y", "a"], ["a", "x", "b", "y"]]
     scores = dict(reciprocal_rank(lists))
     assert scores["a"] == scores["b"]
+
+
+def test_a_tie_goes_to_the_first_ranking_whatever_the_ids_are() -> None:
+    for one, two, other in itertools.permutations("abc"):
+        fused = reciprocal_rank([[one, two], [two, one], [other]])
+        assert [name for name, _ in fused] == [one, two, other]
+        assert [name for name, _ in reciprocal_rank([[one], [two], [other]])] == [one, two, other]
 
 
 def test_weighted_sum_by_hand() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 import numpy as np
 
@@ -31,6 +32,25 @@ def tau_of(session: Session, retriever: Retriever | type[Retriever]) -> float:
     """
     asked = session.request.diversity
     return getattr(retriever, "diversity", 0.0) if asked is None else asked
+
+
+def settled(evidence: list[Evidence]) -> list[Evidence]:
+    """Evidence in the same order, but pieces of one score in a row by source, place and text, whatever their ids are.
+
+    Ids depend on the name of the corpus: two corpora of the same texts would break the same tie in two ways.
+
+    Parameters
+    ----------
+    evidence : best first
+
+    Returns
+    -------
+    list
+    """
+    runs = groupby(evidence, key=lambda item: item.score)
+    return [
+        item for _, run in runs for item in sorted(run, key=lambda one: (one.source.uri, one.start, one.end, one.text))
+    ]
 
 
 def diverse(session: Session, evidence: list[Evidence], *, tau: float) -> list[Evidence]:
