@@ -334,7 +334,10 @@ def _evidence(session: Session, ranked: Ranked, unit: Unit, *, tau: float) -> li
         ranked = _chunks_of_statements(session, ranked)
     make = _of_statements if unit == "statement" else _of_layers if ranked.summaries else _of_chunks
     # Provenance is read for what will be returned; for the rest only where some of that turned out not to be.
-    first = ranked._replace(hits=ranked.hits[: 2 * session.request.k])
+    end = 2 * session.request.k
+    while end < len(ranked.hits) and ranked.hits[end].score == ranked.hits[end - 1].score:
+        end += 1  # a tie is settled as a whole, so that fewer pieces are the first ones of more
+    first = ranked._replace(hits=ranked.hits[:end])
     found = diverse(session, settled(make(session, first)), tau=tau)
     if len(found) >= session.request.k or len(first.hits) == len(ranked.hits):
         return found
