@@ -1,10 +1,9 @@
-// A corpus as in persist/read_corpora, and what a process asks once: the migrations that ran in the database, and the fields
+// A corpus as in persist/read_corpus, and what a process asks once: the migrations that ran in the database, and the fields
 // of the metadata of its sources as in admin/list_fields. One round trip in place of three; no row: no such corpus. The migrations
 // are read for the corpus that was found, and only then: hence the condition on it.
 // params: corpus
 // columns: name, version, stamp, embedding, dimensions, staged, renewed_to, calibration, co_occurs, applied, fields
-MATCH (c:Corpus)
-WHERE c.name = $corpus
+MATCH (c:Corpus {name: $corpus})
 CALL (c) {
   MATCH (x:Change)
   WHERE x.corpus = c.name AND x.state = 'staged'

@@ -51,6 +51,7 @@ _SCANS = {
     "admin/read_migrations": _HANDFUL,
     "persist/list_changes": _HANDFUL,
     "persist/read_corpora": _HANDFUL,
+    "persist/read_corpus": _HANDFUL,
     "admin/find_load": _HANDFUL,
     "persist/show_corpus": _HANDFUL,
     "retrieve/open_corpus": _HANDFUL,

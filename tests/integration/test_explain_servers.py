@@ -122,7 +122,7 @@ def test_every_query_to_neo4j_gives_the_same_rows_when_it_is_pasted(
     assert any(call.name == "retrieve/read_statements" and call.rows and call.rows > 1 for call in calls)
     # A hop of chunk_entity walks from chunks, statements and entities, each by a statement of its own, in one query.
     hop = "retrieve/expand_chunks + expand_statements + expand_mentioned"
-    wanted = {"persist/read_corpora", hop, "retrieve/pull_mentions", "retrieve/read_passages"}
+    wanted = {"persist/read_corpus", hop, "retrieve/pull_mentions", "retrieve/read_passages"}
     assert wanted <= {call.name for call in calls}
     for call in calls:
         assert call.language == "cypher"

@@ -294,24 +294,19 @@ class EmbeddedGraphStore:
             return ()
         connection = self._database.reader()
         with reading(self._database.path):
-            with sqlite.sql("read corpora", _CORPORA) as call:
-                rows = connection.execute(_CORPORA).fetchall()
+            query, values = (_CORPORA, {}) if corpus is None else (_CORPUS, {"corpus": corpus})
+            with sqlite.sql("read corpora", query, values=values) as call:
+                rows = connection.execute(query, values).fetchall()
                 call.rows = len(rows)
-            pending: dict[str, list[str]] = {}
-            for name, change in connection.execute(
-                "SELECT corpus, id FROM journal WHERE state = 'staged' ORDER BY seq"
-            ):
-                pending.setdefault(name, []).append(change)
             wanted = (has_counts, has_counts and has_relationships)
             return tuple(
                 replace(
                     self._corpus_stats(row[:5], wanted),
-                    pending=tuple(pending.get(row[1], ())),
+                    pending=tuple(change for (change,) in connection.execute(_STAGED, (row[1],))),
                     renewed_to=row[5],
                     calibration=None if row[6] is None else msgspec.json.decode(row[6], type=Calibration),
                 )
                 for row in rows
-                if corpus is None or row[1] == corpus
             )
 
     def _corpus_stats(self, row: tuple[int, str, int, str, int], wanted: tuple[bool, bool]) -> CorpusStats:
@@ -342,6 +337,8 @@ class EmbeddedGraphStore:
 
 
 _CORPORA = "SELECT c, name, version, embedding, dimensions, renewed_to, calibration FROM corpus ORDER BY name"
+_CORPUS = _CORPORA.replace("ORDER BY name", "WHERE name = :corpus")
+_STAGED = "SELECT id FROM journal WHERE corpus = ? AND state = 'staged' ORDER BY seq"
 _FIELDS = "SELECT key, json_group_array(type) FROM field WHERE c = :c GROUP BY key ORDER BY key"
 # Types of JSON as a filter names them. Those of a list of several types, and of an empty one, are unknown, as on a server.
 _TYPES = {"text": "text", "integer": "number", "real": "number", "true": "truth", "false": "truth"}

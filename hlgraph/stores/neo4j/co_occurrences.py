@@ -42,9 +42,8 @@ class Neo4jMaterialiser:
         return count
 
     def _version(self, corpus: str) -> int:
-        for row in self._server.ask("persist/read_corpora"):
-            if row["name"] == corpus:
-                return whole(row, "version")
+        for row in self._server.ask("retrieve/read_state", corpus=corpus):
+            return whole(row, "version")
         raise UnknownNameError(f"there is no corpus {corpus!r}; ingest something first")
 
     def _mark(self, corpus: str, version: int | None) -> None:

@@ -45,7 +45,7 @@ class Corpora:
         Parameters
         ----------
         corpus : name of the corpus; None: all
-        rows : the rows of ``retrieve/open_corpus``; empty: the corpora are read
+        rows : the rows of ``retrieve/open_corpus``; empty: the corpus is read, or all of them
         has_counts, has_relationships : what to count
         """
         found = tuple(
@@ -57,12 +57,16 @@ class Corpora:
                 state=State.of(row).name,
                 co_occurs=None if row["co_occurs"] is None else whole(row, "co_occurs"),
             )
-            for row in rows or self._server.ask("persist/read_corpora")
-            if corpus is None or row["name"] == corpus
+            for row in rows or self._read(corpus)
         )
         if corpus is not None and not has_counts:
             self._known = {**self._known, corpus: found[0] if found else None}
         return found
+
+    def _read(self, corpus: str | None) -> list[Row]:
+        if corpus is None:
+            return self._server.ask("persist/read_corpora")
+        return self._server.ask("persist/read_corpus", corpus=corpus)
 
     def known(self, corpus: str) -> CorpusStats | None:
         """See :meth:`hlgraph.stores.ranking.Remembers.known`."""

@@ -200,11 +200,10 @@ class GraphDataScience:
         return self._seen.get(name, 0)
 
     def _name(self, projection: AnyProjection) -> str:
-        rows = self._server.ask("persist/read_corpora")
-        versions = {str(row["name"]): whole(row, "version") for row in rows}
-        if projection.corpus not in versions:
+        rows = self._server.ask("retrieve/read_state", corpus=projection.corpus)
+        if not rows:
             raise UnknownNameError(f"there is no corpus {projection.corpus!r}; ingest something first")
-        version = versions[projection.corpus]
+        version = whole(rows[0], "version")
         return f"{self._family(projection.corpus)}-{version}-{content_id('projection', projection.content)[:12]}"
 
     def _find(self, name: str, projection: AnyProjection) -> None:

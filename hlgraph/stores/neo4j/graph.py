@@ -149,10 +149,9 @@ class Neo4jGraphStore:
                 )
 
     def _check_model(self, transaction: Transaction, change: Change) -> None:
-        for row in transaction.rows("persist/read_corpora"):
+        for row in transaction.rows("persist/read_corpus", corpus=change.corpus):
             held = (row["embedding"], row["dimensions"])
-            is_bound = row["name"] == change.corpus and change.embedding and held[0]
-            if is_bound and held != (change.embedding, change.dimensions):
+            if change.embedding and held[0] and held != (change.embedding, change.dimensions):
                 raise ModelMismatchError(
                     f"corpus {change.corpus!r} holds vectors of {held[0]} ({held[1]} dimensions), these are of "
                     f"{change.embedding} ({change.dimensions}); use the embedding model of the corpus, or another corpus"

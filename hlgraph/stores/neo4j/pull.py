@@ -227,8 +227,7 @@ def match(transaction: Transaction, query: MatchQuery, *, bounds: Bounds) -> lis
 
 def _version(transaction: Transaction, corpus: str) -> object:
     """The version of a corpus; None if it does not exist."""
-    versions = {row["name"]: row["version"] for row in transaction.rows("persist/read_corpora")}
-    return versions.get(corpus)
+    return next((row["version"] for row in transaction.rows("retrieve/read_state", corpus=corpus)), None)
 
 
 def _list(value: object) -> list[object]:

@@ -123,7 +123,7 @@ def _looked_up(
 
 
 def _check_corpus(ask: _Ask, corpus: str) -> None:
-    if corpus not in {str(row["name"]) for row in ask("persist/read_corpora")}:
+    if not ask("retrieve/read_state", corpus=corpus):
         raise UnknownNameError(f"there is no corpus {corpus!r}; ingest something into it first, or name another")
 
 

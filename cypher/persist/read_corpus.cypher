@@ -1,0 +1,12 @@
+// One corpus as in read_corpora, found by its name: what is read does not grow with the number of corpora. No row: no such corpus.
+// params: corpus
+// columns: name, version, stamp, embedding, dimensions, staged, renewed_to, calibration, co_occurs
+MATCH (c:Corpus {name: $corpus})
+CALL (c) {
+  MATCH (x:Change)
+  WHERE x.corpus = c.name AND x.state = 'staged'
+  WITH x ORDER BY x.place, x.id
+  RETURN collect(x.id) AS staged
+}
+RETURN c.name AS name, c.version AS version, c.stamp AS stamp, c.embedding AS embedding, c.dimensions AS dimensions, staged,
+  c.renewed_to AS renewed_to, c.calibration AS calibration, c.co_occurs AS co_occurs
