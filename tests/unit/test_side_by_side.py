@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import threading
 from contextvars import ContextVar
 from functools import partial
@@ -88,3 +90,40 @@ def test_the_first_error_is_raised_when_all_have_ended_and_the_others_are_logged
         at_once([slow, fast])
     assert is_over
     assert "the disk is full" in caplog.text
+
+
+def test_a_thread_is_used_again_and_works_of_a_crowd_run_in_the_threads_of_their_callers() -> None:
+    threads = set[int]()
+    for _ in range(20):
+        with side_by_side(threading.get_ident) as finished:
+            threads.add(finished())
+    assert len(threads) <= 2  # the one before may not have ended yet
+    assert threading.get_ident() not in threads
+    with contextlib.ExitStack() as crowd:
+        is_over = threading.Event()
+        crowd.callback(is_over.set)
+        for _ in range(16):
+            crowd.enter_context(side_by_side(partial(is_over.wait, 30)))
+        runs = list[int]()
+        with side_by_side(lambda: runs.append(threading.get_ident())) as finished:
+            finished()
+            finished()
+        with side_by_side(lambda: runs.append(threading.get_ident())):
+            pass  # it runs, whether its result is asked for or not
+        assert runs == [threading.get_ident()] * 2
+        is_over.set()
+
+
+def test_a_fork_has_threads_of_its_own() -> None:
+    with side_by_side(int) as finished:
+        finished()
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        with side_by_side(lambda: b"done") as finished:
+            os.write(write, finished())
+        os._exit(0)
+    assert os.read(read, 4) == b"done"
+    assert os.waitpid(child, 0)[1] == 0
+    os.close(read)
+    os.close(write)
