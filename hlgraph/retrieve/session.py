@@ -59,7 +59,13 @@ class Step:
 
 
 class Session:
-    """The stores as strategies see them: every read is within the scope of the request, and is counted."""
+    """The stores as strategies see them: every read is within the scope of the request, and is counted.
+
+    Attributes
+    ----------
+    chat : the chat model, asked only by a strategy whose ``by`` is ``chat``
+    reranked : what the reranker said of some nodes, in their order: strategies that are fused ask the same
+    """
 
     def __init__(
         self,
@@ -75,9 +81,7 @@ class Session:
         self.reranker = reranker
         self.usage = None if chat is None else Usage()  # of the chat model
         self.fallbacks: Counter[str] = Counter()  # what a strategy did where a reply of the model could not be used
-        self.chat: ChatModel | None = None  # asked only by a strategy whose `by` is chat
-        if chat is not None and self.usage is not None:
-            self.chat = CountedChat(chat, self.usage)
+        self.chat: ChatModel | None = None if chat is None or self.usage is None else CountedChat(chat, self.usage)
         self.keywords: Mapping[Keyword, str] | None = None  # once they are known: a search that looks wider asks again
         self.subqueries: dict[str, tuple[str, ...]] = {}  # likewise, by the fingerprint of what made them
         self.route = ""  # the strategy that a router chose: likewise
@@ -96,7 +100,6 @@ class Session:
         self._searches: dict[Search, list[Hit]] = {}
         self._ahead: dict[Search, list[Hit]] = {}  # sent, but not asked for yet
         self._words: CountedTexts | None = None
-        # What the reranker said of some nodes, in their order: strategies that are fused ask the same.
         self.reranked: dict[tuple[str, Kind, tuple[str, ...]], tuple[list[Hit], dict[str, float]]] = {}
 
     @contextlib.contextmanager
@@ -106,8 +109,7 @@ class Session:
         start = time.perf_counter()
         with trace.step(name):
             yield found
-        milliseconds = (time.perf_counter() - start) * 1000
-        self.steps.append(StepTrace(name, found.count, round(milliseconds, 3), found.details))
+        self.steps.append(StepTrace(name, found.count, round((time.perf_counter() - start) * 1000, 3), found.details))
 
     @property
     def is_explained(self) -> bool:
@@ -126,8 +128,8 @@ class Session:
 
     def move(self, corpus: CorpusStats) -> None:
         """Read records of another state of the corpus from now on, and again those that were read."""
-        self._corpus, self.hidden, self.scope = corpus, corpus.pending, replace(self.scope, state=corpus.state)
-        self._read = {}
+        self._corpus, self.hidden, self._read = corpus, corpus.pending, {}
+        self.scope = replace(self.scope, state=corpus.state)
 
     def forget_notes(self) -> None:
         """Drop the notes: the strategy runs again, with wider bounds."""
@@ -456,13 +458,12 @@ class Session:
         """
         with self.step("pull") as step:
             found = pull_merged(seeds, shape, scope=self.scope, graph=self._stores.graph, aliases=self._aliases)
-            graph = found.graph
             self.round_trips += found.round_trips
-            step.count = len(graph)
-            step.details = {"seeds": len(seeds), "hops": shape.hops, "is_cut": graph.is_cut}
+            step.count = len(found.graph)
+            step.details = {"seeds": len(seeds), "hops": shape.hops, "is_cut": found.graph.is_cut}
             if by := walked_by(self._stores.graph, self.scope):
                 step.details["by"] = by
-        return graph
+        return found.graph
 
     def distinct(self, scores: Mapping[str, float]) -> dict[str, float]:
         """Scores with only the best of the entities that a merge joins; ties break by id."""

@@ -468,7 +468,7 @@ class HLGraph:
         tuple of CorpusStats
         """
         corpus, stores = None if everything else self.corpus, self._opened.stores
-        return in_one_state(stores, corpus, lambda: stores.graph.stats(corpus))
+        return in_one_state(stores, corpus, read=lambda: stores.graph.stats(corpus))
 
     def check(self) -> list[Finding]:
         """Whether the stored data is consistent and as it was written: constraints, links, counts, content, checksums.

@@ -67,7 +67,7 @@ def _told(method: Callable[_P, _R]) -> Callable[_P, _R]:
         owner = args[0]
         settings = getattr(owner, "settings", None) or getattr(owner, "_settings", None)
         with telemetry.operation(method.__qualname__, getattr(settings, "telemetry", None)):
-            found = in_call(owner, method.__name__, lambda: method(*args, **kwargs))
+            found = in_call(owner, method.__name__, work=lambda: method(*args, **kwargs))
             if isinstance(found, Generator):
                 return telemetry.continued(steps_in_calls(owner, found))  # type: ignore[return-value]
             return found

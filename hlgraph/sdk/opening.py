@@ -86,7 +86,13 @@ class Resources:
         return opened if self._watch is None else opened._replace(stores=self._watch(opened.stores))
 
     def executor(self, settings: Settings, budget: Budget | None) -> Executor | None:
-        """The executor of the chat model for one command in the corpus of the settings; None without a chat model."""
+        """The executor of the chat model for one command in the corpus of the settings; None without a chat model.
+
+        Parameters
+        ----------
+        settings : name the corpus
+        budget : what the command may spend; None: no bound
+        """
         chat, corpus = self.models.chat, settings.corpus
         if chat is None:
             return None
@@ -112,7 +118,7 @@ class Resources:
             self.opened.closing.close()
 
 
-def in_call(owner: Any, name: str, work: Callable[[], _R]) -> _R:
+def in_call(owner: Any, name: str, *, work: Callable[[], _R]) -> _R:
     """The result of a public method, counted as a call on the stores of its object.
 
     Where another store is put in the place of theirs meanwhile, a method of :class:`hlgraph.HLGraph` is repeated on that store:
@@ -143,7 +149,7 @@ def in_call(owner: Any, name: str, work: Callable[[], _R]) -> _R:
                     calls.close(0.0)
                     calls.check()
                 is_read = name in _READING and is_outermost
-                found = in_one_state(stores, _corpus_of(owner), work) if is_read else work()
+                found = in_one_state(stores, _corpus_of(owner), read=work) if is_read else work()
         except HLGraphError as error:
             failure = error
         else:

@@ -14,7 +14,7 @@ ATTEMPTS: Final = 4
 """Maximum number of times that something is read, if each time a writer changes the corpus meanwhile."""
 
 
-def in_one_state(stores: Stores, corpus: str | None, read: Callable[[], T]) -> T:
+def in_one_state(stores: Stores, corpus: str | None, *, read: Callable[[], T]) -> T:
     """What a function reads of one published state of a corpus.
 
     Parameters

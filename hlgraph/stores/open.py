@@ -14,7 +14,7 @@ from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError, SettingsError, UnknownNameError
 from hlgraph.settings import Settings, cache_folder
 from hlgraph.stores.bulk_copies import BulkGraph, CorpusReader
-from hlgraph.stores.calls import Calls
+from hlgraph.stores.closing import Calls
 from hlgraph.stores.cypher import CypherReader
 from hlgraph.stores.derived import Clusterer, DerivedStore, Materialiser
 from hlgraph.stores.domains import DomainStore
@@ -137,7 +137,7 @@ def _embedded(settings: Settings) -> Opened:
         graph,
         EmbeddedSeals(database),
         snapshot=database.snapshot,
-        together=database.together,
+        together=database.transaction,
         calls=Calls(settings.store, ended=database.release, is_replaced=database.is_replaced),
     )
     target = SqliteTarget(database.file)

@@ -26,7 +26,7 @@ from hlgraph.where import Where
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from hlgraph.stores.calls import Calls
+    from hlgraph.stores.closing import Calls
     from hlgraph.stores.derived import Clusterer, DerivedStore
     from hlgraph.stores.domains import DomainStore
     from hlgraph.stores.merges import MergeStore
@@ -622,7 +622,7 @@ class Stores(NamedTuple):
     snapshot : all reads of a thread in the block are of one published state, if it yields True; if False, the caller compares
         ``CorpusStats.state`` before and after
     together : all writes of the block become visible at once, where both stores are one database
-    calls : the calls that are under way; see :class:`hlgraph.stores.calls.Calls`
+    calls : the calls that are under way; see :class:`hlgraph.stores.closing.Calls`
     """
 
     graph: GraphStore
@@ -636,5 +636,5 @@ class Stores(NamedTuple):
     seals: Seals | None = None
     is_remote: bool = False
     snapshot: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(enter_result=False)
-    together: Callable[[], AbstractContextManager[None]] = nullcontext
+    together: Callable[[], AbstractContextManager[object]] = nullcontext
     calls: Calls | None = None

@@ -18,7 +18,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from measure import say, table
@@ -65,7 +64,7 @@ def answer_to(prefix: str) -> None:
             say(json.dumps([seconds, [item.chunk_id for item in found.evidence]]))
 
 
-def settings_of(prefix: str):  # type: ignore[no-untyped-def]  # noqa: ANN201 - of either tree
+def settings_of(prefix: str):  # type: ignore[no-untyped-def]
     from hlgraph.settings import Neo4jSettings, OpenSearchSettings, Settings
 
     folder = Path(os.environ["HLGRAPH_TEST_SERVERS"])
@@ -89,9 +88,18 @@ class Tree:
 
     def __init__(self, code: Path, prefix: str) -> None:
         python = code / ".venv" / "bin" / "python"
-        command = (str(python if python.exists() else sys.executable), str(Path(__file__).resolve()), "--answer", prefix)
+        command = (
+            str(python if python.exists() else sys.executable),
+            str(Path(__file__).resolve()),
+            "--answer",
+            prefix,
+        )
         self._process = subprocess.Popen(
-            command, env=os.environ | {"PYTHONPATH": str(code)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command,
+            env=os.environ | {"PYTHONPATH": str(code)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def ask(self, strategy: str, asked: str) -> tuple[float, list[str]]:
@@ -140,7 +148,7 @@ def filled(prefix: str) -> Iterator[object]:
             indexes.remove(name)
 
 
-def add(opened, first: int, last: int, prefix: str) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def add(opened, first: int, last: int, prefix: str) -> None:  # type: ignore[no-untyped-def]
     """The corpora with these numbers."""
     from hlgraph.records import Kind
     from hlgraph.stores.neo4j.server import Server

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-FILE_LINES, FUNCTION_LINES, CLASS_LINES, PARAMETERS, POSITIONAL = 400, 60, 300, 6, 2
+FILE_LINES, FUNCTION_LINES, CLASS_LINES, PARAMETERS, POSITIONAL = 1_000, 60, 300, 6, 2
 ROOT_MODULES = 10
 SDK = "hlgraph/sdk/client.py"
 
@@ -314,7 +314,7 @@ def cypher_in_strings(module: Module) -> Iterator[Breach]:
 
 
 RULES: list[tuple[Callable[[Module], Iterator[Breach]], Module]] = [
-    (long_files, Module("hlgraph/x.py", "\n" * 401)),
+    (long_files, Module("hlgraph/x.py", "\n" * 1_001)),
     (long_functions, Module("hlgraph/x.py", "def f():\n" + "    x = 1\n" * 60)),
     (long_classes, Module("hlgraph/x.py", "class A:\n" + "    x = 1\n" * 300)),
     (many_parameters, Module("hlgraph/x.py", "def _f(a, b, /, c, d, *, e, f, g): ...")),

@@ -9,85 +9,21 @@ import os
 import socket
 import sqlite3
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
 
 from filelock import FileLock, Timeout
 
 from hlgraph.errors import MigrationError, StoreClosedError, StoreError, StoreLockedError
 from hlgraph.stores import files, migrate
 from hlgraph.stores.embedded.migrations import SqliteTarget
+from hlgraph.stores.embedded.readers import CommitMark, Readers
 from hlgraph.stores.embedded.sqlite import Sealing, mapped
 from hlgraph.stores.freed_bytes import Wiping, empty_log
 from hlgraph.stores.waiting import WITHOUT_LIMIT, Patience, take_in_turn
 
 DATABASE = "hlgraph.db"
-POOL: Final = 32
-"""Reading connections that are lent at a time; a thread that finds none waits for one."""
-_PATIENCE = (
-    1.0  # seconds to wait for a connection; then one more is opened, as who has the others may wait for this thread
-)
 _DRAIN = 5_000  # milliseconds to wait for readers of older states, before bytes that they may read are overwritten
-_INHERITED: list[sqlite3.Connection] = []  # of the parent of a fork: SQLite forbids to close them here
-
-
-class _Pool:
-    """The idle reading connections of a database. Thread-safe: each operation on them is atomic."""
-
-    def __init__(self) -> None:
-        self.idle: deque[sqlite3.Connection] = deque()
-        self.room = threading.Semaphore(POOL)
-        self.is_closed = False
-        self.process = os.getpid()
-
-    def close(self, *, down_to: int = 0) -> None:
-        """Closes idle connections until no more than a number are left."""
-        while len(self.idle) > down_to:
-            with contextlib.suppress(IndexError):  # another thread took it
-                self.idle.popleft().close()
-
-
-class _Lent:
-    """A reading connection, as long as one thread has it. It goes back to the pool with the thread, or by :meth:`give_back`.
-
-    Attributes
-    ----------
-    connection : the connection
-    state : what :meth:`Database.state` returns while the connection reads a snapshot; None: outside of one
-    """
-
-    def __init__(self, pool: _Pool, open_one: Callable[[], sqlite3.Connection]) -> None:
-        self._pool = pool
-        self._has_room = pool.room.acquire(timeout=_PATIENCE)
-        self.state: CommitMark | None = None
-        try:
-            self.connection: sqlite3.Connection | None = pool.idle.pop()
-        except IndexError:
-            self.connection = None
-            self.connection = open_one()
-
-    def give_back(self) -> None:
-        """Returns the connection to the pool; closes it where the pool is closed or full."""
-        connection, self.connection, pool = self.connection, None, self._pool
-        if self._has_room:
-            self._has_room = False
-            pool.room.release()
-        if connection is None:
-            return
-        if os.getpid() != pool.process:
-            _INHERITED.append(connection)
-            return
-        pool.idle.append(connection)  # first, since another thread may close the pool at any moment
-        pool.close(down_to=0 if pool.is_closed else POOL // 2)
-
-    def __del__(self) -> None:
-        self.give_back()
-
-
-CommitMark = tuple[int, int]
-"""What :meth:`Database.state` returns."""
 
 
 class Database:
@@ -103,8 +39,7 @@ class Database:
         self.path = path
         self._wait = wait
         self.file = path / DATABASE
-        self._local = threading.local()
-        self._pool = _Pool()
+        self._readers = Readers()
         self._guard = threading.RLock()
         self._writer: sqlite3.Connection | None = None
         self._sealing: Sealing | None = None
@@ -133,11 +68,11 @@ class Database:
             return bool(SqliteTarget(self.file).history())
 
     def _check_open(self) -> None:
-        if self._pool.is_closed:
+        if self._readers.is_closed:
             raise StoreClosedError(f"{self.path}: the store was closed; open it again")
-        if self._pool.process != os.getpid():
+        if self._readers.process != os.getpid():
             raise StoreClosedError(
-                f"{self.path}: the store was opened in process {self._pool.process}, of which this one is a fork; open it "
+                f"{self.path}: the store was opened in process {self._readers.process}, of which this one is a fork; open it "
                 "again here with hlgraph.connect"
             )
 
@@ -156,25 +91,20 @@ class Database:
             The store was closed, or opened before a fork.
         """
         self._check_open()
-        lent: _Lent | None = getattr(self._local, "lent", None)
-        if lent is None or lent.connection is None:
-            if not self.exists():
-                raise StoreError(
-                    f"{self.path}: there is no store here yet; run: hlgraph --store hlgraph://{self.path} ingest PATH"
-                )
-            with mapped(self.path):
-                lent = _Lent(self._pool, self._connect_reading)
-            self._local.lent = lent
-        if lent.connection is None:  # never: it was just opened
-            raise StoreClosedError(f"{self.path}: the store was closed; open it again")
-        return lent.connection
+        return self._readers.lent(self._first).connection
+
+    def _first(self) -> sqlite3.Connection:
+        """A new reading connection. Raises StoreError if the store does not exist yet."""
+        if not self.exists():
+            raise StoreError(
+                f"{self.path}: there is no store here yet; run: hlgraph --store hlgraph://{self.path} ingest PATH"
+            )
+        with mapped(self.path):
+            return self._connect_reading()
 
     def release(self) -> None:
         """Gives the reading connection of this thread back, unless it reads a snapshot."""
-        lent: _Lent | None = getattr(self._local, "lent", None)
-        if lent is not None and lent.state is None:
-            self._local.lent = None
-            lent.give_back()
+        self._readers.release()
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[bool]:
@@ -186,7 +116,7 @@ class Database:
             yield True
             return
         connection = self.reader()
-        lent: _Lent = self._local.lent
+        lent = self._readers.lent(self._first)
         if lent.state is not None or connection.in_transaction:
             yield True
             return
@@ -199,8 +129,7 @@ class Database:
             try:
                 connection.execute("COMMIT")
             except sqlite3.Error:  # what was read is right; the connection may not be
-                self._local.lent, lent.connection = None, None
-                connection.close()
+                lent.drop()
 
     def _begun(self, connection: sqlite3.Connection) -> CommitMark:
         """Begins a reading transaction, and returns the state that it reads: no commit came between two looks at it."""
@@ -229,9 +158,9 @@ class Database:
             The store does not exist yet.
         """
         self.reader()  # checks that the store exists
-        if self._local.lent.state is not None:
-            found: CommitMark = self._local.lent.state
-            return found
+        held = self._readers.lent(self._first).state
+        if held is not None:
+            return held
         with self._watching, mapped(self.path):
             if self._watch is None:  # one connection for all threads: each connection counts changes on its own
                 self._watch = self._connect_reading()
@@ -428,12 +357,6 @@ class Database:
             for work in works:
                 work()
 
-    @contextlib.contextmanager
-    def together(self) -> Iterator[None]:
-        """Runs a block as one :meth:`transaction`, whatever stores of this database write in it."""
-        with self.transaction():
-            yield
-
     def after_commit(self, work: Callable[[], object]) -> None:
         """Runs a function of the writer once the running transaction is committed; now where none is running."""
         if self.writer().in_transaction:
@@ -459,11 +382,9 @@ class Database:
 
         Whatever is asked of the store afterwards raises StoreClosedError.
         """
-        self._pool.is_closed = True
-        if self._pool.process != os.getpid():
+        if self._readers.process != os.getpid():
             return
-        self.release()
-        self._pool.close()
+        self._readers.close()
         with self._watching:
             if self._watch is not None:
                 self._watch.close()

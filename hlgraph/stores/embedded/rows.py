@@ -19,7 +19,8 @@ import msgspec
 from hlgraph.change import Change, Outcome
 from hlgraph.records import Chunk, Entity, Fact, Kind, Metadata, Record, Source, Statement, Topic
 from hlgraph.stores.embedded import image_changes, sqlite
-from hlgraph.stores.embedded.database import CommitMark, Database
+from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.readers import CommitMark
 from hlgraph.stores.embedded.sqlite import reading
 from hlgraph.stores.kept import Kept, KeptRecords
 from hlgraph.subgraph import KINDS

@@ -1,0 +1,119 @@
+"""The reading connections of a database: a bounded number of them, which threads have in turn."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+POOL: Final = 32
+"""Connections that are lent at a time; a thread that finds none waits for one."""
+# Seconds to wait; then one more is opened, since a thread that has one of the others may wait for this thread.
+_PATIENCE = 20.0
+_INHERITED: list[sqlite3.Connection] = []  # of the parent of a fork: SQLite forbids to close them here
+CommitMark = tuple[int, int]
+"""A state of a database, as one process sees it."""
+
+
+class Lent:
+    """A reading connection, as long as one thread has it: until it gives it back, or ends.
+
+    Attributes
+    ----------
+    connection : the connection
+    state : the state that it reads in a snapshot; None: outside of one
+    """
+
+    def __init__(self, readers: Readers, open_one: Callable[[], sqlite3.Connection]) -> None:
+        self._readers = readers
+        self._is_out = False
+        self.state: CommitMark | None = None
+        self._has_room = readers.room.acquire(timeout=_PATIENCE)
+        try:
+            self.connection = readers.idle.pop()
+        except IndexError:
+            self.connection = open_one()
+        self._is_out = True
+
+    def give_back(self) -> None:
+        """Returns the connection to the others; closes it where they are closed or enough."""
+        readers, is_out = self._readers, self._is_out
+        self._is_out = False
+        if self._has_room:
+            self._has_room = False
+            readers.room.release()
+        if not is_out:
+            return
+        if os.getpid() != readers.process:
+            _INHERITED.append(self.connection)
+            return
+        readers.idle.append(self.connection)  # first, since another thread may close them at any moment
+        readers.drop(down_to=0 if readers.is_closed else POOL // 2)
+
+    def drop(self) -> None:
+        """Closes the connection; the thread gets another one."""
+        self._is_out = False
+        self.connection.close()
+        self._readers.forget()
+        self.give_back()
+
+    def __del__(self) -> None:
+        self.give_back()
+
+
+class Readers:
+    """The reading connections of a database. Thread-safe: each operation on the idle ones is atomic.
+
+    Attributes
+    ----------
+    idle : those that no thread has
+    room : how many more can be lent
+    process : id of the process that opened them
+    is_closed : set once they are closed
+    """
+
+    def __init__(self) -> None:
+        self.idle: deque[sqlite3.Connection] = deque()
+        self.room = threading.Semaphore(POOL)
+        self.process = os.getpid()
+        self.is_closed = False
+        self._local = threading.local()
+
+    def lent(self, open_one: Callable[[], sqlite3.Connection]) -> Lent:
+        """The connection of this thread, which it has from its first call on.
+
+        Parameters
+        ----------
+        open_one : opens a connection
+        """
+        found: Lent | None = getattr(self._local, "lent", None)
+        if found is None:
+            found = self._local.lent = Lent(self, open_one)
+        return found
+
+    def release(self) -> None:
+        """Gives the connection of this thread back, unless it reads a snapshot."""
+        found: Lent | None = getattr(self._local, "lent", None)
+        if found is not None and found.state is None:
+            self.forget()
+            found.give_back()
+
+    def forget(self) -> None:
+        """Lets this thread have another connection next."""
+        self._local.lent = None
+
+    def drop(self, *, down_to: int = 0) -> None:
+        """Closes idle connections until no more than a number are left."""
+        while len(self.idle) > down_to:
+            with contextlib.suppress(IndexError):  # another thread took it
+                self.idle.popleft().close()
+
+    def close(self) -> None:
+        """Closes the idle connections; the others are closed when they are given back."""
+        self.is_closed = True
+        self.release()
+        self.drop()
