@@ -17,7 +17,7 @@ SQLite). They are therefore written in the file itself. That is safe because
 
 Which pages were written stands in the log, so a change costs what it wrote. A file ``hlgraph.db-wiped`` says that all
 other pages are clean. A writer removes it before it writes, and makes it again when it has emptied the gaps. Where it is missing,
-after a kill or in a store of an older version, the next writer looks at every page (4 s for a million).
+after a kill or in a store of an older version, the next writer looks at every page (3 s for a million).
 """
 
 from __future__ import annotations
@@ -161,12 +161,13 @@ def wipe(
         if log.exists() and log.stat().st_size:
             return False
         with _opened(file) as descriptor:
-            found = list(_spans(functools.partial(_read, descriptor), pages))
-            for span in found:
+            has_found = False
+            for span in _spans(functools.partial(_read, descriptor), pages):
+                has_found = True
                 _write(descriptor, span.start, bytes(span.size))
-            if found:
+            if has_found:
                 os.fsync(descriptor)
-        if found and is_shared:
+        if has_found and is_shared:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             connection.execute(f"PRAGMA user_version = {(version + 1) % (1 << 31)}")
             connection.execute("COMMIT")
