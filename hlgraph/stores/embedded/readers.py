@@ -41,18 +41,15 @@ class Lent:
 
     def give_back(self) -> None:
         """Returns the connection to the others; closes it where they are closed or enough."""
-        readers, is_out = self._readers, self._is_out
-        self._is_out = False
-        if self._has_room:
-            self._has_room = False
-            readers.room.release()
-        if not is_out:
-            return
-        if os.getpid() != readers.process:
+        readers, is_out, has_room = self._readers, self._is_out, self._has_room
+        self._is_out = self._has_room = False
+        if is_out and os.getpid() != readers.process:
             _INHERITED.append(self.connection)
-            return
-        readers.idle.append(self.connection)  # first, since another thread may close them at any moment
-        readers.drop(down_to=0 if readers.is_closed else POOL // 2)
+        elif is_out:
+            readers.idle.append(self.connection)  # first, since another thread may close them at any moment
+            readers.drop(down_to=0 if readers.is_closed else POOL // 2)
+        if has_room:
+            readers.room.release()
 
     def drop(self) -> None:
         """Closes the connection; the thread gets another one."""
