@@ -64,8 +64,8 @@ class Database:
         self._check_open()
         if self._checked is not None or not self.file.exists():
             return self.file.exists()
-        with mapped(self.path):
-            return bool(SqliteTarget(self.file).history())
+        with self._checking, mapped(self.path):  # one thread looks, and the others wait for what it finds
+            return self._checked is not None or bool(SqliteTarget(self.file).history())
 
     def _check_open(self) -> None:
         if self._readers.is_closed:
