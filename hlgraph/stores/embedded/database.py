@@ -355,7 +355,9 @@ class Database:
         works, self._after = self._after, []
         with mapped(self.path):
             for work in works:
+                is_drained = self._is_drained
                 work()
+                self._is_drained = self._is_drained or is_drained  # what these commit frees nothing
 
     def after_commit(self, work: Callable[[], object]) -> None:
         """Runs a function of the writer once the running transaction is committed; now where none is running."""

@@ -143,7 +143,6 @@ class EmbeddedGraphStore:
         if to is ChangeState.PUBLISHED:
             beside()
         if to is ChangeState.DONE:  # before the change is forgotten: after a kill in between, it is done again
-            self._database.drain()  # who reads an older state may write its files again
             drop_old_graphs(self._database)
         with self._database.transaction() as connection:
             row = connection.execute("SELECT state, outcome FROM journal WHERE id = ?", (change_id,)).fetchone()
