@@ -210,6 +210,8 @@ class Neo4jSettings:
     timeout : seconds to connect, and to wait for a free connection of the pool, default 30
     retry_seconds : seconds during which a transaction is retried while the server is unavailable or busy, default 120: longer
         than a restart
+    read_seconds : seconds after which a search ends with StoreUnavailableError if the server is away or does not answer, default
+        5. A server that comes back within them answers the search. A search that a live server takes longer for goes on
     pool_size : maximum number of connections to each server, default 100
     max_connection_lifetime : seconds after which a connection is replaced, default 3,600; choose less than a firewall or load
         balancer allows
@@ -243,6 +245,7 @@ class Neo4jSettings:
     ca: str | None = None
     timeout: float = 30.0
     retry_seconds: float = 120.0
+    read_seconds: float = 5.0
     pool_size: int = 100
     max_connection_lifetime: float = 3_600.0
     keep_projections: bool = False
@@ -257,7 +260,7 @@ class Neo4jSettings:
             raise SettingsError(f"neo4j.ranking is {self.ranking!r}; choose auto, process or server")
         if self.image_links < 0:
             raise SettingsError(f"neo4j.image_links is {self.image_links}; choose a number from 0")
-        for name in ("timeout", "pool_size", "max_connection_lifetime"):
+        for name in ("timeout", "read_seconds", "pool_size", "max_connection_lifetime"):
             if not getattr(self, name) > 0:
                 raise SettingsError(f"neo4j.{name} is {getattr(self, name)}; choose a number above 0")
         if not self.retry_seconds >= 0:
@@ -314,6 +317,8 @@ class OpenSearchSettings:
         bits). It changes which candidates are found, not their scores
     timeout : seconds for one request, default 30
     patience : seconds during which rejected requests (429, 5xx) are retried, default 120
+    read_seconds : seconds after which a search ends with StoreUnavailableError if the server is away, busy or does not answer,
+        default 5. A server that comes back within them answers the search. A search that a live server takes longer for goes on
 
     ``hlgraph migrate verify`` lists existing indexes whose settings differ; ``hlgraph migrate repair`` converts them, by a
     re-index if necessary.
@@ -342,9 +347,12 @@ class OpenSearchSettings:
     quantisation: str = "none"
     timeout: float = 30.0
     patience: float = 120.0
+    read_seconds: float = 5.0
 
     def __post_init__(self) -> None:
         """Check the values."""
+        if not self.read_seconds > 0:
+            raise SettingsError(f"opensearch.read_seconds is {self.read_seconds}; choose a number above 0")
         if self.service not in ("", "es", "aoss"):
             raise SettingsError(
                 f"opensearch.service is {self.service!r}; choose es or aoss, or omit it for basic authentication"

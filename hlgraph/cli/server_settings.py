@@ -38,6 +38,8 @@ neo4j:
   # Seconds for connecting, and for retrying a transaction while the server is away, such as for a restart.
   timeout: {neo4j_timeout}
   retry_seconds: {retry_seconds}
+  # Seconds after which a search gives up a server that is away or does not answer.
+  read_seconds: {graph_read_seconds}
   # Maximum number of connections, and seconds after which one is replaced.
   pool_size: {pool_size}
   max_connection_lifetime: {max_connection_lifetime}
@@ -65,6 +67,8 @@ opensearch:
   # Seconds for one request, and for retrying requests that a busy server refused.
   timeout: {timeout}
   patience: {patience}
+  # Seconds after which a search gives up a server that is away, busy or does not answer.
+  read_seconds: {read_seconds}
 
 telemetry:
   # Spans and metrics of OpenTelemetry from the command line: console or otlp (also: hlgraph --trace).
@@ -120,6 +124,7 @@ def as_commented_text(settings: Settings) -> str:
         else "# databases: {news: press}",
         label_prefix=_path(graph.label_prefix or None, name="label_prefix", example="Acme_"),
         retry_seconds=graph.retry_seconds,
+        graph_read_seconds=graph.read_seconds,
         pool_size=graph.pool_size,
         max_connection_lifetime=graph.max_connection_lifetime,
         neo4j_ca=_path(graph.ca),
@@ -138,6 +143,7 @@ def as_commented_text(settings: Settings) -> str:
         replicas=index.replicas,
         timeout=index.timeout,
         patience=index.patience,
+        read_seconds=index.read_seconds,
         exporter=_path(told.exporter or None, name="exporter", example="otlp"),
         content=str(told.content).lower(),
         slow_query_seconds=f"{'# ' if slow is None else ''}slow_query_seconds: {5.0 if slow is None else slow}",

@@ -1,4 +1,5 @@
-"""A proxy for bytes in front of a server: it can cut every connection, refuse new ones, and speak TLS to the client."""
+"""A proxy for bytes in front of a server: it can cut every connection, refuse new ones, swallow everything, and speak TLS to the
+client."""
 
 from __future__ import annotations
 
@@ -22,6 +23,7 @@ class TcpProxy:
         self._guard = threading.Lock()
         self._open: set[socket.socket] = set()
         self._left: int | None = None
+        self._is_hushed = False
         self.sent = 0
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
@@ -35,13 +37,22 @@ class TcpProxy:
         if not after:
             self._end_all()
 
+    def hush(self) -> None:
+        """Accept connections and bytes, and pass nothing on: a server that never answers."""
+        self._is_hushed = True
+
     def mend(self) -> None:
-        """Pass everything on again."""
+        """Pass everything on again; a connection that lacks some bytes is ended."""
         with self._guard:
             self._left = None
+            was_hushed, self._is_hushed = self._is_hushed, False
+        if was_hushed:
+            self._end_all()
 
     def close(self) -> None:
         """End all, and listen no more."""
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # else a thread that accepts keeps the port open
         self._listener.close()
         self._end_all()
 
@@ -71,6 +82,8 @@ class TcpProxy:
             while data := source.recv(_BLOCK):
                 if is_counted:
                     data = self._take(data)
+                if self._is_hushed:
+                    continue
                 target.sendall(data)
                 if self._is_cut():
                     self._end_all()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from neo4j import exceptions as foreign
 
-from hlgraph.errors import StoreConflictError, StoreCorruptError, StoreError, StoreUnavailableError
+from hlgraph.errors import StoreClosedError, StoreConflictError, StoreCorruptError, StoreError, StoreUnavailableError
 
 _RESUME = "run the same command again; it continues where it stopped"
 TIMED_OUT = "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration"
@@ -94,9 +94,53 @@ _FULL = ("no space left", "disk full")
 _GDS = "Neo.ClientError.Procedure.ProcedureNotFound"
 
 
+LOST = (OSError, foreign.IncompleteCommit, foreign.ServiceUnavailable, foreign.SessionExpired, foreign.TransientError)
+"""Errors of a read whose server is away, or was for a moment."""
+CLOSING: tuple[type[Exception], ...] = (StoreError, foreign.DriverError, foreign.Neo4jError, OSError, BufferError)
+CLOSING += (AttributeError, ValueError, TypeError, LookupError, AssertionError, RuntimeError)
+"""What a call ends with if another thread closes its connection meanwhile: the driver does not guard against that."""
+
+
 @contextlib.contextmanager
-def mapped(url: str) -> Iterator[None]:
-    """Raises errors of Neo4j in a block as hlgraph errors that name the server and the remedy, never a value of a query."""
+def mapped(url: str, *, is_closed: Callable[[], bool] = lambda: False) -> Iterator[None]:
+    """Raises errors of Neo4j in a block as hlgraph errors that name the server and the remedy, never a value of a query.
+
+    Parameters
+    ----------
+    url : URL of the server
+    is_closed : whether the connection was closed: then every error is a StoreClosedError
+    """
+    try:
+        with _mapped(url):
+            yield
+    except CLOSING as error:
+        if is_closed():
+            raise closed(url) from error
+        raise
+
+
+def closed(url: str) -> StoreClosedError:
+    """The error of a call after, or during, the closing of the store."""
+    return StoreClosedError(f"{url}: the store was closed; open it again")
+
+
+def unanswered(url: str, seconds: float, error: BaseException) -> StoreUnavailableError:
+    """The error of a read whose deadline is over.
+
+    Parameters
+    ----------
+    url : URL of the server
+    seconds : the deadline
+    error : what happened last
+    """
+    return StoreUnavailableError(
+        f"{url}: no answer from Neo4j within {seconds:g} s ({_reason(error)}); start the server, or check the network, and ask "
+        "again; neo4j.read_seconds sets how long a search waits"
+    )
+
+
+@contextlib.contextmanager
+def _mapped(url: str) -> Iterator[None]:
     try:
         yield
     except foreign.Neo4jError as error:

@@ -8,6 +8,7 @@ the same corpus.
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,7 +25,9 @@ from hlgraph.records import Relationship
 from hlgraph.stores.derived import Clustered
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.server import Row, Server
+from hlgraph.stores.waiting import hasty
 
+_LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 _PREFIX = "hlgraph"
 _ATTEMPTS = 3
@@ -125,8 +128,12 @@ class GraphDataScience:
         """Drops the projections that this object created, unless the settings keep them."""
         if self._server.settings.keep_projections:
             return
-        for name in sorted(self._made):
-            self._drop(name)
+        try:
+            with hasty():
+                for name in sorted(self._made):
+                    self._drop(name)
+        except StoreError as error:  # projections end with the server, and are dropped when a newer one is made
+            _LOG.warning("the projections could not be dropped: %s", error)
 
     def cluster(
         self, projection: AnyProjection, *, resolution: float = 1.0, max_levels: int = 10, seed: int = 0
@@ -164,6 +171,10 @@ class GraphDataScience:
         StoreConflictError
             The projection was dropped in every attempt.
         """
+        with hasty(is_so=False):  # a projection takes its time, and must not be begun twice
+            return self._on(projection, work)
+
+    def _on(self, projection: AnyProjection, work: Callable[[str], T]) -> T:
         for _ in range(_ATTEMPTS):
             name = self.project(projection)
             try:

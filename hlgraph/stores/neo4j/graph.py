@@ -81,9 +81,11 @@ class Neo4jGraphStore:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._warming.close()
+        # What they ask for has no deadline. Closing the server ends it, if it does not end by itself.
+        seconds = self._server.settings.read_seconds
+        self._warming.close(wait=seconds)
         if self._images is not None:
-            self._images.close()
+            self._images.close(wait=seconds)
         self._server.close()
 
     # Writing

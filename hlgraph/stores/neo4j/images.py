@@ -201,11 +201,11 @@ class Images:
         for path in self._of(corpus).glob(f"{_FORMAT}-*"):
             shutil.rmtree(path, ignore_errors=True)
 
-    def close(self) -> None:
-        """Ends fills that are running."""
+    def close(self, *, wait: float | None = None) -> None:
+        """Ends fills that are running; waits for each, or for some seconds."""
         self._is_closed.set()
         for thread in list(self._threads.values()):
-            thread.join()
+            thread.join(wait)
 
     def _of(self, corpus: str) -> Path:
         server = self._server

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import random
 import re
 import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import neo4j
 import neo4j.exceptions
 
-from hlgraph.errors import SettingsError, StoreClosedError
+from hlgraph.errors import SettingsError
 from hlgraph.stores import queries
-from hlgraph.stores.neo4j.foreign_errors import mapped
+from hlgraph.stores.neo4j.foreign_errors import CLOSING, LOST, closed, mapped, unanswered
 from hlgraph.stores.trace import traced
+from hlgraph.stores.waiting import is_hasty
 
 if TYPE_CHECKING:
     from hlgraph.settings import Neo4jSettings
 
+_LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 Value: TypeAlias = object
 Row: TypeAlias = dict[str, Value]
@@ -34,6 +38,8 @@ _PAUSE = (0.05, 0.5)
 """Seconds before something is tried again that the driver does not repeat: at least, and at most."""
 _OVERTAKEN = "Neo.TransientError.Transaction."
 """Errors of a transaction that others stood in the way of, such as deadlocks."""
+_SILENCE: ContextVar[float | None] = ContextVar("hlgraph_silence", default=None)
+"""Seconds within which a connection that is taken from the pool must have answered; None: no limit."""
 _URL = re.compile(r"(?:neo4j|bolt)(?:\+s|\+ssc)?://[^/@?#]+/?")
 _SECRET = re.compile(r"//[^@/]*@")
 
@@ -77,7 +83,7 @@ class Transaction:
     def _read(self, name: str, text: str, params: Row) -> list[Row]:
         with traced("neo4j", name, text=text, language="cypher", params=params) as call:
             result = self._inner.run(text, params)
-            found = [dict(zip(result.keys(), record.values(), strict=True)) for record in result]
+            found = _rows(result)
             call.rows = size(found)
         self._server.count(1, call.rows)
         return found
@@ -146,6 +152,7 @@ class Server:
         self._driver: neo4j.Driver | None = None
         self._is_closed = False
         self._guard = threading.Lock()
+        self._making = threading.Lock()
         self.forget()
 
     def forget(self) -> None:
@@ -184,38 +191,78 @@ class Server:
         If the server does not answer then, it raises at once. If the server goes away later, each transaction waits up to
         ``settings.retry_seconds`` for it.
         """
-        with self._guard:
-            if self._is_closed:
-                raise StoreClosedError(f"{self.url}: the store was closed; open it again")
-            if self._driver is None:
-                self._driver = _driver(self.url, self.settings)
-            return self._driver
+        found = self._driver
+        if found is not None:
+            return found
+        with self._making:  # not under the guard, which closing takes: a server that never answers takes a while
+            made = None if self._is_closed else self._driver or _driver(self.url, self.settings)
+            with self._guard:
+                if not self._is_closed:
+                    self._driver = made
+        if self._driver is None or made is None:
+            if made is not None:
+                made.close()
+            raise closed(self.url)
+        return made
 
     def read(self, work: Callable[[Transaction], T]) -> T:
         """Runs a function in one reading transaction; repeats it after transient errors."""
-        with mapped(self.url), self._session(neo4j.READ_ACCESS) as session:
-            return self._connected(
-                lambda: session.execute_read(lambda inner: work(Transaction(inner, self))), is_repeatable=True
-            )
+
+        def run(session: neo4j.Session) -> T:
+            return session.execute_read(lambda inner: work(Transaction(inner, self)))
+
+        with self._mapped():
+            return self._read(run, managed=run)
 
     def ask(self, name: str, /, **params: Value) -> list[Row]:
         """All rows of one reading query; repeats it after transient errors. Needs fewer messages than :meth:`read`."""
         text = self.text(name)
-        with mapped(self.url), traced("neo4j", name, text=text, language="cypher", params=params) as call:
-            records, _, keys = self._connected(
-                lambda: self.driver().execute_query(
-                    text,
-                    parameters_=params,
-                    routing_=neo4j.RoutingControl.READ,
-                    database_=self.settings.database,
-                    bookmark_manager_=self._bookmarks,
-                ),
-                is_repeatable=True,
+        with self._mapped(), traced("neo4j", name, text=text, language="cypher", params=params) as call:
+            found = self._read(
+                lambda session: _rows(session.run(text, params)),
+                managed=lambda session: session.execute_read(lambda inner: _rows(inner.run(text, params))),
             )
-            found = [dict(zip(keys, record.values(), strict=True)) for record in records]
             call.rows = size(found)
         self.count(1, call.rows)
         return found
+
+    def _mapped(self) -> contextlib.AbstractContextManager[None]:
+        return mapped(self.url, is_closed=lambda: self._is_closed)
+
+    def _read(self, run: Callable[[neo4j.Session], T], *, managed: Callable[[neo4j.Session], T]) -> T:
+        """What a function of a reading session returns; it is run again if the server was away for a moment.
+
+        In a hasty context the first attempt has half of ``read_seconds``. If it fails, the server is asked whether it is there
+        until they are over. A server that answers may then take its time for the second attempt.
+
+        Parameters
+        ----------
+        run : the function, for an attempt that nobody repeats
+        managed : the same as a function that the driver repeats after transient errors
+        """
+        if not is_hasty():
+            with self._session(neo4j.READ_ACCESS) as session:
+                return self._connected(lambda: managed(session), is_repeatable=True)
+        seconds = self.settings.read_seconds
+        end = time.monotonic() + seconds
+        try:
+            with _silent_for(seconds / 2), self._session(neo4j.READ_ACCESS, patience=seconds / 2) as session:
+                return run(session)
+        except LOST as error:
+            last: Exception = error
+        while True:
+            left = end - time.monotonic()
+            if left <= 0 or self._is_closed:
+                raise unanswered(self.url, seconds, last) from last
+            try:
+                with _silent_for(left), self._session(neo4j.READ_ACCESS, patience=left) as session:
+                    session.run("RETURN 1").consume()
+                break
+            except LOST as error:
+                last = error
+            time.sleep(min(random.uniform(*_PAUSE), max(0.0, end - time.monotonic())))  # noqa: S311 - no secret
+        with self._session(neo4j.READ_ACCESS, patience=seconds) as session:
+            return managed(session)
 
     @contextlib.contextmanager
     def reading(self, *, timeout: float, fetch_size: int) -> Iterator[neo4j.Transaction]:
@@ -247,7 +294,7 @@ class Server:
             return work(Transaction(inner, self))
 
         timed = neo4j.unit_of_work(timeout=longest)(attempt)
-        with mapped(self.url), self._session(neo4j.WRITE_ACCESS) as session:
+        with self._mapped(), self._session(neo4j.WRITE_ACCESS) as session:
             return self._connected(lambda: session.execute_write(timed), is_repeatable=is_repeatable)
 
     def _connected(self, run: Callable[[], T], *, is_repeatable: bool = False) -> T:
@@ -279,7 +326,7 @@ class Server:
         ``settings.retry_seconds``. The driver does not repeat such transactions by itself.
         """
         end = time.monotonic() + self.settings.retry_seconds
-        with mapped(self.url), self._session(neo4j.WRITE_ACCESS) as session:
+        with self._mapped(), self._session(neo4j.WRITE_ACCESS) as session:
             for statement in statements:
                 while True:
                     self.count(1, 0)
@@ -294,22 +341,61 @@ class Server:
                         break
 
     @contextlib.contextmanager
-    def _session(self, access: str, *, fetch_size: int = 1_000) -> Iterator[neo4j.Session]:
+    def _session(
+        self, access: str, *, fetch_size: int = 1_000, patience: float | None = None
+    ) -> Iterator[neo4j.Session]:
+        """A session; with ``patience``, the seconds within which it connects, the driver repeats nothing."""
+        options: dict[str, Any] = (
+            {} if patience is None else {"connection_acquisition_timeout": patience, "max_transaction_retry_time": 0}
+        )
         with self.driver().session(
             database=self.settings.database,
             default_access_mode=access,
             bookmark_manager=self._bookmarks,
             fetch_size=fetch_size,
+            **options,
         ) as session:
             yield session
 
     def close(self) -> None:
-        """Closes the connections; whatever is asked of the server afterwards raises StoreClosedError."""
+        """Closes the connections; whatever is asked of the server afterwards, or runs meanwhile, raises StoreClosedError."""
         with self._guard:
             self._is_closed = True
-            if self._driver is not None:
-                self._driver.close()
-                self._driver = None
+            driver, self._driver = self._driver, None
+        if driver is not None:
+            try:
+                driver.close()
+            except CLOSING as error:  # a call of another thread uses a connection
+                _LOG.debug("%s: a connection in use was closed: %s", self.url, error)
+
+
+def _rows(result: neo4j.Result) -> list[Row]:
+    return [dict(zip(result.keys(), record.values(), strict=True)) for record in result]
+
+
+@contextlib.contextmanager
+def _silent_for(seconds: float) -> Iterator[None]:
+    token = _SILENCE.set(seconds)
+    try:
+        yield
+    finally:
+        _SILENCE.reset(token)
+
+
+def _limit(driver: neo4j.Driver) -> None:
+    """Ends connections that do not answer within :data:`_SILENCE`; the driver itself waits for an answer without limit."""
+    pool: Any = driver._pool
+    acquire = pool._acquire
+
+    def limited(*given: Any, **options: Any) -> Any:
+        connection = acquire(*given, **options)
+        if connection is not None:
+            to = connection.socket
+            # Drivers before 6 have one deadline for both directions.
+            (to.set_read_deadline if hasattr(to, "set_read_deadline") else to.set_deadline)(_SILENCE.get())
+        return connection
+
+    pool._acquire = limited
 
 
 def auth_of(settings: Neo4jSettings) -> neo4j.Auth | None:
@@ -352,8 +438,14 @@ def _driver(url: str, settings: Neo4jSettings) -> neo4j.Driver:
     target = url.replace("+s://", "://", 1) if settings.ca else url
     with mapped(url):
         driver = neo4j.GraphDatabase.driver(target, auth=auth_of(settings), **options)
+        _limit(driver)
         try:
-            driver.verify_connectivity()
+            if is_hasty():
+                seconds = settings.read_seconds
+                with _silent_for(seconds), driver.session(connection_acquisition_timeout=seconds) as session:
+                    session.run("RETURN 1").consume()
+            else:
+                driver.verify_connectivity()
         except BaseException:
             driver.close()
             raise

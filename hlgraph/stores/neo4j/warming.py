@@ -53,16 +53,16 @@ class Warming:
                 self._thread = threading.Thread(target=Context().run, args=(self._plan,), daemon=True)
                 self._thread.start()
 
-    def join(self) -> None:
-        """Waits until all is planned."""
+    def join(self, wait: float | None = None) -> None:
+        """Waits until all is planned, or for some seconds."""
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(wait)
 
-    def close(self) -> None:
-        """Ends after the query that runs."""
+    def close(self, *, wait: float | None = None) -> None:
+        """Ends after the query that runs; waits for it, or for some seconds."""
         with self._guard:
             self._is_closed.set()
-        self.join()
+        self.join(wait)
 
     def _plan(self) -> None:
         try:

@@ -15,11 +15,12 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from hlgraph.errors import MissingExtraError, SettingsError, StoreClosedError, StoreError
+from hlgraph.errors import MissingExtraError, SettingsError, StoreError
 from hlgraph.stores.opensearch import smile
-from hlgraph.stores.opensearch.foreign_errors import mapped, refusal
+from hlgraph.stores.opensearch.foreign_errors import closed, is_lost, mapped, reason_of, refusal, unanswered
 from hlgraph.stores.opensearch.wire import Cause, Json, Refusal
 from hlgraph.stores.trace import is_listening, request_text, traced
+from hlgraph.stores.waiting import is_hasty
 
 _LOG = logging.getLogger(__name__)
 
@@ -105,6 +106,10 @@ class ServerSettings(Protocol):
     def patience(self) -> float:
         """Seconds during which requests to a busy server are repeated."""
 
+    @property
+    def read_seconds(self) -> float:
+        """Seconds after which a hasty read gives up, see :func:`hlgraph.stores.waiting.hasty`."""
+
 
 class Answer(msgspec.Struct, frozen=True):
     """An HTTP response: status, headers with lower-case names, and body."""
@@ -124,6 +129,7 @@ class _Sender(Protocol):
         *,
         params: Mapping[str, str] | None,
         body: bytes | None,
+        timeout: float | None,
         headers: Mapping[str, str] | None,
         ignore: range,
     ) -> tuple[int, Mapping[str, str], str]: ...
@@ -179,12 +185,12 @@ class Connection:
         return self.settings.service == "aoss"
 
     def close(self) -> None:
-        """Closes the sockets; whatever is asked of the server afterwards raises StoreClosedError."""
+        """Closes the sockets; whatever is asked of the server afterwards, or runs meanwhile, raises StoreClosedError."""
         with self._guard:
             self._is_closed = True
-            if self._sender is not None:
-                self._sender.close()
-                self._sender = None
+            sender, self._sender = self._sender, None
+        if sender is not None:
+            sender.close()
 
     def ask(
         self,
@@ -280,7 +286,8 @@ class Connection:
         with traced(
             "opensearch", f"{method} {path}", text=line, language="json", params=lambda: told or _told(body)
         ) as call:
-            found, call.round_trips = self._patiently(method, path, data=data, parameters=parameters)
+            ask = self._hastily if is_hasty() and _is_read(method, path) else self._patiently
+            found, call.round_trips = ask(method, path, data=data, parameters=parameters)
             call.bytes = len(found.body.encode()) if is_listening() else None
             return found
 
@@ -299,6 +306,67 @@ class Connection:
                 return found, attempt
             _LOG.debug("%s %s: status %d, trying again", method, path, found.status)
 
+    def _hastily(
+        self, method: str, path: str, *, data: bytes | None, parameters: Mapping[str, str] | None
+    ) -> tuple[Answer, int]:
+        """The answer to a read within ``read_seconds``, and the number of attempts.
+
+        The first attempt has half of them. If it fails, the server is asked whether it is there until they are over. A server
+        that answers may then take its time for the next attempt.
+        """
+        from opensearchpy import exceptions
+
+        seconds = self.settings.read_seconds
+        waiting = Patience(seconds)
+        attempt, limit, reason, is_there = 0, seconds / 2, "", False
+        with mapped(self.url, is_closed=lambda: self._is_closed):
+            while True:
+                attempt += 1
+                try:
+                    if attempt > 1 and not is_there:
+                        self._sent("GET", "/", timeout=waiting.left)
+                        is_there, limit = True, self.settings.timeout
+                    found = self._sent(method, path, data=data, parameters=parameters, timeout=limit)
+                except exceptions.ConnectionError as error:
+                    if (
+                        not is_lost(error)
+                        or is_there
+                        or (not self._has_answered and not isinstance(error, exceptions.ConnectionTimeout))
+                    ):
+                        raise
+                    reason = reason_of(error)
+                else:
+                    if found.status not in BUSY or _is_blocked(found):
+                        return found, attempt
+                    reason, is_there = f"status {found.status}", True
+                    if not waiting.goes_on(found.headers.get("retry-after"), is_short=True):
+                        return found, attempt
+                    continue
+                if not waiting.goes_on(is_short=True):
+                    raise unanswered(self.url, seconds, reason)
+
+    def _sent(
+        self,
+        method: str,
+        path: str,
+        *,
+        data: bytes | None = None,
+        parameters: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> Answer:
+        """The answer to one attempt; errors are those of the client."""
+        status, names, text = self._connected().perform_request(
+            method,
+            path,
+            params=parameters,
+            body=data,
+            timeout=timeout,
+            headers=_SMILE if data is not None and data.startswith(smile.HEAD) else None,
+            ignore=range(300, 600),
+        )
+        self._has_answered = True
+        return Answer(status, {name.lower(): value for name, value in names.items()}, text)
+
     def _once(
         self,
         method: str,
@@ -308,36 +376,26 @@ class Connection:
         parameters: Mapping[str, str] | None,
         waiting: Patience,
     ) -> Answer:
-        with mapped(self.url):
+        with mapped(self.url, is_closed=lambda: self._is_closed):
             from opensearchpy import exceptions
 
             attempt = 0
             while True:
                 attempt += 1
                 try:
-                    status, names, text = self._connected().perform_request(
-                        method,
-                        path,
-                        params=parameters,
-                        body=data,
-                        headers=_SMILE if data is not None and data.startswith(smile.HEAD) else None,
-                        ignore=range(300, 600),
-                    )
-                except exceptions.SSLError:
-                    raise
-                except exceptions.ConnectionError:
+                    return self._sent(method, path, data=data, parameters=parameters)
+                except exceptions.ConnectionError as error:
+                    if not is_lost(error):
+                        raise
                     if attempt >= _BROKEN and not (self._has_answered and waiting.goes_on()):
                         raise
                     if attempt < _BROKEN:
                         time.sleep(0.2 * attempt)
-                else:
-                    self._has_answered = True
-                    return Answer(status, {name.lower(): value for name, value in names.items()}, text)
 
     def _connected(self) -> _Sender:
         with self._guard:
             if self._is_closed:
-                raise StoreClosedError(f"{self.url}: the store was closed; open it again")
+                raise closed(self.url)
             if self._sender is None:
                 self._sender = self._make()
             return self._sender
@@ -403,10 +461,21 @@ class Patience:
         self._until = time.monotonic() + seconds
         self._attempt = 0
 
-    def goes_on(self, retry_after: str | None = None) -> bool:
-        """Waits before the next attempt; returns False, without waiting, when the time is over."""
+    @property
+    def left(self) -> float:
+        """Seconds until the time is over, a little above 0 at least."""
+        return max(0.001, self._until - time.monotonic())
+
+    def goes_on(self, retry_after: str | None = None, *, is_short: bool = False) -> bool:
+        """Waits before the next attempt; returns False, without waiting, when the time is over.
+
+        Parameters
+        ----------
+        retry_after : the wait that the server asks for
+        is_short : whether the time is short: the waits do not grow
+        """
         self._attempt += 1
-        wait = min(0.1 * 2.0**self._attempt, _LONGEST_WAIT)
+        wait = 0.1 if is_short else min(0.1 * 2.0**self._attempt, _LONGEST_WAIT)
         # Random, so that many workers do not return at the same time.
         wait = _seconds(retry_after) or random.uniform(wait / 2, wait)  # noqa: S311 - no secret
         left = self._until - time.monotonic()
@@ -428,6 +497,10 @@ def cause_of(body: str) -> Cause | str:
 def _told(body: Json | bytes) -> Mapping[str, object]:
     """A body in the form that a trace records."""
     return body if isinstance(body, dict) else {} if body is None else {"body": body}
+
+
+def _is_read(method: str, path: str) -> bool:
+    return method == "GET" or path.endswith(("/_search", "/_msearch"))
 
 
 def _is_blocked(found: Answer) -> bool:

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import ssl
 from collections.abc import Callable, Iterator
 
-from hlgraph.errors import HLGraphError, MissingExtraError, ModelMismatchError, StoreError, StoreUnavailableError
+from hlgraph.errors import (
+    HLGraphError,
+    MissingExtraError,
+    ModelMismatchError,
+    StoreClosedError,
+    StoreError,
+    StoreUnavailableError,
+)
 from hlgraph.stores.opensearch.wire import Cause
 
 
@@ -17,9 +25,60 @@ class FormRefusedError(StoreError):
     """A body in Smile was refused: send it as JSON."""
 
 
+_CLOSING = (
+    StoreError,
+    OSError,
+    BufferError,
+    AttributeError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AssertionError,
+    RuntimeError,
+)
+"""What a request ends with if another thread closes its connection meanwhile."""
+
+
 @contextlib.contextmanager
-def mapped(url: str) -> Iterator[None]:
-    """Raises errors of opensearch-py in a block as hlgraph errors that name the server and the remedy."""
+def mapped(url: str, *, is_closed: Callable[[], bool] = lambda: False) -> Iterator[None]:
+    """Raises errors of opensearch-py in a block as hlgraph errors that name the server and the remedy.
+
+    Parameters
+    ----------
+    url : URL of the server
+    is_closed : whether the connection was closed: then every error is a StoreClosedError
+    """
+    try:
+        with _mapped(url):
+            yield
+    except _CLOSING as error:
+        if is_closed():
+            raise closed(url) from error
+        raise
+
+
+def closed(url: str) -> StoreClosedError:
+    """The error of a request after, or during, the closing of the store."""
+    return StoreClosedError(f"{url}: the store was closed; open it again")
+
+
+def unanswered(url: str, seconds: float, reason: str) -> StoreUnavailableError:
+    """The error of a read whose deadline is over.
+
+    Parameters
+    ----------
+    url : URL of the server
+    seconds : the deadline
+    reason : what happened last
+    """
+    return StoreUnavailableError(
+        f"{url}: no answer from OpenSearch within {seconds:g} s ({reason}); start the server, or check the network and its "
+        "load, and ask again; opensearch.read_seconds sets how long a search waits"
+    )
+
+
+@contextlib.contextmanager
+def _mapped(url: str) -> Iterator[None]:
     try:
         from opensearchpy import exceptions
     except ImportError as error:
@@ -27,8 +86,10 @@ def mapped(url: str) -> Iterator[None]:
     try:
         yield
     except exceptions.SSLError as error:
+        if is_lost(error):
+            raise _away(url, error) from error
         raise StoreError(
-            f"{url}: the certificate of the server is not trusted or the connection is not encrypted ({_cause(error)}); "
+            f"{url}: the certificate of the server is not trusted or the connection is not encrypted ({reason_of(error)}); "
             "set opensearch.ca to the file of the certificate authority, or correct https:// in the URL"
         ) from error
     except exceptions.ConnectionTimeout as error:
@@ -37,15 +98,27 @@ def mapped(url: str) -> Iterator[None]:
             "command again; it continues where it stopped"
         ) from error
     except exceptions.ConnectionError as error:
-        raise StoreUnavailableError(
-            f"{url}: the server cannot be reached ({_cause(error)}); start it, or correct the URL, and run the same "
-            "command again; it continues where it stopped"
-        ) from error
+        raise _away(url, error) from error
     except exceptions.TransportError as error:
         raise StoreError(f"{url}: {error.error}") from error
 
 
-def _cause(error: Exception) -> str:
+def _away(url: str, error: Exception) -> StoreUnavailableError:
+    return StoreUnavailableError(
+        f"{url}: the server cannot be reached ({reason_of(error)}); start it, or correct the URL, and run the same "
+        "command again; it continues where it stopped"
+    )
+
+
+def is_lost(error: Exception) -> bool:
+    """Whether a connection ended, also in the middle of its encryption; False: its encryption or certificate is wrong."""
+    found: BaseException | None = getattr(error, "info", error)
+    while found is not None and not isinstance(found, ssl.SSLError):
+        found = found.__cause__ or found.__context__
+    return found is None or isinstance(found, ssl.SSLEOFError | ssl.SSLZeroReturnError | ssl.SSLSyscallError)
+
+
+def reason_of(error: Exception) -> str:
     """The message of a network error, without the address of a Python object."""
     inner = getattr(error, "info", None)
     text = str(inner if isinstance(inner, Exception) else error)
