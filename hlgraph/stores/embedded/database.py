@@ -46,8 +46,7 @@ class Database:
         self.wiping = Wiping(self.file)
         self._owner: int | None = None
         self._depth = 0
-        self._after: list[Callable[[], object]] = []
-        self._is_drained = False
+        self.at_end: list[Callable[[], object]] = []  # what a writer does last, once nobody reads an older state
         self._checked: int | None = None
         self._identity: tuple[int, int] | None = None
         self._watch: sqlite3.Connection | None = None
@@ -304,12 +303,16 @@ class Database:
             self._owner, self._depth = me, 1
 
     def _let_go(self) -> None:
-        if self._writer is not None:
-            with contextlib.suppress(sqlite3.Error):
-                self._writer.execute(f"PRAGMA busy_timeout = {_DRAIN}")
-            self.wiping.finish(self._writer)
-            self._writer.close()
-            self._writer, self._sealing, self._is_drained = None, None, False
+        if self._writer is not None or (self.file.exists() and not self.wiping.is_finished):
+            # Deleted data must stay neither in the log nor in files beside it; after a failure, the next writer tries again.
+            with contextlib.suppress(StoreError):
+                if self.drain():
+                    for work in self.at_end:
+                        work()
+                    self.wiping.finish(self.writer())
+            if self._writer is not None:
+                self._writer.close()
+            self._writer = self._sealing = None
         self._owner = None
         self._file_lock.release()
 
@@ -343,41 +346,25 @@ class Database:
                 yield connection
                 if self._sealing is not None:
                     self._sealing.flush()
-                self._is_drained = False
                 connection.execute("COMMIT")
             except BaseException:
                 if self._sealing is not None:
                     self._sealing.clear()
-                self._after.clear()
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
-        works, self._after = self._after, []
-        with mapped(self.path):
-            for work in works:
-                is_drained = self._is_drained
-                work()
-                self._is_drained = self._is_drained or is_drained  # what these commit frees nothing
-
-    def after_commit(self, work: Callable[[], object]) -> None:
-        """Runs a function of the writer once the running transaction is committed; now where none is running."""
-        if self.writer().in_transaction:
-            self._after.append(work)
-        else:
-            work()
 
     def drain(self) -> bool:
         """Waits until no reader, of any process, has a state before the last commit; returns False after 5 seconds.
 
         A reader that begins later sees the last commit. SQLite empties its log only when all readers have left it.
         """
-        if not self._is_drained:
-            connection = self.writer()
-            with mapped(self.path):
-                connection.execute(f"PRAGMA busy_timeout = {_DRAIN}")
-                self._is_drained = empty_log(connection)
-                connection.execute("PRAGMA busy_timeout = 30000")
-        return self._is_drained
+        connection = self.writer()
+        with mapped(self.path):
+            connection.execute(f"PRAGMA busy_timeout = {_DRAIN}")
+            is_drained = empty_log(connection)
+            connection.execute("PRAGMA busy_timeout = 30000")
+        return is_drained
 
     def close(self) -> None:
         """Closes the connections that no thread uses, and the others when they are given back.

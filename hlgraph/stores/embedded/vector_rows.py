@@ -1,7 +1,8 @@
 """Writes and removes rows of the vector store: vectors in a matrix file, and slot numbers and text in the database.
 
 Writing appends to the matrix file first and then commits the slot numbers in one transaction. Removing frees slots in a
-transaction and then overwrites them with zeros. A new generation of the file is written when most slots are free.
+transaction; at its end, when no search reads an older state, the writer overwrites them with zeros.
+A new generation of the file is written when most slots are free.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ from hlgraph.stores.embedded.text_rows import entries, forget_file, index_rows, 
 from hlgraph.stores.protocols import VectorBatch
 
 _COMPACT = 1_000  # minimum number of free slots before the matrix is rewritten
-_UNCLEAN = "SELECT 1 FROM vector_free WHERE file = ? AND is_zeroed = 0 LIMIT 1"
 _STATE = "SELECT file, generation, deletes, writes, dimensions, slots FROM vector_file"
 
 
@@ -97,7 +97,7 @@ def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -
 
 
 def free_rows(database: Database, file: int, *, wanted: str) -> int:
-    """Removes rows and frees their slots; the caller holds the transaction, and calls :func:`clean_file` after it.
+    """Removes rows and frees their slots; the caller holds the transaction. The end of the writer overwrites them.
 
     Parameters
     ----------
@@ -116,6 +116,7 @@ def free_rows(database: Database, file: int, *, wanted: str) -> int:
     ).fetchall()
     if not rows:
         return 0
+    _note_zeroed(database, State(*connection.execute(f"{_STATE} WHERE file = ?", (file,)).fetchone()))
     remove_rows(connection, file, rows=[n for n, _ in rows])
     connection.executemany("DELETE FROM vector WHERE n = ?", ((n,) for n, _ in rows))
     connection.executemany(
@@ -125,65 +126,59 @@ def free_rows(database: Database, file: int, *, wanted: str) -> int:
     return len(rows)
 
 
-def finish_write(database: Database, batch: VectorBatch) -> None:
-    """Finishes an upsert after its commit: wipes replaced rows, and drops cached files of old states.
+def clean_files(database: Database) -> None:
+    """Overwrites all freed rows on disk, and drops cached files of old states; at the end of a writer, when the log is empty.
+
+    That a row is zero is noted by the next writer that frees one (:func:`free_rows`), since to write it here would fill the log.
 
     Parameters
     ----------
     database : database of the store
-    batch : the batch that was committed
     """
     connection = database.writer()
-    for block in batch.blocks:
-        row = connection.execute(f"{_STATE} WHERE corpus = ? AND kind = ?", (batch.corpus, block.kind)).fetchone()
-        if row is None:
-            continue
-        state = State(*row)
-        drop_old_rows(database.path, state.file, kept=state)  # replacing a row also deletes one
-        if connection.execute(_UNCLEAN, (state.file,)).fetchone():
-            clean_file(database, state.file)
+    unclean = "WHERE file IN (SELECT file FROM vector_free WHERE is_zeroed = 0)"
+    with mapped(database.path):
+        for row in connection.execute(f"{_STATE} {unclean}").fetchall():
+            _clean(database, State(*row))
 
 
-def clean_file(database: Database, file: int) -> None:
-    """Overwrites the freed rows on disk; rewrites the matrix if most of its slots are free.
-
-    Waits for searches that may still find these rows. While one of them runs on, the rows are left to the next writer.
-
-    Parameters
-    ----------
-    database : database of the store
-    file : number of the matrix
-    """
-    connection = database.writer()
-    row = connection.execute(f"{_STATE} WHERE file = ?", (file,)).fetchone()
-    if row is None:  # its last rows were moved out of it by another call after the same commit
-        return
-    state = State(*row)
-    generation, dimensions, slots = state.generation, state.dimensions, state.slots
+def _clean(database: Database, state: State) -> None:
+    """Overwrites the freed rows of a matrix; rewrites it if most of its slots are free."""
+    connection, file, slots = database.writer(), state.file, state.slots
     drop_old_rows(database.path, file, kept=state)
-    if not database.drain():
-        return
     free = connection.execute("SELECT slot, is_zeroed FROM vector_free WHERE file = ?", (file,)).fetchall()
-    path = matrix_path(database.path, file, generation=generation)
+    path = matrix_path(database.path, file, generation=state.generation)
     for other in path.parent.glob(f"{file}-*{path.suffix}"):
         if other != path:
             _remove(other)
-    with mapped(database.path):
-        freed = np.array([slot for slot, done in free if not done], dtype=np.int64)
-        zero_rows(path, freed, dimensions=dimensions)
-        if rows_folder(database.path, state).is_dir():
-            RowFiles(database.path, state).wipe(freed)
+    freed = np.array([slot for slot, done in free if not done], dtype=np.int64)
+    if rows_folder(database.path, state).is_dir():
+        RowFiles(database.path, state).wipe(freed)
+    zero_rows(path, freed, dimensions=state.dimensions)  # last: where a row is zero, nothing else holds it
     if len(free) < max(_COMPACT, slots // 2) and len(free) < slots:
-        with database.transaction():
-            connection.execute("UPDATE vector_free SET is_zeroed = 1 WHERE file = ? AND is_zeroed = 0", (file,))
         return
-    with mapped(database.path):
-        matrix = (
-            np.empty((0, dimensions), np.float32)
-            if len(free) == slots
-            else read_rows(path, slots, dimensions=dimensions)
-        )
+    matrix = (
+        np.empty((0, state.dimensions), np.float32)
+        if len(free) == slots
+        else read_rows(path, slots, dimensions=state.dimensions)
+    )
     move_rows(database, state, matrix=matrix)
+
+
+def _note_zeroed(database: Database, state: State) -> None:
+    """Notes which freed rows an earlier writer has overwritten; the caller holds the transaction."""
+    connection = database.writer()
+    query = "SELECT slot FROM vector_free WHERE file = ? AND is_zeroed = 0 AND slot < ?"
+    freed = [slot for (slot,) in connection.execute(query, (state.file, state.slots))]
+    path = matrix_path(database.path, state.file, generation=state.generation)
+    if not freed or not path.exists():
+        return
+    matrix = read_rows(path, state.slots, dimensions=state.dimensions)
+    zeroed = [slot for slot in freed if not matrix[slot].any()]
+    connection.execute(
+        "UPDATE vector_free SET is_zeroed = 1 WHERE file = ? AND slot IN (SELECT value FROM json_each(?))",
+        (state.file, json.dumps(zeroed)),
+    )
 
 
 def move_rows(database: Database, state: State, *, matrix: NDArray[np.float32]) -> None:

@@ -23,7 +23,7 @@ from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.rows import Recent, metadata_json, script
 from hlgraph.stores.embedded.sqlite import mapped, reading
 from hlgraph.stores.embedded.text_rows import best_first, query_words, ranked
-from hlgraph.stores.embedded.vector_rows import clean_file, finish_write, free_rows, write_block
+from hlgraph.stores.embedded.vector_rows import clean_files, free_rows, write_block
 from hlgraph.stores.embedded.view import View, Views
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.protocols import Damage, Neighbours, Row, VectorBatch, VectorQuery
@@ -49,6 +49,7 @@ class EmbeddedVectorStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        database.at_end.append(functools.partial(clean_files, database))
         self._views = Views(database)
         self._masks: dict[tuple[str, Where, int], frozenset[str]] = {}
         self._slots: dict[int, Recent[str, int]] = {}
@@ -68,41 +69,34 @@ class EmbeddedVectorStore:
 
     def upsert(self, batch: VectorBatch) -> None:
         """See :meth:`VectorStore.upsert`."""
-        with self._database.lock():
-            with self._database.transaction() as connection:
-                if batch.sources:
-                    connection.executemany(
-                        "INSERT OR REPLACE INTO vector_source VALUES (?, ?, ?, ?, ?)",
-                        ((s.id, batch.corpus, s.uri, s.title, metadata_json(s)) for s in batch.sources),
-                    )
-                    connection.execute("UPDATE vector_source_version SET version = version + 1")
-                for block in batch.blocks:
-                    write_block(self._database, block, batch=batch)
-            self._database.after_commit(functools.partial(finish_write, self._database, batch))
+        with self._database.lock(), self._database.transaction() as connection:
+            if batch.sources:
+                connection.executemany(
+                    "INSERT OR REPLACE INTO vector_source VALUES (?, ?, ?, ?, ?)",
+                    ((s.id, batch.corpus, s.uri, s.title, metadata_json(s)) for s in batch.sources),
+                )
+                connection.execute("UPDATE vector_source_version SET version = version + 1")
+            for block in batch.blocks:
+                write_block(self._database, block, batch=batch)
 
     def delete(self, corpus: str, ids: Mapping[str, Iterable[str]]) -> int:
         """See :meth:`VectorStore.delete`."""
         count = 0
-        files: list[int] = []
-        with self._database.lock():
-            with self._database.transaction() as connection:
-                for name, items in ids.items():
-                    wanted = json.dumps(list(items))
-                    if name == Kind.SOURCE:
-                        count += connection.execute(
-                            "DELETE FROM vector_source WHERE id IN (SELECT value FROM json_each(?)) AND corpus = ?",
-                            (wanted, corpus),
-                        ).rowcount
-                        connection.execute("UPDATE vector_source_version SET version = version + 1")
-                        continue
-                    row = connection.execute(
-                        "SELECT file FROM vector_file WHERE corpus = ? AND kind = ?", (corpus, name)
-                    ).fetchone()
-                    if row is not None:
-                        count += free_rows(self._database, row[0], wanted=wanted)
-                        files.append(row[0])
-            for file in files:
-                self._database.after_commit(functools.partial(clean_file, self._database, file))
+        with self._database.lock(), self._database.transaction() as connection:
+            for name, items in ids.items():
+                wanted = json.dumps(list(items))
+                if name == Kind.SOURCE:
+                    count += connection.execute(
+                        "DELETE FROM vector_source WHERE id IN (SELECT value FROM json_each(?)) AND corpus = ?",
+                        (wanted, corpus),
+                    ).rowcount
+                    connection.execute("UPDATE vector_source_version SET version = version + 1")
+                    continue
+                row = connection.execute(
+                    "SELECT file FROM vector_file WHERE corpus = ? AND kind = ?", (corpus, name)
+                ).fetchone()
+                if row is not None:
+                    count += free_rows(self._database, row[0], wanted=wanted)
         return count
 
     # Reading
