@@ -24,12 +24,16 @@ class Calls:
     Parameters
     ----------
     name : URL of the store, for messages
-    ended : called by a thread when its outermost call ends, to give back what the thread holds
+    ended : called by a thread when its outermost call ends, with whether it raised, to give back what the thread holds
     is_replaced : whether other stores lie at the URL now
     """
 
     def __init__(
-        self, name: str, *, ended: Callable[[], object] = tuple, is_replaced: Callable[[], bool] = lambda: False
+        self,
+        name: str,
+        *,
+        ended: Callable[[bool], object] = bool,
+        is_replaced: Callable[[], bool] = lambda: False,
     ) -> None:
         self.is_replaced = is_replaced
         self._name = name
@@ -68,13 +72,15 @@ class Calls:
             self.check()
             self._count += 1
         self._local.depth = depth + 1
+        has_failed = True
         try:
             yield
+            has_failed = False
         finally:
             self._local.depth = depth
             try:
                 if not depth:
-                    self._ended()
+                    self._ended(has_failed)
             finally:
                 with self._changed:
                     self._count -= 1

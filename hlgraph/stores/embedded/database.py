@@ -46,7 +46,7 @@ class Database:
         self.wiping = Wiping(self.file)
         self._owner: int | None = None
         self._depth = 0
-        self.at_end: list[Callable[[], object]] = []  # what a writer does last, once nobody reads an older state
+        self.at_end: list[Callable[[], object]] = []  # what a writer does last, once no reader has an older state
         self._checked: int | None = None
         self._identity: tuple[int, int] | None = None
         self._watch: sqlite3.Connection | None = None
@@ -101,9 +101,14 @@ class Database:
         with mapped(self.path):
             return self._connect_reading()
 
-    def release(self) -> None:
-        """Gives the reading connection of this thread back, unless it reads a snapshot."""
-        self._readers.release()
+    def release(self, has_failed: bool = False) -> None:
+        """Gives the reading connection of this thread back, unless it reads a snapshot.
+
+        Parameters
+        ----------
+        has_failed : close it: what was raised may hold a statement that reads on, and with it an old state
+        """
+        self._readers.release(has_failed)
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[bool]:

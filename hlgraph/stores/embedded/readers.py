@@ -92,10 +92,14 @@ class Readers:
             found = self._local.lent = Lent(self, open_one)
         return found
 
-    def release(self) -> None:
-        """Gives the connection of this thread back, unless it reads a snapshot."""
+    def release(self, has_failed: bool = False) -> None:
+        """Gives the connection of this thread back, unless it reads a snapshot; see :meth:`Database.release`."""
         found: Lent | None = getattr(self._local, "lent", None)
-        if found is not None and found.state is None:
+        if found is None or found.state is not None:
+            return
+        if has_failed:
+            found.drop()
+        else:
             self.forget()
             found.give_back()
 

@@ -101,7 +101,8 @@ def select(
     make = _MAKE[kind]
     statement = f"{_SELECT[kind]} WHERE {condition} ORDER BY node.id"
     with sqlite.sql(f"read {kind}", statement, values=values) as call:
-        found = [make(row) for row in connection.execute(statement, values)]
+        rows = connection.execute(statement, values).fetchall()  # first: one that cannot be read must end the statement
+        found = [make(row) for row in rows]
         call.rows = len(found)
     return found
 
