@@ -35,7 +35,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 RUN_DOCS = $(RUN)/python -m sphinx --fail-on-warning --keep-going --quiet -d docs/_build/doctrees -b html docs docs/_build/html
 
-.PHONY: help setup browser demo check lint types architecture collected audit docs test test-fast test-thorough test-compat test-align faults bench mutants servers servers-stop notebooks clean
+.PHONY: help setup browser demo check lint types architecture collected audit docs test test-fast test-thorough test-compat test-align faults bench soak mutants servers servers-stop notebooks clean
 .DELETE_ON_ERROR:
 
 help:
@@ -54,6 +54,7 @@ help:
 	@echo "make model   a small chat model and its server, into the cache; make model-start starts it and says how to use it; make model-stop"
 	@echo "make faults  the tests that kill processes, many rounds"
 	@echo "make bench   the benchmarks"
+	@echo "make soak    four readers, two writers and threads that come and go for 30 minutes: nothing may grow"
 	@echo "make mutants  how many of 100 small faults in the code the tests see (SERVERS=FOLDER: also those that need servers)"
 	@echo "make notebooks   run the notebooks again and keep what they print and draw"
 	@echo "make clean   remove what the other targets made, but for $(VENV)"
@@ -161,6 +162,13 @@ bench: setup
 	PYTHONPATH=tests/support:docker/local HLGRAPH_TEST_SERVERS=$(BENCH_STATE) $(SERVERS_PY) run --by auto --state $(BENCH_STATE) -- \
 	sh -c 'for script; do echo "== $$script"; $(RUN)/python "$$script" || failed="$$failed $$script"; done; \
 	test -z "$$failed" || { echo "failed:$$failed"; exit 1; }' sh $(BENCH)
+
+# MINUTES of it; the plot goes to $(SOAK_PLOT).
+MINUTES ?= 30
+SOAK_PLOT := .hlgraph/soak.svg
+soak: setup
+	mkdir -p $(dir $(SOAK_PLOT))
+	PYTHONPATH=tests/support:tests/benchmarks $(RUN)/python tests/benchmarks/soak.py --minutes $(MINUTES) --plot $(SOAK_PLOT)
 
 # About half an hour. tests/mutants/mutants.py says how to compare two trees.
 mutants: setup

@@ -21,6 +21,8 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+from measure import say
+
 import hlgraph
 from hlgraph.errors import StoreLockedError, UnknownNameError, WhereError
 from hlgraph.evaluate.plots import Axis, Point, Series, chart
@@ -153,7 +155,7 @@ def main() -> int:
     parser.add_argument("--writer", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.writer:
-        print(dict(write(options.writer[0], range(SOURCES // 2, SOURCES), float(options.writer[1]), seed=2)))
+        say(str(dict(write(options.writer[0], range(SOURCES // 2, SOURCES), float(options.writer[1]), seed=2))))
         return 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "store"
@@ -172,7 +174,7 @@ def main() -> int:
             while time.time() < until:
                 time.sleep(min(EVERY, max(0.1, until - time.time())))
                 samples.append(sample(folder, start, reading.searches))
-                print(" ".join(f"{field}={value:g}" for field, value in samples[-1]._asdict().items()), flush=True)
+                say(" ".join(f"{field}={value:g}" for field, value in samples[-1]._asdict().items()))
             for thread in threads:
                 thread.join()
             is_well = other.wait() == 0

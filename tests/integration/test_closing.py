@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import resource
 import shutil
 import sqlite3
@@ -158,7 +157,7 @@ def test_closing_from_inside_a_call_does_not_wait_for_that_call(folder: Path) ->
 def open_files(folder: Path) -> int:
     """How often this process has files of a store open."""
     held = Path("/proc/self/fd") if Path("/proc/self/fd").exists() else Path("/dev/fd")
-    names = (os.readlink(item) for item in held.iterdir() if item.is_symlink())
+    names = (str(item.readlink()) for item in held.iterdir() if item.is_symlink())
     return sum(name.startswith(str(folder)) for name in names)
 
 
