@@ -131,7 +131,7 @@ def sample(folder: Path, start: float, searches: int) -> Sample:
 
 def grown(samples: list[Sample]) -> list[str]:
     """What is higher in the last third than in the second, by more than its noise."""
-    third = len(samples) // 3
+    third = max(1, len(samples) // 3)
     before, after = samples[third : 2 * third], samples[2 * third :]
     limits = {
         "memory_mb": (1.05, 5.0),
@@ -187,7 +187,7 @@ def main() -> int:
         ]
         options.plot.write_text(chart(series, "Soak", x=Axis("minutes"), y=Axis("MB, or number", is_log=True)))
     growth = grown(samples)
-    print(
+    say(
         f"{reading.searches:,} searches; grown: {growth}; wrong: {len(reading.wrong)} {reading.wrong[:5]}; doctor: {bad}"
     )
     return int(bool(growth or reading.wrong or bad or not is_well))
