@@ -36,7 +36,7 @@ _Misfit = tuple[str, object, object]
 _C = TypeVar("_C")
 
 _QUIET = frozenset({"close", "in_corpus", "watched"})  # methods that ask nothing of a store
-_PATHS = frozenset({"extractions", "folder", "path", "results", "sources", "target", "uris"})
+_PATHS = frozenset({"backup", "extractions", "folder", "path", "results", "sources", "target", "uris"})
 """Parameters that name files: a name that is not UTF-8 reaches Python with halves of surrogate pairs."""
 _SHOWN = 60  # characters of a refused value in a message
 _WORDS: Mapping[object, str] = {

@@ -591,7 +591,8 @@ class Backup:
     written : bytes that were written, which are those that differ from the backup before
     is_unfinished : the state has changes that the next ingest or deletion finishes, as after a kill
     locked_seconds : how long other writers were kept waiting; mostly 0
-    pinned_seconds : how long one state was pinned; writers may write, but the log of the database grows so long
+    pinned_seconds : how long one state was pinned. Writers may write, but one that ends its turn meanwhile waits for the end of
+        that (at most 30 s), so that no deleted text stays in the log
     """
 
     target: Path

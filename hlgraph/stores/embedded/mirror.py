@@ -36,11 +36,12 @@ from hlgraph.stores.embedded.sqlite import mapped
 FORMAT = 1
 """Version of the layout of a backup."""
 BLOCK: Final = 16 * 1024
-"""Bytes that are compared, copied and checked together."""
+"""Bytes that are compared, saved and checked together."""
 
 _MANIFEST, _LOCK, _PREVIOUS, _STORE = "hlgraph-backup.json", "hlgraph-backup.lock", "previous", "store"
 _PART = f"{_MANIFEST}.part"
 _DIGEST: Final = 16
+_PAGE: Final = 4096  # bytes that are written together: a page of SQLite
 _UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
 _PATH = re.compile(r"hlgraph\.db|[\w-][\w.-]*\.sqlite|vectors/\d+-\d+\.f32")
 _BATCH = 32 * 1024 * 1024  # maximum number of bytes held before they are written
@@ -323,10 +324,12 @@ class Mirror:
 
     def _write(self, name: str, copy: IO[bytes], changed: list[tuple[int, bytes, bytes]]) -> None:
         self._save(name, ((block, old) for block, old, _ in changed))
-        for block, _, data in changed:
-            copy.seek(block * BLOCK)
-            copy.write(data)
-            self.written += len(data)
+        for block, old, data in changed:
+            for at in range(0, len(data), _PAGE):
+                piece = data[at : at + _PAGE]
+                if piece != old[at : at + len(piece)]:
+                    copy.seek(block * BLOCK + at)
+                    self.written += copy.write(piece)
         copy.flush()
 
     def _save(self, name: str, blocks: Iterable[tuple[int, bytes]]) -> None:
