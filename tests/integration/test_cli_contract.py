@@ -273,6 +273,15 @@ def test_doctor(place: Path) -> None:
     assert_snapshot("doctor", tree)
 
 
+def test_backup_and_restore(place: Path, tmp_path: Path) -> None:
+    made = silent("backup", tmp_path / "backup")
+    assert silent("backup", tmp_path / "backup")["written"] == 0
+    assert_snapshot("backup", made)
+    restored = silent("--store", f"hlgraph://{tmp_path}/new", "restore", tmp_path / "backup")
+    assert restored["bytes"] == made["bytes"]
+    assert_snapshot("restore", restored)
+
+
 def test_journal(place: Path, tmp_path: Path) -> None:
     store = ("--store", f"hlgraph://{tmp_path}/store", "journal")
     assert silent(*store) == {"changes": [], "dropped": []}
