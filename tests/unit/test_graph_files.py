@@ -200,7 +200,7 @@ def test_of_two_that_patched_the_files_one_writes_them_anew(
     written = _write_late(monkeypatch)
     with _fresh(tmp_path) as one, _fresh(tmp_path) as two:
         found = [list(_pulls(graph)) for graph in (one, two)]
-        held = two._graphs._held[CORPUS]
+        held = two._graphs._held[CORPUS][-1]
     assert len(written) == 1
     assert held.written(threading.Event()).version == held.version  # one that comes later maps them
     assert len(written) == 1

@@ -71,6 +71,7 @@ def _explanation(text: str = "Who designed it?", graph: EvidenceGraph = _GRAPH) 
         (),
         3,
         1.5,
+        1,
         text,
         (SeedTrace(Kind.STATEMENT, text, 1, (node,), text),),
         (HopTrace(1, 2, 1, {text: 1}, (node,), text, text),),
