@@ -15,6 +15,7 @@ from hlgraph.retrieve.strategies import STRATEGIES
 from hlgraph.retrieve.strategies.auto import for_report
 from hlgraph.retrieve.strategies.hierarchy import HierarchyRetriever
 from hlgraph.stores.derived import run_named
+from hlgraph.stores.one_state import ATTEMPTS
 from hlgraph.stores.protocols import Stores
 
 SUMMARIES = 20
@@ -68,11 +69,15 @@ def finding(
 
     def find(text: str) -> SearchResult:
         asked = replace(usual, question=text)
-        found = run(asked, chosen)
         if not is_wide or stores.derived is None or run_named(stores.derived, search.corpus, name=RUN) is None:
-            return found
+            return run(asked, chosen)
         summaries = replace(asked, unit="summary", k=SUMMARIES, explain=False, tabular=False, communities=False)
-        return _both(found, run(summaries, HierarchyRetriever()))
+        with stores.snapshot():
+            for _ in range(ATTEMPTS):
+                found, more = run(asked, chosen), run(summaries, HierarchyRetriever())
+                if found.explain.version == more.explain.version:
+                    return _both(found, more)
+        return found
 
     return find
 
