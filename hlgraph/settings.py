@@ -258,13 +258,12 @@ class Neo4jSettings:
         """Check the values."""
         if self.ranking not in ("auto", "process", "server"):
             raise SettingsError(f"neo4j.ranking is {self.ranking!r}; choose auto, process or server")
-        if self.image_links < 0:
-            raise SettingsError(f"neo4j.image_links is {self.image_links}; choose a number from 0")
+        for name in ("image_links", "retry_seconds"):
+            if not getattr(self, name) >= 0:
+                raise SettingsError(f"neo4j.{name} is {getattr(self, name)}; choose a number from 0")
         for name in ("timeout", "read_seconds", "pool_size", "max_connection_lifetime"):
             if not getattr(self, name) > 0:
                 raise SettingsError(f"neo4j.{name} is {getattr(self, name)}; choose a number above 0")
-        if not self.retry_seconds >= 0:
-            raise SettingsError(f"neo4j.retry_seconds is {self.retry_seconds}; choose a number from 0")
         if self.label_prefix and not _LABEL_PREFIX.fullmatch(self.label_prefix):
             raise SettingsError(
                 f"neo4j.label_prefix is {self.label_prefix!a}; choose at most 32 letters, digits and underscores that begin "
@@ -287,8 +286,8 @@ class Neo4jSettings:
 
 QUANTISATIONS = {"lucene": ("none", "byte"), "faiss": ("none", "fp16")}
 """The forms of vectors that each k-NN engine of OpenSearch has."""
-_BOUNDS = {"shards": (1, 1_024), "replicas": (0, 100), "hnsw_m": (2, 100)}
-_BOUNDS |= {"hnsw_ef_construction": (2, 10_000), "hnsw_ef_search": (0, 10_000)}
+_BOUNDS: dict[str, tuple[float, float]] = {"shards": (1, 1_024), "replicas": (0, 100), "hnsw_m": (2, 100)}
+_BOUNDS |= {"hnsw_ef_construction": (2, 10_000), "hnsw_ef_search": (0, 10_000), "read_seconds": (0.01, 3_600)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -351,8 +350,6 @@ class OpenSearchSettings:
 
     def __post_init__(self) -> None:
         """Check the values."""
-        if not self.read_seconds > 0:
-            raise SettingsError(f"opensearch.read_seconds is {self.read_seconds}; choose a number above 0")
         if self.service not in ("", "es", "aoss"):
             raise SettingsError(
                 f"opensearch.service is {self.service!r}; choose es or aoss, or omit it for basic authentication"

@@ -30,7 +30,6 @@ from hlgraph.stores import trace
 from hlgraph.stores.one_state import repeated
 from hlgraph.stores.protocols import CorpusStats, PullShape, Stores
 from hlgraph.stores.ranking import plan_ahead, presumed
-from hlgraph.stores.waiting import hasty
 from hlgraph.text import words
 from hlgraph.where import check_fields, matches, source_values
 
@@ -97,7 +96,7 @@ def _heard(
         with telemetry.span(f"retrieval {request.corpus}", given) as span:
             if telemetry.has_content():
                 span.set({"gen_ai.retrieval.query.text": request.question})
-            with hasty(), trace.listening() if request.explain else contextlib.nullcontext():
+            with trace.hasty(), trace.listening() if request.explain else contextlib.nullcontext():
                 found = work(request, *args, **kwargs)
             _tell(span, found)
             return found

@@ -109,6 +109,7 @@ class Collector:
 
 
 _LISTENING: ContextVar[Collector | None] = ContextVar("hlgraph_trace", default=None)
+_IS_HASTY: ContextVar[bool] = ContextVar("hlgraph_is_hasty", default=False)
 
 
 @contextlib.contextmanager
@@ -139,6 +140,29 @@ def heard() -> tuple[Call, ...]:
     """The calls that the current context has recorded so far."""
     collector = _LISTENING.get()
     return () if collector is None else tuple(collector.calls)
+
+
+@contextlib.contextmanager
+def hasty(*, is_so: bool = True) -> Iterator[None]:
+    """Gives each read of the block from a server, and of what runs in copies of its context, a short deadline.
+
+    The deadline is ``neo4j.read_seconds`` or ``opensearch.read_seconds``. It is for a server that is away or does not answer: a
+    read that takes longer on a server that does answer goes on. Searches read so; without this, reads are as patient as writes.
+
+    Parameters
+    ----------
+    is_so : False: the reads of the block are patient again
+    """
+    token = _IS_HASTY.set(is_so)
+    try:
+        yield
+    finally:
+        _IS_HASTY.reset(token)
+
+
+def is_hasty() -> bool:
+    """Whether reads have a short deadline, see :func:`hasty`."""
+    return _IS_HASTY.get()
 
 
 @contextlib.contextmanager

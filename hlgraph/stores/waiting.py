@@ -29,31 +29,6 @@ _TOLD, _AGAIN = 3.0, 60.0
 """Seconds after which the log names the holder for the first time, and between two times."""
 _GIVEN_UP: ContextVar[threading.Event | None] = ContextVar("hlgraph_given_up", default=None)
 
-_IS_HASTY: ContextVar[bool] = ContextVar("hlgraph_is_hasty", default=False)
-
-
-@contextlib.contextmanager
-def hasty(*, is_so: bool = True) -> Iterator[None]:
-    """Gives each read of the block from a server, and of what runs in copies of its context, a short deadline.
-
-    The deadline is ``neo4j.read_seconds`` or ``opensearch.read_seconds``. It is for a server that is away or does not answer: a
-    read that takes longer on a server that does answer goes on. Searches read so; without this, reads are as patient as writes.
-
-    Parameters
-    ----------
-    is_so : False: the reads of the block are patient again
-    """
-    token = _IS_HASTY.set(is_so)
-    try:
-        yield
-    finally:
-        _IS_HASTY.reset(token)
-
-
-def is_hasty() -> bool:
-    """Whether reads have a short deadline, see :func:`hasty`."""
-    return _IS_HASTY.get()
-
 
 @contextlib.contextmanager
 def given_up_by(event: threading.Event) -> Iterator[None]:

@@ -20,7 +20,24 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 from measure import say, table
+from numpy.typing import NDArray
+
+from hlgraph.chunk import WholeChunker
+from hlgraph.extract import LocalExtractor
+from hlgraph.ingest import pipeline
+from hlgraph.models.local.reranker import LexicalReranker
+from hlgraph.models.seams import Embedder
+from hlgraph.records import Document, Kind
+from hlgraph.retrieve import SearchRequest, search
+from hlgraph.settings import Neo4jSettings, OpenSearchSettings, Settings
+from hlgraph.stores.neo4j.server import Server
+from hlgraph.stores.open import open_stores
+from hlgraph.stores.opensearch.indexes import Indexes
+from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
+from hlgraph.stores.opensearch.wire import Json
+from hlgraph.testing.embedder import WordEmbedder
 
 STRATEGIES = ("chunk", "auto", "path")
 _ROOT = Path(__file__).resolve().parents[2]
@@ -45,15 +62,30 @@ def question(at: int) -> str:
     return f"Who {_DEEDS[at % 5]} {_PLACES[at * 2 % 5]} in {1700 + at * 11 % 250}?"
 
 
+class Remembering:
+    """An embedder that embeds each text once: what it takes is no part of what is measured."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner = inner
+        self._known: dict[str, NDArray[np.float32]] = {}
+        self.fingerprint, self.dimensions = inner.fingerprint, inner.dimensions
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors of texts."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if missing:
+            self._known |= zip(missing, self._inner.embed(missing), strict=True)
+        return np.array([self._known[text] for text in texts], dtype=np.float32).reshape(len(texts), self.dimensions)
+
+    def forget(self, texts: Sequence[str]) -> None:
+        """Nothing is forgotten."""
+
+
 def answer_to(prefix: str) -> None:
     """The other end of a tree: answers each line ``strategy question`` with the seconds that the search took."""
-    from hlgraph.models.local.reranker import LexicalReranker
-    from hlgraph.retrieve import SearchRequest, search
-    from hlgraph.stores.open import open_stores
-    from hlgraph.testing.embedder import WordEmbedder
 
     opened = open_stores(settings_of(prefix))
-    embedder, reranker = WordEmbedder(), LexicalReranker()
+    embedder, reranker = Remembering(WordEmbedder()), LexicalReranker()
     with opened.closing:
         for line in sys.stdin:
             strategy, _, asked = line.strip().partition(" ")
@@ -64,9 +96,7 @@ def answer_to(prefix: str) -> None:
             say(json.dumps([seconds, [item.chunk_id for item in found.evidence]]))
 
 
-def settings_of(prefix: str):  # type: ignore[no-untyped-def]
-    from hlgraph.settings import Neo4jSettings, OpenSearchSettings, Settings
-
+def settings_of(prefix: str) -> Settings:
     folder = Path(os.environ["HLGRAPH_TEST_SERVERS"])
     found = json.loads((folder / "servers.json").read_text())
     graph, index = found["neo4j"], found["opensearch"]
@@ -123,15 +153,8 @@ class Tree:
 
 
 @contextlib.contextmanager
-def filled(prefix: str) -> Iterator[object]:
+def filled(prefix: str) -> Iterator[Indexes]:
     """Both servers with the one corpus; the indexes go at the end."""
-    from hlgraph.chunk import WholeChunker
-    from hlgraph.extract import LocalExtractor
-    from hlgraph.ingest import pipeline
-    from hlgraph.records import Document
-    from hlgraph.stores.neo4j.server import Server
-    from hlgraph.stores.open import open_stores
-    from hlgraph.testing.embedder import WordEmbedder
 
     settings = settings_of(prefix)
     server = Server(settings.store, settings.neo4j)
@@ -142,19 +165,19 @@ def filled(prefix: str) -> Iterator[object]:
         documents = [Document(f"doc:{at}", passage(at), f"Title {at}", {"year": at % 40}) for at in range(_PASSAGES)]
         steps = pipeline.Steps(WholeChunker(), LocalExtractor(), WordEmbedder())
         pipeline.ingest(documents, _CORPUS, stores=opened.stores, steps=steps)
-        yield opened
-        indexes = opened.stores.vectors.indexes  # type: ignore[attr-defined]
-        for name in indexes.all():
-            indexes.remove(name)
+        vectors = opened.stores.vectors
+        if not isinstance(vectors, OpenSearchVectorStore):
+            raise SystemExit("the vector store is not OpenSearch")
+        yield vectors.indexes
+        for name in vectors.indexes.all():
+            vectors.indexes.remove(name)
 
 
-def add(opened, first: int, last: int, prefix: str) -> None:  # type: ignore[no-untyped-def]
+def add(indexes: Indexes, first: int, last: int, prefix: str) -> None:
     """The corpora with these numbers."""
-    from hlgraph.records import Kind
-    from hlgraph.stores.neo4j.server import Server
 
     settings = settings_of(prefix)
-    server, indexes = Server(settings.store, settings.neo4j), opened.stores.vectors.indexes
+    server = Server(settings.store, settings.neo4j)
     homes = [(kind, home) for kind in Kind if (home := indexes.find(_CORPUS, kind, is_fresh=True)) is not None]
     for start in range(first, last, _AT_ONCE):
         names = [f"other {at}" for at in range(start, min(start + _AT_ONCE, last))]
@@ -165,13 +188,12 @@ def add(opened, first: int, last: int, prefix: str) -> None:  # type: ignore[no-
             names=names,
             database_=settings.neo4j.database,
         )
-        indexes.act(
-            *(
-                {"add": {"index": home.name, "alias": indexes.alias(name, kind), **indexes.view(name)}}
-                for kind, home in homes
-                for name in names
-            )
-        )
+        actions: list[Json] = [
+            {"add": {"index": home.name, "alias": indexes.alias(name, kind), **indexes.view(name)}}
+            for kind, home in homes
+            for name in names
+        ]
+        indexes.act(*actions)
     server.close()
 
 
@@ -207,10 +229,10 @@ def main() -> None:
         return
     prefix = f"bench{os.getpid()}"
     codes = [_ROOT, *([chosen.against.resolve()] if chosen.against else [])]
-    with filled(prefix) as opened:
+    with filled(prefix) as indexes:
         before = 1
         for count in chosen.corpora:
-            add(opened, before, count, prefix)
+            add(indexes, before, count, prefix)
             before = count
             trees = [Tree(code, prefix) for code in codes]
             rows = measured(trees, rounds=chosen.rounds)

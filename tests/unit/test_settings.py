@@ -257,6 +257,8 @@ def test_a_name_of_a_corpus_that_no_store_can_hold_is_refused(name: str) -> None
         ),
         ({"shards": 0}, "opensearch.shards is 0; choose a number from 1 to 1024"),
         ({"hnsw_m": 1}, "opensearch.hnsw_m is 1; choose a number from 2 to 100"),
+        ({"read_seconds": 0}, "opensearch.read_seconds is 0; choose a number from 0.01 to 3600"),
+        ({"read_seconds": float("nan")}, "opensearch.read_seconds is nan; choose a number from 0.01 to 3600"),
     ],
 )
 def test_a_form_of_indexes_that_the_server_does_not_have_is_refused(given: dict[str, object], reason: str) -> None:
@@ -272,6 +274,7 @@ def test_a_form_of_indexes_that_the_server_does_not_have_is_refused(given: dict[
         ("{auth: custom, user: a}", "neo4j.scheme is empty"),
         ("{pool_size: 0}", "neo4j.pool_size is 0"),
         ("{retry_seconds: -1}", "neo4j.retry_seconds is -1"),
+        ("{read_seconds: 0}", "neo4j.read_seconds is 0"),
         ("{max_connection_lifetime: 0}", "neo4j.max_connection_lifetime is 0"),
         ("{label_prefix: 'a b'}", "neo4j.label_prefix is 'a b'"),
         ("{label_prefix: _a}", "neo4j.label_prefix"),

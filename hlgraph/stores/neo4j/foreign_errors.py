@@ -124,7 +124,7 @@ def closed(url: str) -> StoreClosedError:
     return StoreClosedError(f"{url}: the store was closed; open it again")
 
 
-def unanswered(url: str, seconds: float, error: BaseException) -> StoreUnavailableError:
+def unanswered(url: str, *, seconds: float, error: BaseException) -> StoreUnavailableError:
     """The error of a read whose deadline is over.
 
     Parameters

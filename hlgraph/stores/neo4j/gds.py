@@ -25,7 +25,7 @@ from hlgraph.records import Relationship
 from hlgraph.stores.derived import Clustered
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.server import Row, Server
-from hlgraph.stores.waiting import hasty
+from hlgraph.stores.trace import hasty
 
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")

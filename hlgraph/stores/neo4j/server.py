@@ -19,8 +19,7 @@ import neo4j.exceptions
 from hlgraph.errors import SettingsError
 from hlgraph.stores import queries
 from hlgraph.stores.neo4j.foreign_errors import CLOSING, LOST, closed, mapped, unanswered
-from hlgraph.stores.trace import traced
-from hlgraph.stores.waiting import is_hasty
+from hlgraph.stores.trace import is_hasty, traced
 
 if TYPE_CHECKING:
     from hlgraph.settings import Neo4jSettings
@@ -237,8 +236,8 @@ class Server:
 
         Parameters
         ----------
-        run : the function, for an attempt that nobody repeats
-        managed : the same as a function that the driver repeats after transient errors
+        run : the function, which the driver does not repeat
+        managed : the same, which the driver repeats after transient errors
         """
         if not is_hasty():
             with self._session(neo4j.READ_ACCESS) as session:
@@ -253,7 +252,7 @@ class Server:
         while True:
             left = end - time.monotonic()
             if left <= 0 or self._is_closed:
-                raise unanswered(self.url, seconds, last) from last
+                raise unanswered(self.url, seconds=seconds, error=last) from last
             try:
                 with _silent_for(left), self._session(neo4j.READ_ACCESS, patience=left) as session:
                     session.run("RETURN 1").consume()

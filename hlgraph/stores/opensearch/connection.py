@@ -9,7 +9,7 @@ import ssl
 import threading
 import time
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -19,8 +19,7 @@ from hlgraph.errors import MissingExtraError, SettingsError, StoreError
 from hlgraph.stores.opensearch import smile
 from hlgraph.stores.opensearch.foreign_errors import closed, is_lost, mapped, reason_of, refusal, unanswered
 from hlgraph.stores.opensearch.wire import Cause, Json, Refusal
-from hlgraph.stores.trace import is_listening, request_text, traced
-from hlgraph.stores.waiting import is_hasty
+from hlgraph.stores.trace import is_hasty, is_listening, request_text, traced
 
 _LOG = logging.getLogger(__name__)
 
@@ -108,7 +107,7 @@ class ServerSettings(Protocol):
 
     @property
     def read_seconds(self) -> float:
-        """Seconds after which a hasty read gives up, see :func:`hlgraph.stores.waiting.hasty`."""
+        """Seconds after which a hasty read gives up, see :func:`hlgraph.stores.trace.hasty`."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -122,17 +121,8 @@ class Answer(msgspec.Struct, frozen=True):
 class _Sender(Protocol):
     """The part of a connection of opensearch-py that is used here."""
 
-    def perform_request(
-        self,
-        method: str,
-        url: str,
-        *,
-        params: Mapping[str, str] | None,
-        body: bytes | None,
-        timeout: float | None,
-        headers: Mapping[str, str] | None,
-        ignore: range,
-    ) -> tuple[int, Mapping[str, str], str]: ...
+    @property
+    def perform_request(self) -> Callable[..., tuple[int, Mapping[str, str], str]]: ...
 
     def close(self) -> None: ...
 
@@ -343,7 +333,7 @@ class Connection:
                         return found, attempt
                     continue
                 if not waiting.goes_on(is_short=True):
-                    raise unanswered(self.url, seconds, reason)
+                    raise unanswered(self.url, seconds=seconds, reason=reason)
 
     def _sent(
         self,

@@ -62,7 +62,7 @@ def closed(url: str) -> StoreClosedError:
     return StoreClosedError(f"{url}: the store was closed; open it again")
 
 
-def unanswered(url: str, seconds: float, reason: str) -> StoreUnavailableError:
+def unanswered(url: str, *, seconds: float, reason: str) -> StoreUnavailableError:
     """The error of a read whose deadline is over.
 
     Parameters
