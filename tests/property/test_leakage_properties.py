@@ -242,8 +242,10 @@ def _ids_of(name: str, found: Any) -> list[str]:
 
 
 def _watched(stores: Stores, visible: frozenset[str]) -> tuple[Stores, list[_Watched]]:
-    parts = [None if part is None else _Watched(part, visible) for part in stores]
-    return Stores(*cast("tuple[Any, Any, Any]", parts)), [part for part in parts if part is not None]
+    """The stores, of which all that reads nodes is watched, and these watched parts."""
+    names = ("graph", "vectors", "ranker", "clusterer", "derived", "merges", "domains", "matcher")
+    parts = {name: _Watched(part, visible) for name in names if (part := getattr(stores, name)) is not None}
+    return stores._replace(**cast("dict[str, Any]", parts)), [*parts.values()]
 
 
 def _of(records: Sequence[Record], sources: set[str]) -> set[str]:

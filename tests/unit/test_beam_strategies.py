@@ -324,13 +324,18 @@ def test_at_most_depth_plus_three_round_trips_to_each_store(  # noqa: PLR0917 - 
     stores: Stores, corpus: str, question: str, preset: str, strategy: str, unit: Unit
 ) -> None:
     calls: Counter[str] = Counter()
-    counting = Stores(_Counting(stores.graph, calls, "graph"), _Counting(stores.vectors, calls, "vectors"))  # type: ignore[arg-type]
+    graph, vectors = _Counting(stores.graph, calls, "graph"), _Counting(stores.vectors, calls, "vectors")
+    counting = Stores(graph, vectors, snapshot=stores.snapshot)  # type: ignore[arg-type]
     request = SearchRequest(question, corpus, 3, unit)
     chosen = retriever(strategy, preset)
     found = search(request, chosen, stores=counting, embedder=_EMBEDDER, reranker=LexicalReranker())
     assert found.explain.parameters["max_depth"] == 3
     assert max(calls.values()) <= 3 + 3
     assert found.explain.round_trips == sum(calls.values())
+    calls.clear()
+    compared = Stores(counting.graph, counting.vectors)
+    search(request, chosen, stores=compared, embedder=_EMBEDDER, reranker=LexicalReranker())
+    assert sum(calls.values()) == found.explain.round_trips + 1  # without a snapshot the state is compared at the end
 
 
 @pytest.mark.parametrize("strategy", ["statement_graph", "topic_graph"])

@@ -20,6 +20,7 @@ from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError, MissingExtraError, ModelError, ModelMissingError
 from hlgraph.ingest import pipeline
 from hlgraph.models import install as module
+from hlgraph.models.checked import CheckedReranker
 from hlgraph.models.choose import chosen_reranker
 from hlgraph.models.install import (
     DEFAULT_MODEL,
@@ -315,7 +316,8 @@ def test_settings_name_an_installed_reranker_or_a_folder(folder: Path, root: Pat
     install_reranker("mine", source=str(folder), root=root)
     for name in ("mine", str(folder)):
         found = chosen_reranker(name, ModelSettings(root=str(root)))
-        assert isinstance(found, LocalCrossEncoder)
+        assert isinstance(found, CheckedReranker)
+        assert isinstance(found._inner, LocalCrossEncoder)
     assert chosen_reranker("", ModelSettings(root=str(root))).fingerprint.startswith("lexical")
 
 
