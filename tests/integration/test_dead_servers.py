@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from live_stores import opened, settings_for
+from opensearch_proxy import Reply, proxied, times
 from tcp_proxy import TcpProxy, passed_on
 from thoroughness import cases
 
@@ -24,6 +25,8 @@ from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document
 from hlgraph.retrieve import SearchRequest, search
 from hlgraph.settings import Settings
+from hlgraph.stores.neo4j.gds import GraphDataScience
+from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
@@ -149,6 +152,32 @@ def test_an_ingest_outlives_the_deadline_of_searches(rig: _Rig, server: str) -> 
         back.start()
         assert pipeline.ingest(documents, f"more {server}", stores=found.stores, steps=_STEPS).sources_added == 1
         back.join()
+
+
+def test_closing_leaves_the_projections_of_a_dead_server(rig: _Rig, caplog: pytest.LogCaptureFixture) -> None:
+    server = Server(rig.settings.store, replace(rig.settings.neo4j, read_seconds=0.5, retry_seconds=120.0))
+    with contextlib.closing(server):
+        assert server.ask("retrieve/read_state", corpus=CORPUS)
+        projections = GraphDataScience(server)
+        projections._made.add("a projection")
+        rig.proxies["Neo4j"].cut()
+        projections.close()
+    assert "the projections could not be dropped: " in caplog.text
+
+
+def test_a_fault_of_the_server_is_reported_after_three_attempts(servers: Any, whole: Settings) -> None:
+    """A busy one is asked again, after growing waits."""
+    with proxied(servers.opensearch) as proxy:
+        index = replace(whole.opensearch, ca=None, read_seconds=2.0)
+        found = open_stores(replace(whole, vectors=proxy.url, opensearch=index))
+        with found.closing:
+            assert _search(found.stores)
+            for status, most in ((500, 3), (503, 9)):
+                proxy.requests.clear()
+                proxy.behaviour = times(100, Reply(status, b"{}", {}), path="/_search")
+                with pytest.raises(StoreUnavailableError, match=rf"overloaded or not ready \({status}"):
+                    _search(found.stores)
+                assert 3 <= sum("/_search" in request.path for request in proxy.requests) <= most
 
 
 def test_closing_while_threads_search_ends_them_by_one_error(rig: _Rig) -> None:

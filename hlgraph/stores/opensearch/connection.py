@@ -326,11 +326,11 @@ class Connection:
                         raise
                     reason = reason_of(error)
                 else:
-                    if found.status not in BUSY or _is_blocked(found):
+                    is_final = found.status not in BUSY or _is_blocked(found)
+                    is_final = is_final or (found.status == 500 and attempt >= _BROKEN)
+                    if is_final or not waiting.goes_on(found.headers.get("retry-after")):
                         return found, attempt
-                    reason, is_there = f"status {found.status}", True
-                    if not waiting.goes_on(found.headers.get("retry-after"), is_short=True):
-                        return found, attempt
+                    is_there = True
                     continue
                 if not waiting.goes_on(is_short=True):
                     raise unanswered(self.url, seconds=seconds, reason=reason)
