@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 
 from hlgraph.errors import HLGraphError, StoreConflictError, StoreUnavailableError
 from hlgraph.stores.protocols import Stores
+from hlgraph.stores.trace import hasty
 
 T = TypeVar("T")
 T_State = TypeVar("T_State")
@@ -31,7 +32,8 @@ def in_one_state(stores: Stores, corpus: str | None, *, read: Callable[[], T]) -
     with stores.snapshot() as is_pinned:
         if is_pinned:
             return read()
-    return repeated(lambda: stores.graph.stats(corpus, has_counts=False), lambda _: read(), corpus=corpus)
+    with hasty():
+        return repeated(lambda: stores.graph.stats(corpus, has_counts=False), lambda _: read(), corpus=corpus)
 
 
 def repeated(
