@@ -18,10 +18,13 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from measure import say
+from numpy.typing import NDArray
 
 import hlgraph
 from hlgraph.errors import StoreLockedError, UnknownNameError, WhereError
@@ -54,8 +57,17 @@ def document(number: int, version: int) -> Document:
     return Document(f"doc:{number}", text, metadata={"version": version, "number": number})
 
 
+class Forgetful(WordEmbedder):
+    """An embedder that keeps no list of what it embedded."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        found = super().embed(texts)
+        self.embedded.clear()
+        return found
+
+
 def connect(folder: str) -> HLGraph:
-    return hlgraph.connect(f"hlgraph://{folder}", embedder=WordEmbedder())
+    return hlgraph.connect(f"hlgraph://{folder}", embedder=Forgetful())
 
 
 def write(folder: str, numbers: range, until: float, seed: int) -> Counter[str]:
