@@ -163,6 +163,7 @@ def _configure(folder: Path, endpoint: OpenSearchEndpoint, ca: Path) -> None:
         "transport.port: 0\n"
         f"path.data: {folder / 'data'}\n"
         f"path.logs: {folder / 'logs'}\n"
+        f"path.repo: {folder / 'snapshots'}\n"
         # The disk of a development machine is often fuller than the watermarks of a server allow.
         "cluster.routing.allocation.disk.threshold_enabled: false\n",
         encoding="utf-8",
