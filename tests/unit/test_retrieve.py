@@ -198,14 +198,19 @@ def test_scores_fall_and_asking_twice_or_for_fewer_gives_the_same(
 ) -> None:
     question = "Which old bridge did Mara7 see near Town3, in part 1 or part 2?"
     found = _ask(stores, question, strategy, unit, mode, 20, corpus="large").evidence
-    order = [(-item.score, _key(item)) for item in found]
-    assert [score for score, _ in order] == sorted(score for score, _ in order)
+    order = [(-item.score, item.source.uri, item.start, item.end, item.text) for item in found]
+    assert [score for score, *_ in order] == sorted(score for score, *_ in order)
     assert _ask(stores, question, strategy, unit, mode, 20, corpus="large").evidence == found
     if (
         unit == STRATEGIES[strategy].unit
     ):  # statements are those of k chunks, and a chunk stands where its statement does
         assert order == sorted(order)
-        assert _ask(stores, question, strategy, unit, mode, 5, corpus="large").evidence == found[:5]
+        fewer = _ask(stores, question, strategy, unit, mode, 5, corpus="large").evidence
+        assert [item.score for item in fewer] == [item.score for item in found[:5]]
+        for item, same in zip(
+            fewer, found, strict=False
+        ):  # a search breaks a tie at its cut, where nothing is read yet
+            assert item == same or (mode == "text" and item.score == found[5].score)
 
 
 def test_a_strategy_has_a_unit_of_its_own(stores: Stores) -> None:
