@@ -260,7 +260,7 @@ def _ranking(
         if is_enough or len(found.evidence()) >= request.k:
             break
         wanted = 4 * max(wanted, hits)
-    if found.evidence():
+    if unit == "summary" or found.evidence():
         return found
     # A text without a statement, an entity or a topic is found by its chunks, whatever the strategy walks on.
     chunks = Ranked(Kind.CHUNK, session.seeds(Kind.CHUNK, request.k), {})
