@@ -68,6 +68,8 @@ def _cluster() -> Iterator[None]:
         if IS_THOROUGH:
             patch.setattr(cluster, "loaded", _late_once(patch))
         with local_cluster(WORKERS, store_bytes=100 << 20):
+            # Of this home; each test has another one.
+            patch.setenv("RAY_AUTH_TOKEN_PATH", str(Path.home() / ".ray" / "auth_token"))
             yield
 
 
