@@ -88,6 +88,10 @@ class Wiping:
         """Whether the last writer has emptied the log and the gaps of what it wrote."""
         return self._mark.exists()
 
+    def trust(self) -> None:
+        """Says that all pages are clean. Raises OSError if its file cannot be made."""
+        files.reserve(self._mark)
+
     def distrust(self) -> None:
         """Makes :meth:`finish` look at every page. Raises OSError if its file cannot be removed."""
         self._is_whole = True
@@ -120,7 +124,7 @@ class Wiping:
             is_clean = self._is_whole is None and self._mark.exists()
             pages = None if self._is_whole is not False else self._pages
             if empty_log(connection) and not is_clean and wipe(connection, self._file, pages=pages):
-                files.reserve(self._mark)
+                self.trust()
         self._forget()
 
 
@@ -161,10 +165,7 @@ def wipe(
         if log.exists() and log.stat().st_size:
             return False
         with _opened(file) as descriptor:
-            has_found = False
-            for span in _spans(functools.partial(_read, descriptor), pages):
-                has_found = True
-                _write(descriptor, span.start, bytes(span.size))
+            has_found = wipe_opened(descriptor, pages=pages)
             if has_found:
                 os.fsync(descriptor)
         if has_found and is_shared:
@@ -176,6 +177,26 @@ def wipe(
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+
+
+def wipe_opened(descriptor: int, *, pages: Collection[int] | None = None) -> bool:
+    """Overwrites the unused bytes of a file that nobody else writes; returns whether there were any.
+
+    Parameters
+    ----------
+    descriptor : the file, opened to read and write
+    pages : numbers of pages; default: all
+
+    Raises
+    ------
+    OSError
+        The file cannot be read or written.
+    """
+    has_found = False
+    for span in _spans(functools.partial(_read, descriptor), pages):
+        has_found = True
+        _write(descriptor, span.start, bytes(span.size))
+    return has_found
 
 
 def unwiped(file: Path) -> list[Span]:

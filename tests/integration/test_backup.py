@@ -37,7 +37,7 @@ from hlgraph.errors import (
 from hlgraph.models.accounts.open import LEDGER_FILE
 from hlgraph.settings import REPLIES_FILE
 from hlgraph.stores.embedded import backup as backups
-from hlgraph.stores.embedded import mirror
+from hlgraph.stores.embedded import database, mirror
 from hlgraph.testing.embedder import WordEmbedder
 
 _WORDS = (
@@ -187,8 +187,7 @@ def test_a_state_whose_rows_are_removed_meanwhile_is_not_taken(
     real = backups.Backups._copy_blocks
     left = list(range(edits))
     monkeypatch.setattr(backups, "_TRIES", 6)
-    connect = sqlite3.connect  # a writer waits for the state that is pinned, which here is pinned by its own thread
-    monkeypatch.setattr(sqlite3, "connect", lambda *args, **named: connect(*args, **{**named, "timeout": 0}))
+    monkeypatch.setattr(database, "_DRAIN", 0)  # a writer waits for the state that is pinned, here by its own thread
     with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder(64)) as other:
 
         def edit() -> None:

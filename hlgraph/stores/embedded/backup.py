@@ -36,6 +36,7 @@ from hlgraph.stores.embedded.array_files import matrix_path
 from hlgraph.stores.embedded.database import DATABASE, Database
 from hlgraph.stores.embedded.mirror import BLOCK, Manifest, Mirror, locked, read_manifest, sync_folder, unpack
 from hlgraph.stores.embedded.sqlite import corrupt, mapped
+from hlgraph.stores.freed_bytes import Wiping, wipe_opened
 from hlgraph.stores.protocols import Backup
 
 _TRIES = 20
@@ -45,7 +46,7 @@ _FREE = "SELECT slot, is_zeroed FROM vector_free WHERE file = ?"
 _PRESENT = "SELECT file, generation, deletes FROM vector_file ORDER BY file"
 _OF_LOCK = ("writer.lock", "writer.json", "turn.lock")
 _OURS = (*_OF_LOCK, "vectors", "graph")
-_SUFFIXES = ("", "-wal", "-shm", ".lock", ".broken")
+_SUFFIXES = ("", "-wal", "-shm", "-wiped", ".lock", ".broken")
 _NO_EXCHANGE = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
@@ -260,6 +261,8 @@ class Backups:
             files.make_folder(made)
         try:
             unpack(backup, manifest, folder=made)
+            with mapped(made):
+                Wiping(made / DATABASE).trust()  # its copy was wiped, and is what was copied
             with mapped(self._folder):
                 if any(path.name not in _OF_LOCK for path in self._folder.iterdir()):
                     _exchange(made, self._folder)
@@ -310,19 +313,22 @@ def _staged(source: sqlite3.Connection) -> Iterator[IO[bytes]]:
         path = Path(folder) / "copy"
         with mapped(path):
             files.reserve(path)
-            found = stack.enter_context(path.open("rb"))
-            copy = stack.enter_context(contextlib.closing(sqlite3.connect(path, isolation_level=None)))
-            copy.execute("PRAGMA journal_mode = OFF")
-            copy.execute("PRAGMA synchronous = OFF")
-            with contextlib.suppress(OSError):
-                path.unlink()
-            source.backup(copy)
-            if source.in_transaction:
-                source.execute("COMMIT")
+            found = stack.enter_context(path.open("r+b"))
+            with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as copy:
+                copy.execute("PRAGMA journal_mode = OFF")
+                copy.execute("PRAGMA synchronous = OFF")
+                with contextlib.suppress(OSError):
+                    path.unlink()
+                source.backup(copy)
+                if source.in_transaction:
+                    source.execute("COMMIT")
         yield found
 
 
 def _put(mirror: Mirror, path: Path, copy: IO[bytes]) -> None:
+    """Wipes the copy of a database, which may be of a state that its writer has not wiped yet, and puts it into the backup."""
+    with mapped(path):
+        wipe_opened(copy.fileno())
     mirror.put(path.name, copy, form=(os.fstat(copy.fileno()).st_size, path.stat().st_mode))
 
 
