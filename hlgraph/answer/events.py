@@ -22,6 +22,7 @@ from hlgraph.models.executor import asking_about
 from hlgraph.models.seams import ChatModel
 from hlgraph.records import Answer, Calibration, Evidence
 from hlgraph.retrieve import Explanation, SearchResult
+from hlgraph.stores.one_state import ATTEMPTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def answering(
         model = asking_about(chat, Purpose(stage="answer", strategy=found.explain.strategy))
         writer = Writer(model=model, max_tokens=max_tokens, is_streamed=is_streamed)
     if request.choices is not None:
-        answer = replace(_chosen(request, evidence, find=find, writer=writer), search=found.explain.chat)
+        answer = replace(_chosen(request, found, find=find, writer=writer), search=found.explain.chat)
         yield AnswerPiece(answer.text)
         yield answer
         return
@@ -156,14 +157,19 @@ def _telling(
     return answer
 
 
-def _chosen(request: AnswerRequest, evidence: tuple[Evidence, ...], *, find: Find, writer: Writer | None) -> Answer:
+def _chosen(request: AnswerRequest, found: SearchResult, *, find: Find, writer: Writer | None) -> Answer:
     choices = request.choices or ()
     if writer is not None:
         return chosen_by_model(
-            request.question, choices, evidence=evidence, writer=writer, context_tokens=request.context_tokens
+            request.question, choices, evidence=found.evidence, writer=writer, context_tokens=request.context_tokens
         )
-    found = [(*evidence, *find(f"{request.question} {choice}").evidence) for choice in choices]
-    return chosen_by_words(request.question, choices, evidence=found)
+    for _ in range(ATTEMPTS):
+        others = [find(f"{request.question} {choice}") for choice in choices]
+        if {item.explain.version for item in others} <= {found.explain.version}:  # all are of one state
+            break
+        found = find(request.question)
+    every = [(*found.evidence, *item.evidence) for item in others]
+    return chosen_by_words(request.question, choices, evidence=every)
 
 
 def check_has_chat(request: AnswerRequest, chat: object | None) -> None:

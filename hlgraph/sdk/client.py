@@ -365,13 +365,7 @@ class HLGraph:
         request = replace(request, unsupported=unsupported, verify=verify, least_support=least_support, choices=choices)
         search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, parsed(where))
         search = replace(search, diversity=diversity, tabular=tabular, explain=explain)
-        has_one_search = choices is None or self._resources.models.chat is not None
-        read = partial(self._events, request, search, strategy, budget=budget, is_streamed=False)
-        return (
-            last(read())
-            if has_one_search
-            else in_one_state(self._opened.stores, self.corpus, read=lambda: last(read()))
-        )
+        return last(self._events(request, search, strategy, budget=budget, is_streamed=False))
 
     def answer_stream(
         self,
