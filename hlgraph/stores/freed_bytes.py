@@ -180,7 +180,7 @@ def wipe(
 
 
 def wipe_opened(descriptor: int, *, pages: Collection[int] | None = None) -> bool:
-    """Overwrites the unused bytes of a file that has no other writer; returns whether there were any.
+    """Overwrites the unused bytes of a file, while no other program writes it; returns whether there were any.
 
     Parameters
     ----------

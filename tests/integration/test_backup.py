@@ -38,6 +38,7 @@ from hlgraph.models.accounts.open import LEDGER_FILE
 from hlgraph.settings import REPLIES_FILE
 from hlgraph.stores.embedded import backup as backups
 from hlgraph.stores.embedded import database, mirror
+from hlgraph.stores.freed_bytes import unwiped
 from hlgraph.testing.embedder import WordEmbedder
 
 _WORDS = (
@@ -146,6 +147,31 @@ def test_a_later_backup_writes_what_changed_and_keeps_nothing_deleted(
     emptied = graph.backup(target)
     assert [path.name for path in (target / "store").rglob("*.f32")] == []
     assert (emptied.files, dump(_restored(target))) == (2, dump(tmp_path))
+
+
+def test_a_backup_holds_nothing_that_a_writer_at_work_has_deleted_and_not_overwritten(
+    tmp_path: Path, docs: Path, graph: HLGraph
+) -> None:
+    store, copy = tmp_path / "store", tmp_path / "backup" / "store"
+    (docs / "new.txt").write_text("Sela Vantongeren wrote about Quarrick. " * 9)
+    graph.ingest([docs])
+    with graph._opened.stores.graph.lock():
+        graph.delete([str(docs / "new.txt")])
+        graph.backup(tmp_path / "backup")
+        assert b"Vantongeren" in _held(store)
+        assert _held(copy / "vectors") != _held(store / "vectors")
+    assert b"antongeren" not in _held(tmp_path / "backup")
+    assert _held(copy / "vectors") == _held(store / "vectors")
+    found = _restored(tmp_path / "backup") / "store"
+    assert (found / "hlgraph.db-wiped").exists()
+    assert unwiped_pages(found) == 0
+    assert dump(found.parent) == dump(tmp_path)
+
+
+def unwiped_pages(store: Path) -> int:
+    with closing(sqlite3.connect(store / "hlgraph.db")) as connection:
+        connection.execute("SELECT count(*) FROM node").fetchone()
+        return len(unwiped(store / "hlgraph.db"))
 
 
 def test_a_backup_is_one_state_while_another_process_writes(tmp_path: Path, docs: Path, graph: HLGraph) -> None:
@@ -432,6 +458,7 @@ def test_the_ledger_and_the_stored_replies_are_in_the_backup(
 def test_a_store_of_an_older_schema_is_backed_up_before_it_is_migrated(tmp_path: Path, graph: HLGraph) -> None:
     with closing(sqlite3.connect(tmp_path / "store" / "hlgraph.db")) as connection, connection:
         undo_words_fields_and_lists(connection)
+    (tmp_path / "store" / "hlgraph.db-wiped").unlink()  # older versions made none
     with hlgraph.connect(graph.settings) as older, pytest.raises(MigrationError):
         older.stats()
     with hlgraph.connect(graph.settings) as older:

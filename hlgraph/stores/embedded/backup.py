@@ -1,12 +1,15 @@
 """Backups of the embedded store: one committed state, copied while others write; and the store that is made from one.
 
+A copy holds zeros where its state has removed something, whether or not the writer has overwritten it yet. So a restored store is
+wiped, and says so (:mod:`hlgraph.stores.freed_bytes`).
+
 The truth of a store is its database, the matrices of vectors, and the SQLite files of the ledger and of stored replies. The
 other files are caches that are made again.
 
-A read transaction pins a state of the database. The matrices are not in it: the writer overwrites a row after the commit that
-removed it. So rows are copied first, then a state is pinned, and what was written since is copied again. If no row was removed
-between the pinning and the end of that, the rows belong to the state; otherwise the next state is tried. After some tries the
-last one holds the lock of the writer, for as long as it takes to copy what was written since the try before.
+A read transaction pins a state of the database. The matrices are not in it: a writer overwrites a row at its end, after the
+commit that removed it. So rows are copied first, then a state is pinned, and what was written since is copied again. If no row
+was removed between the pinning and the end of that, the rows belong to the state; otherwise the next state is tried. After some
+tries the last one holds the lock of the writer, for as long as it takes to copy what was written since the try before.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ import contextlib
 import ctypes
 import datetime as dt
 import errno
+import functools
+import io
 import os
 import shutil
 import sqlite3
@@ -30,19 +35,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph import progress
-from hlgraph.errors import InputError, StoreError, StoreUnavailableError
+from hlgraph.errors import HLGraphError, InputError, StoreError, StoreUnavailableError
 from hlgraph.stores import files, migrate
 from hlgraph.stores.embedded.array_files import matrix_path
 from hlgraph.stores.embedded.database import DATABASE, Database
 from hlgraph.stores.embedded.mirror import BLOCK, Manifest, Mirror, locked, read_manifest, sync_folder, unpack
 from hlgraph.stores.embedded.sqlite import corrupt, mapped
+from hlgraph.stores.embedded.vector_rows import clean_files
 from hlgraph.stores.freed_bytes import Wiping, wipe_opened
 from hlgraph.stores.protocols import Backup
 
 _TRIES = 20
 _SHORT = 1_000  # maximum number of blocks that are copied while a state is pinned
 _MATRICES = "SELECT file, generation, deletes, dimensions, slots FROM vector_file ORDER BY file"
-_FREE = "SELECT slot, is_zeroed FROM vector_free WHERE file = ?"
+_FREE = "SELECT slot FROM vector_free WHERE file = ? ORDER BY slot"
 _PRESENT = "SELECT file, generation, deletes FROM vector_file ORDER BY file"
 _OF_LOCK = ("writer.lock", "writer.json", "turn.lock")
 _OURS = (*_OF_LOCK, "vectors", "graph")
@@ -61,14 +67,13 @@ class _Matrix(NamedTuple):
     dimensions: int
     slots: int
     free: NDArray[np.int64]
-    zeroed: NDArray[np.int64]
 
     def blocks(self, before: _Matrix | None) -> NDArray[np.int64]:
         """The blocks that may differ since an older state was read, and copied afterwards."""
         width = 4 * self.dimensions
         if before is None:
             return np.arange(-(-self.slots * width // BLOCK))
-        slots = np.setdiff1d(self.free, before.zeroed)
+        slots = np.setdiff1d(self.free, before.free)
         slots = slots[slots < self.slots]
         spans = [np.arange(start // BLOCK, -(-(start + width) // BLOCK)) for start in (slots * width).tolist()]
         if self.slots > before.slots:
@@ -77,6 +82,31 @@ class _Matrix(NamedTuple):
 
 
 _Matrices = dict[tuple[int, int], _Matrix]
+
+
+class _Wiped(io.FileIO):
+    """A file of a matrix, in which freed rows read as zeros: its writer overwrites them only at its end.
+
+    Parameters
+    ----------
+    path : the file
+    matrix : names the rows
+    """
+
+    def __init__(self, path: Path, matrix: _Matrix) -> None:
+        super().__init__(path)
+        self._matrix = matrix
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """The next bytes."""
+        at, width = self.tell(), 4 * self._matrix.dimensions
+        data = bytearray(super().read(size) or b"")
+        free = self._matrix.free
+        first, last = np.searchsorted(free, (at // width, -(-(at + len(data)) // width)))
+        for start in (free[first:last] * width - at).tolist():
+            end = min(start + width, len(data))
+            data[max(start, 0) : end] = bytes(end - max(start, 0))
+        return bytes(data)
 
 
 class Backups:
@@ -89,6 +119,7 @@ class Backups:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        database.at_end.append(functools.partial(clean_files, database))
         self._folder = database.path.absolute().resolve()
         self._locked = self._pinned = 0.0
 
@@ -151,6 +182,9 @@ class Backups:
             for path in sorted(self._folder.glob("*.sqlite")):
                 with contextlib.closing(_connect(path)) as beside, _staged(beside) as copy:
                     _put(mirror, path, copy)
+        if not self._database.wiping.is_finished:  # a writer has waited for the pinned state in vain
+            with contextlib.suppress(HLGraphError), self._database.lock(wait=0):
+                pass  # the end of a writer overwrites what is freed
         return at
 
     def _copy_matrices(self, mirror: Mirror, pinned: sqlite3.Connection, present: sqlite3.Connection) -> float:
@@ -187,7 +221,7 @@ class Backups:
             if not size:
                 continue
             try:
-                with path.open("rb") as source:
+                with _Wiped(path, item) as source:
                     mode = os.fstat(source.fileno()).st_mode
                     mirror.put(_name(key), source, form=(size, mode), blocks=blocks[key].tolist())
             except (FileNotFoundError, EOFError):
@@ -291,9 +325,8 @@ def _name(key: tuple[int, int]) -> str:
 def _matrices(connection: sqlite3.Connection) -> _Matrices:
     found = {}
     for file, generation, deletes, dimensions, slots in connection.execute(_MATRICES).fetchall():
-        rows = np.array(connection.execute(_FREE, (file,)).fetchall(), dtype=np.int64).reshape(-1, 2)
-        zeroed = rows[rows[:, 1] != 0, 0]
-        found[file, generation] = _Matrix(deletes, dimensions, slots, rows[:, 0], zeroed)
+        free = np.array(connection.execute(_FREE, (file,)).fetchall(), dtype=np.int64).reshape(-1)
+        found[file, generation] = _Matrix(deletes, dimensions, slots, free)
     return found
 
 
