@@ -592,7 +592,7 @@ class Backup:
     is_unfinished : the state has changes that the next ingest or deletion finishes, as after a kill
     locked_seconds : how long other writers were kept waiting; mostly 0
     pinned_seconds : how long one state was pinned. Writers may write, but one that ends its turn meanwhile waits for the end of
-        that (at most 30 s), so that no deleted text stays in the log
+        that (at most 5 s), so that no deleted text stays in the log
     """
 
     target: Path
