@@ -136,13 +136,13 @@ def in_call(owner: Any, name: str, *, work: Callable[[], _R]) -> _R:
     StoreConflictError : the store was replaced during each of three attempts
     """
     resources: Resources | None = getattr(owner, "_resources", None)
-    failure: HLGraphError | None = None
     for _ in range(_ATTEMPTS):
         stores = _stores_of(owner) if resources is None else resources.current().stores
         calls = stores.calls
         if calls is None:
             return work()
         is_outermost = calls.is_outermost
+        is_last = resources is None or not is_outermost
         try:
             with calls.call():
                 if resources is None and is_outermost and calls.is_replaced():
@@ -150,17 +150,16 @@ def in_call(owner: Any, name: str, *, work: Callable[[], _R]) -> _R:
                     calls.check()
                 is_read = name in _READING and is_outermost
                 found = in_one_state(stores, _corpus_of(owner), read=work) if is_read else work()
-        except HLGraphError as error:
-            failure = error
+        except HLGraphError:
+            # Raised from here: an error in a variable keeps its frames, and a cursor in them the state that it read.
+            if is_last or not calls.is_replaced():
+                raise
         else:
-            failure = None
-        if resources is None or not is_outermost or not calls.is_replaced():
-            if failure is not None:
-                raise failure
-            return found
+            if is_last or not calls.is_replaced():
+                return found
     raise StoreConflictError(
         "the store was replaced by another one again and again while it was used; call it again when that has ended"
-    ) from failure
+    )
 
 
 def _stores_of(owner: Any) -> Stores:
