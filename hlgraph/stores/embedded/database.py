@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import json
 import os
 import socket
@@ -24,6 +25,8 @@ from hlgraph.stores.waiting import WITHOUT_LIMIT, Patience, take_in_turn
 
 DATABASE = "hlgraph.db"
 _DRAIN = 5_000  # milliseconds to wait for readers of older states, before bytes that they may read are overwritten
+_LOOKS = 100  # at the state, before a transaction gets one of its own
+_OWN_STATES = itertools.count()
 
 
 class Database:
@@ -136,9 +139,12 @@ class Database:
                 lent.drop()
 
     def _begun(self, connection: sqlite3.Connection) -> CommitMark:
-        """Begins a reading transaction, and returns the state that it reads: no commit came between two looks at it."""
+        """Begins a reading transaction, and returns the state that it reads: no commit came between two looks at it.
+
+        On a read-only medium SQLite sees a commit at each look: then the state is one that no other transaction has.
+        """
         state = self.state()
-        while True:
+        for _ in range(_LOOKS):
             connection.execute("BEGIN")
             try:
                 version = _last_migration(connection)
@@ -152,6 +158,9 @@ class Database:
                 return state
             connection.execute("ROLLBACK")
             state = now
+        connection.execute("BEGIN")
+        _last_migration(connection)  # it begins with the first read
+        return -1, next(_OWN_STATES)
 
     def state(self) -> CommitMark:
         """A value that changes as soon as any connection commits; in a snapshot, that of its state.
