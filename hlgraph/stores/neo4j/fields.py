@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -22,11 +21,15 @@ class Fields(Mapping[str, frozenset[str]]):
 
     def __init__(self, read: Callable[[], Sequence[Row]]) -> None:
         self._read = read
+        self._found: dict[str, frozenset[str]] | None = None
 
-    @functools.cached_property
+    @property
     def _held(self) -> dict[str, frozenset[str]]:
-        built_in = {key: frozenset({"text"}) for key in sorted(BUILT_IN_FIELDS)}
-        return built_in | {str(row["field"]): _types(row["types"]) for row in self._read()}
+        # Not cached_property: before Python 3.12 its lock is that of all objects, so that corpora would wait for each other.
+        if self._found is None:
+            built_in = {key: frozenset({"text"}) for key in sorted(BUILT_IN_FIELDS)}
+            self._found = built_in | {str(row["field"]): _types(row["types"]) for row in self._read()}
+        return self._found
 
     def __getitem__(self, name: str) -> frozenset[str]:
         return self._held[name]
