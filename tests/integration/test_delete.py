@@ -139,9 +139,9 @@ def test_the_vectors_of_deleted_texts_leave_the_cache(graph: HLGraph, tmp_path: 
         other.delete("docs/inner/b.txt")
         # "tessing" is in both documents, so its vector stays.
         assert held() == alone
-        embedded = len(cached._inner.embedded)  # type: ignore[attr-defined]
+        embedded = len(cached._inner._inner.embedded)  # type: ignore[attr-defined]
         cached.embed(["tessing", "mara quill"])
-        assert len(cached._inner.embedded) == embedded  # type: ignore[attr-defined]
+        assert len(cached._inner._inner.embedded) == embedded  # type: ignore[attr-defined]
         other.delete(everything=True)
         assert held() == 0
     cached.close()

@@ -182,6 +182,7 @@ class Database:
 
     def _connect_reading(self) -> sqlite3.Connection:
         """A read-only connection; immutable on a read-only medium, where SQLite cannot create its shared memory."""
+        before = _identity(self.file)
         for option in ("mode=ro", "mode=ro&immutable=1"):
             connection = sqlite3.connect(
                 f"{self.file.absolute().as_uri()}?{option}",
@@ -201,7 +202,8 @@ class Database:
             connection.execute("PRAGMA cache_size = -65536")
             connection.execute("PRAGMA mmap_size = 268435456")
             with self._checking:
-                self._identity = self._identity or _identity(self.file)
+                # Where another store was put in its place meanwhile, the connection may be to either: this object is of neither.
+                self._identity = self._identity or (before if before == _identity(self.file) else (0, 0))
                 if self._checked is None:
                     self._check_schema(_last_migration(connection))
             return connection
