@@ -41,7 +41,12 @@ def right(connect: Callable[[], HLGraph]) -> dict[str, list[Any]]:
             edit(graph, halves)
             for name in READS:
                 found[name].append(OPERATIONS[name](graph))
-            found["everything"].append(everything(graph, lambda graph: search(graph, "statement", k=1_000)))
+            found["everything"].append(
+                everything(
+                    graph,
+                    lambda graph: [item for unit in ("statement", "chunk") for item in search(graph, unit, k=1_000)],
+                )
+            )
     return found
 
 
