@@ -259,8 +259,8 @@ def test_a_store_is_replaced_while_threads_search_and_write(folder: Path, other:
             while not ends.is_set():
                 try:
                     found = {item.text for item in graph.search("Who built mill 3?", k=3).evidence}
-                except HLGraphError as error:
-                    found = {repr(error)}
+                except HLGraphError as error:  # between the two renames there is no store
+                    found = set() if "no store here yet" in str(error) or "no corpus" in str(error) else {repr(error)}
                 if not (found <= ok or found <= {"Lin Orr ran the inn."}):
                     wrong.append(found)
 
