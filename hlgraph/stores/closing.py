@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import logging
 import os
 import threading
@@ -43,8 +44,7 @@ class Calls:
         self._count = 0
         self._changed = threading.Condition()
         self._local = threading.local()
-        if not _OPEN:
-            atexit.register(_close_all)
+        _close_at_exit()
         _OPEN.add(self)
 
     @property
@@ -113,6 +113,12 @@ class Calls:
                 self._name, left_over, timeout,
             )  # fmt: skip
         return left_over
+
+
+@functools.cache
+def _close_at_exit() -> None:
+    """Registers :func:`_close_all` once, with the first stores that are opened."""
+    atexit.register(_close_all)
 
 
 def _close_all() -> None:

@@ -65,7 +65,7 @@ _TIMED: dict[str, tuple[Any, str]] = {
     "code files": (row_files.RowFiles, "write_codes"),
     "image": (adjacency.Adjacency, "load"),
     "full text": (vector_rows, "free_rows"),
-    "checkpoint": (database.Database, "_let_go"),
+    "checkpoint": (database.Database, "_finish"),
 }
 
 

@@ -264,7 +264,11 @@ class Database:
             with self._guard:
                 self._depth -= 1
                 if self._depth == 0:
-                    self._let_go()
+                    try:
+                        self._finish()
+                    finally:  # the right must not stay with a writer that has ended
+                        self._writer, self._sealing, self._owner = None, None, None
+                        self._file_lock.release()
 
     @contextlib.contextmanager
     def _turn(self, patience: Patience) -> Iterator[None]:
@@ -318,7 +322,7 @@ class Database:
                 raise
             self._owner, self._depth = me, 1
 
-    def _let_go(self) -> None:
+    def _finish(self) -> None:
         if self._writer is not None or (self.file.exists() and not self.wiping.is_finished):
             # Deleted data must stay neither in the log nor in files beside it; after a failure, the next writer tries again.
             with contextlib.suppress(StoreError):
@@ -328,9 +332,6 @@ class Database:
                     self.wiping.finish(self.writer())
             if self._writer is not None:
                 self._writer.close()
-            self._writer = self._sealing = None
-        self._owner = None
-        self._file_lock.release()
 
     def writer(self) -> sqlite3.Connection:
         """The writing connection. Raises StoreError outside :meth:`lock`."""
