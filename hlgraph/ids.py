@@ -3,6 +3,10 @@
 An id is the first 128 bits of SHA-256 over the kind and its canonical fields, each prefixed by its length in bytes, so that no
 two inputs collide by concatenation. Properties that can change while the thing stays the same (metadata, the kind of an
 entity, times) are not part of an id.
+
+The first half of an id hashes the content without the name of the corpus, the second half both. Records are ordered by id, so
+two corpora of the same content have the same order, whatever their names are, and yet no id in common. A corpus that an older
+hlgraph began keeps its scheme, in which both halves hash the name.
 """
 
 from __future__ import annotations
@@ -11,11 +15,15 @@ import functools
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterable, Sequence
 
-from hlgraph.records import Kind
+from hlgraph.records import Kind, Source
 
 _EDGE = " \t\r\n\"'`“”‘’«»‹›„‚,;:()[]{}<>"
 _SPACE = re.compile(r"\s+")
+_HALF = 16
+WITH_NAME, WITHOUT_NAME = SCHEMES = 1, 2
+"""The schemes of ids: both halves hash the name of the corpus, or only the second one."""
 
 
 def content_id(kind: str, *fields: str) -> str:
@@ -28,6 +36,38 @@ def content_id(kind: str, *fields: str) -> str:
     """
     parts = [part.encode("utf-8", "surrogatepass") for part in (kind, *fields)]
     return hashlib.sha256(b"".join([len(data).to_bytes(8, "big") + data for data in parts])).hexdigest()[:32]
+
+
+def halved_id(kind: str, parts: Sequence[str], *, free: Sequence[str], scheme: int) -> str:
+    """The id of a thing in a corpus with a scheme.
+
+    Parameters
+    ----------
+    kind : its kind
+    parts : its canonical fields, with the name of the corpus or ids that hash it
+    free : the same fields without the name, and with :func:`free_half` in place of ids
+    scheme : scheme of the ids of the corpus
+    """
+    whole = content_id(kind, *parts)
+    return whole if scheme == WITH_NAME else content_id(kind, *free)[:_HALF] + whole[_HALF:]
+
+
+def free_half(name: str) -> str:
+    """The half of an id that does not hash the name of the corpus."""
+    return name[:_HALF]
+
+
+def scheme_of(corpus: str, sources: Iterable[Source]) -> int:
+    """The scheme that the ids of sources of a corpus have; that of new corpora if there are none.
+
+    Parameters
+    ----------
+    corpus : name of the corpus
+    sources : the first of them tells
+    """
+    first = next(iter(sources), None)
+    is_old = first is not None and first.id == source_id(corpus, first.uri, scheme=WITH_NAME)
+    return WITH_NAME if is_old else WITHOUT_NAME
 
 
 @functools.lru_cache(maxsize=65_536)
@@ -43,23 +83,24 @@ def normalise_name(name: str) -> str:
     return _SPACE.sub(" ", folded).strip(_EDGE)
 
 
-def source_id(corpus: str, uri: str) -> str:
+def source_id(corpus: str, uri: str, *, scheme: int = WITHOUT_NAME) -> str:
     """The id of a source, which depends on corpus and URI alone; its title and metadata may change.
 
     Parameters
     ----------
     corpus : name of the corpus
     uri : URI of the source
+    scheme : scheme of the ids of the corpus
 
     Returns
     -------
     str
         32 hexadecimal digits.
     """
-    return content_id(Kind.SOURCE, corpus, uri)
+    return halved_id(Kind.SOURCE, (corpus, uri), free=(uri,), scheme=scheme)
 
 
-def chunk_id(source: str, text: str, occurrence: int) -> str:
+def chunk_id(source: str, text: str, occurrence: int, *, scheme: int = WITHOUT_NAME) -> str:
     """The id of a chunk, which depends on its source and text.
 
     Parameters
@@ -67,64 +108,71 @@ def chunk_id(source: str, text: str, occurrence: int) -> str:
     source : id of the source
     text : text of the chunk
     occurrence : number of chunks with the same text before it in the source
+    scheme : scheme of the ids of the corpus
 
     Returns
     -------
     str
         32 hexadecimal digits.
     """
-    return content_id(Kind.CHUNK, source, text, str(occurrence))
+    return _of_source(Kind.CHUNK, source, text, str(occurrence), scheme=scheme)
 
 
-def topic_id(source: str, name: str) -> str:
+def topic_id(source: str, name: str, *, scheme: int = WITHOUT_NAME) -> str:
     """The id of a topic, which depends on its source and normalised name.
 
     Parameters
     ----------
     source : id of the source
     name : name of the topic, in any spelling
+    scheme : scheme of the ids of the corpus
 
     Returns
     -------
     str
         32 hexadecimal digits.
     """
-    return content_id(Kind.TOPIC, source, normalise_name(name))
+    return _of_source(Kind.TOPIC, source, normalise_name(name), scheme=scheme)
 
 
-def statement_id(source: str, text: str) -> str:
+def statement_id(source: str, text: str, *, scheme: int = WITHOUT_NAME) -> str:
     """The id of a statement, which depends on its source and text.
 
     Parameters
     ----------
     source : id of the source
     text : text of the statement
+    scheme : scheme of the ids of the corpus
 
     Returns
     -------
     str
         32 hexadecimal digits.
     """
-    return content_id(Kind.STATEMENT, source, text)
+    return _of_source(Kind.STATEMENT, source, text, scheme=scheme)
 
 
-def entity_id(corpus: str, name: str) -> str:
+def entity_id(corpus: str, name: str, *, scheme: int = WITHOUT_NAME) -> str:
     """The id of an entity, which depends on its corpus and normalised name, never on its kind.
 
     Parameters
     ----------
     corpus : name of the corpus
     name : name of the entity, in any spelling
+    scheme : scheme of the ids of the corpus
 
     Returns
     -------
     str
         32 hexadecimal digits.
     """
-    return content_id(Kind.ENTITY, corpus, normalise_name(name))
+    key = normalise_name(name)
+    return halved_id(Kind.ENTITY, (corpus, key), free=(key,), scheme=scheme)
 
 
-def fact_id(corpus: str, subject: str, predicate: str, complement: str, *, is_literal: bool) -> str:
+def fact_id(
+    corpus: str, subject: str, predicate: str, complement: str, *, is_literal: bool, scheme: int = WITHOUT_NAME
+) -> str:
     """The id of a fact, which depends on its corpus and its normalised subject, predicate and complement.
 
     Parameters
@@ -134,6 +182,7 @@ def fact_id(corpus: str, subject: str, predicate: str, complement: str, *, is_li
     predicate : the predicate
     complement : name of the object, or a literal
     is_literal : whether the complement is a literal, which differs from an entity of the same name
+    scheme : scheme of the ids of the corpus
 
     Returns
     -------
@@ -141,7 +190,37 @@ def fact_id(corpus: str, subject: str, predicate: str, complement: str, *, is_li
         32 hexadecimal digits.
     """
     names = (normalise_name(subject), normalise_name(predicate), normalise_name(complement))
-    return content_id(Kind.FACT, corpus, *names, "literal" if is_literal else "entity")
+    free = (*names, "literal" if is_literal else "entity")
+    return halved_id(Kind.FACT, (corpus, *free), free=free, scheme=scheme)
+
+
+def entity_ids(corpus: str, name: str) -> tuple[str, str]:
+    """See :func:`entity_id`: the ids by each scheme, that of new corpora first."""
+    return entity_id(corpus, name), entity_id(corpus, name, scheme=WITH_NAME)
+
+
+def source_ids(corpus: str, uri: str) -> tuple[str, str]:
+    """See :func:`source_id`: the ids by each scheme, that of new corpora first."""
+    return source_id(corpus, uri), source_id(corpus, uri, scheme=WITH_NAME)
+
+
+def _of_source(kind: Kind, source: str, *fields: str, scheme: int) -> str:
+    return halved_id(kind, (source, *fields), free=(free_half(source), *fields), scheme=scheme)
+
+
+def summary_id(about: str, summariser: str, below: Sequence[str], *, scheme: int = WITHOUT_NAME) -> tuple[str, str]:
+    """The id of a summary, and the hash of its inputs.
+
+    Parameters
+    ----------
+    about : id of its community or source
+    summariser : fingerprint of the summariser
+    below : ids of what it sums up, in ascending order
+    scheme : scheme of the ids of the corpus
+    """
+    hashed = checksum(summariser, *below)
+    free = (free_half(about), summariser, *map(free_half, below))
+    return halved_id(Kind.SUMMARY, (about, hashed), free=free, scheme=scheme), hashed
 
 
 def checksum(*parts: str) -> str:

@@ -2,7 +2,7 @@
 // of the metadata of its sources as in admin/list_fields. One round trip in place of three; no row: no such corpus. The migrations
 // are read for the corpus that was found, and only then: hence the condition on it.
 // params: corpus
-// columns: name, version, stamp, embedding, dimensions, staged, renewed_to, calibration, co_occurs, applied, fields
+// columns: name, version, stamp, embedding, dimensions, staged, renewed_to, calibration, co_occurs, ids, applied, fields
 MATCH (c:Corpus {name: $corpus})
 CALL (c) {
   MATCH (x:Change)
@@ -24,4 +24,5 @@ CALL (c) {
   RETURN collect({field: field, types: types}) AS fields
 }
 RETURN c.name AS name, c.version AS version, c.stamp AS stamp, c.embedding AS embedding, c.dimensions AS dimensions, staged,
-  c.renewed_to AS renewed_to, c.calibration AS calibration, c.co_occurs AS co_occurs, applied, fields
+  c.renewed_to AS renewed_to, c.calibration AS calibration, c.co_occurs AS co_occurs,
+  coalesce(c.ids, 1) AS ids, applied, fields

@@ -14,7 +14,7 @@ import msgspec
 
 from hlgraph.errors import StoreUnavailableError
 from hlgraph.extract.seam import ChunkInput
-from hlgraph.ids import checksum, content_id, source_id
+from hlgraph.ids import checksum, content_id
 from hlgraph.settings import Settings, place_of, quarantine_folder
 from hlgraph.stores import files
 
@@ -98,7 +98,6 @@ class Quarantine:
 
     def __init__(self, folder: Path, *, store: str, corpus: str) -> None:
         self.folder = folder / checksum(store, corpus)
-        self._corpus = corpus
         self._lock = threading.Lock()
 
     def keep(
@@ -206,8 +205,8 @@ class Quarantine:
                 ) from error
 
     def _path(self, chunk: ChunkInput) -> Path:
-        source = source_id(self._corpus, chunk.uri)
-        return self.folder / source / f"{failure_id(source, chunk.text)}.json"
+        # A chunk that is in no corpus has a folder, too: what lies in none is never deleted.
+        return self.folder / (chunk.source or "none") / f"{failure_id(chunk.source, chunk.text)}.json"
 
     def _files(self) -> Iterator[Path]:
         for source in self.held():
@@ -241,7 +240,14 @@ def _read(path: Path) -> Quarantined | None:
         _log.warning("%s cannot be read (%s); delete the file, and ingest its source again", path, error)
         return None
     chunk = ChunkInput(
-        row.text, row.title, tuple(row.headings), row.uri, row.key, row.position, chunk_count=row.chunk_count
+        row.text,
+        row.title,
+        tuple(row.headings),
+        row.uri,
+        row.key,
+        row.position,
+        row.chunk_count,
+        source=path.parent.name,
     )
     return Quarantined(
         id=path.stem,

@@ -24,6 +24,7 @@ class ChunkInput:
     key : identifier in the document's row; None if it has none
     position : index of the chunk in its source, from 0
     chunk_count : number of chunks of the source
+    source : id of the source; empty: it is in no corpus
     """
 
     text: str
@@ -33,6 +34,7 @@ class ChunkInput:
     key: str | None = None
     position: int = 0
     chunk_count: int = 1
+    source: str = ""
 
 
 def shown_fingerprint(extractor: str, chunk: ChunkInput) -> str:

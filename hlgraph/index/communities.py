@@ -10,6 +10,7 @@ import numpy as np
 
 from hlgraph import progress
 from hlgraph.errors import StoreError, UnknownNameError
+from hlgraph.ids import WITHOUT_NAME
 from hlgraph.persist import finish
 from hlgraph.records import Community
 from hlgraph.stores.clustering import ProcessClusterer, pulled
@@ -93,7 +94,7 @@ def build_communities(corpus: str, query: ClusterQuery, *, stores: Stores) -> Bu
             found = clusterer.cluster(query, corpus=corpus)
         levels = len(found.communities.levels) if found.ids else 0
         run = Run(corpus, name, stats[0].version, query.parameters, levels, found.by)
-        made = from_levels(run, found)
+        made = from_levels(run, found, scheme=stats[0].ids)
         run = replace(run, stamp=made.stamp)
         with progress.step("persist"):
             saved = derived.save(run, made)
@@ -105,7 +106,7 @@ def _counts(communities: Sequence[Community], levels: int) -> tuple[int, ...]:
     return tuple(int(item) for item in found)
 
 
-def from_levels(run: Run, found: Clustered) -> Made:
+def from_levels(run: Run, found: Clustered, *, scheme: int = WITHOUT_NAME) -> Made:
     """The communities of all levels, each with its members and its parent in the next level.
 
     Level 0 is the finest, the last row of ``found.communities.levels``.
@@ -114,6 +115,7 @@ def from_levels(run: Run, found: Clustered) -> Made:
     ----------
     run : the run, which is part of the ids
     found : the clustered nodes
+    scheme : scheme of the ids of the corpus
 
     Returns
     -------
@@ -131,7 +133,7 @@ def from_levels(run: Run, found: Clustered) -> Made:
         names: list[str] = [""] * len(row)
         for places in inside.values():
             own = tuple(found.ids[place] for place in places)
-            name = community_id(run, level, members=own)
+            name = community_id(run, level, members=own, scheme=scheme)
             parent = above[places[0]] if above else None
             communities[name] = Community(name, run.corpus, level, len(own), parent)
             members[name] = own

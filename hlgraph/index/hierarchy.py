@@ -23,7 +23,7 @@ from hlgraph.algorithms.calibration import fitted_cosine
 from hlgraph.algorithms.communities import extended, leiden
 from hlgraph.algorithms.neighbours import similarity_graph
 from hlgraph.errors import InputError, UnknownNameError
-from hlgraph.ids import checksum, content_id
+from hlgraph.ids import summary_id
 from hlgraph.index.communities import derived_store
 from hlgraph.index.embed import check_model
 from hlgraph.index.long_sources import (
@@ -205,6 +205,7 @@ class _Work:
     corpus: str
     query: HierarchyQuery
     run: Run
+    scheme: int
     stores: Stores
     embedder: Embedder
     summariser: Summariser
@@ -291,7 +292,7 @@ def build_hierarchy(
         run = Run(corpus, RUN, stats[0].version, parameters, query.layers - 1, summariser.fingerprint)
         last = _read_last(derived, corpus)
         of_node = last.of_node if is_same and not is_whole else {}
-        work = _Work(corpus, query, run, stores, embedder, summariser, last, [], {}, [])
+        work = _Work(corpus, query, run, stats[0].ids, stores, embedder, summariser, last, [], {}, [])
         with progress.step("read"):
             chunks, long = _chunks(work, of_node)
         sources = _sources(work, chunks, long=long, of_node=of_node)
@@ -431,7 +432,7 @@ def _grouped(nodes: Sequence[_Node], query: HierarchyQuery) -> list[_Grouped]:
 
 def _community(work: _Work, level: int, *, group: Sequence[_Node]) -> Community:
     members = tuple(sorted({name for node in group for name in node.members}))
-    found = community_id(work.run, level, members=members)
+    found = community_id(work.run, level, members=members, scheme=work.scheme)
     work.members[found] = members
     return Community(found, work.corpus, level, len(members))
 
@@ -473,8 +474,8 @@ def _summarise(work: _Work, pairs: Sequence[tuple[Community, _Grouped]]) -> list
 
 def _summary_id(work: _Work, community: Community, group: _Grouped) -> tuple[str, str]:
     """The id of the summary of a community, and the hash of its inputs: the nodes below and the summariser."""
-    hashed = checksum(work.summariser.fingerprint, *sorted(node.key for node in group.nodes))
-    return content_id(Kind.SUMMARY, community.id, hashed), hashed
+    below = sorted(node.key for node in group.nodes)
+    return summary_id(community.id, work.summariser.fingerprint, below, scheme=work.scheme)
 
 
 def _as_group(nodes: Sequence[_Node]) -> Group:

@@ -9,9 +9,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.ids import checksum, content_id
+from hlgraph.ids import summary_id
 from hlgraph.index.summaries import Group, Summariser, Written
-from hlgraph.records import Chunk, Kind, Summary
+from hlgraph.records import Chunk, Summary
 from hlgraph.stores.derived import Summarised
 
 WHOLE, LARGE = -1, -2
@@ -130,25 +130,29 @@ class SourceWriter(Protocol):
     def summariser(self) -> Summariser:
         """The summariser in use."""
 
+    @property
+    def scheme(self) -> int:
+        """The scheme of the ids of the corpus."""
+
     def write(self, groups: Sequence[Group]) -> list[tuple[Written, NDArray[np.float32]]]:
         """The summary of each group with the vector of its text, shape (d,)."""
 
 
-def summary_of_source(source: LongSource, summariser: Summariser) -> tuple[str, str]:
+def summary_of_source(source: LongSource, summariser: Summariser, *, scheme: int) -> tuple[str, str]:
     """The id of the summary of a source, and the hash of its inputs: the chunks and the summariser.
 
     Parameters
     ----------
     source : the long source
     summariser : the summariser in use
+    scheme : scheme of the ids of the corpus
 
     Returns
     -------
     tuple
         The id and the hash.
     """
-    hashed = checksum(summariser.fingerprint, *sorted(source.chunk_ids))
-    return content_id(Kind.SUMMARY, source.id, hashed), hashed
+    return summary_id(source.id, summariser.fingerprint, sorted(source.chunk_ids), scheme=scheme)
 
 
 def summaries_of_sources(
@@ -176,7 +180,7 @@ def summaries_of_sources(
     list
         One summary per source, with its vector and parts.
     """
-    names = [summary_of_source(source, writer.summariser) for source in sources]
+    names = [summary_of_source(source, writer.summariser, scheme=writer.scheme) for source in sources]
     missing = [at for at, (name, _) in enumerate(names) if name not in known]
     groups = [
         Group(source.chunk_ids, centre_of(np.stack([vectors[name] for name in source.chunk_ids])), is_source=True)

@@ -202,7 +202,7 @@ class BatchFiles:
         call = next_call(chunk, kept=self._kept, domain=self._domain)
         if call is None:
             return None
-        purpose = Purpose(stage="extract", uri=chunk.uri, part=checksum(chunk.text), prompt=call.prompt)
+        purpose = Purpose(stage="extract", source=chunk.source, part=checksum(chunk.text), prompt=call.prompt)
         return Request(*call.messages, self._max_tokens, purpose, call.is_readable)
 
     def _kept(self, prompt: str, messages: Messages) -> str | None:

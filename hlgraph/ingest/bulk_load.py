@@ -300,6 +300,7 @@ class _Load:
             version=stats.version,
             embedding=stats.embedding,
             dimensions=stats.dimensions,
+            ids=stats.ids,
             calibration=stats.calibration,
             records={kind.value: number for kind, number in stats.records.items()},
             relationships={kind.value: number for kind, number in stats.relationships.items()},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from hlgraph import progress
 from hlgraph.errors import InputError, UnknownNameError, WhereError
-from hlgraph.ids import source_id
+from hlgraph.ids import source_ids
 from hlgraph.ingest.forget import Forget, embedded_texts, forgetter, forgetting
 from hlgraph.ingest.removed import Noted, Removals
 from hlgraph.ingest.report import Report, note_kept, record_counts
@@ -147,11 +147,15 @@ class Deletion:
         keys = {name: full_name(name) for name in names}
         noted = removals.of(list(keys.values()))
         # The change may be of a run on another machine, whose notes are not here.
-        resumed = {name: finished & {source_id(corpus, uri) for uri in {name, *names_of(name)}} for name in names}
+        resumed = {
+            name: finished & {each for uri in {name, *names_of(name)} for each in source_ids(corpus, uri)}
+            for name in names
+        }
         known = {name for name, key in keys.items() if key in noted or resumed[name]}
-        ids = [source_id(corpus, name) for name in dict.fromkeys(names)]
+        distinct = dict.fromkeys(names)
+        ids = [each for name in distinct for each in source_ids(corpus, name)]
         sources = [item for item in graph.records(Kind.SOURCE, ids, scope=Scope(corpus)) if isinstance(item, Source)]
-        if len(sources) < len(ids):  # else all are uris: no need to look through a large corpus
+        if len(sources) < len(distinct):  # else all are uris: no need to look through a large corpus
             sources = filtered(None, corpus=corpus, graph=graph)
         held = named(sources, names, corpus=corpus, gone=known)
         chosen = {keys[name]: [item.id for item in items] for name, items in held.items()}

@@ -12,7 +12,7 @@ from hlgraph.change import Change
 from hlgraph.chunk import Chunker
 from hlgraph.errors import ReadError
 from hlgraph.extract import Extractor, Metered
-from hlgraph.ids import source_id
+from hlgraph.ids import scheme_of, source_ids
 from hlgraph.index import MadeVectors, calibrating, check_model, is_due, made_vectors
 from hlgraph.ingest.batch_writer import Names, Turn, Writer
 from hlgraph.ingest.beside import Beside, OneAtATime
@@ -425,13 +425,15 @@ def compared(
     list of Comparison
     """
     with report.timed("resolve"):
-        names = [source_id(corpus, document.uri) for document in batch]
+        names = [name for document in batch for name in source_ids(corpus, document.uri)]
         found = stores.graph.records(Kind.SOURCE, names, scope=Scope(corpus))
-        stored = {record.id: record for record in found if isinstance(record, Source)}
+        stored = {record.uri: record for record in found if isinstance(record, Source)}
+        held = () if stored else stores.graph.stats(corpus, has_counts=False)
+        scheme = held[0].ids if held else scheme_of(corpus, stored.values())
         processing = (steps.chunker.fingerprint, steps.extractor.fingerprint)
         pairs = [
-            compare(document, corpus, stored=stored.get(name), processing=processing)
-            for document, name in zip(batch, names, strict=True)
+            compare(document, corpus, stored=stored.get(document.uri), processing=processing, scheme=scheme)
+            for document in batch
         ]
     changed = [item for item in pairs if item is not None]
     for document, item in zip(batch, pairs, strict=True):

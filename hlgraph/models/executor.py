@@ -15,7 +15,7 @@ from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from hlgraph import progress, telemetry
 from hlgraph.errors import BudgetError, HLGraphError, ModelAccessError, ModelAnswerError, ModelUnavailableError
-from hlgraph.ids import checksum, source_id
+from hlgraph.ids import checksum
 from hlgraph.models.accounts.budget import Budget, Purse
 from hlgraph.models.accounts.ledger import Entry, Ledger, Purpose
 from hlgraph.models.accounts.replies import Origin, Replies
@@ -427,7 +427,7 @@ class Executor:
     def origin(self, purpose: Purpose) -> Origin:
         """Corpus, source and part whose text a call sends."""
         corpus = self.accounts.corpus
-        return Origin(corpus, source_id(corpus, purpose.uri), purpose.part) if purpose.uri else Origin(corpus)
+        return Origin(corpus, purpose.source, purpose.part) if purpose.source else Origin(corpus)
 
     def entry(self, request: Request, key: str, *, tokens: int = 0) -> Entry:
         """The ledger entry of a call before it is made.
@@ -530,7 +530,7 @@ class Asking:
         merged = Purpose(
             stage=purpose.stage or ours.stage,
             strategy=purpose.strategy or ours.strategy,
-            uri=purpose.uri or ours.uri,
+            source=purpose.source or ours.source,
             part=purpose.part or ours.part,
             prompt=purpose.prompt or ours.prompt,
         )

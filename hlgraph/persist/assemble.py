@@ -31,6 +31,7 @@ class Extracted:
 @dataclass(slots=True)
 class _Assembly:
     corpus: str
+    scheme: int
     topics: dict[str, Topic] = field(default_factory=dict)
     statements: dict[str, Statement] = field(default_factory=dict)
     entities: dict[str, None] = field(default_factory=dict)
@@ -50,7 +51,7 @@ class _Assembly:
             text = proposition.text.strip()
             if not text:
                 continue
-            statement_id = ids.statement_id(chunk.source_id, text)
+            statement_id = ids.statement_id(chunk.source_id, text, scheme=self.scheme)
             self.statements.setdefault(
                 statement_id, Statement(statement_id, chunk.source_id, text, details=proposition.details)
             )
@@ -68,7 +69,7 @@ class _Assembly:
     def _about(self, chunk: Chunk, statement_id: str, name: str) -> None:
         if not name:
             return
-        topic_id = ids.topic_id(chunk.source_id, name)
+        topic_id = ids.topic_id(chunk.source_id, name, scheme=self.scheme)
         self.topics.setdefault(topic_id, Topic(topic_id, chunk.source_id, name))
         self.abouts[About(chunk.id, statement_id, topic_id, name)] = None
 
@@ -76,7 +77,8 @@ class _Assembly:
         """The id of the entity; empty if the name is empty after normalisation."""
         entity_id = self.entity_ids.get(mention.name)
         if entity_id is None:
-            entity_id = ids.entity_id(self.corpus, mention.name) if ids.normalise_name(mention.name) else ""
+            has_name = bool(ids.normalise_name(mention.name))
+            entity_id = ids.entity_id(self.corpus, mention.name, scheme=self.scheme) if has_name else ""
             self.entity_ids[mention.name] = entity_id
         if not entity_id:
             return ""
@@ -92,10 +94,9 @@ class _Assembly:
             return
         subject_id = self._mention(chunk, statement_id, Mention(triple.subject))
         object_id = "" if triple.is_literal else self._mention(chunk, statement_id, Mention(triple.object))
-        fact_id = ids.fact_id(self.corpus, triple.subject, predicate, complement, is_literal=triple.is_literal)
-        self.facts[fact_id] = FactRow(
-            fact_id, subject_id, predicate, object_id, complement if triple.is_literal else ""
-        )
+        parts, is_literal = (triple.subject, predicate, complement), triple.is_literal
+        fact_id = ids.fact_id(self.corpus, *parts, is_literal=is_literal, scheme=self.scheme)
+        self.facts[fact_id] = FactRow(fact_id, subject_id, predicate, object_id, complement if is_literal else "")
         self.supports[Support(chunk.id, statement_id, fact_id)] = None
 
 
@@ -133,7 +134,7 @@ def assemble(corpus: str, batch: Sequence[Extracted]) -> Change:
     Change
         Without vectors and synonyms, which :func:`hlgraph.index.embed_change` adds.
     """
-    assembly = _Assembly(corpus)
+    assembly = _Assembly(corpus, ids.scheme_of(corpus, [item.comparison.source for item in batch]))
     chunks: list[Chunk] = []
     moves: list[Move] = [move for item in batch for move in item.plan.moves]
     for item in batch:

@@ -65,7 +65,14 @@ class Comparison:
         return self.stored is None
 
 
-def compare(document: Document, corpus: str, *, stored: Source | None, processing: Sequence[str]) -> Comparison | None:
+def compare(
+    document: Document,
+    corpus: str,
+    *,
+    stored: Source | None,
+    processing: Sequence[str],
+    scheme: int = ids.WITHOUT_NAME,
+) -> Comparison | None:
     """The document as the next state of its source; None if nothing changed.
 
     Parameters
@@ -74,6 +81,7 @@ def compare(document: Document, corpus: str, *, stored: Source | None, processin
     corpus : the corpus of the source
     stored : the stored source; None if there is none
     processing : fingerprints of the chunker and the extractor; if one changes, the text counts as new
+    scheme : scheme of the ids of the corpus
 
     Returns
     -------
@@ -83,7 +91,8 @@ def compare(document: Document, corpus: str, *, stored: Source | None, processin
     pages = ",".join(map(str, document.page_starts))
     checksum = ids.checksum(document.text, document.title, document.key or "", pages, *processing)
     metadata = {key: tuple(value) if isinstance(value, list) else value for key, value in document.metadata.items()}
-    source = Source(ids.source_id(corpus, document.uri), corpus, document.uri, document.title, checksum, metadata)
+    name = ids.source_id(corpus, document.uri, scheme=scheme)
+    source = Source(name, corpus, document.uri, document.title, checksum, metadata)
     if stored is None:
         return Comparison(document, source, None, True)
     if stored.checksum != checksum:
@@ -206,18 +215,19 @@ def plan_chunks(
         Which chunks to extract, move and remove.
     """
     document, source = item.document, item.source
+    scheme = ids.scheme_of(source.corpus, [source])
     seen: Counter[str] = Counter()
     to_extract: list[tuple[Chunk, ChunkInput]] = []
     moves: list[Move] = []
     kept: set[str] = set()
     for position, span in enumerate(spans):
         text = document.text[span.start : span.end]
-        name = ids.chunk_id(source.id, text, seen[text])
+        name = ids.chunk_id(source.id, text, seen[text], scheme=scheme)
         seen[text] += 1
         kept.add(name)
         page = bisect.bisect_right(document.page_starts, span.start) if document.page_starts else None
         context = ChunkInput(
-            text, document.title, span.headings, document.uri, document.key, position, chunk_count=len(spans)
+            text, document.title, span.headings, document.uri, document.key, position, len(spans), source=source.id
         )
         fingerprint = chunk_fingerprint(context, extractor)
         old = stored.get(name)

@@ -5,7 +5,7 @@ Positions, counts and metadata are part of no id; a store that has :class:`hlgra
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from hlgraph import ids
 from hlgraph.records import Chunk, Entity, Fact, Record, Source, Statement, Topic
@@ -31,7 +31,9 @@ def is_damaged(checksum: str) -> bool:
     return checksum.startswith(_DAMAGED)
 
 
-def untrue(records: Sequence[Record], corpus: str, *, names: Mapping[str, str]) -> Iterator[Record]:
+def untrue(
+    records: Sequence[Record], corpus: str, *, names: Mapping[str, str], schemes: Collection[int] = ids.SCHEMES
+) -> Iterator[Record]:
     """The records whose content is not what their id was made from.
 
     Parameters
@@ -39,6 +41,7 @@ def untrue(records: Sequence[Record], corpus: str, *, names: Mapping[str, str]) 
     records : records of one corpus
     corpus : name of the corpus
     names : names of the entities that facts are about, by id
+    schemes : schemes that the ids may have, default all
 
     Examples
     --------
@@ -48,26 +51,28 @@ def untrue(records: Sequence[Record], corpus: str, *, names: Mapping[str, str]) 
     ['Tessinj']
     """
     for record in records:
-        if record.id not in _possible(record, corpus, names=names):
+        if not any(record.id in _possible(record, corpus, names=names, scheme=scheme) for scheme in schemes):
             yield record
 
 
-def _possible(record: Record, corpus: str, *, names: Mapping[str, str]) -> Iterator[str]:
+def _possible(record: Record, corpus: str, *, names: Mapping[str, str], scheme: int) -> Iterator[str]:
     """The ids that the content can have. A chunk is numbered among those of its text, of which as many are before it at most."""
     if isinstance(record, Source):
-        yield ids.source_id(corpus, record.uri)
+        yield ids.source_id(corpus, record.uri, scheme=scheme)
     elif isinstance(record, Chunk):
-        yield from (ids.chunk_id(record.source_id, record.text, place) for place in range(record.position + 1))
+        source, text = record.source_id, record.text
+        yield from (ids.chunk_id(source, text, place, scheme=scheme) for place in range(record.position + 1))
     elif isinstance(record, Topic):
-        yield ids.topic_id(record.source_id, record.name)
+        yield ids.topic_id(record.source_id, record.name, scheme=scheme)
     elif isinstance(record, Statement):
-        yield ids.statement_id(record.source_id, record.text)
+        yield ids.statement_id(record.source_id, record.text, scheme=scheme)
     elif isinstance(record, Entity):
-        yield ids.entity_id(corpus, record.name)
+        yield ids.entity_id(corpus, record.name, scheme=scheme)
     elif isinstance(record, Fact):
         subject = names.get(record.subject_id, "")
         literal = record.text[len(f"{subject} {record.predicate} ") :]
         complement = literal if record.object_id is None else names.get(record.object_id, "")
-        yield ids.fact_id(corpus, subject, record.predicate, complement, is_literal=record.object_id is None)
+        fields = (subject, record.predicate, complement)
+        yield ids.fact_id(corpus, *fields, is_literal=record.object_id is None, scheme=scheme)
     else:
         yield record.id

@@ -92,6 +92,7 @@ class Session:
         self._stores = stores
         self._embedder = embedder
         self._corpus = corpus
+        self.scheme = corpus.ids
         self.hidden = corpus.pending  # changes whose rows no search finds
         self._asked: dict[str, NDArray[np.float32]] = {}  # vectors of questions
         self._read: dict[tuple[Kind, str], Record | None] = {}

@@ -10,7 +10,7 @@ from hlgraph import progress
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.extract.quarantine import Quarantined, quarantine
 from hlgraph.extract.seam import ChunkInput
-from hlgraph.ids import checksum, source_id
+from hlgraph.ids import checksum
 from hlgraph.index import check_model, embed_change
 from hlgraph.ingest.forget import forgetting
 from hlgraph.ingest.options import NO_CHAT
@@ -275,14 +275,11 @@ class Failures:
     def _stored(self, entries: Sequence[Quarantined]) -> list[Quarantined]:
         """The failures whose chunk is in the graph: a killed ingest leaves failures of chunks that it did not store."""
         _, chunks = self._read(entries)
-        return [item for item in entries if _same_text(item, chunks.get(self._source_id(item), ()))]
-
-    def _source_id(self, entry: Quarantined) -> str:
-        return source_id(self._corpus, entry.chunk.uri)
+        return [item for item in entries if _same_text(item, chunks.get(item.chunk.source, ()))]
 
     def _read(self, entries: Sequence[Quarantined]) -> tuple[dict[str, Source], dict[str, list[Chunk]]]:
         """The sources of these failures, and all their chunks."""
-        names = sorted({self._source_id(item) for item in entries})
+        names = sorted({item.chunk.source for item in entries})
         graph = self._stores.graph
         held = graph.records(Kind.SOURCE, names, scope=Scope(self._settings.corpus))
         sources = {item.id: item for item in held if isinstance(item, Source)}
@@ -299,7 +296,7 @@ class Failures:
         sources, chunks = self._read([item.entry for item in found])
         by_source: dict[str, list[_Found]] = {}
         for item in found:
-            by_source.setdefault(self._source_id(item.entry), []).append(item)
+            by_source.setdefault(item.entry.chunk.source, []).append(item)
         batch = [_extracted(sources[name], chunks[name], items) for name, items in sorted(by_source.items())]
         change = assemble(self._corpus, batch)
         known = frozenset(name for item in batch for name in item.plan.known)
@@ -320,7 +317,7 @@ class Failures:
         try:
             if executor.accounts.replies is not None:
                 for prompt, messages, reply in calls:
-                    purpose = Purpose(stage="extract", uri=chunk.uri, part=checksum(chunk.text), prompt=prompt)
+                    purpose = Purpose(stage="extract", source=chunk.source, part=checksum(chunk.text), prompt=prompt)
                     executor.settle(Request(*messages, most, purpose, bool), Completion(reply))
         finally:
             executor.close()

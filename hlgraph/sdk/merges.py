@@ -14,7 +14,7 @@ from typing import NamedTuple
 from hlgraph import progress
 from hlgraph.algorithms.merging import Pair
 from hlgraph.errors import InputError, StoreError, UnknownNameError
-from hlgraph.ids import entity_id
+from hlgraph.ids import entity_ids
 from hlgraph.ingest.removed import Removals
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.executor import Executor
@@ -349,7 +349,7 @@ class Merges:
 
     def _find(self, names: Iterable[str]) -> dict[str, Entity]:
         """Entities by what the caller calls them: an id, or a name."""
-        wanted = {name: (name, entity_id(self._corpus, name)) for name in names}
+        wanted = {name: (name, *entity_ids(self._corpus, name)) for name in names}
         held = self._entities({key for keys in wanted.values() for key in keys})
         found: dict[str, Entity] = {}
         for name, keys in wanted.items():

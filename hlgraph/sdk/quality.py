@@ -312,7 +312,7 @@ def _by_words(chosen: Sequence[_Sampled], count: int, seed: int) -> Faithfulness
 
 
 def _context(item: _Sampled) -> ChunkInput:
-    return ChunkInput(item.chunk.text, item.source.title, item.chunk.headings, item.source.uri)
+    return ChunkInput(item.chunk.text, item.source.title, item.chunk.headings, item.source.uri, source=item.source.id)
 
 
 def _offender(item: _Sampled, reasons: Sequence[str]) -> Offender:

@@ -438,7 +438,7 @@ def _synonyms(names: Mapping[str, str], corpus: str, stores: Stores) -> tuple[Sy
 def _extracted(source: Source, chunks: Sequence[Chunk], extractor: Extractor) -> Extracted:
     in_order = sorted(chunks, key=lambda item: item.position)
     contexts = [
-        ChunkInput(item.text, source.title, item.headings, source.uri, None, item.position, len(in_order))
+        ChunkInput(item.text, source.title, item.headings, source.uri, None, item.position, len(in_order), source.id)
         for item in in_order
     ]
     own = [

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from hlgraph.change import Change, Synonym
+from hlgraph.ids import WITH_NAME
 from hlgraph.records import Calibration
 
 IMPORT = "import"
@@ -83,7 +84,7 @@ class Manifest:
     id : names the load; the corpus has it as its mark once it is visible
     corpus, database, label_prefix : where the files belong
     hlgraph : version of the program that wrote them
-    version, embedding, dimensions, calibration : of the corpus, see :class:`hlgraph.stores.protocols.CorpusStats`
+    version, embedding, dimensions, ids, calibration : of the corpus, see :class:`hlgraph.stores.protocols.CorpusStats`
     records, relationships : counts by kind
     files : the files
     """
@@ -96,6 +97,7 @@ class Manifest:
     version: int
     embedding: str
     dimensions: int
+    ids: int = WITH_NAME
     calibration: Calibration | None = None
     records: Mapping[str, int] = field(default_factory=dict)
     relationships: Mapping[str, int] = field(default_factory=dict)

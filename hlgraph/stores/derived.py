@@ -17,7 +17,7 @@ from hlgraph.algorithms import check
 from hlgraph.algorithms.communities import CommunityLevels
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError
-from hlgraph.ids import content_id
+from hlgraph.ids import WITHOUT_NAME, content_id, free_half, halved_id
 from hlgraph.records import Community, Kind, Summary
 
 
@@ -282,7 +282,7 @@ def run_named(store: DerivedStore, corpus: str, *, name: str) -> Run | None:
     return next((item for item in store.runs(corpus) if item.name == name), None)
 
 
-def community_id(run: Run, level: int, *, members: Sequence[str]) -> str:
+def community_id(run: Run, level: int, *, members: Sequence[str], scheme: int = WITHOUT_NAME) -> str:
     """The id of a community: a hash of its run, level and members, so it is the same in every version of the corpus.
 
     Parameters
@@ -290,8 +290,11 @@ def community_id(run: Run, level: int, *, members: Sequence[str]) -> str:
     run : run that found the community
     level : level, 0 the coarsest
     members : ids of its members, in any order
+    scheme : scheme of the ids of the corpus
     """
-    return content_id(Kind.COMMUNITY, run.corpus, run.name, str(level), *sorted(members))
+    whole, own = (run.name, str(level)), sorted(members)
+    free = (*whole, *map(free_half, own))
+    return halved_id(Kind.COMMUNITY, (run.corpus, *whole, *own), free=free, scheme=scheme)
 
 
 class Materialiser(Protocol):

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.change import Change, ChangeState, Outcome, Pending, VectorBlock
 from hlgraph.errors import StoreError
+from hlgraph.ids import WITHOUT_NAME
 from hlgraph.records import Calibration, Hit, Kind, Record, Relationship, Source
 from hlgraph.where import Where
 
@@ -92,6 +93,7 @@ class CorpusStats:
     calibration : the scale of the cosines; None: not measured, since there are too few names or the corpus is of an older version
     state : names what the corpus holds, as no other state of any corpus is named; empty where the store sees by itself that
         it was changed, or where an older hlgraph wrote the corpus last
+    ids : scheme of the ids, see :mod:`hlgraph.ids`
     co_occurs : version that the stored CO_OCCURS were counted from, 0 where a kill left only some; None: none are stored
     """
 
@@ -107,6 +109,7 @@ class CorpusStats:
     calibration: Calibration | None = None
     state: str = ""
     co_occurs: int | None = None
+    ids: int = WITHOUT_NAME
 
 
 class GraphStore(Protocol):

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from hlgraph.change import Change
 from hlgraph.chunk import WholeChunker
 from hlgraph.extract.seam import ChunkInput
+from hlgraph.ids import WITHOUT_NAME
 from hlgraph.index import embed_change
 from hlgraph.models.seams import Embedder
 from hlgraph.persist import Extracted, assemble, compare, persist, plan_chunks
@@ -74,7 +75,12 @@ class TinyExtractor:
 
 
 def change_for(
-    documents: Iterable[Document], stores: Stores, *, embedder: Embedder, corpus: str = CORPUS
+    documents: Iterable[Document],
+    stores: Stores,
+    *,
+    embedder: Embedder,
+    corpus: str = CORPUS,
+    scheme: int = WITHOUT_NAME,
 ) -> Change | None:
     """The change that adds documents to a corpus in its current state; None if nothing is new.
 
@@ -84,12 +90,14 @@ def change_for(
     stores : the stores that hold the corpus
     embedder : embeds the new texts
     corpus : name of the corpus, default ``tiny``
+    scheme : scheme of the ids of new sources
     """
     items: list[Extracted] = []
     extractor = TinyExtractor()
     for document in documents:
         held = {item.uri: item for item in stores.graph.find(Kind.SOURCE, Scope(corpus)) if isinstance(item, Source)}
-        compared = compare(document, corpus, stored=held.get(document.uri), processing=("whole", extractor.fingerprint))
+        processing = ("whole", extractor.fingerprint)
+        compared = compare(document, corpus, stored=held.get(document.uri), processing=processing, scheme=scheme)
         if compared is None:
             continue
         scope = Scope(corpus, sources=(compared.source.id,))
@@ -104,7 +112,7 @@ def change_for(
     return embed_change(change, known, embedder=embedder, stores=stores)
 
 
-def fill(stores: Stores, *documents: Document, corpus: str = CORPUS) -> None:
+def fill(stores: Stores, *documents: Document, corpus: str = CORPUS, scheme: int = WITHOUT_NAME) -> None:
     """Add documents to the stores.
 
     Parameters
@@ -112,8 +120,9 @@ def fill(stores: Stores, *documents: Document, corpus: str = CORPUS) -> None:
     stores : the stores
     documents : default all documents of the tiny corpus
     corpus : name of the corpus, default ``tiny``
+    scheme : scheme of the ids of new sources
     """
     with stores.graph.lock():
-        change = change_for(documents or DOCUMENTS, stores, embedder=WordEmbedder(), corpus=corpus)
+        change = change_for(documents or DOCUMENTS, stores, embedder=WordEmbedder(), corpus=corpus, scheme=scheme)
         if change is not None:
             persist(change, stores)

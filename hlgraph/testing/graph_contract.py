@@ -8,8 +8,10 @@ import pytest
 
 from hlgraph import ids
 from hlgraph.change import Change, ChangeState
+from hlgraph.chunk import WholeChunker
 from hlgraph.errors import ModelMismatchError, StoreConflictError
-from hlgraph.persist import persist, removal
+from hlgraph.ingest import pipeline
+from hlgraph.persist import persist, removal, untrue
 from hlgraph.records import (
     Calibration,
     Chunk,
@@ -23,7 +25,7 @@ from hlgraph.records import (
     Statement,
 )
 from hlgraph.stores.protocols import Scope, Stores
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, change_for, fill
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor, change_for, fill
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.pull_contract import ALL, GraphPullContract
 from hlgraph.testing.snapshot import snapshot
@@ -68,6 +70,25 @@ class GraphStoreContract(GraphPullContract):
         record = stores.graph.records(Kind.STATEMENT, [statement], scope=Scope(CORPUS))[0]
         assert isinstance(record, Statement)
         assert DOCUMENTS[0].text[record.start : record.end] == record.text
+
+    def test_a_corpus_that_an_older_hlgraph_began_keeps_the_scheme_of_its_ids(self, stores: Stores) -> None:
+        fill(stores, *DOCUMENTS[:2], scheme=ids.WITH_NAME)
+        fill(stores, corpus="new")
+        [old], [new] = (stores.graph.stats(name, has_counts=False) for name in (CORPUS, "new"))
+        assert (old.ids, new.ids) == (ids.WITH_NAME, ids.WITHOUT_NAME)
+        steps = pipeline.Steps(WholeChunker(), TinyExtractor(), WordEmbedder())
+        changed = replace(DOCUMENTS[0], text=f"{DOCUMENTS[0].text} Ivo Brandt painted it.")
+        report = pipeline.ingest([changed, *DOCUMENTS[1:]], CORPUS, stores=stores, steps=steps)
+        assert (report.sources_added, report.sources_changed) == (len(DOCUMENTS) - 2, 2)
+        names = {
+            item.id: item.name for item in stores.graph.find(Kind.ENTITY, Scope(CORPUS)) if isinstance(item, Entity)
+        }
+        assert names == {ids.entity_id(CORPUS, name, scheme=ids.WITH_NAME): name for name in names.values()}
+        assert len(set(names.values())) == len(names)
+        for kind in (Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.FACT):
+            records = list(stores.graph.find(kind, Scope(CORPUS)))
+            assert records
+            assert list(untrue(records, CORPUS, names=names, schemes=[ids.WITH_NAME])) == []
 
     def test_records_keep_the_order_asked_for_and_leave_out_what_is_not_there(self, stores: Stores) -> None:
         fill(stores)

@@ -36,7 +36,7 @@ def write(server: Server, names: list[str], edges: np.ndarray) -> None:
     rows = [{"a": names[int(a)], "b": names[int(b)], "facts": int(w)} for a, b, w in edges]
 
     def work(transaction: Transaction) -> None:
-        transaction.rows("persist/merge_corpus", name=CORPUS, embedding="", dimensions=0)
+        transaction.rows("persist/merge_corpus", name=CORPUS, ids=2, embedding="", dimensions=0)
         transaction.write("persist/merge_entities", [{"id": name} for name in names], corpus=CORPUS)
 
     server.write(work)
@@ -120,7 +120,7 @@ def test_a_projection_is_made_once_a_version_and_dropped_after(server: Server) -
         estimate = gds.estimate(projection)
         assert min(estimate) > 0
         server.write(
-            lambda transaction: transaction.rows("persist/merge_corpus", name=CORPUS, embedding="", dimensions=0)
+            lambda transaction: transaction.rows("persist/merge_corpus", name=CORPUS, ids=2, embedding="", dimensions=0)
         )
         second = gds.project(projection)
         held = server.read(lambda transaction: transaction.rows("admin/list_projections", prefix="hlgraph-"))
@@ -144,7 +144,7 @@ def test_projections_that_are_kept_are_there_for_the_next_process(server: Server
             assert server.round_trips - before == 3  # the version before and after, and what is there
         assert held(server) == [kept]
         server.write(
-            lambda transaction: transaction.rows("persist/merge_corpus", name=CORPUS, embedding="", dimensions=0)
+            lambda transaction: transaction.rows("persist/merge_corpus", name=CORPUS, ids=2, embedding="", dimensions=0)
         )
         with GraphDataScience(keeping) as gds:
             newer = gds.project(projection)

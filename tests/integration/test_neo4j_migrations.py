@@ -37,6 +37,7 @@ _LABELS = [
     "V006__mark_old_topics",
     "V007__index_names_of_topics",
     "V008__drop_co_occurs",
+    "V009__add_schemes_of_ids",
 ]
 
 

@@ -28,5 +28,6 @@ def undo_words_fields_and_lists(connection: sqlite3.Connection) -> None:
         "DROP TRIGGER field_insert; DROP TRIGGER field_delete; DROP TRIGGER field_before; DROP TRIGGER field_after;"
         "DROP VIEW field_of; DROP TABLE field; DROP TABLE text; DROP TABLE posting;"
         "ALTER TABLE vector_file DROP COLUMN texts; ALTER TABLE vector_file DROP COLUMN length;"
-        "DROP TABLE image_change; ALTER TABLE corpus DROP COLUMN stamp; DELETE FROM migration WHERE version >= 12;"
+        "DROP TABLE image_change; ALTER TABLE corpus DROP COLUMN stamp; ALTER TABLE corpus DROP COLUMN ids;"
+        "DELETE FROM migration WHERE version >= 12;"
     )

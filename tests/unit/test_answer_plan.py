@@ -125,7 +125,7 @@ def test_by_chat_the_calls_of_the_search_are_planned_too(graph: HLGraph) -> None
     answer, spent = _report(graph, made)
     assert plan.by == "chat"
     assert plan.retrieve_calls == answer.search.calls > 3
-    assert plan.calls == pytest.approx(spent.calls, rel=0.25)
+    assert plan.calls == pytest.approx(spent.calls, rel=0.35)
     assert plan.input_tokens == pytest.approx(spent.input_tokens, rel=0.35)
 
 

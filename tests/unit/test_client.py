@@ -176,7 +176,10 @@ def test_documents_given_directly_and_ingested_again(graph: HLGraph) -> None:
         "persist",
     ]
     assert (seen[-1].found, seen[-1].sources, seen[-1].chunks) == (4, 4, 4)
-    assert {at.done for at in seen if at.step == "embed"} >= {0, max(at.total or 0 for at in seen)}
+    assert {at.done for at in seen if at.step == "embed"} >= {
+        0,
+        max(at.total or 0 for at in seen if at.step == "embed"),
+    }
     again = graph.ingest(list(reversed(DOCUMENTS)))
     assert (again.sources_unchanged, again.sources_added, again.sources_changed, again.added) == (4, 0, 0, {})
     edited = replace(DOCUMENTS[3], text="Ivo Brandt wrote about the winter.", metadata={"category": "poet"})

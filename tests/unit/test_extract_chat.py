@@ -24,13 +24,16 @@ from hlgraph.extract import ChunkInput, Metered, Quarantine
 from hlgraph.extract.chat import ChatExtractor
 from hlgraph.extract.chat.messages import ask_entities, ask_propositions
 from hlgraph.extract.chat.reply_schema import FoundEntities, FoundPropositions, ReplyError, parse
+from hlgraph.ids import source_id
 from hlgraph.models.prompts import delimited
 from hlgraph.models.seams import Completion
 from hlgraph.records import Extraction, Mention, Triple
 from hlgraph.testing.chat import ScriptedChat
 
 _TEXT = "Mara Quill drew plans. She designed the Aldane Bridge, which opened in 1931."
-_CHUNK = ChunkInput(_TEXT, "Bridges", ("History",), uri="doc:1", position=3, chunk_count=5)
+_CHUNK = ChunkInput(
+    _TEXT, "Bridges", ("History",), uri="doc:1", position=3, chunk_count=5, source=source_id("c", "doc:1")
+)
 _ENTITIES = json.dumps(
     {"entities": [{"name": "Mara Quill", "kind": "Person"}, {"name": "Aldane Bridge", "kind": "place"}]}
 )
@@ -239,7 +242,7 @@ def test_a_request_that_is_refused_fails_its_chunk_alone(tmp_path: Path) -> None
         return _PROPOSITIONS if "list of entities" in user else _ENTITIES
 
     chunks = [
-        ChunkInput(f"{_TEXT} {'poison' if number == 4 else ''}{number}", uri=f"doc:{number}") for number in range(9)
+        ChunkInput(f"{_TEXT} {'poison' if number == 4 else ''}{number}", source=f"{number:032}") for number in range(9)
     ]
     found = _extractor(ScriptedChat(script), tmp_path).extract(chunks)
     assert [item.is_failed for item in found] == [number == 4 for number in range(9)]
@@ -375,7 +378,7 @@ def test_what_is_kept_is_read_again_with_all_that_a_retry_needs(tmp_path: Path) 
     _quarantine(place, extractor="another")
     place.expect(place.entries()[0], "e")
     assert [item.tries for item in place.entries()] == [0]
-    _quarantine(place, replace(_CHUNK, uri="doc:0"))
+    _quarantine(place, replace(_CHUNK, uri="doc:0", source=source_id("c", "doc:0")))
     assert [item.chunk.uri for item in place.entries()] == ["doc:0", "doc:1"]
 
 

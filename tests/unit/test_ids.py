@@ -13,7 +13,8 @@ from hlgraph import ids
 from hlgraph.change import MentionLink
 from hlgraph.extract.seam import ChunkInput
 from hlgraph.persist import ChunkPlan, Extracted, assemble, compare
-from hlgraph.records import Chunk, Document, Extraction, Kind, Mention, Proposition
+from hlgraph.records import Chunk, Document, Extraction, Kind, Mention, Proposition, Source
+from hlgraph.stores.derived import Run, community_id
 
 # Where names go wrong: marks that are reordered, letters that fold to several, compatibility forms, all kinds of space.
 _HARD = "aAßẞİıſKÅΑαΣςσͅᾴ̸̀̈ﬁ①½㎏ǅͺ¨´≮　\u00a0\u2003\u200b\u00ad\u0085\x1f\t '\"“”«»()[]{}<>,;:.-_"
@@ -96,6 +97,52 @@ def test_what_is_part_of_an_id_and_what_is_not() -> None:
     assert literal != ids.fact_id("c", "Bridge", "opened in", "1931", is_literal=False)
     assert literal != ids.fact_id("c", "Bridge opened", "in", "1931", is_literal=True)
     assert ids.checksum("a", "b") != ids.checksum("ab", "")
+
+
+_MAKERS = {
+    "source": lambda corpus, scheme: ids.source_id(corpus, "doc:1", scheme=scheme),
+    "chunk": lambda corpus, scheme: ids.chunk_id(_MAKERS["source"](corpus, scheme), "It fell.", 0, scheme=scheme),
+    "topic": lambda corpus, scheme: ids.topic_id(_MAKERS["source"](corpus, scheme), "River", scheme=scheme),
+    "statement": lambda corpus, scheme: ids.statement_id(_MAKERS["source"](corpus, scheme), "It fell.", scheme=scheme),
+    "entity": lambda corpus, scheme: ids.entity_id(corpus, "Quill", scheme=scheme),
+    "fact": lambda corpus, scheme: ids.fact_id(corpus, "Quill", "met", "Orne", is_literal=False, scheme=scheme),
+    "community": lambda corpus, scheme: community_id(
+        Run(corpus, "r", 1, "", 1, ""), 0, members=[_MAKERS["chunk"](corpus, scheme)], scheme=scheme
+    ),
+    "summary": lambda corpus, scheme: ids.summary_id(
+        _MAKERS["source"](corpus, scheme), "s", [_MAKERS["chunk"](corpus, scheme)], scheme=scheme
+    )[0],
+}
+
+
+@pytest.mark.parametrize("kind", _MAKERS)
+def test_the_name_of_a_corpus_is_in_the_second_half_of_an_id_alone(kind: str) -> None:
+    one, other = (_MAKERS[kind](name, ids.WITHOUT_NAME) for name in ("staging", "production"))
+    assert len(one) == len(other) == 32
+    assert (one[:16] == other[:16], one[16:] == other[16:]) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("source", "d2ca5b39bda6cfb733e5e022a36ea02a"),
+        ("chunk", "90c98a1e3f6522bad968507b958e85ba"),
+        ("topic", "ca4fd11c872f8c60d955bf8bf0503c1e"),
+        ("statement", "d681f25c9a0f1991b18a438a79b49532"),
+        ("entity", "7975e578f2937ae684e79bd8b0a09d78"),
+        ("fact", "a7d63822f7d5764b7d0b8fddd780086b"),
+        ("community", "18e7df3f208d684d4fc44fdcb7b524f7"),
+        ("summary", "90c78ec44868b7d354a0a0dbc83ff618"),
+    ],
+)
+def test_a_corpus_of_an_older_hlgraph_has_the_ids_that_it_had(kind: str, expected: str) -> None:
+    assert _MAKERS[kind]("staging", ids.WITH_NAME) == expected
+
+
+def test_the_scheme_of_a_corpus_is_that_of_its_sources() -> None:
+    found = [Source(_MAKERS["source"]("staging", scheme), "staging", "doc:1", "", "", {}) for scheme in ids.SCHEMES]
+    assert [ids.scheme_of("staging", [item]) for item in found] == list(ids.SCHEMES)
+    assert ids.scheme_of("staging", ()) == ids.WITHOUT_NAME
 
 
 def test_an_entity_is_the_same_whatever_kind_it_is_said_to_be() -> None:

@@ -19,6 +19,7 @@ from hlgraph.errors import (
     ModelAnswerError,
     ModelUnavailableError,
 )
+from hlgraph.ids import source_id
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.accounts.ledger import Entry, Ledger, Purpose, total
 from hlgraph.models.accounts.replies import Replies
@@ -274,7 +275,8 @@ def test_without_a_price_the_cost_is_unknown_and_not_nothing(tmp_path: Path) -> 
 
 def test_a_ledger_holds_no_text_and_no_names_of_sources(accounts: Accounts) -> None:
     executor = Executor(ScriptedChat(["A secret reply."]), accounts=accounts)
-    executor.about(Purpose(stage="extract", uri="file:///secret.txt")).complete("s", "a secret text", max_tokens=5)
+    source = source_id("c", "file:///secret.txt")
+    executor.about(Purpose(stage="extract", source=source)).complete("s", "a secret text", max_tokens=5)
     assert accounts.ledger is not None
     accounts.ledger.close()
     assert all(b"secret" not in path.read_bytes() for path in accounts.ledger.path.parent.glob("ledger*"))
@@ -413,7 +415,7 @@ def test_a_budget_is_above_nothing(limits: dict[str, float]) -> None:
 def test_the_ledger_is_summed_by_what_calls_are_for(accounts: Accounts) -> None:
     executor = Executor(ScriptedChat(lambda system, user: Completion(user, 10, 1)), accounts=accounts)
     for number in range(3):
-        executor.about(Purpose(stage="extract", uri=f"doc:{number % 2}")).complete("s", f"e{number}", max_tokens=5)
+        executor.about(Purpose(stage="extract", source=f"doc:{number % 2}")).complete("s", f"e{number}", max_tokens=5)
     retrieve = asking_about(executor, Purpose(stage="retrieve", strategy="topic"))
     asking_about(retrieve, Purpose(prompt="keywords/1")).complete("s", "r", max_tokens=5)
     assert accounts.ledger is not None

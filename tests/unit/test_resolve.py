@@ -140,7 +140,7 @@ def test_all_chunks_of_a_new_source_are_extracted_with_their_context() -> None:
     chunk, context = plan.to_extract[1]
     assert (chunk.start, chunk.end, chunk.position, chunk.page, chunk.headings) == (5, 9, 1, 2, ("H1", "H2"))
     assert chunk.source_id == ids.source_id("c", "doc:1")
-    assert context == ChunkInput("Two.", "Title", ("H1", "H2"), "doc:1", "k1", 1, chunk_count=2)
+    assert context == ChunkInput("Two.", "Title", ("H1", "H2"), "doc:1", "k1", 1, 2, source=chunk.source_id)
     assert (plan.known, plan.moves, plan.removed) == (frozenset(), (), ())
 
 

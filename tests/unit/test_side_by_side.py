@@ -94,10 +94,10 @@ def test_the_first_error_is_raised_when_all_have_ended_and_the_others_are_logged
 
 def test_a_thread_is_used_again_and_works_of_a_crowd_run_in_the_threads_of_their_callers() -> None:
     threads = set[int]()
-    for _ in range(20):
+    for _ in range(50):
         with side_by_side(threading.get_ident) as finished:
             threads.add(finished())
-    assert len(threads) <= 2  # the one before may not have ended yet
+    assert len(threads) <= 16  # a thread that has answered may not be free yet
     assert threading.get_ident() not in threads
     with contextlib.ExitStack() as crowd:
         is_over = threading.Event()

@@ -155,6 +155,7 @@ def test_a_store_with_fts5_is_indexed_when_it_is_migrated(tmp_path: Path) -> Non
             "DROP TRIGGER field_insert; DROP TRIGGER field_delete; DROP TRIGGER field_before; DROP TRIGGER field_after;"
             "DROP VIEW field_of; DROP TABLE field; DROP TABLE text; DROP TABLE posting; ALTER TABLE vector_file DROP COLUMN texts;"
             "ALTER TABLE vector_file DROP COLUMN length; DROP TABLE image_change; ALTER TABLE corpus DROP COLUMN stamp;"
+            "ALTER TABLE corpus DROP COLUMN ids;"
             "DELETE FROM migration WHERE version >= 12;"
         )
     apply(SqliteTarget(path))

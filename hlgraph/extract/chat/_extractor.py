@@ -182,7 +182,7 @@ class ChatExtractor:
 
     def _asking(self, name: str, chunk: ChunkInput, form: type[Reply]) -> Asking:
         prompt = version(name, self.domain)
-        purpose = Purpose(stage="extract", uri=chunk.uri, part=checksum(chunk.text), prompt=prompt)
+        purpose = Purpose(stage="extract", source=chunk.source, part=checksum(chunk.text), prompt=prompt)
         return self._model.about(purpose, accept=lambda text: is_readable(text, form), form=schema(form))
 
     def _complete(self, model: Asking, messages: Messages, asked: _Asked) -> Completion:

@@ -125,7 +125,7 @@ class ChatJudge:
 
     def _asking(self, name: str, group: tuple[ChunkInput, Sequence[str]]) -> Asking:
         chunk, statements = group
-        purpose = Purpose(stage="quality", uri=chunk.uri, part=checksum(chunk.text), prompt=prompt(name).version)
+        purpose = Purpose(stage="quality", source=chunk.source, part=checksum(chunk.text), prompt=prompt(name).version)
         return self._model.about(
             purpose, accept=lambda text: _is_read(text, len(statements)), form=schema(FoundVerdicts)
         )

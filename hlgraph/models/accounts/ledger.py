@@ -53,14 +53,14 @@ class Purpose:
     ----------
     stage : ``extract``, ``retrieve``, ``answer``, ...
     strategy : the retrieval strategy that makes the call; empty: none
-    uri : the source whose text the call sends; empty: no source, or several
+    source : id of the source whose text the call sends; empty: no source, or several
     part : hash of the part of the source that the call sends
     prompt : version of the prompt
     """
 
     stage: str = ""
     strategy: str = ""
-    uri: str = ""
+    source: str = ""
     part: str = ""
     prompt: str = ""
 

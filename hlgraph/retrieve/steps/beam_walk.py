@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -66,7 +67,8 @@ def question_keywords(session: Session, by: By = "rules") -> Mapping[Keyword, st
                 session.fall_back("keywords: the reply names none, so rules named them")
             found = found or names_in(session.request.question)
             step.count = len(found)
-        session.keywords = {keyword: entity_id(session.request.corpus, keyword.text) for keyword in found}
+        of_name = partial(entity_id, session.request.corpus, scheme=session.scheme)
+        session.keywords = {keyword: of_name(keyword.text) for keyword in found}
     return session.keywords
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +62,8 @@ def linked_passages(session: Session, hits: Sequence[Hit]) -> Passages:
 def _mentions(session: Session, ids: list[str], *, names: Sequence[tuple[str, ...]]) -> NDArray[np.bool_]:
     """Shape (n, n): whether passage i mentions one of the names of the title of passage j."""
     graph = session.pull(ids, _MENTIONS)
-    named = [(j, entity_id(session.request.corpus, name)) for j, found in enumerate(names) for name in found]
+    of_name = partial(entity_id, session.request.corpus, scheme=session.scheme)
+    named = [(j, of_name(name)) for j, found in enumerate(names) for name in found]
     entities = graph.index([item for _, item in named])
     there = np.flatnonzero(entities >= 0)
     chunks = graph.index(ids)

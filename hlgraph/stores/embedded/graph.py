@@ -14,6 +14,7 @@ import msgspec
 
 from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import ModelMismatchError, StoreConflictError, StoreError
+from hlgraph.ids import scheme_of
 from hlgraph.records import Calibration, Kind, Record, Relationship
 from hlgraph.stores.embedded import sqlite
 from hlgraph.stores.embedded.array_files import drop_old_graphs
@@ -156,7 +157,10 @@ class EmbeddedGraphStore:
                 connection.execute("DELETE FROM journal_change WHERE id = ?", (change_id,))
             elif ChangeState(row[0]) is ChangeState.STAGED:
                 change = self._journaled(change_id)
-                connection.execute("INSERT OR IGNORE INTO corpus (name) VALUES (?)", (change.corpus,))
+                connection.execute(
+                    "INSERT OR IGNORE INTO corpus (name, ids) VALUES (?, ?)",
+                    (change.corpus, scheme_of(change.corpus, change.sources)),
+                )
                 if change.embedding:
                     connection.execute(
                         "UPDATE corpus SET embedding = ?, dimensions = ? WHERE name = ?",
@@ -303,6 +307,7 @@ class EmbeddedGraphStore:
                     self._corpus_stats(row[:5], wanted),
                     pending=tuple(change for (change,) in connection.execute(_STAGED, (row[1],))),
                     renewed_to=row[5],
+                    ids=row[7],
                     calibration=None if row[6] is None else msgspec.json.decode(row[6], type=Calibration),
                 )
                 for row in rows
@@ -335,7 +340,7 @@ class EmbeddedGraphStore:
         return held
 
 
-_CORPORA = "SELECT c, name, version, embedding, dimensions, renewed_to, calibration FROM corpus ORDER BY name"
+_CORPORA = "SELECT c, name, version, embedding, dimensions, renewed_to, calibration, ids FROM corpus ORDER BY name"
 _CORPUS = _CORPORA.replace("ORDER BY name", "WHERE name = :corpus")
 _STAGED = "SELECT id FROM journal WHERE corpus = ? AND state = 'staged' ORDER BY seq"
 _FIELDS = "SELECT key, json_group_array(type) FROM field WHERE c = :c GROUP BY key ORDER BY key"

@@ -100,6 +100,7 @@ class Neo4jBulkGraph:
         values = {
             "load": manifest.id,
             "name": manifest.corpus,
+            "ids": manifest.ids,
             "version": manifest.version,
             "embedding": manifest.embedding,
             "dimensions": manifest.dimensions,

@@ -55,6 +55,7 @@ class Corpora:
                 renewed_to=None if row["renewed_to"] is None else str(row["renewed_to"]),
                 calibration=_calibration(row),
                 state=State.of(row).name,
+                ids=whole(row, "ids"),
                 co_occurs=None if row["co_occurs"] is None else whole(row, "co_occurs"),
             )
             for row in rows or self._read(corpus)

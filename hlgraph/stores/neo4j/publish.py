@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from hlgraph.change import Change, Outcome
+from hlgraph.ids import scheme_of
 from hlgraph.records import Kind
 from hlgraph.stores.neo4j import image_changes, rows
 from hlgraph.stores.neo4j.counts import Said, name_changes, name_rows, said_by
@@ -59,9 +60,9 @@ def publish(transaction: Transaction, change: Change) -> Outcome:
         old = _read_old(transaction, change)
         added, vanished = _merge(transaction, change, old=old, mentions=mentions)
     _join(transaction, change)
-    transaction.rows(
-        "persist/merge_corpus", name=change.corpus, embedding=change.embedding, dimensions=change.dimensions
-    )
+    binding = {"embedding": change.embedding, "dimensions": change.dimensions}
+    scheme = scheme_of(change.corpus, change.sources)
+    transaction.rows("persist/merge_corpus", name=change.corpus, ids=scheme, **binding)
     image_changes.record(transaction, change, old=old.statement_ids, vanished=vanished)
     if change.removed_sources:
         transaction.rows("persist/unbind_corpus", name=change.corpus)

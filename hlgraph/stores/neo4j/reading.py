@@ -15,7 +15,7 @@ from neo4j import exceptions as foreign
 from neo4j.graph import Node, Path, Relationship
 
 from hlgraph.errors import InputError, StoreUnavailableError, UnknownNameError
-from hlgraph.ids import entity_id, normalise_name
+from hlgraph.ids import entity_ids, normalise_name
 from hlgraph.stores import queries
 from hlgraph.stores.cypher import Limits, Plain, Table
 from hlgraph.stores.neo4j.foreign_errors import LOCK_STOPPED, TIMED_OUT, mapped
@@ -129,7 +129,7 @@ def _check_corpus(ask: _Ask, corpus: str) -> None:
 
 def _entities(ask: _Ask, names: set[str], corpus: str) -> dict[str, str]:
     """The id of the entity that each text names: by its id, its stored name, or an alias."""
-    tried = {name: (name, entity_id(corpus, name)) for name in sorted(names)}
+    tried = {name: (name, *entity_ids(corpus, name)) for name in sorted(names)}
     wanted = sorted({each for some in tried.values() for each in some})
     held = {str(row["id"]) for row in ask("retrieve/match_entities", corpus=corpus, ids=wanted)}
     found = {name: next((each for each in some if each in held), "") for name, some in tried.items()}
