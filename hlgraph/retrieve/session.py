@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hlgraph import telemetry
 from hlgraph.algorithms.word_counts import CountedTexts
+from hlgraph.errors import StoreCorruptError
 from hlgraph.index.embed import check_fingerprint, check_model
 from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.executor import CountedChat
@@ -255,6 +256,8 @@ class Session:
                 else:
                     hits = self._stores.vectors.search(query)
                     self.round_trips += 1
+                if not hits:
+                    _check_rows(self._stores, query)
                 step.count = len(hits)
                 step.details = {"k": k, "mode": mode}
             self._searches[key] = hits
@@ -536,6 +539,20 @@ def _visible(session: Session, kind: Kind, *, hits: list[Hit]) -> list[Hit]:
     shape = PullShape(frozenset(), frozenset({kind}), hops=0, node_cap=len(hits))
     inside = set(session.pull([hit.id for hit in hits], shape).ids.tolist())
     return [hit for hit in hits if hit.id in inside]
+
+
+def _check_rows(stores: Stores, query: VectorQuery) -> None:
+    """Raises StoreCorruptError where a search found nothing because the vector store has lost all rows of a kind."""
+    if query.vector is None or query.k < 1:
+        return
+    counted = stores.graph.stats(query.corpus, has_relationships=False)
+    if not any(item.records.get(query.kind) for item in counted):
+        return
+    if query.where is None or not stores.vectors.search(replace(query, k=1, where=None)):
+        raise StoreCorruptError(
+            f"corpus {query.corpus!r}: the graph has {query.kind} records, and the vector store has no row of them; run: hlgraph "
+            f"reconcile --repair --corpus {query.corpus}"
+        )
 
 
 def _query(session: Session, search: Search) -> VectorQuery:

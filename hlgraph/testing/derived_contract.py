@@ -21,7 +21,7 @@ from hlgraph.records import Community, Document, Kind, Source, Statement, Summar
 from hlgraph.sdk.communities import Communities
 from hlgraph.stores.derived import ClusterQuery, Made, Run, Saved, Summarised, community_id
 from hlgraph.stores.protocols import Scope, Stores
-from hlgraph.testing.corpus import CORPUS, fill
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS, fill
 from hlgraph.testing.source_summary_contract import SourceSummaryContract, derived
 
 NAMES = ("Aldane Bridge", "Mara Quill", "Tessing", "Orne", "Ivo Brandt")
@@ -302,10 +302,9 @@ class DerivedStoreContract(SourceSummaryContract):
         assert len(derived(stores).runs(CORPUS)) == 1
 
     def test_building_again_after_a_change_keeps_what_it_did_not_touch(self, stores: Stores) -> None:
-        fill(stores)
-        fill(stores, Document("doc:far", "Rusk Ardo met Lena Foss.", "Far"))
+        fill(stores, DOCUMENTS[0], DOCUMENTS[3])  # no name is in both
         build_communities(CORPUS, _QUERY, stores=stores)
-        fill(stores, Document("doc:new", "Ivo Brandt wrote about the Orne. He left.", "New"))
+        fill(stores, DOCUMENTS[1])
         built = build_communities(CORPUS, _QUERY, stores=stores)
         assert not built.is_unchanged
         assert not derived(stores).runs(CORPUS)[0].is_stale

@@ -286,6 +286,7 @@ def test_migrate_for_people(tmp_path: Path) -> None:
         "V013__count_fields",
         "V014__add_image_changes",
         "V015__drop_has_deleted",
+        "V016__add_schemes_of_ids",
     )
     lines = "".join(f"  pending: {name}\n" for name in names)
     pending = f"embedded: 0 applied, {len(names)} pending\n{lines}next: hlgraph migrate apply\n"

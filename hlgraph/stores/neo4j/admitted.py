@@ -1,4 +1,4 @@
-"""The sources that a filter admits, decided in process and cached for one version of a corpus.
+"""The sources that a filter admits, decided in process and cached for one state of a corpus.
 
 Cypher is never built from a filter. The sources of a corpus are read in pages, ``hlgraph.where.matches`` decides on each,
 and queries receive ids: of the admitted sources, or of the others if these are fewer.
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hlgraph.records import Source
+from hlgraph.stores.neo4j.image_changes import State
 from hlgraph.stores.neo4j.rows import metadata
 from hlgraph.stores.neo4j.server import Row, Server
 from hlgraph.stores.protocols import Scope
@@ -41,39 +42,39 @@ class Filters:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._known: OrderedDict[tuple[str, int, Where], Admitted] = OrderedDict()
+        self._known: OrderedDict[tuple[str, State, Where], Admitted] = OrderedDict()
 
-    def admitted(self, scope: Scope, version: int) -> Admitted:
+    def admitted(self, scope: Scope, state: State) -> Admitted:
         """The sources that a scope admits.
 
         Parameters
         ----------
         scope : corpus, filter and list of sources
-        version : version of the corpus that the caller reads
+        state : state of the corpus that the caller reads
         """
         if scope.where is None:
             if scope.sources is None:
                 return EVERYTHING
             return Admitted(has_scope=True, listed=tuple(sorted(set(scope.sources))), admits=True)
-        found = self._decide(scope.corpus, version, scope.where)
+        found = self._decide(scope.corpus, state, scope.where)
         if scope.sources is None:
             return found
         listed = set(found.listed)
         both = sorted(item for item in set(scope.sources) if (item in listed) == found.admits)
         return Admitted(has_scope=True, listed=tuple(both), admits=True)
 
-    def has(self, scope: Scope, version: int) -> bool:
+    def has(self, scope: Scope, state: State) -> bool:
         """Whether nothing need be read to decide on a scope.
 
         Parameters
         ----------
         scope : corpus, filter and list of sources
-        version : version of the corpus that the caller reads
+        state : state of the corpus that the caller reads
         """
-        return scope.where is None or (scope.corpus, version, scope.where) in self._known
+        return scope.where is None or (scope.corpus, state, scope.where) in self._known
 
-    def _decide(self, corpus: str, version: int, where: Where) -> Admitted:
-        key = (corpus, version, where)
+    def _decide(self, corpus: str, state: State, where: Where) -> Admitted:
+        key = (corpus, state, where)
         found = self._known.get(key)
         if found is None:
             inside: list[str] = []

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import msgspec
 
 from hlgraph.records import Calibration, Relationship
+from hlgraph.stores import migrate
 from hlgraph.stores.image.image import FOLLOWED
 from hlgraph.stores.neo4j.fields import Fields
 from hlgraph.stores.neo4j.image_changes import State
@@ -29,11 +30,14 @@ class Corpora:
     ----------
     server : the database
     images : images of its corpora, which count without a query; None: there are none
+    on_migrated : called where the newest migration of the database is another than that of this program
     """
 
-    def __init__(self, server: Server, images: Images | None) -> None:
+    def __init__(self, server: Server, images: Images | None, *, on_migrated: Callable[[], object]) -> None:
         self._server = server
         self._images = images
+        self._on_migrated = on_migrated
+        self._newest = migrate.discover("neo4j")[-1].version
         self._held: dict[str, CorpusStats] = {}
         self._known: dict[str, CorpusStats | None] = {}
 
@@ -66,8 +70,12 @@ class Corpora:
 
     def _read(self, corpus: str | None) -> list[Row]:
         if corpus is None:
-            return self._server.ask("persist/read_corpora")
-        return self._server.ask("persist/read_corpus", corpus=corpus)
+            rows = self._server.ask("persist/read_corpora")
+        else:
+            rows = self._server.ask("persist/read_corpus", corpus=corpus)
+        if any(row["newest"] != self._newest for row in rows):
+            self._on_migrated()
+        return rows
 
     def known(self, corpus: str) -> CorpusStats | None:
         """See :meth:`hlgraph.stores.ranking.Remembers.known`."""

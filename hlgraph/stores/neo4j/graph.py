@@ -18,7 +18,7 @@ from hlgraph.stores.migrate import Applied
 from hlgraph.stores.neo4j import image_changes, journal
 from hlgraph.stores.neo4j.admitted import PAGE, Filters
 from hlgraph.stores.neo4j.corpora import Corpora, maps
-from hlgraph.stores.neo4j.image_changes import ReadSteps
+from hlgraph.stores.neo4j.image_changes import ReadSteps, State
 from hlgraph.stores.neo4j.images import Images, ScopedImage
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.leases import Leases
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _OF_A_SOURCE = (Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT)
 _ATTEMPTS = 5
+_ANY = State(0, "")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -71,7 +72,7 @@ class Neo4jGraphStore:
         self._recent = RecentRecords(server, steps=ReadSteps(server) if images is None else images.steps)
         self._warming = Warming(server)
         self._has_searches = False
-        self._corpora = Corpora(server, images)
+        self._corpora = Corpora(server, images, on_migrated=self._look_again)
         self._staged: Change | None = None
         self._has_schema = False
 
@@ -93,9 +94,20 @@ class Neo4jGraphStore:
     @contextlib.contextmanager
     def lock(self, corpus: str | None = None, *, wait: float | None = None) -> Iterator[tuple[Pending, ...]]:
         """See :meth:`GraphStore.lock`."""
-        self._create()
-        with self.leases.held(corpus, wait=wait):
-            yield self._server.read(functools.partial(journal.pending, corpus=corpus))
+        with contextlib.ExitStack() as held:
+            for _ in range(_ATTEMPTS):
+                self._create()
+                held.enter_context(self.leases.held(corpus, wait=wait))
+                history, pending = self._server.read(functools.partial(self._begun, corpus=corpus))
+                self._has_schema = False  # another database may have taken the place of the one that was seen
+                if self._is_ready(history):
+                    break
+                held.close()
+            yield pending
+
+    def _begun(self, transaction: Transaction, *, corpus: str | None) -> tuple[list[Applied], tuple[Pending, ...]]:
+        """The migrations that ran in the database, and the unfinished changes of a corpus."""
+        return applied(transaction.rows("admin/read_migrations")), journal.pending(transaction, corpus)
 
     def unfinished(self, corpus: str | None = None) -> tuple[Pending, ...]:
         """See :meth:`hlgraph.stores.protocols.Journal.unfinished`."""
@@ -124,6 +136,11 @@ class Neo4jGraphStore:
                 raise MigrationError(f"{self._server.url}: the store needs {names}; run: hlgraph migrate apply")
             self._has_schema = not plan.pending
         return self._has_schema
+
+    def _look_again(self) -> None:
+        """Looks at the schema of a database that has others migrations than those of this program."""
+        self._has_schema = False
+        self._is_ready()
 
     def stage(self, change: Change) -> None:
         """See :meth:`GraphStore.stage`."""
@@ -250,7 +267,7 @@ class Neo4jGraphStore:
 
     def _inside(self, kind: Kind, scope: Scope) -> list[list[str]]:
         """The ids of a scope, page by page."""
-        admitted = self._filters.admitted(scope, self._version(scope.corpus))
+        admitted = self._filters.admitted(scope, self._state(scope.corpus))
         sources = list(admitted.listed)
         if not admitted.admits:
             listed = set(sources)
@@ -265,9 +282,10 @@ class Neo4jGraphStore:
             names = sorted(str(row["id"]) for row in rows)
         return [names[start : start + PAGE] for start in range(0, len(names), PAGE)]
 
-    def _version(self, corpus: str) -> int:
-        found = self.stats(corpus, has_counts=False)
-        return found[0].version if found else 0
+    def _state(self, corpus: str) -> State:
+        for found in self.stats(corpus, has_counts=False):
+            return State.named(found.state) or State(found.version, "")
+        return _ANY
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
         """See :meth:`GraphStore.pull`."""
@@ -308,8 +326,8 @@ class Neo4jGraphStore:
                 if self._has_searches:
                     self._warming.begin()
                 return None
-            is_known = self._filters.has(scope, held.state.version)
-            admitted = self._filters.admitted(scope, held.state.version)
+            is_known = self._filters.has(scope, held.state)
+            admitted = self._filters.admitted(scope, held.state)
             if is_known or self._images.state(scope.corpus) == held.state:  # the filter was decided on this state
                 return ScopedImage(held.image, held.sources(admitted))
         return None
@@ -332,10 +350,10 @@ class Neo4jGraphStore:
         if not self._is_ready():
             return None
         for _ in range(_ATTEMPTS):
-            version = 0 if scope.where is None else self._version(scope.corpus)  # a filter is decided for one version
-            if scope.where is not None and not version:
+            state = _ANY if scope.where is None else self._state(scope.corpus)  # a filter is decided for one state
+            if scope.where is not None and not state.version:
                 return None
-            bounds = Bounds(scope.corpus, self._filters.admitted(scope, version), version)
+            bounds = Bounds(scope.corpus, self._filters.admitted(scope, state), state.version)
             found = self._server.read(functools.partial(read, bounds=bounds))
             if found is not None:
                 return found

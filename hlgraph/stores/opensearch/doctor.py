@@ -23,7 +23,7 @@ OLDEST = (2, 19)
 
 
 class _Settings(msgspec.Struct):
-    settings: dict[str, str] = {}
+    settings: dict[str, str | None] = {}
 
 
 def check(connection: Connection, indexes: Indexes) -> Iterator[tuple[str, bool, str]]:

@@ -31,7 +31,7 @@ class _Alias(msgspec.Struct):
 class Seen(msgspec.Struct):
     """The settings of an index by their whole names, and its aliases."""
 
-    settings: dict[str, str | list[str]] = {}
+    settings: dict[str, str | list[str] | None] = {}
     aliases: dict[str, _Alias] = {}
 
 
@@ -238,7 +238,7 @@ def _of_fields(item: Mapped, wanted: Mappings, *, can_move: bool) -> Iterator[Fa
         yield Fault(f"field {field}", what, is_readable=can_move and can_read)
 
 
-def _of_settings(there: Mapping[str, str | list[str]], *, wanted: Json) -> Iterator[Fault]:
+def _of_settings(there: Mapping[str, str | list[str] | None], *, wanted: Json) -> Iterator[Fault]:
     for key, value in _flat(wanted):
         if there.get(key) != value:
             text = f"is {there[key]}, not {value}" if key in there else "missing"

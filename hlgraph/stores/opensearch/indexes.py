@@ -167,6 +167,18 @@ class Indexes:
             with contextlib.suppress(StoreCorruptError):
                 self._remember(self._home(corpus, kinds[value], found[value]))
 
+    def are_of(self, corpus: str, *, schema: int) -> bool:
+        """Whether a corpus has indexes, as :meth:`look` found them, and a schema made all of them.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        schema : version of the schema
+        """
+        homes = [self._remembered(self.alias(corpus, kind)) for kind in Kind]
+        schemas = {home.meta.schema for home in homes if home is not None}
+        return schemas == {schema}
+
     def _remembered(self, alias: str) -> Home | None:
         with self._guard:
             since, home = self._known.get(alias, (0.0, None))

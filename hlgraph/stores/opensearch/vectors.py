@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms.fusion import reciprocal_rank
 from hlgraph.change import VectorBlock
-from hlgraph.errors import InputError, MigrationError, ModelMismatchError
+from hlgraph.errors import InputError, MigrationError, ModelMismatchError, StoreCorruptError
 from hlgraph.records import Hit, Kind
 from hlgraph.stores import migrate
 from hlgraph.stores.opensearch import bulk, damage, loading, serverless
@@ -87,7 +87,7 @@ class OpenSearchVectorStore:
         self.target = OpenSearchTarget(self.connection)
         self._sizes = Sizes()
         self._kept = KeptVectors()
-        self._masks: dict[tuple[str, Where, State], tuple[str, ...]] = {}
+        self._masks: dict[tuple[str, Where, str, State], tuple[str, ...]] = {}
         self._replicas: dict[str, Replica] = {}
         self._guard = threading.Lock()
         self._newest = migrate.discover(self.target.kind)[-1].version
@@ -112,10 +112,11 @@ class OpenSearchVectorStore:
 
     def upsert(self, batch: VectorBatch) -> None:
         """See :meth:`VectorStore.upsert`. Writes sources, then rows; both are searchable when it returns."""
-        self._check_schema(is_writing=True)
         for block in batch.blocks:
             _check(block)
         self.indexes.look(batch.corpus)
+        self._is_checked &= self.indexes.are_of(batch.corpus, schema=self._newest)
+        self._check_schema(is_writing=True)
         ensure = partial(self.indexes.ensure, batch.corpus, is_fresh=False)
         homes = [ensure(block.kind, dimensions=block.dimensions) for block in batch.blocks]
         written = [home.alias for home in homes]
@@ -275,7 +276,7 @@ class OpenSearchVectorStore:
         sources = None
         if query.where is not None:
             key = (query.corpus, query.where)
-            sources = allowed[key] = allowed[key] if key in allowed else self._allowed(*key)
+            sources = allowed[key] = allowed[key] if key in allowed else self._allowed(*key, read=query.state)
             if not sources:
                 return []
         inside = Inside(sources, query.hidden, home.clause, self.connection.settings.hnsw_ef_search)
@@ -290,13 +291,19 @@ class OpenSearchVectorStore:
             made.append(by_text(alias, phrases=asked, k=k, inside=inside, kept=kept if needs_vectors else None))
         return made
 
-    def _allowed(self, corpus: str, where: Where) -> tuple[str, ...]:
-        """The ids of the sources that a filter admits; cached until a source is written or deleted."""
+    def _allowed(self, corpus: str, where: Where, *, read: str) -> tuple[str, ...]:
+        """The ids of the sources that a filter admits; cached until a source is written or deleted.
+
+        The numbers of an index that was restored begin again where its copy ended: the state that the caller reads counts, too.
+        """
         home = self.indexes.find(corpus, Kind.SOURCE)
-        if home is None:
-            return ()
+        if home is None:  # though there are rows
+            raise StoreCorruptError(
+                f"{self.connection.url}: the index {self.indexes.alias(corpus, Kind.SOURCE)}, by which corpus {corpus!r} is "
+                f"filtered, is missing; run: hlgraph reconcile --repair --corpus {corpus}"
+            )
         alias = home.alias
-        key = None if self.connection.is_serverless else (corpus, where, state(self.connection, home))
+        key = None if self.connection.is_serverless else (corpus, where, read, state(self.connection, home))
         with self._guard:
             known = None if key is None else self._masks.get(key)
         if known is not None:
@@ -382,6 +389,7 @@ class OpenSearchVectorStore:
     def _opened(self, kind: Kind, corpus: str) -> Home | None:
         home = self.indexes.find(corpus, kind)
         if home is None or home.meta.schema != self._newest:  # else the present schema made it: nothing to ask for
+            self._is_checked &= home is None or home.meta.schema < self._newest
             self._check_schema(is_writing=False)
         return home
 
