@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Self
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
-from langchain_core.documents import Document
+from langchain_core.documents import Document as LangChainDocument
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, SkipValidation, model_validator
 
@@ -62,7 +62,7 @@ class HLGraphRetriever(BaseRetriever):
         *,
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - required by the interface
         **options: object,
-    ) -> list[Document]:
+    ) -> list[LangChainDocument]:
         unknown = sorted(set(options) - _PER_CALL)
         if unknown:
             raise InputError(f"a search has no option {unknown[0]!r}; there are: {', '.join(sorted(_PER_CALL))}")

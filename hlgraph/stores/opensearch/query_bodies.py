@@ -452,7 +452,7 @@ State: TypeAlias = tuple[tuple[int, float | None], ...]
 """For each shard that holds rows of a corpus, their number and the number of the last write; changes with all of them."""
 
 
-def state(connection: Connection, home: Home) -> State:
+def index_state(connection: Connection, home: Home) -> State:
     """The state of the rows of a corpus; a write of another corpus to the same index leaves it as it is.
 
     A server numbers the writes of each shard by itself. Rows in a shared index are in one shard.

@@ -23,8 +23,7 @@ from hlgraph.algorithms.similarity import ThresholdIndex, pairs_between
 from hlgraph.errors import StoreUnavailableError
 from hlgraph.stores.opensearch.connection import Connection
 from hlgraph.stores.opensearch.indexes import Home
-from hlgraph.stores.opensearch.query_bodies import State, matrix, pages, scored
-from hlgraph.stores.opensearch.query_bodies import state as current
+from hlgraph.stores.opensearch.query_bodies import State, index_state, matrix, pages, scored
 from hlgraph.stores.opensearch.rounds import Asked, Steps, ask, together
 from hlgraph.stores.opensearch.wire import Json, Row
 from hlgraph.stores.protocols import Neighbours
@@ -126,7 +125,7 @@ class Replica:
             self._clear()
             self._read(_blocks(self._connection, self._alias, _ALL))
             return
-        state = current(self._connection, self.home)
+        state = index_state(self._connection, self.home)
         if state == self._state:
             return
         count = sum(rows for rows, _ in state)

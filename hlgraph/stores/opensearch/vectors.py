@@ -36,10 +36,10 @@ from hlgraph.stores.opensearch.query_bodies import (
     State,
     by_text,
     by_vector,
+    index_state,
     one_of,
     pages,
     read_vectors,
-    state,
 )
 from hlgraph.stores.opensearch.replica import Replica
 from hlgraph.stores.opensearch.rounds import Steps, find, together
@@ -303,7 +303,7 @@ class OpenSearchVectorStore:
                 f"filtered, is missing; run: hlgraph reconcile --repair --corpus {corpus}"
             )
         alias = home.alias
-        key = None if self.connection.is_serverless else (corpus, where, read, state(self.connection, home))
+        key = None if self.connection.is_serverless else (corpus, where, read, index_state(self.connection, home))
         with self._guard:
             known = None if key is None else self._masks.get(key)
         if known is not None:
