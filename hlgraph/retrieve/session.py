@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _R = TypeVar("_R", bound=Record)
 _WIDEST = 100_000
+_WITH_VECTORS = (Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT, Kind.ENTITY)
 
 
 class Search(NamedTuple):
@@ -256,10 +257,8 @@ class Session:
                 else:
                     hits = self._stores.vectors.search(query)
                     self.round_trips += 1
-                if not hits:
-                    _check_rows(self._stores, query)
-                step.count = len(hits)
-                step.details = {"k": k, "mode": mode}
+                _check_rows(self._stores, query, hits)
+                step.count, step.details = len(hits), {"k": k, "mode": mode}
             self._searches[key] = hits
             if mode == "vector":
                 self._cosines.update({(kind, hit.id): hit.score for hit in hits})
@@ -541,14 +540,11 @@ def _visible(session: Session, kind: Kind, *, hits: list[Hit]) -> list[Hit]:
     return [hit for hit in hits if hit.id in inside]
 
 
-def _check_rows(stores: Stores, query: VectorQuery) -> None:
-    """Raises StoreCorruptError where a search found nothing because the vector store has lost all rows of a kind."""
-    if query.vector is None or query.k < 1:
+def _check_rows(stores: Stores, query: VectorQuery, hits: Sequence[Hit]) -> None:
+    """Raises StoreCorruptError where a search found nothing, though the graph has records that the filter admits."""
+    if hits or query.vector is None or query.k < 1 or query.kind not in _WITH_VECTORS:
         return
-    counted = stores.graph.stats(query.corpus, has_relationships=False)
-    if not any(item.records.get(query.kind) for item in counted):
-        return
-    if query.where is None or not stores.vectors.search(replace(query, k=1, where=None)):
+    for _ in stores.graph.find(query.kind, Scope(query.corpus, query.where)):
         raise StoreCorruptError(
             f"corpus {query.corpus!r}: the graph has {query.kind} records, and the vector store has no row of them; run: hlgraph "
             f"reconcile --repair --corpus {query.corpus}"

@@ -99,13 +99,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         yield found
 
 
-def _run(arguments: list[str], kill_at: int) -> None:
+def _run(arguments: list[str], kill_at: int, environment: dict[str, str]) -> None:
     mirror._BATCH = _SMALL  # type: ignore[misc]
-    command_worker.run(arguments, kill_at)
+    command_worker.run(arguments, kill_at, environment)
 
 
 def _killed(arguments: list[str], kill_at: int) -> None:
-    worker = _FORKS.Process(target=_run, args=(arguments, kill_at))
+    worker = _FORKS.Process(target=_run, args=(arguments, kill_at, dict(os.environ)))
     worker.start()
     worker.join()
     assert worker.exitcode == -signal.SIGKILL, kill_at

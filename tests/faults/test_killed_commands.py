@@ -236,7 +236,7 @@ def test_the_same_command_again_completes_it(
     pending = 0
     for kill_at in kills:
         base.reset(command.prepare)
-        worker = _FORKS.Process(target=command_worker.run, args=(line, kill_at))
+        worker = _FORKS.Process(target=command_worker.run, args=(line, kill_at, dict(os.environ)))
         worker.start()
         worker.join()
         assert worker.exitcode == -signal.SIGKILL, kill_at

@@ -90,6 +90,11 @@ class _Watched:
         self.seen.update(ids)
         return self._graph.records(kind, ids, scope=scope)
 
+    def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:
+        for found in self._graph.find(kind, scope):
+            self.seen.add(found.id)
+            yield found
+
     def search(self, query: VectorQuery) -> list[Hit]:
         found = self._vectors.search(query)
         self.seen.update(hit.id for hit in found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from chat_server import Asked, good_reply
 from kill_moments import Moments, Patch
@@ -56,8 +56,13 @@ def call(arguments: Sequence[str]) -> tuple[int, str, str]:
     raise AssertionError("a command ends with an exit code")
 
 
-def run(arguments: Sequence[str], kill_at: int) -> None:
-    """A command in a process of its own, which ends at this moment."""
+def run(arguments: Sequence[str], kill_at: int, environment: Mapping[str, str]) -> None:
+    """A command in a process of its own, which ends at this moment.
+
+    The process is forked from one that another test may have started: it has the environment of that time.
+    """
+    os.environ.clear()
+    os.environ.update(environment)
     models(setattr)
     moments = Moments(kill_at)
     moments.arm(setattr)

@@ -292,16 +292,10 @@ class OpenSearchVectorStore:
         return made
 
     def _allowed(self, corpus: str, where: Where, *, read: str) -> tuple[str, ...]:
-        """The ids of the sources that a filter admits; cached until a source is written or deleted.
-
-        The numbers of an index that was restored begin again where its copy ended: the state that the caller reads counts, too.
-        """
+        """The ids of the sources that a filter admits; cached until a source is written or deleted, or an index is restored."""
         home = self.indexes.find(corpus, Kind.SOURCE)
         if home is None:  # though there are rows
-            raise StoreCorruptError(
-                f"{self.connection.url}: the index {self.indexes.alias(corpus, Kind.SOURCE)}, by which corpus {corpus!r} is "
-                f"filtered, is missing; run: hlgraph reconcile --repair --corpus {corpus}"
-            )
+            raise _no_sources(self.connection.url, corpus)
         alias = home.alias
         key = None if self.connection.is_serverless else (corpus, where, read, index_state(self.connection, home))
         with self._guard:
@@ -401,12 +395,10 @@ class OpenSearchVectorStore:
 
         Reading goes on while a migration is pending or running: it re-indexes behind the aliases.
         """
-        if self._is_checked:
+        plan = None if self._is_checked else migrate.plan(self.target)
+        if plan is None or not (is_writing or plan.applied):
             return
-        plan = migrate.plan(self.target)
         if not plan.applied:
-            if not is_writing:
-                return
             migrate.apply(self.target)
         elif plan.pending:
             if not is_writing:
@@ -426,6 +418,13 @@ def _check(block: VectorBlock) -> None:
         raise InputError(
             f"the vector of {block.kind} {block.ids[at]} holds a number that is not finite; embed its text again"
         )
+
+
+def _no_sources(url: str, corpus: str) -> StoreCorruptError:
+    return StoreCorruptError(
+        f"{url}: the index of the sources of corpus {corpus!r} is missing, and filters need it; run: hlgraph reconcile --repair "
+        f"--corpus {corpus}"
+    )
 
 
 def _cut(items: Sequence[Value], size: int) -> Iterator[Sequence[Value]]:
