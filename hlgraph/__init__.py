@@ -38,7 +38,7 @@ from hlgraph.records import (
 
 if TYPE_CHECKING:
     from hlgraph.answer.events import AnswerEvent, AnswerEvidence, AnswerPiece
-    from hlgraph.answer.rehearsal import AnswerPlan
+    from hlgraph.answer.plan import AnswerPlan
     from hlgraph.answer.request import AnswerMode, AnswerRequest, AnswerStyle
     from hlgraph.answer.verify import Unsupported, Verify
     from hlgraph.extract.quarantine import Quarantined
@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from hlgraph.models.accounts.budget import Budget
     from hlgraph.models.accounts.ledger import GroupBy, Spent
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
-    from hlgraph.models.seams import ChatModel, Embedder, Reranker
+    from hlgraph.models.protocols import ChatModel, Embedder, Reranker
     from hlgraph.progress import OnProgress, Progress
-    from hlgraph.read.found import Files, LeftOut
+    from hlgraph.read.outcomes import Files, LeftOut
     from hlgraph.resolve.candidates import CandidateQuery, Candidates
     from hlgraph.resolve.decide import JudgedMerges
     from hlgraph.retrieve.request import Explanation, Mode, SearchRequest, SearchResult, Unit
@@ -75,9 +75,8 @@ if TYPE_CHECKING:
     from hlgraph.sdk.reconcile import Drift
     from hlgraph.settings import Settings
     from hlgraph.stores.cypher import Limits, Table
-    from hlgraph.stores.merges import Decision
     from hlgraph.stores.open import Finding
-    from hlgraph.stores.protocols import Backup, CorpusStats, Stores
+    from hlgraph.stores.protocols import Backup, CorpusStats, Decision, Stores
     from hlgraph.telemetry import CorrelationFilter, correlated
     from hlgraph.where import AnyWhere, Where, field
 
@@ -189,7 +188,7 @@ _LATER = {
     "AnswerEvidence": "hlgraph.answer.events",
     "AnswerMode": "hlgraph.answer.request",
     "AnswerPiece": "hlgraph.answer.events",
-    "AnswerPlan": "hlgraph.answer.rehearsal",
+    "AnswerPlan": "hlgraph.answer.plan",
     "AnswerRequest": "hlgraph.answer.request",
     "AnswerStyle": "hlgraph.answer.request",
     "Answers": "hlgraph.sdk.answers",
@@ -206,21 +205,21 @@ _LATER = {
     "BuiltHierarchy": "hlgraph.index.hierarchy",
     "CandidateQuery": "hlgraph.resolve.candidates",
     "Candidates": "hlgraph.resolve.candidates",
-    "ChatModel": "hlgraph.models.seams",
+    "ChatModel": "hlgraph.models.protocols",
     "Communities": "hlgraph.sdk.communities",
     "CorpusDomain": "hlgraph.sdk.domain",
     "CorpusStats": "hlgraph.stores.protocols",
     "CorrelationFilter": "hlgraph.telemetry",
     "Coverage": "hlgraph.sdk.quality",
-    "Decision": "hlgraph.stores.merges",
+    "Decision": "hlgraph.stores.protocols",
     "Drift": "hlgraph.sdk.reconcile",
-    "Embedder": "hlgraph.models.seams",
+    "Embedder": "hlgraph.models.protocols",
     "Explanation": "hlgraph.retrieve.request",
     "Failure": "hlgraph.ingest.report",
     "Facts": "hlgraph.sdk.facts",
     "Failures": "hlgraph.sdk.failures",
     "Faithfulness": "hlgraph.sdk.quality",
-    "Files": "hlgraph.read.found",
+    "Files": "hlgraph.read.outcomes",
     "Finding": "hlgraph.stores.open",
     "FoundCommunities": "hlgraph.sdk.communities",
     "FoundHierarchy": "hlgraph.sdk.hierarchy",
@@ -235,7 +234,7 @@ _LATER = {
     "IngestOptions": "hlgraph.ingest.options",
     "Ingestion": "hlgraph.ingest.run",
     "JudgedMerges": "hlgraph.resolve.decide",
-    "LeftOut": "hlgraph.read.found",
+    "LeftOut": "hlgraph.read.outcomes",
     "Limits": "hlgraph.stores.cypher",
     "Mending": "hlgraph.sdk.failures",
     "Merges": "hlgraph.sdk.merges",
@@ -246,7 +245,7 @@ _LATER = {
     "Quality": "hlgraph.sdk.quality",
     "Quarantined": "hlgraph.extract.quarantine",
     "Report": "hlgraph.ingest.report",
-    "Reranker": "hlgraph.models.seams",
+    "Reranker": "hlgraph.models.protocols",
     "Retriever": "hlgraph.retrieve.retriever",
     "SearchRequest": "hlgraph.retrieve.request",
     "SearchResult": "hlgraph.retrieve.request",

@@ -16,19 +16,251 @@ least those of the larger graph, so both bounds hold there too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
-from hlgraph.algorithms.diameter_candidates import guided_traversal, prune_by_radius
-from hlgraph.algorithms.distances import articulation_nodes, checked_edges, checked_nodes, hops_from, hops_to_any
-from hlgraph.algorithms.feasible import Induced, InGraph, Measure
+from hlgraph.algorithms.distances import (
+    articulation_nodes,
+    checked_edges,
+    checked_nodes,
+    hops_from,
+    hops_to_any,
+    hops_within,
+)
 from hlgraph.errors import InputError
 from hlgraph.subgraph import Csr
+
+# Candidates of a search under a diameter bound: traversal guided by similarity, and pruning by radius (TopoRAG).
+
+
+class Pruned(NamedTuple):
+    """The candidates within the radius of all centers, in their given order, and the centers in the order of their use."""
+
+    nodes: NDArray[np.intp]
+    centers: NDArray[np.intp]
+
+
+def guided_traversal(
+    adjacency: Csr, similarities: NDArray[np.floating], *, entries: NDArray[np.integer], limit: int
+) -> NDArray[np.intp]:
+    """Nodes in best-first order: the next node is always the most similar one seen so far, ties by index.
+
+    O(limit (n + degree)) time.
+
+    Parameters
+    ----------
+    adjacency : CSR of shape (n, n), symmetric; weights are ignored
+    similarities : shape (n,), finite
+    entries : nodes at which the traversal begins
+    limit : largest number of visited nodes, 1 or more
+
+    Returns
+    -------
+    NDArray
+        Distinct nodes in the order of their visits, at most ``limit``.
+
+    Raises
+    ------
+    InputError
+        The adjacency is not square, an entry is not a node of the graph, or the limit is below 1.
+
+    References
+    ----------
+    TopoRAG, appendix B (the traversal that gives the candidates).
+    """
+    check.positive("limit", limit)
+    edges = checked_edges(adjacency)
+    seen = np.full(edges.shape[0], -np.inf)
+    is_open = np.ones(edges.shape[0], dtype=bool)
+    first = checked_nodes("entries", entries, size=edges.shape[0])
+    seen[first] = similarities[first]
+    order: list[int] = []
+    while len(order) < limit and len(seen):
+        node = int(seen.argmax())
+        if seen[node] == -np.inf:
+            break
+        order.append(node)
+        is_open[node] = False
+        seen[node] = -np.inf
+        others = edges.indices[edges.indptr[node] : edges.indptr[node + 1]]
+        others = others[is_open[others]]
+        seen[others] = similarities[others]
+    return np.array(order, dtype=np.intp)
+
+
+def prune_by_radius(
+    adjacency: Csr,
+    candidates: NDArray[np.integer],
+    *,
+    max_diameter: int,
+    centers: int,
+    rng: np.random.Generator | None = None,
+) -> Pruned:
+    """Algorithm 2: for each center, remove the candidates farther than D/2 from it, in hops of the whole graph.
+
+    Each center is drawn from the candidates that the earlier ones left; without ``rng`` it is the first of them. The
+    remaining candidates, centers included, are within D/2 of every center and so within D of each other in the whole graph
+    (Lemma 1). For odd D the radius is (D - 1) / 2. O(R m D) time for m edges.
+
+    Parameters
+    ----------
+    adjacency : CSR of shape (n, n), symmetric; weights are ignored
+    candidates : shape (c,), nodes, the preferred centers first
+    max_diameter : D, in hops, 1 or more
+    centers : R, 1 or more
+    rng : draws the centers; None: the first remaining candidate is the center
+
+    Returns
+    -------
+    Pruned
+        The remaining candidates and the centers, which are fewer than R when no unused candidate is left.
+
+    Raises
+    ------
+    InputError
+        The adjacency is not square, a candidate is not a node of the graph, or a number is below 1.
+
+    References
+    ----------
+    TopoRAG, Algorithm 2 and Lemma 1.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> line = sp.csr_array(np.eye(5, k=1) + np.eye(5, k=-1))
+    >>> prune_by_radius(line, np.array([1, 4, 0, 2]), max_diameter=2, centers=1).nodes
+    array([1, 0, 2])
+    """
+    check.positive("max_diameter", max_diameter)
+    check.positive("centers", centers)
+    left = checked_nodes("candidates", candidates, size=adjacency.shape[0])
+    used: list[int] = []
+    for _ in range(centers):
+        fresh = left[~np.isin(left, used)]
+        if not len(fresh):
+            break
+        center = int(fresh[0] if rng is None else rng.choice(fresh))
+        used.append(center)
+        radius = max_diameter // 2
+        left = left[hops_from(adjacency, np.array([center]), max_hops=radius)[0, left] <= radius]
+    return Pruned(left, np.array(used, dtype=np.intp))
+
+
+# Diameters of sets of candidates, measured inside the set or in the whole graph (TopoRAG).
+
+
+class Measure(Protocol):
+    """Measures the diameters of subsets of a pool of c candidates, in hops.
+
+    Members and candidates are indices into the pool. A set of at most one member has the diameter 0. ``max_diameter + 1``
+    stands for every larger diameter.
+
+    Attributes
+    ----------
+    max_diameter : D, the bound, in hops
+    """
+
+    max_diameter: int
+
+    def of(self, members: Sequence[int]) -> int:
+        """The diameter of the set."""
+
+    def with_each(self, members: Sequence[int], candidates: NDArray[np.intp]) -> NDArray[np.int16]:
+        """The diameter of the set with each single candidate added.
+
+        Parameters
+        ----------
+        members : a set within the bound, or an empty one
+        candidates : indices into the pool, each added alone
+
+        Returns
+        -------
+        NDArray
+            One diameter per candidate, in hops.
+        """
+
+    def edges_of(self, members: Sequence[int]) -> NDArray[np.bool_]:
+        """The edges between the members as a dense matrix."""
+
+
+class Induced:
+    """Diameters along paths inside the set: ``diam(G[S])``, TopoRAG's Eq. 1. A disconnected set exceeds every bound.
+
+    Parameters
+    ----------
+    inside : shape (c, c), symmetric, without loops; the edges between the candidates
+    max_diameter : D, in hops
+    """
+
+    def __init__(self, inside: NDArray[np.bool_], max_diameter: int) -> None:
+        self.max_diameter = max_diameter
+        self._inside = inside
+
+    def edges_of(self, members: Sequence[int]) -> NDArray[np.bool_]:
+        """See :class:`Measure`."""
+        return self._inside[np.ix_(members, members)]
+
+    def of(self, members: Sequence[int]) -> int:
+        """See :class:`Measure`."""
+        return _widest(hops_within(self.edges_of(members), max_hops=self.max_diameter))
+
+    def with_each(self, members: Sequence[int], candidates: NDArray[np.intp]) -> NDArray[np.int16]:
+        """See :class:`Measure`. O(c s^2 D) time for c candidates and s members."""
+        if not members:
+            return np.zeros(len(candidates), dtype=np.int16)
+        far = self.max_diameter + 1
+        hops = hops_within(self.edges_of(members), max_hops=self.max_diameter)
+        touching = self._inside[np.ix_(candidates, np.array(members, dtype=np.intp))].astype(np.float32)
+        near = np.full(touching.shape, far, dtype=np.int16)
+        for count in range(self.max_diameter, 0, -1):  # from far to near, so that the smallest distance is written last
+            near[touching @ (hops < count).astype(np.float32) > 0] = count
+        widths: NDArray[np.int16] = near.max(axis=1)
+        # A new node cannot shorten a path of at most two hops.
+        left, right = np.nonzero(np.triu(hops > 2))
+        between = np.minimum(hops[left, right], near[:, left] + near[:, right]).max(axis=1, initial=0)
+        kept = int(np.minimum(hops, 2).max())
+        found: NDArray[np.int16] = np.minimum(np.maximum(np.maximum(widths, between), kept), far).astype(np.int16)
+        return found
+
+
+class InGraph:
+    """Diameters along any path of the graph: ``max d_G(u, w)``, the distance of TopoRAG's Lemmas 1 and 2.
+
+    Parameters
+    ----------
+    inside : shape (c, c), the edges between the candidates
+    max_diameter : D, in hops
+    hops : shape (c, c), distances in the graph; ``max_diameter + 1`` stands for every larger one
+    """
+
+    def __init__(self, inside: NDArray[np.bool_], max_diameter: int, *, hops: NDArray[np.int16]) -> None:
+        self.max_diameter = max_diameter
+        self._inside = inside
+        self._hops = hops
+
+    def edges_of(self, members: Sequence[int]) -> NDArray[np.bool_]:
+        """See :class:`Measure`."""
+        return self._inside[np.ix_(members, members)]
+
+    def of(self, members: Sequence[int]) -> int:
+        """See :class:`Measure`."""
+        return _widest(self._hops[np.ix_(members, members)])
+
+    def with_each(self, members: Sequence[int], candidates: NDArray[np.intp]) -> NDArray[np.int16]:
+        """See :class:`Measure`. O(c s) time for c candidates and s members."""
+        farthest = self._hops[np.ix_(candidates, np.array(members, dtype=np.intp))].max(axis=1, initial=0)
+        found: NDArray[np.int16] = np.maximum(farthest, self.of(members)).astype(np.int16)
+        return found
+
+
+def _widest(hops: NDArray[np.int16]) -> int:
+    return int(hops.max(initial=0))
 
 
 class Distance(StrEnum):
@@ -154,8 +386,8 @@ def in_filter(
 ) -> Selection:
     """Search with the bound inside: traverse, prune by radius, select, replace.
 
-    1. :func:`~hlgraph.algorithms.diameter_candidates.guided_traversal` from the entries gives the candidates.
-    2. :func:`~hlgraph.algorithms.diameter_candidates.prune_by_radius` keeps those near the centers.
+    1. :func:`~hlgraph.algorithms.diameter.guided_traversal` from the entries gives the candidates.
+    2. :func:`~hlgraph.algorithms.diameter.prune_by_radius` keeps those near the centers.
     3. From the first center on, take the most similar of these that keep the bound, until there are k. If they are too few,
        continue with the pruned ones: the radius is a sufficient condition, not a necessary one.
     4. Go through the remaining candidates, the most similar first. Reject a candidate that is farther than D from all chosen

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -226,4 +228,156 @@ def checked_nodes(name: str, nodes: NDArray[np.integer], *, size: int) -> NDArra
     is_wrong = (found < 0) | (found >= size)
     if is_wrong.any():
         raise InputError(f"{name}: {found[is_wrong][0]} is not a node of a graph of {size} nodes; indices start at 0")
+    return found
+
+
+# Similarity graph: every row is joined to its nearest rows, exactly for few rows, by cells of close rows for many.
+
+
+EXACT = 10_000
+"""Largest number of rows for which all pairs are compared."""
+_PAIR_BLOCK = 512  # rows that are compared at a time
+_PROBES = 24  # cells that a row is compared with
+_SAMPLE = 64  # rows per cell on which k-means runs
+_ROUNDS = 4  # iterations of k-means
+
+
+class _Found(NamedTuple):
+    """Pairs of a row and one of its nearest rows, with their cosine."""
+
+    rows: NDArray[np.intp]
+    near: NDArray[np.intp]
+    cosines: NDArray[np.float32]
+
+
+def similarity_graph(
+    rows: NDArray[np.float32],
+    *,
+    k: int = 10,
+    threshold: float = 0.5,
+    only: NDArray[np.intp] | None = None,
+    rng: np.random.Generator | None = None,
+    exact: int = EXACT,
+) -> Csr:
+    """The graph that joins each row to its ``k`` nearest rows: ``w_ij = s_ij`` where the cosine ``s_ij`` is at least tau.
+
+    Two rows are joined if either is among the nearest of the other. Up to ``exact`` rows the nearest rows are exact, in
+    O(n^2 d) time and bounded memory. Beyond that the rows are divided into about sqrt(n) cells of close rows, and each row is
+    compared with the rows of 24 near cells, in O(n sqrt(n) d) time. This finds most of the nearest rows, and nearly all where
+    groups are tight.
+
+    Parameters
+    ----------
+    rows : unit rows of shape (n, d)
+    k : number of nearest rows, above 0, default 10
+    threshold : tau, the lowest cosine of an edge, from 0, default 0.5; rows at a right angle are never joined
+    only : indices of rows to join (to any row); None: all rows
+    rng : draws the cells; required beyond ``exact`` rows
+    exact : largest number of rows for which all pairs are compared, default 10,000
+
+    Returns
+    -------
+    Csr
+        Shape (n, n), float32, symmetric, without loops.
+
+    Raises
+    ------
+    InputError
+        ``k`` is not above 0, ``threshold`` is below 0, or ``rng`` is required and missing.
+
+    Examples
+    --------
+    >>> similarity_graph(np.array([[1, 0], [1, 0], [0, 1]], dtype=np.float32)).toarray().tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+
+    References
+    ----------
+    GraphMPA, section 3.1, Eq. 1 and 3, Algorithm 1.
+    """
+    check.positive("k", k)
+    check.not_negative("threshold", threshold)
+    wanted = np.arange(len(rows)) if only is None else np.unique(only)
+    if len(rows) <= exact:
+        found = _nearest(rows, wanted, np.arange(len(rows)), k=k, threshold=threshold)
+    else:
+        if rng is None:
+            raise InputError(f"{len(rows)} rows are more than the {exact} whose pairs are all compared; pass rng")
+        found = _by_cells(rows, wanted, k=k, threshold=threshold, rng=rng)
+    shape = (len(rows), len(rows))
+    half = sp.csr_array((found.cosines, (found.rows, found.near)), shape=shape, dtype=np.float32)
+    graph = sp.csr_array(half.maximum(half.T))
+    graph.eliminate_zeros()
+    graph.sort_indices()
+    return graph
+
+
+def _nearest(
+    rows: NDArray[np.float32], wanted: NDArray[np.intp], among: NDArray[np.intp], *, k: int, threshold: float
+) -> _Found:
+    """The ``k`` nearest rows of ``among`` for each row; ties go to the lower row."""
+    parts = [_Found(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.float32))]
+    base = rows[among]
+    for start in range(0, len(wanted), _PAIR_BLOCK):
+        block = wanted[start : start + _PAIR_BLOCK]
+        cosines = rows[block] @ base.T
+        cosines[block[:, None] == among[None, :]] = -np.inf
+        if cosines.shape[1] > k:
+            # All at or above the k-th highest stay; which of the equal ones are kept is decided below.
+            least = np.partition(cosines, -k, axis=1)[:, -k][:, None]
+            cosines[cosines < least] = -np.inf
+        row, column = np.nonzero(cosines >= threshold)
+        values = cosines[row, column]
+        order = np.lexsort((column, -values, row))
+        row, column, values = row[order], column[order], values[order]
+        place = np.arange(len(row)) - np.searchsorted(row, row)
+        keep = place < k
+        parts.append(_Found(block[row[keep]], among[column[keep]], values[keep].astype(np.float32)))
+    return _Found(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _by_cells(
+    rows: NDArray[np.float32], wanted: NDArray[np.intp], *, k: int, threshold: float, rng: np.random.Generator
+) -> _Found:
+    """The nearest rows among those of the nearest cells; a cell consists of the rows closest to one centre."""
+    count = max(2, round(len(rows) ** 0.5))
+    centres = _centres(rows, count, rng)
+    cell = _closest(rows, centres, 1)[:, 0]
+    order = np.argsort(cell, kind="stable")
+    starts = np.searchsorted(cell[order], np.arange(count + 1))
+    reach = _closest(rows[wanted], centres, min(_PROBES, count))
+    parts = [_Found(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.float32))]
+    # All rows of a cell are compared, in one product, with the cells that most of them have among their nearest.
+    own = cell[wanted]
+    for name in np.unique(own):
+        inside = np.flatnonzero(own == name)
+        cells, votes = np.unique(reach[inside], return_counts=True)
+        chosen = cells[np.lexsort((cells, -votes))][:_PROBES]
+        among = np.sort(
+            np.concatenate([order[starts[item] : starts[item + 1]] for item in {*chosen.tolist(), int(name)}])
+        )
+        parts.append(_nearest(rows, wanted[inside], among, k=k, threshold=threshold))
+    return _Found(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _centres(rows: NDArray[np.float32], count: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Centres of cells, from a few iterations of spherical k-means on a sample of the rows."""
+    sample = rows[np.sort(rng.choice(len(rows), size=min(len(rows), count * _SAMPLE), replace=False))]
+    centres = sample[np.sort(rng.choice(len(sample), size=count, replace=False))].copy()
+    for _ in range(_ROUNDS):
+        nearest = _closest(sample, centres, 1)[:, 0]
+        ones = sp.csr_array(
+            (np.ones(len(sample), np.float32), (nearest, np.arange(len(sample)))), shape=(count, len(sample))
+        )
+        sums = np.asarray(ones @ sample, dtype=np.float32)
+        length = np.linalg.norm(sums, axis=1, keepdims=True)
+        centres = np.where(length > 0, sums / np.maximum(length, 1e-12), centres).astype(np.float32)
+    return centres
+
+
+def _closest(rows: NDArray[np.float32], centres: NDArray[np.float32], count: int) -> NDArray[np.intp]:
+    """The ``count`` closest centres of each row, shape (rows, count)."""
+    found = np.empty((len(rows), count), dtype=np.intp)
+    for start in range(0, len(rows), _PAIR_BLOCK):
+        cosines = rows[start : start + _PAIR_BLOCK] @ centres.T
+        found[start : start + _PAIR_BLOCK] = np.argpartition(-cosines, count - 1, axis=1)[:, :count]
     return found

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hlgraph.align.pairs import Pair, parts_of
-from hlgraph.align.split import named
+from hlgraph.align.pairs import Pair, named, parts_of
 from hlgraph.answer.citations import MARK
 from hlgraph.errors import InputError
-from hlgraph.evaluate.metrics.exactness import normalised
+from hlgraph.evaluate.metrics.answer_scores import normalised
 from hlgraph.text import sentences
 
 MOST_AUC = 0.95

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from hlgraph import progress
 from hlgraph.align.losses import BETA, SMOOTHING, dpo, margin, mode_seeking
 from hlgraph.align.pairs import NEGATIVES, Pair, Prompt, parts_of
-from hlgraph.align.policy import Policy
+from hlgraph.align.train import Policy
 from hlgraph.errors import InputError
-from hlgraph.evaluate.bootstrap import Difference, Resamples
-from hlgraph.evaluate.metrics.exactness import exact_match, f1, has_answer
+from hlgraph.evaluate.metrics.answer_scores import exact_match, f1, has_answer
+from hlgraph.evaluate.statistics import Difference, Resamples
 
 UNTRAINED = "untrained"
 """Name of the model without an adapter, the reference of all margins."""

@@ -2,7 +2,7 @@
 
 from hlgraph.answer.events import AnswerEvent, AnswerEvidence, AnswerPiece
 from hlgraph.answer.extractive import extractive_answer
-from hlgraph.answer.long_report import ReportBounds, chat_report, extractive_report
+from hlgraph.answer.report import ReportBounds, chat_report, extractive_report
 from hlgraph.answer.request import AnswerMode, AnswerRequest, AnswerStyle
 from hlgraph.answer.verify import Unsupported, Verify
 from hlgraph.answer.writer import chat_answer

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from string import ascii_uppercase
 from typing import NamedTuple
 
-from hlgraph.answer.citations import Numbering, is_refusal
+from hlgraph.answer.citations import Numbering, Wording, is_refusal, telling_words
 from hlgraph.answer.context import CONTEXT_TOKENS, fitted
 from hlgraph.answer.extractive import NOT_FOUND
-from hlgraph.answer.support import Wording, telling_words
 from hlgraph.answer.writer import Writer, made_by
 from hlgraph.errors import InputError, ModelAnswerError
 from hlgraph.models.prompts import delimited

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from hlgraph.errors import InputError
-from hlgraph.models.prompts import delimited
-from hlgraph.models.tokens import estimated_tokens
+from hlgraph.models.prompts import delimited, estimated_tokens
 from hlgraph.records import Evidence
 from hlgraph.text import sentences
 
@@ -98,7 +97,7 @@ def cost(item: Evidence, *, number: int = 1) -> int:
     Returns
     -------
     int
-        See :func:`hlgraph.models.tokens.estimated_tokens`.
+        See :func:`hlgraph.models.prompts.estimated_tokens`.
     """
     return estimated_tokens(f"\n{_block(item, number)}")
 
@@ -113,7 +112,7 @@ def fitted(evidence: Sequence[Evidence], tokens: int) -> Fit:
     Parameters
     ----------
     evidence : best first
-    tokens : budget for all pieces as the prompt shows them, by :func:`hlgraph.models.tokens.estimated_tokens`
+    tokens : budget for all pieces as the prompt shows them, by :func:`hlgraph.models.prompts.estimated_tokens`
 
     Returns
     -------

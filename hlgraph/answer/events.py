@@ -9,20 +9,25 @@ from typing import TypeAlias
 
 from hlgraph.answer.choosing import chosen_by_model, chosen_by_words
 from hlgraph.answer.context import fitted
-from hlgraph.answer.extractive import NOT_FOUND, extractive_answer
-from hlgraph.answer.long_report import ReportBounds, extractive_report, telling_report
-from hlgraph.answer.refusal import is_missing
-from hlgraph.answer.report_parts import Reading, read
+from hlgraph.answer.extractive import NOT_FOUND, extractive_answer, is_missing
+from hlgraph.answer.report import Reading, ReportBounds, extractive_report, read, telling_report
 from hlgraph.answer.request import AnswerRequest
 from hlgraph.answer.verify import by_judge, by_words, verified
 from hlgraph.answer.writer import MAX_TOKENS, Telling, Writer, telling_answer
 from hlgraph.errors import InputError
+from hlgraph.index.hierarchy import RUN
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
-from hlgraph.models.seams import ChatModel
+from hlgraph.models.protocols import ChatModel
 from hlgraph.records import Answer, Calibration, Evidence
-from hlgraph.retrieve import Explanation, SearchResult
+from hlgraph.retrieve import Explanation, SearchRequest, SearchResult
+from hlgraph.retrieve.retriever import Retriever, units_of
+from hlgraph.retrieve.strategies import STRATEGIES
+from hlgraph.retrieve.strategies.auto import for_report
+from hlgraph.retrieve.strategies.hierarchy import HierarchyRetriever
+from hlgraph.stores.derived import run_named
 from hlgraph.stores.one_state import ATTEMPTS
+from hlgraph.stores.protocols import Stores
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,3 +191,87 @@ def check_has_chat(request: AnswerRequest, chat: object | None) -> None:
                 f"{name} is {value!r}, and no chat model is configured; name one in HLGRAPH_CHAT or models.chat (such as "
                 f"openai:gpt-4o-mini), or leave {name} at {usual!r}"
             )
+
+
+# Searches the evidence of an answer: chooses its unit, and adds summaries for a report.
+
+
+SUMMARIES = 20
+"""Maximum number of summaries that a report reads beside its evidence."""
+
+Search = Callable[[SearchRequest, str | Retriever], SearchResult]
+
+
+def finding(
+    request: AnswerRequest,
+    search: SearchRequest,
+    *,
+    strategy: str | Retriever,
+    run: Search,
+    stores: Stores,
+    chat: ChatModel | None,
+) -> Find:
+    """The search of an answer.
+
+    Where the search names no unit and a chat model reads the evidence, it reads summaries too: of a strategy that finds summaries
+    chunks and summaries in one ranking; in a report by any other strategy, behind its statements, the 20 summaries of the
+    hierarchy that are closest to the question, if there is a hierarchy. Without a model the evidence is statements, because the
+    answer is made of sentences of the sources.
+
+    Parameters
+    ----------
+    request : the question, and how to answer it
+    search : options of the search
+    strategy : a name, or a retriever
+    run : searches
+    stores : tell whether the corpus has a hierarchy
+    chat : writes the answer; None: the answer is sentences of the evidence
+
+    Returns
+    -------
+    Find
+        From a text to evidence.
+
+    Raises
+    ------
+    InputError : the answer needs a chat model, and there is none
+    """
+    check_has_chat(request, chat)
+    is_report = request.mode == "report"
+    chosen = for_report(strategy) if is_report else strategy
+    made = STRATEGIES.get(chosen) if isinstance(chosen, str) else chosen
+    has_layers = made is not None and "mixed" in units_of(made)
+    unit = search.unit or ("mixed" if chat is not None and has_layers else "statement")
+    usual = replace(search, unit=unit, communities=is_report)
+    is_wide = is_report and chat is not None and not has_layers and search.unit is None
+
+    def find(text: str) -> SearchResult:
+        asked = replace(usual, question=text)
+        if not is_wide or stores.derived is None or run_named(stores.derived, search.corpus, name=RUN) is None:
+            return run(asked, chosen)
+        summaries = replace(asked, unit="summary", k=SUMMARIES, explain=False, tabular=False, communities=False)
+        with stores.snapshot():
+            for _ in range(ATTEMPTS):
+                found, more = run(asked, chosen), run(summaries, HierarchyRetriever())
+                if found.explain.version == more.explain.version:
+                    return _both(found, more)
+        return found
+
+    return find
+
+
+def _both(found: SearchResult, more: SearchResult) -> SearchResult:
+    """The evidence of both searches; the explanation of the first, with the steps and the round trips of both."""
+    # Both searches number their groups from 0, so the summaries of the second become a separate group.
+    summaries = [
+        replace(item, why={name: value for name, value in item.why.items() if name != "group"})
+        for item in more.evidence
+    ]
+    one, two = found.explain, more.explain
+    explain = replace(
+        one,
+        steps=(*one.steps, *two.steps),
+        round_trips=one.round_trips + two.round_trips,
+        milliseconds=one.milliseconds + two.milliseconds,
+    )
+    return replace(found, evidence=(*found.evidence, *summaries), explain=explain)

@@ -2,13 +2,346 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hlgraph.algorithms.calibration import usual_cosine
-from hlgraph.answer.covering import MOST, chosen
+from hlgraph.answer.citations import Wording, telling_words
 from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
-from hlgraph.text import content_words
+from hlgraph.text import content_words, fold
+
+# What kind of answer a question asks for, by its question word: a person, a place, a time, a number, or anything.
+
+
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_NEAR = 3  # words after "what" or "which" among which the noun is looked for that says what is asked
+_VERBS = frozenset(("is", "was", "are", "were", "do", "does", "did", "has", "have", "had", "can", "could", "will"))
+_AMOUNTS = frozenset(
+    ("many", "much", "long", "old", "far", "tall", "high", "large", "big", "often", "deep", "fast", "heavy", "wide")
+)
+_SEVERAL = re.compile(
+    r"\b(?:(?:which|what)\s+(?:(?:\d+|two|three|four|five)\s+)?(?!(?:is|was|does|has|its|his|this|serves|makes)\b)\w{2,}(?<![siu])s\b"
+    r"|(?:what|which|who)\s+(?:are|were)\b|list\b|name\s+(?:all|the)\s+\w+s\b)",
+    re.IGNORECASE,
+)
+
+
+class Expected(Enum):
+    """A kind of answer."""
+
+    PERSON = "person"
+    PLACE = "place"
+    TIME = "time"
+    NUMBER = "number"
+    ANY = "any"
+
+
+_BY_WORD = {
+    "who": Expected.PERSON,
+    "whom": Expected.PERSON,
+    "whose": Expected.PERSON,
+    "where": Expected.PLACE,
+    "when": Expected.TIME,
+}
+_BY_NOUN = {
+    noun: kind
+    for kind, nouns in {
+        Expected.PERSON: "person individual man woman author writer poet actor actress singer composer director founder inventor "
+        "engineer president minister king queen father mother wife husband son daughter",
+        Expected.PLACE: "city town village country place state county region province district island continent",
+        Expected.TIME: "year date month day century decade time",
+        Expected.NUMBER: "number amount percentage share population",
+    }.items()
+    for noun in nouns.split()
+}
+_NAME = re.compile(r"(?<![\w])[^\W\d_a-zß-öø-ÿ][\w'’.-]*")
+_AFTER_PREPOSITION = re.compile(
+    r"\b(?:in|at|near|from|of|to|into|on|outside|around)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+of\s+)?([^\W\d_a-zß-öø-ÿ][\w'’-]*)"
+)
+_NUMBER = re.compile(
+    r"\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million|billion|half)\b",
+    re.IGNORECASE,
+)
+_MONTHS = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_TIME = re.compile(
+    r"\b(?:1\d{3}|20\d{2})s?\b|\b\d{1,2}[:.]\d{2}\b|\b\d+(?:st|nd|rd|th)?\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|"
+    rf"years?|century)\b|\b(?:{'|'.join((*(item.capitalize() for item in _MONTHS), *(item.capitalize() for item in _DAYS)))})s?\b"
+    r"|\b(?:daily|weekly|monthly|yearly|annually|spring|summer|autumn|winter|morning|noon|evening|night|midnight|today|yesterday|"
+    r"tomorrow|before|after|during|until|since|once|when|every)\b"
+)
+_NOT_NAMES = frozenset((*_MONTHS, *_DAYS))
+
+
+def expected(question: str) -> Expected:
+    """The kind of answer that a question asks for.
+
+    The first question word decides: who, where, when; "how many" and the like ask for a number. After "what" and "which" a noun
+    such as year, city or author among the next three words decides.
+
+    Parameters
+    ----------
+    question : text of the question
+
+    Examples
+    --------
+    >>> [expected(text).value for text in ("Who built it?", "In which year did it open?", "How many spans?", "What is marl?")]
+    ['person', 'time', 'number', 'any']
+    """
+    words = [fold(word) for word in _WORD.findall(question)]
+    for at, word in enumerate(words):
+        if word in _BY_WORD:
+            return _BY_WORD[word]
+        following = words[at + 1 : at + 1 + _NEAR]
+        if word == "how":
+            return Expected.NUMBER if following and following[0] in _AMOUNTS else Expected.ANY
+        if word in ("what", "which"):
+            named = next((each for each in following if each in _BY_NOUN or each in _VERBS), "")
+            return _BY_NOUN.get(named, Expected.ANY)
+    return Expected.ANY
+
+
+def asks_for_several(question: str) -> bool:
+    """Whether a question asks for more than one thing: "which bridges", "what are", "who were", "list", "name all".
+
+    Examples
+    --------
+    >>> [asks_for_several(text) for text in ("Which bridges did she design?", "Who were its engineers?", "Which bus goes there?")]
+    [True, True, False]
+    """
+    return _SEVERAL.search(question) is not None
+
+
+def has_expected(kind: Expected, text: str, *, asked: Collection[str]) -> bool:
+    """Whether a text has something of a kind that the question does not have.
+
+    A person is a name (any word with a capital but the first); a place is a name after a preposition such as "in"; a time is a
+    date, a duration, or a word such as "daily" or "before"; a number is in digits or a word. This is a sign, not a proof.
+
+    Parameters
+    ----------
+    kind : what is asked for
+    text : a text of the evidence
+    asked : folded words of the question
+
+    Returns
+    -------
+    bool
+        True for every text where anything is asked for.
+
+    Examples
+    --------
+    >>> asked = {"bridge", "1931"}
+    >>> [has_expected(Expected.TIME, text, asked=asked) for text in ("The bridge opened in 1931.", "The bridge fell in 1953.")]
+    [False, True]
+    """
+    if kind is Expected.ANY:
+        return True
+    if kind is Expected.PERSON:
+        found = [match[0] for match in _NAME.finditer(text) if match.start() or _has_name_after(text, match.end())]
+    else:
+        pattern = {Expected.PLACE: _AFTER_PREPOSITION, Expected.TIME: _TIME, Expected.NUMBER: _NUMBER}[kind]
+        found = [match[match.re.groups] for match in pattern.finditer(text)]
+    folded = (fold(item).strip(".,").removesuffix("'s") for item in found)
+    return any(
+        word not in asked and not (kind in (Expected.PERSON, Expected.PLACE) and word in _NOT_NAMES) for word in folded
+    )
+
+
+def _has_name_after(text: str, at: int) -> bool:
+    """Whether a word with a capital follows, so that the first word of a text begins a name."""
+    return text[at + 1 : at + 2].isupper()
+
+
+# Chooses the fewest pieces of evidence that cover a question, the one that answers it first; pure, by words.
+
+
+MOST = 5
+"""Maximum number of pieces of an answer without a model."""
+
+LEAST_GAIN = 0.2
+"""Share of the question's weight that a further piece must cover anew. A piece with the expected kind of answer scores as much."""
+
+_HOP = 0.3  # score of a piece about something that another chosen piece names
+_FAVOUR = 0.1  # score of the first rank, and of a sentence that says what its subject is
+_CLOSE_COVER = (
+    0.8  # a piece that covers nothing new is an alternative where its score is at least this share of the best
+)
+_OPEN = 3  # and the answer has fewer pieces than this
+_SAME = 0.8
+_LEAST_SHARE = 0.6
+_DEFINES = re.compile(r"(?:\S+\s+){1,8}?(?:\([^)]*\)\s+)?(?:is|was|are|were)\s+(?:an?|the|one)\b")
+_ASIDE = re.compile(r"\(.*?\)|\s[-–—|]\s.*")
+
+
+class Chosen(NamedTuple):
+    """The pieces of an answer.
+
+    Attributes
+    ----------
+    places : their places in the evidence, the answering one first
+    uncovered : words of the question that none of them has, in order
+    is_covered : they have all names of the question and at least 60 % of its content words, and, for a question for a time or a
+        number, one that the question does not have
+    has_kind : one of them has the kind of answer that the question asks for
+    """
+
+    places: tuple[int, ...]
+    uncovered: tuple[str, ...]
+    is_covered: bool
+    has_kind: bool
+
+
+def chosen(
+    question: str, evidence: Sequence[Evidence], *, relevance: Sequence[float | None], most: int = MOST
+) -> Chosen:
+    """The fewest pieces that cover what is asked, greedily.
+
+    With the words ``w`` of the question and the pieces ``p``, ``idf(w) = ln(1 + (n - df(w) + 0.5) / (df(w) + 0.5))`` over the
+    ``n`` pieces weighs the words: what all pieces have tells none of them apart. A piece scores its relevance, plus 0.2 where it
+    has the expected kind of answer (:func:`hlgraph.answer.extractive.expected`), plus 0.1 where it says what its subject is ("X is
+    a ..."), plus ``0.1 / (1 + rank)``.
+
+    1. The piece with the highest score is chosen.
+    2. The next one is that with the highest sum of score and gain: the weight of the words that it covers first, and 0.2 where it
+       is the first one about something that a chosen piece names and the question does not (or the first to name what a chosen
+       piece is about): the second hop of a question. A gain below 0.2 adds nothing.
+    3. Where nothing adds anything, the next piece whose score is at least 80 % of the best is added as an alternative: up to three
+       pieces where words of the question are still uncovered, up to ``most`` where it asks for several things.
+    4. Of the chosen pieces the one with the highest score comes first, where a piece of the expected kind at the end of a hop
+       scores 0.3 more.
+
+    Takes time quadratic in the number of pieces, linear in their length.
+
+    Parameters
+    ----------
+    question : text of the question
+    evidence : best first
+    relevance : of each piece to the question, from 0 to 1; None: the share of the question's words that it has
+    most : maximum number of pieces (default 5)
+
+    Returns
+    -------
+    Chosen
+        No places without evidence. Ties go to the better rank.
+    """
+    names, others = telling_words(question)
+    words = [*names, *others]
+    if not evidence:
+        return Chosen((), tuple(words), is_covered=False, has_kind=False)
+    pool = _Pool(question, evidence, words=words, relevance=relevance)
+    places = pool.fewest(most)
+    around = [_places_of(evidence[at]) for at in places]
+    wording = Wording((evidence[at].text for at in places), places=(part for parts in around for part in parts))
+    uncovered = tuple(word for word in words if not wording.has(word))
+    share = 1 - len(uncovered) / len(words) if words else 1.0
+    has_kind = bool(pool.has_kind[list(places)].any())
+    must_have = pool.kind in (Expected.TIME, Expected.NUMBER)
+    is_covered = not set(uncovered) & set(names) and share >= _LEAST_SHARE and (has_kind or not must_have)
+    return Chosen(places, uncovered, is_covered, has_kind or not must_have)
+
+
+class _Pool:
+    """The pieces with what the choice needs of each."""
+
+    def __init__(
+        self, question: str, evidence: Sequence[Evidence], *, words: Sequence[str], relevance: Sequence[float | None]
+    ) -> None:
+        bodies = [_body(item) for item in evidence]
+        has = np.array(
+            [[held.has(word) for word in words] for held in (Wording([text]) for text in bodies)], dtype=bool
+        )
+        self.has = has.reshape(len(evidence), len(words))
+        having = self.has.sum(axis=0)
+        idf = np.log1p((len(evidence) - having + 0.5) / (having + 0.5))
+        self.weights = idf / idf.sum() if len(words) else idf
+        self.asked = {*map(fold, words), *content_words(question)}
+        self.kind, self.is_plural = expected(question), asks_for_several(question)
+        self.has_kind = np.array([has_expected(self.kind, text, asked=self.asked) for text in bodies])
+        self.said = [set(content_words(item.text)) for item in evidence]
+        self.titles = [set(content_words(_ASIDE.sub("", item.source.title))) for item in evidence]
+        defines = np.array([_DEFINES.match(text) is not None for text in bodies])
+        known = np.array([np.nan if each is None else each for each in relevance])
+        rank = 1 / (1 + np.arange(len(evidence)))
+        relevant = np.where(np.isnan(known), self.has.mean(axis=1) if len(words) else 0.0, known)
+        scores = relevant + LEAST_GAIN * self.has_kind + _FAVOUR * defines + _FAVOUR * rank
+        self.scores: NDArray[np.float64] = scores.round(9)
+
+    def fewest(self, most: int) -> tuple[int, ...]:
+        """The places of the chosen pieces, the answering one first."""
+        places = [self._best(range(len(self.scores)), self.scores)]
+        while len(places) < most:
+            free = [at for at in range(len(self.scores)) if at not in places and not self._repeats(at, places)]
+            covered = self.has[places].any(axis=0)
+            is_open = self.is_plural or not covered.all()
+            gains = np.zeros(len(self.scores))
+            for at in free:
+                gains[at] = self.weights[self.has[at] & ~covered].sum()
+                if is_open and self._is_new_hop(at, places):
+                    gains[at] += LEAST_GAIN
+            adding = [at for at in free if gains[at].round(9) >= LEAST_GAIN]
+            close = [at for at in free if self.scores[at] >= _CLOSE_COVER * self.scores[places[0]]]
+            if adding:
+                places.append(self._best(adding, (self.scores + gains).round(9)))
+            elif close and is_open and (self.is_plural or len(places) < _OPEN):
+                places.append(self._best(close, self.scores))
+            else:
+                break
+        ends = [self.has_kind[at] and any(self._leads(one, at) for one in places if one != at) for at in places]
+        values = {at: self.scores[at] + _HOP * is_end for at, is_end in zip(places, ends, strict=True)}
+        first = max(places, key=lambda at: (round(values[at], 9), -at))
+        return (first, *(at for at in places if at != first))
+
+    @staticmethod
+    def _best(among: Sequence[int], values: NDArray[np.float64]) -> int:
+        return max(among, key=lambda at: (values[at], -at))
+
+    def _repeats(self, at: int, places: Sequence[int]) -> bool:
+        held = self.said[at]
+        return any(len(held & self.said[one]) >= _SAME * min(len(held), len(self.said[one])) for one in places)
+
+    def _is_new_hop(self, at: int, places: Sequence[int]) -> bool:
+        """Whether a piece is the first one about something that a chosen piece names, or the first to name what one is about."""
+        if any(self._leads(one, at) for one in places):
+            return not any(self.titles[at] == self.titles[one] for one in places)
+        subjects = [one for one in places if self._leads(at, one)]
+        return any(not any(self._leads(other, one) for other in places) for one in subjects)
+
+    def _leads(self, one: int, other: int) -> bool:
+        """Whether ``other`` is about something that ``one`` names, and the question does not."""
+        title = self.titles[other]
+        return bool(title) and title <= self.said[one] and not title <= self.asked and not title <= self.titles[one]
+
+
+def _body(item: Evidence) -> str:
+    """The text of a piece without its title and heading in front."""
+    head, _, rest = item.text.partition(": ")
+    place = {word for part in _places_of(item) for word in content_words(part)}
+    return rest if rest and set(content_words(head)) <= place else item.text
+
+
+def _places_of(item: Evidence) -> list[str]:
+    return [item.source.title, *item.headings]
+
 
 NOT_FOUND = "Nothing in the corpus answers this."
 _LEAST_COSINE = 0.25
@@ -26,7 +359,7 @@ def extractive_answer(
     """The fewest pieces of evidence that cover the question, as sentences with ``[n]``, the answering one first.
 
     A piece is considered when it shares a content word with the question, or its cosine to the question is at least 0.25, fitted
-    to the scale of the corpus; :func:`hlgraph.answer.covering.chosen` chooses among them. The answer is supported where its pieces
+    to the scale of the corpus; :func:`chosen` chooses among them. The answer is supported where its pieces
     cover the question (all its names, and at least 60 % of its words; a time or a number where one is asked for), or where the
     cosine of one is at least 0.55. It is refused where they do not cover the question and no piece has a cosine of at least 0.45;
     without cosines nothing is refused for this.
@@ -119,3 +452,96 @@ def cosine_of(item: Evidence, calibration: Calibration | None = None) -> float |
     found = item.why.get("cosine", item.why.get("vector"))
     kind = Kind.STATEMENT if item.statement_id else Kind.CHUNK
     return usual_cosine(found, kind, calibration=calibration) if isinstance(found, float) else None
+
+
+# Decides whether the evidence covers a question at all; if not, an answer without a model is refused.
+
+
+LEAST_SUPPORT = 0.5
+
+
+def is_missing(
+    question: str,
+    evidence: Sequence[Evidence],
+    *,
+    least: float | None = None,
+    calibration: Calibration | None = None,
+) -> bool:
+    """Whether evidence supports an answer less than ``least``.
+
+    Measured with 20 statements by the strategy ``statement`` and the local embedder (all-MiniLM-L6-v2):
+
+    - 70 articles of MultiHop-RAG: 1 % of the questions that they answer are refused, and 20 % of these once their own articles
+      are hidden; 55 % of the questions whose articles are not among the 70; 92 % of the questions of another set (HotpotQA).
+    - Passages of MuSiQue: 2 % of its questions are refused, 20 % once their own passages are hidden, and 44 % of the questions
+      of another set.
+
+    So a refused question is mostly one without an answer in the corpus. Evidence that has all the right names but does not say
+    what was asked is not detected; that takes a model.
+
+    The scale of cosines depends on the embedder, so they are counted as the shipped embedder usually has them. Without a
+    calibration they are not: where those of all texts lie above 0.5, nothing is refused until ``least`` is raised.
+
+    Parameters
+    ----------
+    question : text of the question
+    evidence : in any order
+    least : minimum :func:`support`, from 0 (never refuse) to 1; None: 0.5 where cosines to the question are known, else 0
+    calibration : the scale of the cosines of the corpus; None: that of the shipped embedder
+
+    Returns
+    -------
+    bool
+        True where the answer is to be refused.
+    """
+    if least is None:
+        least = LEAST_SUPPORT if any(cosine_of(item) is not None for item in evidence) else 0.0
+    return bool(least) and support(question, evidence, calibration=calibration) < least
+
+
+def support(question: str, evidence: Sequence[Evidence], *, calibration: Calibration | None = None) -> float:
+    """How far evidence covers what a question is about, from 0 to 1: by words or by meaning, whichever is higher.
+
+    By words it is the mean of two shares: the share of the question's names that occur in any piece, its title, its headings or
+    the metadata of its source; and the share of the question's content words, names included, that the single best piece has. For
+    a question without a name, its content words replace the names in the first share. By meaning it is the cosine of the closest
+    piece, where the search reports it.
+
+    Parameters
+    ----------
+    question : text of the question
+    evidence : in any order
+    calibration : see :func:`is_missing`
+
+    Returns
+    -------
+    float
+        0 without evidence.
+    """
+    if not evidence:
+        return 0.0
+    closest = max(cosine_of(item, calibration) or 0.0 for item in evidence)
+    return min(1.0, max(by_words(question, evidence), closest))
+
+
+def by_words(question: str, evidence: Sequence[Evidence]) -> float:
+    """The part of :func:`support` that comes from words.
+
+    Parameters
+    ----------
+    question : text of the question
+    evidence : at least one piece
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+    """
+    names, others = telling_words(question)
+    everything = Wording((item.text for item in evidence), places=(part for item in evidence for part in _places(item)))
+    best = max(Wording([item.text], places=_places(item)).share([*names, *others]) for item in evidence)
+    return (everything.share(names or others) + best) / 2
+
+
+def _places(item: Evidence) -> list[str]:
+    return [item.source.title, *item.headings, *map(str, item.source.metadata.values())]

@@ -34,7 +34,7 @@ class AnswerRequest:
         them
     verify : who checks the sentences: ``lexical`` looks up their words (default), ``chat`` asks the chat model in an extra call
     least_support : minimum support of the question by the evidence, from 0 to 1; below it the answer is refused, see
-        :func:`hlgraph.answer.refusal.support`. None (default): 0.5 without a chat model where cosines are known, else 0,
+        :func:`hlgraph.answer.extractive.support`. None (default): 0.5 without a chat model where cosines are known, else 0,
         because a model recognises missing evidence itself
     choices : answers to choose one from, 2 to 26
     style : ``plain`` asks the chat model for the answer (default), ``reason`` for its reason and then the answer, each behind its

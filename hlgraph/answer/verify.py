@@ -7,13 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
-from hlgraph.answer.citations import MARK, CitedSentence, cited_sentences
+from hlgraph.answer.citations import MARK, CitedSentence, Wording, cited_sentences, objection, telling_words
 from hlgraph.answer.context import CONTEXT_TOKENS, fitted, numbered
 from hlgraph.answer.extractive import NOT_FOUND
-from hlgraph.answer.support import Wording, objection, telling_words
 from hlgraph.answer.writer import Writer, made_by
-from hlgraph.models.prompts import delimited
-from hlgraph.models.tokens import estimated_tokens
+from hlgraph.models.prompts import delimited, estimated_tokens
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
 
 Unsupported = Literal["flag", "drop"]
@@ -43,7 +41,7 @@ Check: TypeAlias = Callable[[Sequence[Cited]], tuple[list[str], str]]
 
 
 def by_words(sentences: Sequence[Cited]) -> tuple[list[str], str]:
-    """The lexical check; see :func:`hlgraph.answer.support.objection`.
+    """The lexical check; see :func:`hlgraph.answer.citations.objection`.
 
     A sentence that cites a summary is looked up twice: in the summary, and in the chunks that it rests on. It is supported where
     both support it, so that what a summary adds to its sources is not taken for evidence.

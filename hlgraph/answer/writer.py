@@ -12,11 +12,11 @@ from hlgraph.answer.citations import Arriving, checked, is_refusal, said
 from hlgraph.answer.context import CONTEXT_TOKENS, fitted
 from hlgraph.answer.extractive import NOT_FOUND
 from hlgraph.errors import ModelAnswerError
+from hlgraph.models.accounts.budget import Usage
 from hlgraph.models.accounts.ledger import Purpose
-from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.executor import Asking, Executor, asking_about
 from hlgraph.models.prompts import Prompt, delimited, read_prompt
-from hlgraph.models.seams import ChatModel, Completion, StreamingChat
+from hlgraph.models.protocols import ChatModel, Completion, StreamingChat
 from hlgraph.records import Answer, Evidence
 
 _PROMPTS = Path(__file__).parent / "prompts"

@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from hlgraph.align.audit import Audit
     from hlgraph.align.contest import Comparison
     from hlgraph.align.make import Made, MakeOptions, Tasks
-    from hlgraph.align.pairs import Pair, Prompt
-    from hlgraph.align.split import Split
+    from hlgraph.align.pairs import Pair, Prompt, Split
     from hlgraph.align.train import Trained
     from hlgraph.evaluate.datasets import Dataset
-    from hlgraph.models.accounts.expected import ExpectedCost
+    from hlgraph.models.accounts.budget import ExpectedCost
     from hlgraph.models.executor import Executor
     from hlgraph.sdk.client import HLGraph
     from hlgraph.settings import Settings
@@ -41,7 +40,7 @@ def chat_names(given: Sequence[str] | None, settings: Settings) -> list[str]:
 
 def split_of(dataset: Dataset, test: str | None, *, held_out: float) -> Split:
     """The split of the questions with answers: by a held-out file if given, otherwise by source."""
-    from hlgraph.align.split import given_split, split_by_source
+    from hlgraph.align.pairs import given_split, split_by_source
     from hlgraph.evaluate.datasets import load
 
     answered = [question for question in dataset.questions if question.answers]
@@ -73,7 +72,7 @@ def found_tasks(graph: HLGraph, dataset: Dataset, split: Split, *, strategy: str
     """The questions with the contexts that the strategy retrieves from the corpus of the set, which is ingested first."""
     from hlgraph.align.make import find_contexts
     from hlgraph.cli.evaluating import ingest_set
-    from hlgraph.evaluate.asking import prepare
+    from hlgraph.evaluate.runner import prepare
     from hlgraph.retrieve.search import retriever
 
     chosen = retriever(strategy, "paper")
@@ -117,8 +116,7 @@ def print_plan(tasks: Tasks, costs: Sequence[ExpectedCost], *, is_json: bool) ->
 
 def print_made(made: Made, out: Path, *, is_json: bool) -> None:
     """Print what was made, and what was left out."""
-    from hlgraph.align.make import report_tree
-    from hlgraph.align.reasons import FAULTS
+    from hlgraph.align.make import FAULTS, report_tree
 
     if is_json:
         print_json({**report_tree(made), "out": str(out)})
@@ -227,7 +225,7 @@ def prompts_for(path: Path, pairs: Sequence[Pair], *, most: int | None) -> list[
 def adapter_folders(given: Sequence[str]) -> dict[str, Path]:
     """The folders of adapters by name, from NAME=DIR. All are checked for existence before the long comparison starts."""
     from hlgraph.align.contest import UNTRAINED
-    from hlgraph.align.policy import adapter_in
+    from hlgraph.align.train import adapter_in
 
     folders: dict[str, Path] = {}
     for text in given:

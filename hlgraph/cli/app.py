@@ -26,9 +26,8 @@ from typer.main import get_command
 
 from hlgraph import __version__, errors
 from hlgraph.cli.commands import commands
-from hlgraph.cli.output import complain
+from hlgraph.cli.output import complain, in_options
 from hlgraph.cli.state import State, show_help
-from hlgraph.cli.words import in_options
 
 _INTERRUPTED, _TERMINATED = 130, 143
 # Typer keeps the line breaks of a paragraph that begins with \b, and rewraps other paragraphs.

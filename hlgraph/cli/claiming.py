@@ -9,8 +9,8 @@ from hlgraph.errors import InputError, UnknownNameError
 if TYPE_CHECKING:
     from hlgraph.evaluate.answering import AnswerReport
     from hlgraph.evaluate.claims import ClaimReport
-    from hlgraph.evaluate.judges.judge_report import JudgeReport
-    from hlgraph.evaluate.sections import Section
+    from hlgraph.evaluate.judges.report import JudgeReport
+    from hlgraph.evaluate.statistics import Section
     from hlgraph.models.accounts.budget import Budget
     from hlgraph.settings import Settings
 
@@ -78,8 +78,8 @@ def claims_of(
 def _section(found: ClaimReport, *notes: str) -> Section:
     from dataclasses import astuple, fields
 
-    from hlgraph.evaluate.metrics.claims import ClaimScores
-    from hlgraph.evaluate.sections import Section
+    from hlgraph.evaluate.claims.claims import ClaimScores
+    from hlgraph.evaluate.statistics import Section
 
     measures = tuple(item.name for item in fields(ClaimScores))
     return Section(

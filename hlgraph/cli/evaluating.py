@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from hlgraph.cli.state import State
     from hlgraph.evaluate.answering import AnswerReport
     from hlgraph.evaluate.datasets import Dataset
-    from hlgraph.evaluate.judges.judge_report import JudgeReport
-    from hlgraph.evaluate.results import Results
+    from hlgraph.evaluate.judges.report import JudgeReport
+    from hlgraph.evaluate.report import Results
     from hlgraph.evaluate.runner import EvalReport
     from hlgraph.evaluate.runs import Run, Setting
-    from hlgraph.evaluate.sections import Section
+    from hlgraph.evaluate.statistics import Section
     from hlgraph.ingest.pipeline import Report
     from hlgraph.models.accounts.budget import Budget
     from hlgraph.records import Document
@@ -68,7 +68,7 @@ def run_evaluation(state: State, asked: Evaluation, *, quiet: bool, is_json: boo
 
     The exit code is 0, 6 if the budget ended before the judges did, or 1 if anything else is missing.
     """
-    from hlgraph.evaluate.results import as_text, as_tree, write_folder
+    from hlgraph.evaluate.report import as_text, as_tree, write_folder
 
     results, is_whole = measure(state, asked, quiet=quiet, is_json=is_json)
     if asked.out is not None:
@@ -89,10 +89,9 @@ def exit_code(results: Results, *, is_whole: bool) -> int:
 
 def measure(state: State, asked: Evaluation, *, quiet: bool, is_json: bool) -> tuple[Results, bool]:
     """The results, and whether everything was ingested, found and answered; all checks run before the first question."""
-    from hlgraph.evaluate.asking import ALL
     from hlgraph.evaluate.datasets import load
-    from hlgraph.evaluate.outside_runs import lacking, named_files, read_runs, with_runs
-    from hlgraph.evaluate.results import default_against
+    from hlgraph.evaluate.report import default_against
+    from hlgraph.evaluate.runner import ALL, lacking, named_files, read_runs, with_runs
     from hlgraph.evaluate.runs import run_of
     from hlgraph.evaluate.runs import save as save_run
 
@@ -141,8 +140,8 @@ def measure(state: State, asked: Evaluation, *, quiet: bool, is_json: bool) -> t
 
 
 def _documents(dataset: Dataset) -> Iterator[Document]:
-    from hlgraph.evaluate.asking import PREFIX
     from hlgraph.evaluate.datasets import read_passages
+    from hlgraph.evaluate.runner import PREFIX
     from hlgraph.records import Document
 
     for passage in read_passages(dataset.passages_path):
@@ -176,7 +175,7 @@ def _extraction(dataset: Dataset) -> str:
 
 def _setting(settings: Settings, dataset: Dataset, *, asked: Evaluation, retrievers: dict[str, Retriever]) -> Setting:
     from hlgraph import __version__
-    from hlgraph.evaluate.asking import parameters
+    from hlgraph.evaluate.runner import parameters
     from hlgraph.evaluate.runs import Setting
     from hlgraph.models.choose import chosen_reranker
 
@@ -212,7 +211,7 @@ def _warm(graph: HLGraph, dataset: Dataset) -> None:
 
 def _retrievers(asked: Evaluation) -> dict[str, Retriever]:
     """The retrievers to run, their variants, and the baselines; by default those that ``--set`` names, otherwise all."""
-    from hlgraph.evaluate.asking import ALL, chosen, with_baselines
+    from hlgraph.evaluate.runner import ALL, chosen, with_baselines
     from hlgraph.evaluate.sweep import knob, with_variants
 
     knobs = [knob(text) for text in asked.sets]
@@ -224,7 +223,7 @@ def _retrievers(asked: Evaluation) -> dict[str, Retriever]:
 def _prepare(graph: HLGraph, retrievers: dict[str, Retriever], *, is_all: bool) -> None:
     """Build what the retrievers need; with ``is_all``, skip the hierarchy if its extra is not installed."""
     from hlgraph.errors import MissingExtraError
-    from hlgraph.evaluate.asking import prepare
+    from hlgraph.evaluate.runner import prepare
     from hlgraph.evaluate.sweep import base_of
 
     try:
@@ -238,9 +237,9 @@ def _prepare(graph: HLGraph, retrievers: dict[str, Retriever], *, is_all: bool) 
 
 
 def _ask(graph: HLGraph, dataset: Dataset, *, retrievers: dict[str, Retriever]) -> EvalReport:
-    from hlgraph.evaluate.asking import searches
     from hlgraph.evaluate.counting import Tally, counted
     from hlgraph.evaluate.runner import evaluate as run
+    from hlgraph.evaluate.runner import searches
 
     tally = Tally()
     watched = graph.watched(lambda stores: counted(stores, tally))
@@ -286,8 +285,8 @@ class _Further(NamedTuple):
 
 def _further(metrics: str, *, is_answered: bool) -> _Further:
     """The named measures, checked before anything is asked."""
-    from hlgraph.evaluate.answer_texts import NAMES, check_texts
-    from hlgraph.evaluate.metrics.ranked import check_names
+    from hlgraph.evaluate.answering import NAMES, check_texts
+    from hlgraph.evaluate.metrics.retrieval import check_names
 
     names = tuple(dict.fromkeys(name.strip() for name in metrics.split(",") if name.strip()))
     found = _Further(tuple(name for name in names if name not in NAMES), tuple(name for name in names if name in NAMES))
@@ -300,7 +299,7 @@ def _further(metrics: str, *, is_answered: bool) -> _Further:
 
 def _results(report: EvalReport, planned: Run, *, earlier: Run | None, against: str) -> Results:
     from hlgraph.evaluate.comparison import run_differences, uncertainty
-    from hlgraph.evaluate.results import Results
+    from hlgraph.evaluate.report import Results
     from hlgraph.evaluate.runs import changed
 
     return Results(
@@ -319,10 +318,9 @@ def _sections(
     report: EvalReport, answered: AnswerReport | None, judged: JudgeReport | None, *, further: _Further
 ) -> list[Section]:
     """The measures beside recall, in the order of the report."""
-    from hlgraph.evaluate.answer_texts import text_section
-    from hlgraph.evaluate.answering import section
+    from hlgraph.evaluate.answering import section, text_section
     from hlgraph.evaluate.comparison import ranked_section
-    from hlgraph.evaluate.judges.judged_section import judged_section
+    from hlgraph.evaluate.judges.report import judged_section
 
     found = [ranked_section(report, further.of_rankings)] if further.of_rankings else []
     if answered is None:
@@ -338,7 +336,7 @@ def _sections(
 def _with_sections(results: Results, earlier: Run | None, *, sections: Sequence[Section]) -> Results:
     """The results with their further sections, compared in pairs, and with those of the earlier run."""
     from hlgraph.evaluate.comparison import section_differences
-    from hlgraph.evaluate.sections import in_pairs
+    from hlgraph.evaluate.statistics import in_pairs
 
     before = {item.title: item for item in earlier.sections} if earlier else {}
     further = [
@@ -356,7 +354,7 @@ def _with_sections(results: Results, earlier: Run | None, *, sections: Sequence[
 def _titles(dataset: Dataset, results: Results) -> dict[str, str]:
     """Titles of the passages that the page of the report names."""
     from hlgraph.evaluate.datasets import read_passages
-    from hlgraph.evaluate.worst_questions import losses, passages_of
+    from hlgraph.evaluate.figures import losses, passages_of
 
     wanted = passages_of(item for items in losses(results.report, results.against).values() for item in items)
     return {item.id: item.title for item in read_passages(dataset.passages_path) if item.id in wanted and item.title}
@@ -369,7 +367,7 @@ def _check_place(save: str | None) -> None:
 
 
 def _check_names(strategies: Sequence[str], *, against: str | None, earlier: Run | None) -> None:
-    from hlgraph.evaluate.asking import BASELINES
+    from hlgraph.evaluate.runner import BASELINES
 
     if against is not None and against not in strategies:
         raise InputError(

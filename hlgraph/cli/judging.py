@@ -15,9 +15,8 @@ from hlgraph.errors import InputError
 if TYPE_CHECKING:
     from hlgraph.evaluate.answering import AnswerReport
     from hlgraph.evaluate.judges.answer_rows import Candidate
-    from hlgraph.evaluate.judges.judge_report import JudgeOptions, JudgeReport
-    from hlgraph.models.accounts.budget import Budget
-    from hlgraph.models.accounts.expected import ExpectedCost
+    from hlgraph.evaluate.judges.report import JudgeOptions, JudgeReport
+    from hlgraph.models.accounts.budget import Budget, ExpectedCost
     from hlgraph.models.accounts.ledger import Spent
     from hlgraph.models.executor import Executor
     from hlgraph.settings import Settings
@@ -66,8 +65,7 @@ class Judging:
 
     def check(self, settings: Settings, budget: Budget | None, *, strategies: Sequence[str], is_answered: bool) -> None:
         """Check the options of ``eval`` before any call. Raises InputError."""
-        from hlgraph.models.accounts.budget import Purse
-        from hlgraph.models.accounts.prices import price_of
+        from hlgraph.models.accounts.budget import Purse, price_of
 
         if not self.judges:
             given = {"--judge-model": self.model, "--criteria": self.criteria}
@@ -84,8 +82,7 @@ class Judging:
 
     def options(self) -> JudgeOptions:
         """The checked options."""
-        from hlgraph.evaluate.judges.judge_report import JudgeOptions
-        from hlgraph.evaluate.judges.wins import CRITERIA
+        from hlgraph.evaluate.judges.report import CRITERIA, JudgeOptions
 
         return JudgeOptions(
             judges=_names(self.judges),
@@ -134,10 +131,8 @@ def judged(
     budget : of the command; None: no limit
     before : what the command spent on answers; it counts for the budget
     """
-    from hlgraph.evaluate.judges.judge_all import judge_all
-    from hlgraph.evaluate.judges.judge_report import wrote_itself
-    from hlgraph.evaluate.judges.labels import load_labels
-    from hlgraph.evaluate.judges.verdict_calls import Judge
+    from hlgraph.evaluate.judges.judging import Judge, judge_all
+    from hlgraph.evaluate.judges.report import load_labels, wrote_itself
     from hlgraph.models.accounts.open import executor_of
     from hlgraph.models.choose import chosen_chat
 
@@ -168,7 +163,7 @@ def planned(settings: Settings, candidates: Sequence[Candidate], asked: Judging)
     candidates : the answers
     asked : the options
     """
-    from hlgraph.evaluate.judges.judge_plan import plan_judges
+    from hlgraph.evaluate.judges.judging import plan_judges
 
     options = asked.options()
     with _planning(settings, asked.model) as executor:

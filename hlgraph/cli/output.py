@@ -4,20 +4,143 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from hlgraph.cli.explained import short
-
 if TYPE_CHECKING:
+    from hlgraph.ingest.bulk_load import BulkReport
     from hlgraph.ingest.pipeline import Report
     from hlgraph.ingest.report import Failure
-    from hlgraph.models.accounts.usage import Usage
-    from hlgraph.read.found import Files
-    from hlgraph.records import Answer, Domain, Evidence
-    from hlgraph.retrieve import SearchResult
+    from hlgraph.models.accounts.budget import Usage
+    from hlgraph.read.outcomes import Files
+    from hlgraph.records import Answer, Domain, Evidence, Scalar
+    from hlgraph.retrieve import Explanation, SearchResult
+    from hlgraph.retrieve.explain.parts import NodeTrace, PathTrace
+    from hlgraph.stores.trace import Call
+
+
+# Formats the explanation of a search as readable lines.
+
+
+_MOST_SEEDS = 5
+_MOST_PATHS = 5
+_MOST_VALUES = 8
+_WIDTH = 100
+
+
+def explain_lines(explain: Explanation) -> Iterator[str]:
+    """The lines of an explanation: strategy and cost, seeds, hops, paths, steps, stores, and every query, ready to rerun."""
+    yield (
+        f"strategy {explain.strategy} ({named(explain.parameters) or 'no parameters'}), unit {explain.unit}, "
+        f"mode {explain.mode}: {explain.milliseconds:.1f} ms, {explain.round_trips} round trips"
+    )
+    from hlgraph.retrieve.explain.page import use_lines
+
+    yield from use_lines(explain.chat)
+    yield from _seeds(explain)
+    yield from _hops(explain)
+    if explain.paths:
+        yield "paths:"
+    for number, path in enumerate(explain.paths[:_MOST_PATHS], 1):
+        yield from _path(number, path, explain)
+    if len(explain.paths) > _MOST_PATHS:
+        yield f"  ... and {len(explain.paths) - _MOST_PATHS} more (--json lists all)"
+    yield "steps:"
+    for step in explain.steps:
+        details = f" ({named(step.details)})" if step.details else ""
+        yield f"  {step.name}: {step.count} in {step.milliseconds:.1f} ms{details}"
+    yield "stores:"
+    for store in explain.stores:
+        size = f", {store.bytes:,} bytes" if store.bytes else ""
+        yield (
+            f"  {store.store}: {store.calls} calls, {store.round_trips} round trips, {store.milliseconds:.1f} ms, "
+            f"{store.rows:,} rows{size}"
+        )
+    yield "queries:"
+    for number, call in enumerate(explain.calls, 1):
+        yield from _call(number, call)
+
+
+def result_line(explain: Explanation, number: int) -> str:
+    """How one piece of evidence was found: as which seed, and on which paths; empty if unknown."""
+    found = next((item for item in explain.results if item.number == number), None)
+    if found is None:
+        return ""
+    paths = f"on path {', '.join(map(str, found.paths))}" if found.paths else ""
+    return "; ".join(filter(None, (explain.seed_words(found.node), paths)))
+
+
+def _seeds(explain: Explanation) -> Iterator[str]:
+    if explain.seeds:
+        yield "seeds:"
+    for item in explain.seeds:
+        yield f"  {_part(item.part)}{item.count} x {item.kind.value} ({item.origin})"
+        yield from (f"    {_scored(node)}" for node in item.best[:_MOST_SEEDS])
+        if item.count > _MOST_SEEDS:
+            yield f"    ... and {item.count - _MOST_SEEDS} more"
+
+
+def _hops(explain: Explanation) -> Iterator[str]:
+    if explain.hops:
+        yield "hops:"
+    for hop in explain.hops:
+        pruned = ", ".join(f"{reason} {count}" for reason, count in hop.pruned.items())
+        best = ", ".join(f"{node.score:.3g}" for node in hop.best[:5] if node.score is not None)
+        name = f" {hop.name}" if hop.name else ""
+        yield (
+            f"  {_part(hop.part)}{hop.depth}{name}: {hop.expanded} expanded, {hop.kept} kept"
+            f"{f', pruned: {pruned}' if pruned else ''}{f'; best {best}' if best else ''}"
+        )
+
+
+def _path(number: int, path: PathTrace, explain: Explanation) -> Iterator[str]:
+    yield f"  {_part(path.part)}path {number}, {path.score:.3g}"
+    for at, node in enumerate(path.nodes):
+        if at in path.jumps:
+            yield "    : a jump (no edge)"
+        elif at:
+            yield f"    | {', '.join(path.joined_by[at - 1])}".rstrip()
+        words = explain.seed_words(node)
+        yield f"    {node.kind.value}: {_cut(node.name or node.id)}{f' ({words})' if words else ''}"
+
+
+def _call(number: int, call: Call) -> Iterator[str]:
+    from hlgraph.retrieve.explain.page import call_text
+
+    rows = "" if call.rows is None else f", {call.rows:,} rows"
+    size = "" if call.bytes is None else f", {call.bytes:,} bytes"
+    failed = ", failed" if call.is_failed else ""
+    trips = f", {call.round_trips} round trips" if call.round_trips > 1 else ""
+    yield f"  {number}. {call.store} {call.name} [{call.step}]: {call.milliseconds:.1f} ms{rows}{size}{trips}{failed}"
+    yield from (f"    {line}" for line in call_text(call, most=_MOST_VALUES).splitlines())
+
+
+def named(values: Mapping[str, Scalar]) -> str:
+    """Named values on one line, as ``name=value`` separated by commas."""
+    return ", ".join(f"{name}={short(value)}" for name, value in values.items())
+
+
+def short(value: Scalar) -> str:
+    """A value as short text: floats with 3 significant digits, texts on one line."""
+    return f"{value:.3g}" if isinstance(value, float) else " ".join(str(value).split())
+
+
+def _scored(node: NodeTrace) -> str:
+    score = "" if node.score is None else f"{node.score:.3f}  "
+    return f"{score}{_cut(node.name or node.id)}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+
+
+def _part(name: str) -> str:
+    return f"{name}: " if name else ""
+
 
 Tree = Mapping[str, object]
 
@@ -275,3 +398,124 @@ def _counted(count: int, noun: str) -> str:
 def why(item: Evidence) -> str:
     """The scores by which a piece of evidence was chosen."""
     return ", ".join(f"{name} {short(value)}" for name, value in item.why.items())
+
+
+# The report of a bulk load, for scripts and for people.
+
+
+def bulk_tree(report: BulkReport) -> dict[str, object]:
+    """The report as printed by --json; ``run`` is what has to be run next, empty once the corpus is on the servers."""
+    manifest = report.manifest
+    return {
+        "load": {
+            "is_done": report.is_done,
+            "id": manifest.id,
+            "corpus": manifest.corpus,
+            "database": manifest.database,
+            "folder": str(report.folder),
+            "run": list(report.command),
+            "records": dict(manifest.records),
+            "relationships": dict(manifest.relationships),
+            "bytes": sum(item.size for item in manifest.files),
+            "seconds": {phase: round(seconds, 3) for phase, seconds in report.seconds.items()},
+        },
+        "ingest": None if report.ingest is None else report_tree(report.ingest),
+    }
+
+
+def bulk_lines(report: BulkReport) -> list[str]:
+    """The report as lines for people."""
+    manifest = report.manifest
+    lines = [] if report.ingest is None else report_lines(report.ingest)
+    records, relationships = (sum(part.values()) for part in (manifest.records, manifest.relationships))
+    if report.is_done:
+        lines.append(
+            f"loaded: corpus {manifest.corpus} with {records:,} records and {relationships:,} relationships; verified"
+        )
+        lines.append(f"{report.folder.parent}: it is not needed any more; remove it")
+    else:
+        size = sum(item.size for item in manifest.files) / 1e6
+        lines += [
+            f"written: {records:,} records and {relationships:,} relationships, {size:,.1f} MB, in {report.folder}",
+            f"next: stop Neo4j, run on its machine: cd {shlex.quote(str(report.folder))} && {shlex.join(report.command)}",
+            "then: start Neo4j, and run this command again",
+        ]
+    seconds = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in report.seconds.items())
+    return [*lines, f"time of the load: {seconds}"] if seconds else lines
+
+
+# SDK errors in command-line terms: ``by is 'x'`` becomes ``--by is 'x'``, ``mapping`` becomes ``--map``.
+
+
+# Parameters of the SDK that have an option of the same name, with - for _.
+SAME = frozenset(
+    {
+        *("adapt", "by", "context_tokens", "diversity", "encoding", "extract", "extractions", "format", "k"),
+        *(
+            "least_support",
+            "level",
+            "max_bytes",
+            "max_levels",
+            "max_size",
+            "missing",
+            "mode",
+            "resolution",
+            "search_mode",
+        ),
+        *(
+            "seed",
+            "spacy_model",
+            "strategy",
+            "style",
+            "summaries",
+            "tabular",
+            "unit",
+            "unsupported",
+            "verify",
+            "workers",
+        ),
+        *("where", "explain", "delete_missing", "trials", "against"),
+    }
+)
+OTHER = {
+    "mapping": "--map",
+    "is_chunked": "--chunked",
+    "choices": "--choice",
+    "budget": "--max-tokens or --max-usd",
+    "question": "QUESTION",
+    "sources": "PATH",
+    "uris": "URI",
+}
+_NAME = "|".join(sorted(SAME | OTHER.keys(), key=lambda name: (-len(name), name)))
+_FIRST = re.compile(rf"^({_NAME})(?=(\[\d+\])? is |: | \w[\w.]*=)")
+_WITH_VALUE = re.compile(rf"\b({_NAME})=(?:'([^']*)'|(True))")
+_WITH_LIST = re.compile(rf"\b({_NAME})=\['([^']*)'\]")
+_LEFT = re.compile(rf"\bleave (?:the )?({_NAME}) (out|at)\b")
+_OBJECTS = re.compile(r", or give it to connect\(chat=\.\.\.\)|, or a retriever, such as \S+")
+
+
+def option(name: str) -> str:
+    """The option of a parameter of the SDK.
+
+    Examples
+    --------
+    >>> option("mapping"), option("max_bytes")
+    ('--map', '--max-bytes')
+    """
+    return OTHER.get(name) or f"--{name.replace('_', '-')}"
+
+
+def in_options(message: str) -> str:
+    """The message of an error, with options in place of parameters of the SDK.
+
+    Examples
+    --------
+    >>> in_options("by is 'chat', and no chat model is configured; name one, or give it to connect(chat=...)")
+    "--by is 'chat', and no chat model is configured; name one"
+    >>> in_options("extraction by 'local' costs nothing; add extract='chat', or leave budget out")
+    "extraction by 'local' costs nothing; add --extract chat, or leave --max-tokens or --max-usd out"
+    """
+    message = _FIRST.sub(lambda found: option(found[1]), _OBJECTS.sub("", message))
+    message = _WITH_LIST.sub(lambda found: f"{option(found[1])} {found[2]}", message)
+    message = _WITH_VALUE.sub(lambda found: f"{option(found[1])} {found[2] or ''}".rstrip(), message)
+    return _LEFT.sub(lambda found: f"leave {option(found[1])} {found[2]}", message)

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from hlgraph.evaluate.questions.making import MadeSet
     from hlgraph.evaluate.questions.record import QuestionKind
     from hlgraph.evaluate.questions.writing import WrittenSet
-    from hlgraph.models.accounts.budget import Budget
-    from hlgraph.models.accounts.expected import ExpectedCost
+    from hlgraph.models.accounts.budget import Budget, ExpectedCost
     from hlgraph.settings import Settings
 
 
@@ -37,8 +36,7 @@ class ByChat:
 
     def written(self, budget: Budget | None) -> WrittenSet:
         """The questions."""
-        from hlgraph.evaluate.questions.two_models import two_models
-        from hlgraph.evaluate.questions.writing import write
+        from hlgraph.evaluate.questions.writing import two_models, write
         from hlgraph.sdk.client import connect
 
         with (
@@ -49,9 +47,8 @@ class ByChat:
 
     def planned(self) -> list[ExpectedCost]:
         """Their cost by model; calls no model."""
-        from hlgraph.evaluate.questions.forecasting import ForecastExecutor
-        from hlgraph.evaluate.questions.two_models import two_models
-        from hlgraph.evaluate.questions.writing import write
+        from hlgraph.evaluate.questions.plan import ForecastExecutor
+        from hlgraph.evaluate.questions.writing import two_models, write
         from hlgraph.sdk.client import connect
 
         with (

@@ -12,8 +12,7 @@ from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.cli.state import State
-    from hlgraph.evaluate.recipe_tables import RecipeRun
-    from hlgraph.evaluate.recipes import Recipe, RecipeSet
+    from hlgraph.evaluate.recipes import Recipe, RecipeRun, RecipeSet
 
 _LIST = "list"
 # What a recipe decides, by the option that would decide it.
@@ -58,8 +57,16 @@ def run_recipe(
     from msgspec.structs import replace as replaced
 
     from hlgraph.evaluate.figures import as_lines
-    from hlgraph.evaluate.recipe_tables import RecipeRun, missing_lines, models_line, notes, recipe_table, recipe_tree
-    from hlgraph.evaluate.recipes import commands, load_recipe
+    from hlgraph.evaluate.recipes import (
+        RecipeRun,
+        commands,
+        load_recipe,
+        missing_lines,
+        models_line,
+        notes,
+        recipe_table,
+        recipe_tree,
+    )
 
     recipe = load_recipe(name)
     recipe = recipe if asked.preset == "paper" else replaced(recipe, preset=asked.preset)
@@ -116,12 +123,10 @@ def _places(recipe: Recipe, folder: str | None, data: str | None) -> list[tuple[
 
 def _planned(recipe: Recipe, item: RecipeSet, *, place: Path, asked: Evaluation, has_chat: bool) -> Evaluation:
     """The evaluation of one set."""
-    from hlgraph.evaluate.answer_texts import NAMES as OF_TEXTS
+    from hlgraph.evaluate.answering import NAMES as OF_TEXTS
     from hlgraph.evaluate.datasets import load
-    from hlgraph.evaluate.metrics.ranked import FAMILIES
-    from hlgraph.evaluate.metrics.retrieval import MEASURES
-    from hlgraph.evaluate.recipe_tables import asked_rows
-    from hlgraph.evaluate.recipes import CLAIMS, retriever_of
+    from hlgraph.evaluate.metrics.retrieval import FAMILIES, MEASURES
+    from hlgraph.evaluate.recipes import CLAIMS, asked_rows, retriever_of
 
     metrics = recipe.metrics_of(item)
     further = [metric for metric in metrics if metric.partition("@")[0] in FAMILIES]
@@ -153,8 +158,8 @@ def _write(
     from json import dumps
 
     from hlgraph.evaluate.figures import as_markdown
-    from hlgraph.evaluate.recipe_tables import models_line, notes, recipe_table
-    from hlgraph.evaluate.results import write_files, write_folder
+    from hlgraph.evaluate.recipes import models_line, notes, recipe_table
+    from hlgraph.evaluate.report import write_files, write_folder
 
     lines = [f"# {recipe.paper}, {recipe.table}: {recipe.title}", ""]
     for run in runs:

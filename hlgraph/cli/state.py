@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import logging.config
+import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hlgraph.cli.output import note
+from hlgraph.errors import MissingExtraError, SettingsError
+from hlgraph.telemetry import CorrelationFilter
 
 if TYPE_CHECKING:
     from hlgraph.models.accounts.budget import Budget
     from hlgraph.sdk.client import HLGraph
     from hlgraph.settings import Settings
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress on standard error.")]
@@ -80,7 +88,6 @@ class State:
 
     def settings(self, corpus: str | None = None, *, wait: float | None = None) -> Settings:
         """The settings from file and environment, overridden by the options."""
-        from hlgraph.cli.logs import set_up_warnings
         from hlgraph.settings import at_store, load
 
         set_up_warnings(
@@ -100,7 +107,6 @@ class State:
     def _observe(self, settings: Settings) -> None:
         """Send spans, and give every log record of the command one id, from here to its end."""
         from hlgraph import telemetry
-        from hlgraph.cli.exporter import exporting
 
         if telemetry.correlation_id():
             return  # a command may ask for its settings twice
@@ -122,3 +128,116 @@ def show_help(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         note(context.get_help())
         raise typer.Exit(2)
+
+
+# Sends spans and metrics of one command to the console or a collector: configures the OpenTelemetry SDK.
+
+
+EXPORTERS = ("console", "otlp")
+
+
+@contextlib.contextmanager
+def exporting(exporter: str) -> Iterator[None]:
+    """Exports the spans and metrics of a block; flushes them when the block ends.
+
+    Parameters
+    ----------
+    exporter : ``console`` or ``otlp``; empty: nothing is sent
+
+    Raises
+    ------
+    SettingsError
+        There is no such exporter.
+    MissingExtraError
+        The extra ``otel`` is not installed.
+    """
+    if not exporter:
+        yield
+        return
+    if exporter not in EXPORTERS:
+        raise SettingsError(f"there is no exporter {exporter!r}; choose {' or '.join(EXPORTERS)}")
+    providers = _providers(exporter)
+    try:
+        yield
+    finally:
+        for provider in providers:
+            provider.shutdown()
+
+
+def _providers(exporter: str) -> tuple[Any, Any]:
+    """A provider of spans and one of metrics, set for the whole process."""
+    try:
+        from opentelemetry import metrics, trace
+        from opentelemetry.sdk.metrics import MeterProvider
+        from opentelemetry.sdk.metrics.export import ConsoleMetricExporter, PeriodicExportingMetricReader
+        from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SimpleSpanProcessor
+    except ImportError as error:
+        raise MissingExtraError("otel", "sending spans and metrics") from error
+    from hlgraph import __version__
+
+    # What the OTEL_ variables say of the resource comes with it, and a name of the service from there wins.
+    resource = Resource.create({SERVICE_VERSION: __version__})
+    if str(resource.attributes.get(SERVICE_NAME, "")).startswith("unknown_service"):
+        resource = resource.merge(Resource({SERVICE_NAME: "hlgraph"}))
+    spans = TracerProvider(resource=resource)
+    if exporter == "console":
+        spans.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter(out=sys.stderr)))
+        reader = PeriodicExportingMetricReader(ConsoleMetricExporter(out=sys.stderr))
+    else:
+        try:
+            from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        except ImportError as error:
+            raise MissingExtraError("otel", "sending spans and metrics") from error
+        spans.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        reader = PeriodicExportingMetricReader(OTLPMetricExporter())
+    measures = MeterProvider(metric_readers=[reader], resource=resource)
+    trace.set_tracer_provider(spans)
+    metrics.set_meter_provider(measures)
+    return spans, measures
+
+
+# Logging while a command runs: warnings of hlgraph, errors of file parsers, nothing from server drivers.
+
+
+# Parsers that warn of every oddity in a file they can read; a file that they cannot read is reported as failed.
+CHATTY = ("htmldate", "justext", "pypdf", "trafilatura")
+
+# Server drivers log the errors that they also raise, and each retry; hlgraph reports the error once, with the remedy.
+DRIVERS = ("neo4j", "opensearch")
+
+
+class _Lines(logging.Handler):
+    """Writes to the current standard error, so that a live progress line is not overwritten."""
+
+    def __init__(self, *, is_marked: bool) -> None:
+        super().__init__()
+        self.is_marked = is_marked
+
+    def emit(self, record: logging.LogRecord) -> None:
+        mark = f" [{getattr(record, 'correlation_id', '')}]" if self.is_marked else ""
+        note(f"hlgraph: warning:{mark} {record.getMessage()}")
+
+
+def set_up_warnings(*, is_marked: bool = False) -> None:
+    """Send the warnings of hlgraph to standard error.
+
+    Parameters
+    ----------
+    is_marked : begin each with the correlation id of its call
+    """
+    loggers: dict[str, object] = {name: {"level": "ERROR"} for name in CHATTY}
+    loggers |= {name: {"level": "CRITICAL"} for name in DRIVERS}
+    loggers["hlgraph"] = {"handlers": ["lines"]}
+    handlers = {"lines": {"()": _Lines, "level": "WARNING", "filters": ["correlation"], "is_marked": is_marked}}
+    logging.config.dictConfig(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "filters": {"correlation": {"()": CorrelationFilter}},
+            "handlers": handlers,
+            "loggers": loggers,
+        }
+    )

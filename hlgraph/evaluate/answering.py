@@ -14,21 +14,89 @@ from numpy.typing import NDArray
 
 from hlgraph import progress
 from hlgraph.errors import BudgetError, HLGraphError, InputError
-from hlgraph.evaluate.bootstrap import Interval, Resamples
-from hlgraph.evaluate.known import Knower, knower
-from hlgraph.evaluate.metrics.exactness import exact_match, f1, has_answer
-from hlgraph.evaluate.sections import Section
-from hlgraph.evaluate.spans import Span, best_span
+from hlgraph.evaluate.metrics.answer_scores import (
+    chosen_option,
+    exact_match,
+    f1,
+    has_answer,
+    rouge_l,
+    rouge_n,
+    sentence_bleu,
+    token_recall,
+)
+from hlgraph.evaluate.spans import Known, Span, best_span
+from hlgraph.evaluate.statistics import Interval, Resamples, Row, Section
 from hlgraph.models.accounts.ledger import Spent, total
+from hlgraph.records import Entity, Fact, Kind, Relationship
+from hlgraph.stores.protocols import PullShape, Scope, Stores
 from hlgraph.text import sentences
 
 if TYPE_CHECKING:
     from hlgraph.answer.request import AnswerStyle
     from hlgraph.evaluate.datasets import Dataset, Question
     from hlgraph.models.accounts.budget import Budget
-    from hlgraph.records import Answer
+    from hlgraph.records import Answer, Evidence
     from hlgraph.retrieve.retriever import Retriever
     from hlgraph.sdk.client import HLGraph
+
+
+# What the graph knows of pieces of evidence: the entities that they mention and the facts that they support.
+
+
+_OF_STATEMENTS = frozenset({Relationship.MENTIONS, Relationship.SUPPORTS})
+_FOUND = (Kind.ENTITY, Kind.FACT)
+_ENTERED = frozenset({Kind.CHUNK, Kind.STATEMENT, *_FOUND})
+_FAN_OUT, _NODE_CAP = 100, 2_000
+
+Knower = Callable[[Sequence["Evidence"]], Known]
+
+
+def knower(graph: HLGraph) -> Knower:
+    """A function from pieces of evidence to what the graph knows of them, with three reads of the graph store.
+
+    Parameters
+    ----------
+    graph : the corpus
+    """
+    seen: list[Stores] = []
+
+    def see(stores: Stores) -> Stores:
+        seen.append(stores)
+        return stores
+
+    graph.watched(see)
+    (stores,) = seen
+    scope = Scope(graph.corpus)
+
+    def know(evidence: Sequence[Evidence]) -> Known:
+        statements = sorted({item.statement_id for item in evidence if item.statement_id})
+        chunks = sorted({item.chunk_id for item in evidence if not item.statement_id})
+        among = _OF_STATEMENTS | ({Relationship.IN_CHUNK} if chunks else set())
+        shape = PullShape(among, _ENTERED, hops=2 if chunks else 1, fan_out=_FAN_OUT, node_cap=_NODE_CAP)
+        if not statements and not chunks:
+            return Known()
+        pulled = stores.graph.pull([*statements, *chunks], shape, scope=scope)
+        found = {kind: [str(pulled.ids[at]) for at in pulled.nodes(kind)] for kind in _FOUND}
+        facts = [
+            item for item in stores.graph.records(Kind.FACT, found[Kind.FACT], scope=scope) if isinstance(item, Fact)
+        ]
+        ends = {end for item in facts for end in (item.subject_id, item.object_id) if end}
+        ids = sorted(ends | set(found[Kind.ENTITY]))
+        held = stores.graph.records(Kind.ENTITY, ids, scope=scope)
+        entities = {item.id: item for item in held if isinstance(item, Entity)}
+        names = (name for item in entities.values() for name in (item.name, *item.aliases))
+        return Known(tuple(dict.fromkeys(names)), tuple(_triple(item, entities) for item in facts))
+
+    return know
+
+
+def _triple(fact: Fact, entities: dict[str, Entity]) -> tuple[str, str, str]:
+    """Subject, predicate and object; a literal object is what follows the predicate in the text of the fact."""
+    subject = entities[fact.subject_id].name if fact.subject_id in entities else ""
+    held = entities.get(fact.object_id or "")
+    literal = fact.text.rpartition(f" {fact.predicate} ")[2]
+    return subject, fact.predicate, held.name if held else literal
+
 
 MEASURES = ("EM", "F1", "sentence_F1", "answer_in_text", "answer_recall")
 """Names of the measures of an answer, in the order of :func:`measured`."""
@@ -274,3 +342,101 @@ def _difference(now: Spent, before: Spent) -> Spent:
         output_tokens=now.output_tokens - before.output_tokens,
         usd=usd,
     )
+
+
+# Measures of the texts of answers that are asked for by name: ROUGE, BLEU, token recall, and accuracy of multiple choice.
+
+
+def _rouge_1(text: str, golds: Sequence[str]) -> float:
+    return max(rouge_n(text, gold, n=1).f1 for gold in golds)
+
+
+def _rouge_2(text: str, golds: Sequence[str]) -> float:
+    return max(rouge_n(text, gold, n=2).f1 for gold in golds)
+
+
+def _rouge_l(text: str, golds: Sequence[str]) -> float:
+    return max(rouge_l(text, gold).f1 for gold in golds)
+
+
+def _bleu_1(text: str, golds: Sequence[str]) -> float:
+    return sentence_bleu(text, golds, n=1)
+
+
+_OF_TEXTS: Mapping[str, Callable[[str, Sequence[str]], float]] = {
+    "ROUGE-1": _rouge_1,
+    "ROUGE-2": _rouge_2,
+    "ROUGE-L": _rouge_l,
+    "BLEU": sentence_bleu,
+    "BLEU-1": _bleu_1,
+}
+NAMES = (*_OF_TEXTS, "token_recall", "accuracy")
+"""Names of the measures. ``METEOR`` is none of them: it needs WordNet, which no package brings."""
+
+
+def check_texts(names: Sequence[str]) -> None:
+    """Check that the measures can be computed. Raises MissingExtraError for BLEU without sacrebleu.
+
+    Parameters
+    ----------
+    names : some of ``NAMES``
+    """
+    if any(name.startswith("BLEU") for name in names):
+        sentence_bleu("", ("",))
+
+
+def text_section(found: AnswerReport, names: Sequence[str]) -> Section:
+    """The named measures of all answers as a section of a report.
+
+    ROUGE (F1) and BLEU measure what a chat model writes as its answer, else the sentence of the best span. ``token_recall``
+    measures the whole text. ``accuracy`` is 1 where the answer names the right option and no other; a question without options
+    has none.
+
+    Parameters
+    ----------
+    found : the answers
+    names : some of ``NAMES``
+    """
+    notes = []
+    if "accuracy" in names:
+        count = sum(bool(question.options) for question in found.questions)
+        notes = [f"accuracy: {count} of {len(found.questions)} questions have options"]
+    return Section(
+        title=f"texts of answers ({'chat model' if found.by_chat else 'extractive'})",
+        questions=tuple(question.id for question in found.questions),
+        measures=tuple(names),
+        values={
+            strategy: tuple(
+                text_measures(outcome, question, names=names)
+                for question, outcome in zip(found.questions, item.outcomes, strict=True)
+            )
+            for strategy, item in found.strategies.items()
+        },
+        notes=tuple(notes),
+    )
+
+
+def text_measures(outcome: AnswerOutcome, question: Question, *, names: Sequence[str]) -> Row:
+    """The named measures of one answer, each from 0 to 1; None for accuracy of a question without options.
+
+    Parameters
+    ----------
+    outcome : the answer
+    question : its question, with gold answers
+    names : some of ``NAMES``
+    """
+    answer = outcome.short if outcome.by_chat else outcome.sentence
+    return tuple(_measured(name, outcome, question=question, answer=answer) for name in names)
+
+
+def _measured(name: str, outcome: AnswerOutcome, *, question: Question, answer: str) -> float | None:
+    if name == "token_recall":
+        return token_recall(outcome.text, question.answers)
+    if name == "accuracy":
+        return _accuracy(answer, question) if question.options else None
+    return _OF_TEXTS[name](answer, question.answers)
+
+
+def _accuracy(answer: str, question: Question) -> float:
+    letter = chosen_option(answer, question.lettered)
+    return float(letter is not None and question.lettered[letter] in question.answers)

@@ -2,32 +2,125 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
 
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import HLGraphError, InputError
-from hlgraph.evaluate.asking import prepare, searches
 from hlgraph.evaluate.counting import Tally, counted
 from hlgraph.evaluate.datasets import Question
-from hlgraph.evaluate.growth import Growth, growth
+from hlgraph.evaluate.figures import Table
 from hlgraph.evaluate.made_up import MadeUpCorpus, MadeUpExtractor, Skew
-from hlgraph.evaluate.memory import Memory, memory
-from hlgraph.evaluate.runner import WARMING, Figures, Outcome, figures_of, timed
+from hlgraph.evaluate.plots import Axis, Point, Series, chart
+from hlgraph.evaluate.runner import WARMING, Figures, Outcome, figures_of, prepare, searches, timed
 from hlgraph.ingest import pipeline
 from hlgraph.records import Kind
 from hlgraph.retrieve.search import retriever
 from hlgraph.settings import Settings
 from hlgraph.stores.open import open_stores
-from hlgraph.testing.seeded import SeededEmbedder
+from hlgraph.testing.corpus import SeededEmbedder
 
 if TYPE_CHECKING:
-    from hlgraph.models.seams import Embedder
+    from hlgraph.models.protocols import Embedder
+
+
+# Fits how a cost grows with the size of the corpus. Pure functions.
+
+
+class Growth(NamedTuple):
+    """A power law ``cost = scale * size ** exponent``.
+
+    Attributes
+    ----------
+    exponent : below 1, the cost grows more slowly than the size
+    scale : the cost at size 1
+    error : standard error of the exponent; None for two data points, which fit exactly
+    """
+
+    exponent: float
+    scale: float
+    error: float | None
+
+
+def growth(sizes: Sequence[float], costs: Sequence[float]) -> Growth:
+    """The power law that fits costs best, by least squares of log cost over log size.
+
+    Parameters
+    ----------
+    sizes : above 0, at least two different ones
+    costs : one per size, above 0
+
+    Raises
+    ------
+    InputError
+        There are fewer than two different sizes, the lengths differ, or a value is not above 0.
+
+    Examples
+    --------
+    >>> round(growth([10, 100, 1000], [2, 20, 200]).exponent, 6)
+    1.0
+    >>> round(growth([10, 1000], [3, 30]).exponent, 6)
+    0.5
+    """
+    if len(sizes) != len(costs):
+        raise InputError(f"{len(sizes)} sizes have {len(costs)} costs; give one cost per size")
+    if len(set(sizes)) < 2:
+        raise InputError("growth needs at least two different sizes")
+    if min(*sizes, *costs) <= 0:
+        raise InputError("growth needs sizes and costs above 0")
+    x, y = np.log(np.asarray(sizes, dtype=np.float64)), np.log(np.asarray(costs, dtype=np.float64))
+    centred = x - x.mean()
+    exponent = float(centred @ (y - y.mean()) / (centred @ centred))
+    offset = float(y.mean() - exponent * x.mean())
+    error = None
+    if len(sizes) > 2:
+        rest = y - offset - exponent * x
+        error = float(np.sqrt(rest @ rest / (len(sizes) - 2) / (centred @ centred)))
+    return Growth(exponent, float(np.exp(offset)), error)
+
+
+# The memory of this process, as the operating system counts it.
+
+
+_STATUS = Path("/proc/self/status")
+_MEGABYTE = 1 << 20
+
+
+class Memory(NamedTuple):
+    """Memory in MB of 2 ** 20 bytes; None where the system does not report it.
+
+    Attributes
+    ----------
+    peak : largest resident size so far, including mapped files
+    own : current resident size without mapped files, which the system can reclaim at any time
+    """
+
+    peak: float | None
+    own: float | None
+
+
+def memory() -> Memory:
+    """The memory of this process: from ``/proc`` on Linux, elsewhere only the peak, from ``getrusage``."""
+    if _STATUS.exists():
+        fields = dict(line.split(":", 1) for line in _STATUS.read_text().splitlines() if ":" in line)
+        return Memory(*(int(fields[name].split()[0]) / 1024 for name in ("VmHWM", "RssAnon")))
+    try:
+        import resource
+    except ImportError:
+        return Memory(None, None)
+    # Not used on Linux, where a new process inherits the peak of its parent.
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return Memory(peak / _MEGABYTE if sys.platform == "darwin" else peak / 1024, None)
+
 
 EmbedderName = Literal["made-up", "model"]
 K = 20
@@ -305,3 +398,203 @@ def _errors(outcomes: Sequence[Outcome]) -> dict[str, int]:
 
 def _less(after: float | None, before: float | None) -> float | None:
     return None if after is None or before is None else after - before
+
+
+# Formats the measurements of :mod:`hlgraph.evaluate.bench` as tables, JSON data and a plot. Pure functions.
+
+
+_MISSING = "-"
+
+
+def tables(sizes: Sequence[Size], cells: Sequence[Cell]) -> list[Table]:
+    """All tables: sizes, costs and, with several sizes, growth.
+
+    Parameters
+    ----------
+    sizes : the corpora
+    cells : the measurements
+    """
+    found = [sizes_table(sizes), cells_table(cells)]
+    return [*found, growth_table(growths(cells))] if len(sizes) > 1 else found
+
+
+def notes(cells: Sequence[Cell], embedder: str) -> list[str]:
+    """Lines that say what made the vectors, and which strategies failed.
+
+    Parameters
+    ----------
+    cells : the measurements
+    embedder : ``made-up`` or ``model``
+    """
+    failed = [
+        f"{cell.strategy}, {cell.size:,} statements: failed {count} times: {error}"
+        for cell in cells
+        for error, count in cell.errors.items()
+    ]
+    return [embedder_line(embedder), *failed]
+
+
+def cells_table(cells: Sequence[Cell]) -> Table:
+    """The cost of each strategy for each size."""
+    head = (
+        *("strategy", "statements", "p50_ms", "p95_ms", "p99_ms", "cpu_ms", "first_ms", "round_trips", "rows", "kB"),
+        *("own_MB", "peak_MB", "failed"),
+    )
+    rows = []
+    for cell in sorted(cells, key=lambda cell: (cell.strategy, cell.size)):
+        figures = cell.figures
+        rows.append(
+            (
+                cell.strategy,
+                f"{cell.size:,}",
+                *(_number(value, 2) for value in (figures.p50_ms, figures.p95_ms, figures.p99_ms, figures.cpu_ms)),
+                _number(cell.first_ms, 0),
+                _number(figures.round_trips, 1),
+                _number(figures.rows, 0),
+                _number(None if figures.bytes is None else figures.bytes / 1000, 1),
+                _number(cell.own_mb, 1),
+                _number(cell.grown_mb, 1),
+                str(figures.failed),
+            )
+        )
+    return Table("cost of a question; MB: memory that the process of a strategy took", head, tuple(rows))
+
+
+def growth_table(grown: Sequence[StrategyGrowth]) -> Table:
+    """The growth exponents: 1 is linear in the number of statements, 0 is constant."""
+    head = ("strategy", "p50", "p95", "processor", "own memory", "p95 is")
+    rows = tuple(
+        (
+            item.strategy,
+            _exponent(item.p50),
+            _exponent(item.p95),
+            _exponent(item.cpu),
+            _exponent(item.own),
+            _verdict(item.p95),
+        )
+        for item in grown
+    )
+    return Table("growth exponents (least squares of the logarithms, with standard error)", head, rows)
+
+
+def sizes_table(sizes: Sequence[Size]) -> Table:
+    """The sizes, the skew and the ingest times of the corpora."""
+    head = ("corpus", "entities", "statements of the hub", "of the median entity", "ingest s", "statements/s")
+    rows = tuple(
+        (
+            f"{size.statements:,} statements",
+            f"{size.skew.entities:,}",
+            f"{size.skew.most:,}",
+            f"{size.skew.median:,}",
+            f"{size.seconds:.1f}" if size.steps else "already stored",
+            f"{size.statements / size.seconds:,.0f}" if size.steps and size.seconds else _MISSING,
+        )
+        for size in sizes
+    )
+    return Table("made-up corpora", head, rows)
+
+
+def embedder_line(embedder: str) -> str:
+    """A line that says what made the vectors, so that made-up times are not mistaken for those of a model."""
+    if embedder == "made-up":
+        return (
+            "vectors: made up by a seeded embedder without a model: times exclude the embedding of questions, and the "
+            "evidence found is meaningless"
+        )
+    return "vectors: computed by the model; questions are embedded before timing starts"
+
+
+def as_tree(sizes: Sequence[Size], cells: Sequence[Cell], *, grown: Sequence[StrategyGrowth]) -> dict[str, object]:
+    """All measurements as JSON data: times in milliseconds, memory in MB; null where the system does not report it.
+
+    Parameters
+    ----------
+    sizes : the corpora
+    cells : the measurements
+    grown : the growth exponents
+    """
+    return {
+        "sizes": [
+            {
+                "statements": size.statements,
+                "entities": size.skew.entities,
+                "hub": size.skew.most,
+                "median": size.skew.median,
+                "ingest_seconds": round(size.seconds, 3),
+                "seconds": {step: round(value, 3) for step, value in size.steps.items()},
+            }
+            for size in sizes
+        ],
+        "cells": [_cell_tree(cell) for cell in cells],
+        "growth": {
+            item.strategy: {
+                "p50": _fit_tree(item.p50),
+                "p95": _fit_tree(item.p95),
+                "cpu": _fit_tree(item.cpu),
+                "own": _fit_tree(item.own),
+            }
+            for item in grown
+        },
+    }
+
+
+def _cell_tree(cell: Cell) -> dict[str, object]:
+    figures = cell.figures
+    return {
+        "statements": cell.size,
+        "strategy": cell.strategy,
+        "p50_ms": _rounded(figures.p50_ms),
+        "p95_ms": _rounded(figures.p95_ms),
+        "p99_ms": _rounded(figures.p99_ms),
+        "cpu_ms": _rounded(figures.cpu_ms),
+        "first_ms": _rounded(cell.first_ms),
+        "round_trips": _rounded(figures.round_trips),
+        "rows": _rounded(figures.rows),
+        "bytes": _rounded(figures.bytes),
+        "own_mb": _rounded(cell.own_mb),
+        "peak_mb": _rounded(cell.grown_mb),
+        "process_peak_mb": _rounded(cell.after.peak),
+        "failed": figures.failed,
+        "errors": dict(cell.errors),
+    }
+
+
+def _fit_tree(fit: Growth | None) -> dict[str, float | None] | None:
+    return None if fit is None else {"exponent": _rounded(fit.exponent), "error": _rounded(fit.error)}
+
+
+def plot(cells: Sequence[Cell]) -> str:
+    """An SVG plot of the 95th percentile of latency over the number of statements, one line per strategy."""
+    series = [
+        Series(
+            name,
+            tuple(
+                Point(cell.size, cell.figures.p95_ms)
+                for cell in sorted(cells, key=lambda cell: cell.size)
+                if cell.strategy == name and cell.figures.p95_ms is not None
+            ),
+        )
+        for name in sorted({cell.strategy for cell in cells})
+    ]
+    x, y = Axis("statements", is_log=True), Axis("milliseconds per question, 95th percentile", is_log=True)
+    return chart(series, "p95 over the size of a made-up corpus", x=x, y=y)
+
+
+def _exponent(fit: Growth | None) -> str:
+    if fit is None:
+        return _MISSING
+    return f"{fit.exponent:.2f}" if fit.error is None else f"{fit.exponent:.2f} ± {fit.error:.2f}"
+
+
+def _verdict(fit: Growth | None) -> str:
+    if fit is None:
+        return ""
+    return "less than linear" if fit.exponent < 1 else "LINEAR OR MORE"
+
+
+def _number(value: float | None, digits: int) -> str:
+    return _MISSING if value is None else f"{value:,.{digits}f}"
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)

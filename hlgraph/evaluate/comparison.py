@@ -10,13 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.errors import UnknownNameError
-from hlgraph.evaluate.bootstrap import RESAMPLES, Difference, Interval, Resamples
-from hlgraph.evaluate.metrics.ranked import ranked_measures
-from hlgraph.evaluate.metrics.retrieval import MEASURES, Judged, measured
-from hlgraph.evaluate.metrics.significance import holm, permutation_test
-from hlgraph.evaluate.pairing import Values
+from hlgraph.evaluate.metrics.retrieval import MEASURES, Judged, measured, ranked_measures
 from hlgraph.evaluate.runner import EvalReport
-from hlgraph.evaluate.sections import Section
+from hlgraph.evaluate.statistics import (
+    RESAMPLES,
+    Difference,
+    Interval,
+    Resamples,
+    Section,
+    Values,
+    holm,
+    permutation_test,
+)
 
 
 class Significance(NamedTuple):
@@ -207,7 +212,7 @@ def ranked_section(report: EvalReport, names: Sequence[str]) -> Section:
     Parameters
     ----------
     report : the evaluation
-    names : names of measures, see :func:`hlgraph.evaluate.metrics.ranked.ranked_measures`
+    names : names of measures, see :func:`hlgraph.evaluate.metrics.retrieval.ranked_measures`
 
     Raises
     ------

@@ -24,10 +24,10 @@ from typing import TypeVar
 import msgspec
 
 from hlgraph.errors import InputError, ReadError
-from hlgraph.evaluate.metrics.exactness import normalised
+from hlgraph.evaluate.metrics.answer_scores import normalised
 from hlgraph.evaluate.metrics.trec import read_qrels
 from hlgraph.ids import checksum
-from hlgraph.read.metadata import metadata_of
+from hlgraph.read.rows import metadata_of
 from hlgraph.records import Metadata
 
 _GZIP = b"\x1f\x8b"

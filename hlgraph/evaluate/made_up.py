@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.errors import InputError
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import checksum
 from hlgraph.records import Document, Extraction, Mention, Proposition, Triple
 

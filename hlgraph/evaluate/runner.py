@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from hlgraph import progress
-from hlgraph.errors import HLGraphError, InputError
+from hlgraph.algorithms.fusion import top_k
+from hlgraph.errors import HLGraphError, InputError, UnknownNameError
 from hlgraph.evaluate.counting import Cost
-from hlgraph.evaluate.datasets import Dataset, Question
+from hlgraph.evaluate.datasets import Dataset, Passage, Question, read_passages
 from hlgraph.evaluate.metrics.retrieval import Scores, grouped, percentile, score
+from hlgraph.evaluate.metrics.trec import read_run
+from hlgraph.models.protocols import Embedder
+from hlgraph.records import Scalar
+from hlgraph.retrieve import STRATEGIES
+from hlgraph.retrieve.search import retriever
+from hlgraph.retrieve.strategies.chunk import ChunkRetriever
+
+if TYPE_CHECKING:
+    from hlgraph.evaluate.datasets import Dataset
+    from hlgraph.retrieve.request import Mode
+    from hlgraph.retrieve.retriever import Retriever
+    from hlgraph.sdk.client import HLGraph
+
 
 WARMING = 3
 """Number of questions asked before timing starts, since stores load data during the first few."""
@@ -237,3 +253,259 @@ def figures_of(outcomes: Sequence[Outcome]) -> Figures:
         failed,
         percentile([outcome.cpu_milliseconds for outcome in answered], 0.5),
     )
+
+
+# Turns strategy names into retrievers, and retrievers into searches over an open corpus.
+
+
+PREFIX = "passage:"
+"""Prefix of the URI of a passage's source; the passage id follows."""
+ALL = "all"
+BASELINES: Mapping[str, Mode] = {"bm25": "text", "dense": "vector", "rrf": "hybrid"}
+"""Plain searches over chunks that every table has beside the strategies: BM25, dense vectors, and their rank fusion."""
+
+
+def chosen(names: str, preset: str) -> dict[str, Retriever]:
+    """The retrievers of the named strategies, with the parameters of a preset.
+
+    Parameters
+    ----------
+    names : names of strategies and of ``BASELINES`` separated by commas, or ``all``: every strategy that runs without a chat
+        model, that is, whose retriever does not list ``"chat"`` in ``needs``
+    preset : name of the parameters; see :mod:`hlgraph.retrieve.strategies`
+
+    Returns
+    -------
+    dict[str, Retriever]
+        Retrievers by strategy name, sorted for ``all``, else in the order given.
+
+    Raises
+    ------
+    UnknownNameError
+        No strategy is named, or a strategy or the preset does not exist.
+    """
+    if names.strip() == ALL:
+        wanted = sorted(name for name, made in STRATEGIES.items() if "chat" not in getattr(made, "needs", ()))
+    else:
+        wanted = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+    if not wanted:
+        raise UnknownNameError(
+            f"no strategy is named; give all, or some of: {', '.join((*sorted(STRATEGIES), *BASELINES))}"
+        )
+    return {name: _baseline(name) if name in BASELINES else retriever(name, preset) for name in wanted}
+
+
+def with_baselines(retrievers: Mapping[str, Retriever]) -> dict[str, Retriever]:
+    """The retrievers, and behind them the baselines that are not among them; ``chunk`` is the dense one.
+
+    Parameters
+    ----------
+    retrievers : retrievers by strategy name
+
+    Examples
+    --------
+    >>> list(with_baselines(chosen("chunk,path", "paper")))
+    ['chunk', 'path', 'bm25', 'rrf']
+    """
+    is_dense = any(isinstance(made, ChunkRetriever) and made.mode in (None, "vector") for made in retrievers.values())
+    missing = [name for name in BASELINES if name not in retrievers and not (name == "dense" and is_dense)]
+    return {**retrievers, **{name: _baseline(name) for name in missing}}
+
+
+def _baseline(name: str) -> Retriever:
+    return ChunkRetriever(mode=BASELINES[name])
+
+
+def prepare(graph: HLGraph, retrievers: Iterable[Retriever]) -> None:
+    """Build the hierarchy if a retriever needs it and it is missing or stale.
+
+    A retriever needs it if it lists ``"hierarchy"`` in ``needs``. Summaries are extractive, unless a chat model made the stored
+    ones.
+
+    Parameters
+    ----------
+    graph : the corpus
+    retrievers : those that will be asked
+
+    Raises
+    ------
+    MissingExtraError
+        The extra ``communities`` is not installed.
+    """
+    if not any("hierarchy" in getattr(item, "needs", ()) for item in retrievers):
+        return
+    run = graph.hierarchy.find().run
+    if run is None or run.is_stale:
+        is_by_chat = run is not None and run.by.startswith("chat/")
+        graph.hierarchy.build(summaries="auto" if is_by_chat else "extractive")
+
+
+def parameters(retrievers: Mapping[str, Retriever]) -> dict[str, dict[str, Scalar | None]]:
+    """The parameters of retrievers, by strategy; a value that is not a scalar is given as text."""
+    return {
+        name: {item.name: _scalar(getattr(made, item.name)) for item in fields(made)}
+        for name, made in retrievers.items()
+    }
+
+
+def _scalar(value: object) -> Scalar | None:
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+
+
+def searches(graph: HLGraph, retrievers: Mapping[str, Retriever], *, k: int) -> dict[str, Search]:
+    """A search for each retriever: a function from a question to the ids of the k best passages.
+
+    Parameters
+    ----------
+    graph : the corpus to search
+    retrievers : retrievers by strategy name
+    k : number of passages
+    """
+    return {name: _search(graph, made, k) for name, made in retrievers.items()}
+
+
+def _search(graph: HLGraph, made: Retriever, k: int) -> Search:
+    def ask(question: str) -> Ranked:
+        found = graph.search(question, strategy=made, k=k, unit="chunk")
+        ids = tuple(item.source.uri.removeprefix(PREFIX) for item in found.evidence)
+        return Ranked(ids, found.explain.round_trips)
+
+    return ask
+
+
+# A dense baseline without store or graph; the strategy ``chunk`` must give the same ranking.
+
+
+def dense_baseline(
+    passages: Sequence[Passage], questions: Sequence[Question], *, embedder: Embedder, k: int
+) -> list[tuple[str, ...]]:
+    """The k passages whose vectors have the highest dot product with each question's vector; ties break by id.
+
+    A passage is embedded as its title, a line break and its text, or as its text alone if it has no title. Vectors are
+    normalised, as the embedder gives them. Questions are embedded and compared one at a time, as a search does, since the
+    last digits may depend on what is computed together.
+
+    Parameters
+    ----------
+    passages : the corpus; all its vectors are held in memory
+    questions : the questions to ask
+    embedder : the embedding model
+    k : number of passages per question
+
+    Returns
+    -------
+    list[tuple[str, ...]]
+        Passage ids for each question, best first.
+    """
+    ids = np.array([passage.id for passage in passages], dtype=np.str_)
+    texts = [f"{passage.title}\n{passage.text}" if passage.title else passage.text for passage in passages]
+    matrix = embedder.embed(texts)
+    rankings = []
+    for question in questions:
+        scores = matrix @ embedder.embed([question.text])[0]
+        rankings.append(tuple(ids[top_k(scores, k, tie_break=ids)].tolist()))
+    return rankings
+
+
+# Rankings of other systems, read from TREC run files, as strategies of an evaluation.
+
+
+_MOST_IDS = 3
+_UNKNOWN_COST = Figures(None, None, None, None, None, None, 0)
+
+
+def named_files(given: Sequence[str], *, strategies: Collection[str]) -> dict[str, str]:
+    """The files of runs by name, from texts such as ``colbert=run.trec``.
+
+    Parameters
+    ----------
+    given : the texts
+    strategies : names that are taken
+
+    Raises
+    ------
+    InputError
+        A text has another form, or a name is taken.
+    """
+    found: dict[str, str] = {}
+    for text in given:
+        name, _, path = (part.strip() for part in text.partition("="))
+        if not name or not path:
+            raise InputError(f"--run {text!r} names no system and file; give NAME=FILE, such as colbert=run.trec")
+        if name in found or name in strategies:
+            raise InputError(f"--run {text!r}: the name {name!r} is taken; give the run another one")
+        found[name] = path
+    return found
+
+
+def read_runs(files: Mapping[str, str], dataset: Dataset, *, k: int) -> dict[str, StrategyResult]:
+    """The first k passages of every question in every run; a question that a run lacks found nothing.
+
+    Nothing is known of the time and cost of these systems.
+
+    Parameters
+    ----------
+    files : TREC run files by name of the system
+    dataset : the questions and passages
+    k : number of passages
+
+    Raises
+    ------
+    ReadError
+        A file cannot be read, or a line has another form.
+    InputError
+        A run is one of another set: it ranks passages that the corpus does not have, or has none of the questions.
+    """
+    passages = {passage.id for passage in read_passages(dataset.passages_path)} if files else set()
+    return {name: _result(path, dataset, passages=passages, k=k) for name, path in files.items()}
+
+
+def with_runs(report: EvalReport, runs: Mapping[str, StrategyResult]) -> EvalReport:
+    """The report with the runs of other systems behind its strategies.
+
+    Parameters
+    ----------
+    report : the evaluation
+    runs : results by name, see :func:`read_runs`
+    """
+    return replace(report, strategies={**report.strategies, **runs})
+
+
+def lacking(dataset: Dataset, runs: Mapping[str, StrategyResult]) -> list[str]:
+    """A line for every run that lacks questions.
+
+    Parameters
+    ----------
+    dataset : the questions
+    runs : results by name
+    """
+    counts = {name: sum(not outcome.ids for outcome in result.outcomes) for name, result in runs.items()}
+    return [
+        f"the run {name} has no passage for {count} of {len(dataset.questions)} questions; they count as nothing found"
+        for name, count in counts.items()
+        if count
+    ]
+
+
+def _result(path: str, dataset: Dataset, *, passages: Collection[str], k: int) -> StrategyResult:
+    ranked = read_run(path)
+    asked = [question.id for question in dataset.questions]
+    if not ranked.keys() & set(asked):
+        raise InputError(
+            f"{path}: it ranks passages for {_named(list(ranked))}, and for no question of {dataset.name} ({_named(asked)}); give "
+            "a run of these questions"
+        )
+    strange = [key for question in asked for key in ranked.get(question, ()) if key not in passages]
+    if strange:
+        raise InputError(
+            f"{path}: it ranks {_named(list(dict.fromkeys(strange)))}, which {dataset.passages_path} does not have; give a run "
+            "over this corpus"
+        )
+    found = result_of(
+        dataset.questions, [Outcome(question, ranked.get(question, ())[:k], 0.0, 0) for question in asked]
+    )
+    return replace(found, figures=_UNKNOWN_COST)
+
+
+def _named(ids: Sequence[str]) -> str:
+    return (", ".join(ids[:_MOST_IDS]) or "nothing") + (", ..." if len(ids) > _MOST_IDS else "")

@@ -12,7 +12,7 @@ import msgspec
 from hlgraph.errors import InputError, ReadError
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.runner import EvalReport, Outcome, result_of
-from hlgraph.evaluate.sections import Section
+from hlgraph.evaluate.statistics import Section
 from hlgraph.records import Scalar
 
 _FORMAT = 1

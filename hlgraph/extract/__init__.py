@@ -3,9 +3,9 @@
 Two extractors need an extra each; import them from ``hlgraph.extract.spacy`` and ``hlgraph.extract.chat``.
 """
 
+from hlgraph.extract.extractor import ChunkInput, Extractor, Metered
 from hlgraph.extract.local import LocalExtractor
 from hlgraph.extract.precomputed import PrecomputedExtractor
 from hlgraph.extract.quarantine import Quarantine, Quarantined
-from hlgraph.extract.seam import ChunkInput, Extractor, Metered
 
 __all__ = ["ChunkInput", "Extractor", "LocalExtractor", "Metered", "PrecomputedExtractor", "Quarantine", "Quarantined"]

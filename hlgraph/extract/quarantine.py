@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from hlgraph.errors import StoreUnavailableError
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import checksum, content_id
 from hlgraph.settings import Settings, place_of, quarantine_folder
 from hlgraph.stores import files

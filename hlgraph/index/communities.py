@@ -13,8 +13,8 @@ from hlgraph.errors import StoreError, UnknownNameError
 from hlgraph.ids import WITHOUT_NAME
 from hlgraph.persist import finish
 from hlgraph.records import Community
-from hlgraph.stores.clustering import ProcessClusterer, pulled
 from hlgraph.stores.derived import Clustered, ClusterQuery, DerivedStore, Made, Run, Saved, community_id, run_named
+from hlgraph.stores.in_process import ProcessClusterer, pulled
 from hlgraph.stores.protocols import Stores
 
 

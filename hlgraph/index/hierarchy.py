@@ -21,21 +21,23 @@ from numpy.typing import NDArray
 from hlgraph import progress
 from hlgraph.algorithms.calibration import fitted_cosine
 from hlgraph.algorithms.communities import extended, leiden
-from hlgraph.algorithms.neighbours import similarity_graph
+from hlgraph.algorithms.distances import similarity_graph
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.ids import summary_id
 from hlgraph.index.communities import derived_store
 from hlgraph.index.embed import check_model
-from hlgraph.index.long_sources import (
+from hlgraph.index.summaries import (
+    Group,
     LongSource,
+    Summariser,
+    Written,
     centre_of,
     large_chunks,
     long_sources,
     summaries_of_sources,
     words_from,
 )
-from hlgraph.index.summaries import Group, Summariser, Written
-from hlgraph.models.seams import Embedder
+from hlgraph.models.protocols import Embedder
 from hlgraph.persist import finish
 from hlgraph.records import Calibration, Chunk, Community, Kind, Summary
 from hlgraph.stores.derived import DerivedStore, Made, Run, Saved, Summarised, community_id, run_named

@@ -30,15 +30,13 @@ from hlgraph import progress
 from hlgraph.change import VectorBlock
 from hlgraph.errors import InputError, StoreConflictError, StoreCorruptError, StoreError, StoreLockedError
 from hlgraph.index import indexed
-from hlgraph.ingest.arrived import differences
 from hlgraph.ingest.report import Report, record_counts
 from hlgraph.ingest.run import Run, run_here
 from hlgraph.records import Entity, Kind, Record, Source
 from hlgraph.stores import files
 from hlgraph.stores.bulk_copies import IMPORT, MANIFEST, BulkVectors, CorpusReader, Found, Manifest
-from hlgraph.stores.domains import domain_of, domain_store
 from hlgraph.stores.migrate import running_version
-from hlgraph.stores.protocols import CorpusStats, VectorBatch
+from hlgraph.stores.protocols import CorpusStats, Scope, Stores, VectorBatch, domain_of, domain_store
 
 if TYPE_CHECKING:
     from hlgraph.ingest.options import IngestOptions
@@ -47,6 +45,55 @@ if TYPE_CHECKING:
     from hlgraph.records import Document
     from hlgraph.stores.open import Bulk
     from hlgraph.stores.protocols import Stores
+
+
+# Compares what a bulk load sent with what the servers hold: counts, ids, and the content of a sample.
+
+
+_IN_BOTH = (Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)
+_SAMPLE = 200
+
+
+def differences(
+    sent: Stores, arrived: Stores, *, manifest: Manifest, counts: Iterable[Mapping[str, int]]
+) -> Iterator[str]:
+    """What differs, in words.
+
+    Parameters
+    ----------
+    sent : the stores that the corpus was made in
+    arrived : the servers
+    manifest : what was sent
+    counts : number of records and of relationships in the graph, by kind
+    """
+    for wanted, found in zip((manifest.records, manifest.relationships), counts, strict=True):
+        for name, number in wanted.items():
+            if found.get(name, 0) != number:
+                yield f"the graph has {found.get(name, 0):,} {name}, sent were {number:,}"
+    for kind in _IN_BOTH:
+        ours, theirs = (stores.vectors.ids(kind, manifest.corpus) for stores in (sent, arrived))
+        if ours != theirs:
+            yield (
+                f"of {kind} rows the vector store lacks {len(ours - theirs):,} and has {len(theirs - ours):,} that were not sent"
+            )
+        else:
+            yield from _of_sample(kind, sorted(ours)[:_SAMPLE], sent=sent, arrived=arrived, corpus=manifest.corpus)
+
+
+def _of_sample(kind: Kind, ids: list[str], *, sent: Stores, arrived: Stores, corpus: str) -> Iterator[str]:
+    """The ids are hashes, so the lowest are a fair sample."""
+    scope = Scope(corpus)
+    records, found = (stores.graph.records(kind, ids, scope=scope) for stores in (sent, arrived))
+    if records != found:
+        yield f"{kind} records of the graph are not those that were sent"
+    if kind is Kind.SOURCE:
+        return
+    owners = sorted({str(getattr(item, "source_id", "")) for item in records} - {""})
+    sources = sent.graph.records(Kind.SOURCE, owners, scope=scope)
+    titles = {item.id: item.title for item in sources if isinstance(item, Source)}
+    if not arrived.vectors.examine(kind, corpus, rows=indexed(records, titles)).is_none:
+        yield f"{kind} rows of the vector store are not those that were sent"
+
 
 _KINDS = (Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)
 _ROWS = 2_000  # rows of the vector store that are written together

@@ -2,30 +2,211 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import json
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from hlgraph import progress
 from hlgraph.errors import InputError, UnknownNameError, WhereError
-from hlgraph.ids import source_ids
+from hlgraph.ids import checksum, source_ids
 from hlgraph.ingest.forget import Forget, embedded_texts, forgetter, forgetting
-from hlgraph.ingest.removed import Noted, Removals
 from hlgraph.ingest.report import Report, note_kept, record_counts
-from hlgraph.ingest.sources import filtered, full_name, named, names_of
+from hlgraph.models.sqlite_file import DiskFile, writing
 from hlgraph.persist import persist, removal, resume
-from hlgraph.read import is_covered
+from hlgraph.read import is_covered, source_uri
 from hlgraph.records import Kind, Source
-from hlgraph.stores.domains import domain_of, domain_store
-from hlgraph.stores.protocols import Scope, Stores
-from hlgraph.where import to_text
+from hlgraph.settings import accounts_folder
+from hlgraph.stores.protocols import Scope, Stores, domain_of, domain_store
+from hlgraph.where import check_fields, to_text
 
 if TYPE_CHECKING:
     from hlgraph.models.choose import ChosenModels
     from hlgraph.progress import OnProgress
     from hlgraph.settings import Settings
     from hlgraph.stores.open import Opened
+    from hlgraph.stores.protocols import GraphStore
     from hlgraph.where import Where
+
+
+# Remembers what commands were told to remove, so that the same command, repeated after a kill, is not refused.
+#
+# A command that removes by name writes down which ids each name stands for before it removes the first. Killed in between, the
+# names that are gone stand for those ids, not for a spelling mistake. Names are kept as hashes, beside the ledger of the store.
+
+
+_FILE = "removed-1.sqlite"  # 1 is the version of its schema
+_SCHEMA = """
+CREATE TABLE removed (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    ids TEXT NOT NULL,
+    is_done INTEGER NOT NULL
+)
+"""
+_LOSS = "a command that removes something, killed in the middle, may refuse names that are gone; free disk space"
+_MOST_NAMES = 10_000
+"""Names of commands that were completed; those of the oldest are dropped."""
+
+
+class Noted(NamedTuple):
+    """What a name stood for when a command was told to remove it.
+
+    Attributes
+    ----------
+    ids : ids of what it named
+    is_done : the command removed all of them; False: it was killed before it had
+    """
+
+    ids: frozenset[str]
+    is_done: bool
+
+
+class Removals:
+    """The names that commands were told to remove from one corpus. A context manager, which closes the file.
+
+    Parameters
+    ----------
+    settings : name the store, the corpus, and the folder of the accounts
+    what : what is removed: ``source``, ``failure`` or ``decision``
+    """
+
+    def __init__(self, settings: Settings, what: str) -> None:
+        self._scope = (settings.corpus, what)
+        self._file = DiskFile(accounts_folder(settings) / _FILE, _SCHEMA, name="list of removals", loss=_LOSS)
+
+    def __enter__(self) -> Removals:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def of(self, names: Sequence[str]) -> dict[str, Noted]:
+        """What these names stood for; a name that no command was told to remove is left out."""
+        keys = {self._key(name): name for name in names}
+
+        def select(connection: sqlite3.Connection) -> list[tuple[str, str, int]]:
+            statement = "SELECT name, ids, is_done FROM removed WHERE name IN (SELECT value FROM json_each(?))"
+            return connection.execute(statement, (json.dumps(list(keys)),)).fetchall()
+
+        found = (self._file.attempt(select) or []) if self._file.path.exists() else []
+        return {keys[key]: Noted(frozenset(ids.split()), bool(is_done)) for key, ids, is_done in found}
+
+    @contextmanager
+    def removing(self, chosen: Mapping[str, Collection[str]]) -> Iterator[None]:
+        """Note what each name stands for, run the block, and note that it removed all of it.
+
+        What a name stood for in a command that was killed is kept with it.
+
+        Parameters
+        ----------
+        chosen : for each name the ids of what is stored of it
+        """
+        held = self.of(list(chosen))
+        before = {name: frozenset() if noted.is_done else noted.ids for name, noted in held.items()}
+        rows = [
+            (self._key(name), " ".join(sorted(before.get(name, frozenset()).union(ids))))
+            for name, ids in chosen.items()
+            if ids  # nothing to add to what is noted of it
+        ]
+        self._file.attempt(lambda connection: _begin(connection, rows))
+        yield
+        keys = [self._key(name) for name in chosen]
+        self._file.attempt(lambda connection: _end(connection, keys))
+
+    def _key(self, name: str) -> str:
+        return checksum(*self._scope, name)
+
+
+def _begin(connection: sqlite3.Connection, rows: Sequence[tuple[str, str]]) -> None:
+    with writing(connection):
+        connection.executemany("INSERT OR REPLACE INTO removed (name, ids, is_done) VALUES (?, ?, 0)", rows)
+
+
+def _end(connection: sqlite3.Connection, keys: Sequence[str]) -> None:
+    with writing(connection):
+        connection.executemany("UPDATE removed SET is_done = 1 WHERE name = ?", ((key,) for key in keys))
+        connection.execute(
+            "DELETE FROM removed WHERE is_done AND id NOT IN (SELECT id FROM removed ORDER BY id DESC LIMIT ?)",
+            (_MOST_NAMES,),
+        )
+
+
+# Finds the stored sources that a caller names: by uri, path, folder or filter.
+
+
+def filtered(where: Where | None, *, corpus: str, graph: GraphStore) -> list[Source]:
+    """The stored sources that a filter admits.
+
+    Parameters
+    ----------
+    where : filter over the metadata; None admits all
+    corpus : the corpus
+    graph : the graph store
+
+    Returns
+    -------
+    list of Source
+
+    Raises
+    ------
+    WhereError : no source has a field of the filter
+    """
+    if where is not None:
+        for stats in graph.stats(corpus, has_counts=False):
+            check_fields(where, stats.fields)
+    return [record for record in graph.find(Kind.SOURCE, Scope(corpus, where)) if isinstance(record, Source)]
+
+
+def full_name(name: str) -> str:
+    """A name as it reads from every folder: the uri of the file of a path; a name that is no path stays as it is."""
+    try:
+        return source_uri(name)
+    except InputError:
+        return name
+
+
+def names_of(name: str) -> set[str]:
+    """The uris, and the beginnings of uris, that a name stands for: a file, its rows, a row of it, or a folder."""
+    path, mark, row = name.partition("#")
+    whole = full_name(name)
+    return {whole, f"{whole}/", f"{full_name(path)}{mark}{row}" if path else name}
+
+
+def named(
+    sources: list[Source], names: Sequence[str], *, corpus: str, did: str = "deleted", gone: Collection[str] = ()
+) -> dict[str, list[Source]]:
+    """Sources by their uri, by the path of their file, or by a folder or file of rows that holds them.
+
+    Parameters
+    ----------
+    sources : the sources to choose from
+    names : what the caller calls them
+    corpus, did : for the message of the error: the corpus, and what was not done
+    gone : names that need not be there any more
+
+    Returns
+    -------
+    dict
+        The sources of each name, in the order of the names.
+
+    Raises
+    ------
+    UnknownNameError : a name fits no source
+    """
+    chosen: dict[str, list[Source]] = {}
+    for name in names:
+        held = [item for item in sources if item.uri == name]
+        if not held:
+            wanted = names_of(name)
+            held = [item for item in sources if is_covered(item.uri, wanted)]
+        if not held and name not in gone:
+            raise UnknownNameError(f"{name}: no source of corpus {corpus!r} has this uri or path; nothing was {did}")
+        chosen[name] = held
+    return chosen
+
 
 REMOVED = 500
 """Sources that one change removes, where the store does not ask for fewer."""

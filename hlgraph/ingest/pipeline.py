@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, Protocol, TypeAlias
+from types import TracebackType
+from typing import Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hlgraph import progress
-from hlgraph.change import Change
+from hlgraph.change import Change, Outcome
 from hlgraph.chunk import Chunker
 from hlgraph.errors import ReadError
 from hlgraph.extract import Extractor, Metered
 from hlgraph.ids import scheme_of, source_ids
-from hlgraph.index import MadeVectors, calibrating, check_model, is_due, made_vectors
-from hlgraph.ingest.batch_writer import Names, Turn, Writer
-from hlgraph.ingest.beside import Beside, OneAtATime
+from hlgraph.index import MadeVectors, calibrating, check_model, embed_change, is_due, made_vectors
 from hlgraph.ingest.report import Failure, Report, note_kept, record_counts
-from hlgraph.models.seams import Embedder
+from hlgraph.models.protocols import Embedder
 from hlgraph.persist import (
     ChunkPlan,
     Comparison,
@@ -31,7 +37,221 @@ from hlgraph.persist import (
 )
 from hlgraph.read import Files, ReadFailure, inadmissible
 from hlgraph.records import Calibration, Chunk, Document, Extraction, Kind, Source
-from hlgraph.stores.protocols import Scope, Stores
+from hlgraph.stores.concurrency import given_up_by
+from hlgraph.stores.protocols import CorpusStats, Scope, Stores
+
+# Writes prepared batches, each as one change under the lock of the corpus.
+
+
+@dataclass(slots=True)
+class Names:
+    """How many names of entities a corpus has, counted again after another writer.
+
+    Attributes
+    ----------
+    stores : the open stores
+    version : the version of the corpus for which ``number`` holds
+    number : of names
+    """
+
+    stores: Stores
+    version: int
+    number: int
+
+    def of(self, stats: CorpusStats) -> int:
+        """The number of names in a corpus with these statistics; the caller holds the lock of the corpus."""
+        if stats.version != self.version:
+            counts = record_counts(stats.corpus, self.stores)
+            self.version, self.number = stats.version, counts.get(Kind.ENTITY, 0)
+        return self.number
+
+    def count(self, outcome: Outcome) -> None:
+        """Add what one published change did."""
+        kind = Kind.ENTITY.value
+        self.version += 1
+        self.number += outcome.added.get(kind, 0) - len(outcome.vanished.get(kind, ()))
+
+
+class Turn(NamedTuple):
+    """What became of one batch.
+
+    Attributes
+    ----------
+    report : what was done: the counts of the change, if it was written, and the seconds
+    is_written : False: another writer has changed its sources since it was compared, and nothing of it was written
+    """
+
+    report: Report
+    is_written: bool
+
+
+class Writer:
+    """Writes the batches of one ingest; one thread at a time may call it.
+
+    Parameters
+    ----------
+    corpus : the corpus
+    names : the number of its names
+    stores : the open stores
+    steps : the embedder, and what is called before each change
+    """
+
+    def __init__(self, corpus: str, *, names: Names, stores: Stores, steps: Steps) -> None:
+        self._corpus = corpus
+        self._names = names
+        self._stores = stores
+        self._steps = steps
+
+    def write(self, item: Ready, *, size: int) -> Turn:
+        """Writes a batch that has its vectors, unless another writer has overtaken it; holds the lock of the corpus meanwhile.
+
+        Parameters
+        ----------
+        item : the batch
+        size : of all files and documents up to its last one, for those who listen to the progress
+        """
+        report = Report()
+        with self._stores.graph.lock(self._corpus) as pending:
+            if pending:
+                report.resumed = resume(pending, self._stores, corpus=self._corpus)
+            is_current = self._is_current(item)
+            if is_current:
+                self._publish(item, report, size=size)
+        return Turn(report, is_current)
+
+    def _is_current(self, item: Ready) -> bool:
+        """Whether the stored sources of a batch are those that it was compared with."""
+        wanted = {one.comparison.source.id: one.comparison.stored for one in item.extracted}
+        found = self._stores.graph.records(Kind.SOURCE, list(wanted), scope=Scope(self._corpus))
+        held = {record.id: record for record in found}
+        return all(held.get(name) == stored for name, stored in wanted.items())
+
+    def _publish(self, item: Ready, report: Report, *, size: int) -> None:
+        embedder = item.made or self._steps.embedder
+        with report.timed("embed"):
+            change = embed_change(item.change, item.known, embedder=embedder, stores=self._stores, names=self._names.of)
+        with progress.step("persist", len(change.sources), unit="sources"):
+            self._steps.before_writing()
+            with report.timed("persist"):
+                outcome = persist(change, self._stores)
+            self._names.count(outcome)
+            report.sources_added = sum(one.comparison.is_new for one in item.extracted)
+            report.sources_changed = len(change.sources) - report.sources_added
+            report.count(outcome.added, outcome.vanished)
+            progress.count(
+                sources=len(change.sources),
+                chunks=outcome.added.get(Kind.CHUNK, 0),
+                statements=outcome.added.get(Kind.STATEMENT, 0),
+                size=size,
+            )
+
+
+# A thread in which one piece of work runs while its caller prepares the next.
+
+
+_LOG = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class Beside(Generic[T]):
+    """Runs one piece of work at a time in a thread of its own, in a copy of the caller's context.
+
+    A context manager. Its block ends when the work has ended. Where the block fails while work runs, the error of the work
+    is raised, if it has one, since it was begun first. An interrupt (KeyboardInterrupt, SystemExit) is raised as it is; then
+    the work is not waited for any longer than it takes: it ends its wait for the right to write at once.
+
+    Parameters
+    ----------
+    is_apart : False: the caller's own thread does the work when it begins
+    """
+
+    def __init__(self, *, is_apart: bool = True) -> None:
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="hlgraph-writer") if is_apart else None
+        self._running: Future[T] | None = None
+        self._given_up = threading.Event()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and not isinstance(error, Exception):
+            self._given_up.set()
+        try:
+            other = None if self._running is None else self._running.exception()
+        finally:
+            self._given_up.set()
+            if self._threads is not None:
+                self._threads.shutdown()
+        if other is None:
+            return
+        if isinstance(error, Exception) or error is None:
+            raise other
+        _LOG.warning("the change that was being written failed, too: %s", other)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the work that was begun last has ended by an error."""
+        return self._running is not None and self._running.done() and self._running.exception() is not None
+
+    def begin(self, work: Callable[[], T]) -> None:
+        """Begins a piece of work; that before it has ended.
+
+        Parameters
+        ----------
+        work : a function
+        """
+        if self._threads is None:
+            result = work()
+            self._running = Future()
+            self._running.set_result(result)
+            return
+        with given_up_by(self._given_up):
+            self._running = self._threads.submit(copy_context().run, work)
+
+    def end(self) -> T:
+        """Waits for the work that was begun last: its result. Raises what it raised, once."""
+        if self._running is None:
+            raise RuntimeError("no work was begun")
+        wait([self._running])  # an interrupt of this wait leaves the work to the end of the block
+        running, self._running = self._running, None
+        return running.result()
+
+
+class OneAtATime:
+    """An embedder that two threads may call: one waits for the other.
+
+    Parameters
+    ----------
+    inner : does the work
+    """
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner = inner
+        self._turn = threading.Lock()
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the embedder."""
+        return self._inner.fingerprint
+
+    @property
+    def dimensions(self) -> int:
+        """That of the embedder."""
+        with self._turn:
+            return self._inner.dimensions
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors of the embedder."""
+        with self._turn:
+            return self._inner.embed(texts)
+
+    def forget(self, texts: Sequence[str]) -> None:
+        """Makes the embedder forget."""
+        with self._turn:
+            self._inner.forget(texts)
+
 
 __all__ = [
     "BATCH_CHARACTERS",

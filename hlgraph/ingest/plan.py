@@ -11,7 +11,7 @@ from hlgraph.errors import InputError
 from hlgraph.extract import Quarantine
 from hlgraph.extract.chat import ChatExtractor, expected_calls, expected_domain, prompt
 from hlgraph.ingest import pipeline
-from hlgraph.models.accounts.expected import MEASURED_FROM, ExpectedCost, guessed_seconds
+from hlgraph.models.accounts.budget import MEASURED_FROM, ExpectedCost, guessed_seconds
 from hlgraph.models.accounts.ledger import Experience, Purpose
 from hlgraph.models.executor import Executor, Request
 
@@ -68,7 +68,7 @@ class NamedChat:
         self.fingerprint = fingerprint
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> NoReturn:  # noqa: ARG002 - the protocol has them
-        """See :class:`hlgraph.models.seams.ChatModel`. Raises InputError: a name cannot be asked."""
+        """See :class:`hlgraph.models.protocols.ChatModel`. Raises InputError: a name cannot be asked."""
         raise InputError(f"{self.fingerprint} stands for a plan only; give a chat model to ask")
 
 
@@ -137,7 +137,7 @@ def kept_reply(executor: Executor, prompt: str, *, messages: Messages, max_token
 class Planner:
     """Plans an ingest with the chunker, prompts, stored replies and ledger that the ingest would use.
 
-    Tokens are estimated from the messages themselves (:func:`hlgraph.models.tokens.estimated_tokens`). Once ten calls of a prompt
+    Tokens are estimated from the messages themselves (:func:`hlgraph.models.prompts.estimated_tokens`). Once ten calls of a prompt
     were paid, the ledger's measured tokens a call correct the estimate.
 
     Parameters

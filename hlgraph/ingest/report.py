@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from hlgraph.models.accounts.usage import Usage
-from hlgraph.read.found import Files
+from hlgraph.models.accounts.budget import Usage
+from hlgraph.read.outcomes import Files
 from hlgraph.records import Domain
 from hlgraph.stores.protocols import Stores
 

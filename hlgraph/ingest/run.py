@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from hlgraph import progress
 from hlgraph.errors import BudgetError, InputError
-from hlgraph.extract.seam import Metered
+from hlgraph.extract.extractor import Metered
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import Remover, delete_missing
 from hlgraph.ingest.forget import forgetter, forgetting
 from hlgraph.ingest.options import NO_ROWS, IngestOptions, chunker_of, extractor_of
 from hlgraph.ingest.report import Failure
-from hlgraph.models.accounts.usage import Usage
-from hlgraph.read.found import Files
-from hlgraph.stores.domains import domain_of, domain_store
+from hlgraph.models.accounts.budget import Usage
+from hlgraph.read.outcomes import Files
+from hlgraph.stores.protocols import domain_of, domain_store
 
 if TYPE_CHECKING:
     from hlgraph.chunk import Chunker
@@ -289,7 +289,7 @@ def samples_of(
     ------
     InputError : standard input is among the paths, which can be read once only
     """
-    from hlgraph.extract.sampling import sampled
+    from hlgraph.extract.extractor import sampled
     from hlgraph.read.discover import STDIN
 
     if STDIN in paths:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import contextlib
+import hashlib
+import shutil
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Protocol, cast
+from urllib.parse import urlsplit
 
 import msgspec
 
-from hlgraph.errors import MissingExtraError, UnknownNameError
-from hlgraph.models.calls import PATIENT, Patience, set_up
+from hlgraph.errors import InputError, MissingExtraError, UnknownNameError
+from hlgraph.models.calls import PATIENT, Patience, mapped, set_up
 from hlgraph.models.remote import AT_ONCE, RemoteEmbedder, RemoteReranker
+from hlgraph.stores import files
 
 _CONNECT_SECONDS = 10.0
 _TEXTS = 96  # limit of one embedding call of a Cohere model
@@ -194,3 +203,265 @@ def _pages(client: AgentClient, request: dict[str, object]) -> Iterator[tuple[in
         if not page.get("nextToken"):
             return
         request["nextToken"] = page["nextToken"]
+
+
+# Batch jobs of Amazon Bedrock, through boto3: uploads a batch file to S3, runs it as a job, and downloads the results.
+
+
+TYPE, TYPE_PARAMETER = "Converse", "modelInvocationType"
+_ENDED = frozenset({"Completed", "PartiallyCompleted", "Failed", "Stopped", "Expired"})
+_WITH_RESULTS = frozenset({"Completed", "PartiallyCompleted", "Stopped", "Expired"})
+_RESULTS = ".jsonl.out"
+_BLOCK = 1 << 20
+
+
+class JobsClient(Protocol):
+    """The part of boto3's client ``bedrock`` that is used here."""
+
+    def create_model_invocation_job(self, **request: object) -> Mapping[str, object]:
+        """Create a job; ``jobArn`` is its name."""
+
+    def get_model_invocation_job(self, **request: object) -> Mapping[str, object]:
+        """State of a job."""
+
+
+class ObjectsClient(Protocol):
+    """The part of boto3's client ``s3`` that is used here."""
+
+    def upload_file(self, **request: object) -> None:
+        """Write an object, in several parts if it is large."""
+
+    def get_object(self, **request: object) -> Mapping[str, object]:
+        """An object; ``Body`` is a stream."""
+
+    def list_objects_v2(self, **request: object) -> Mapping[str, object]:
+        """One page of objects."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchJob:
+    """State of a batch job.
+
+    Attributes
+    ----------
+    name : ARN of the job
+    status : as AWS reports it: ``Submitted``, ``Validating``, ``Scheduled``, ``InProgress``, ``Completed``,
+        ``PartiallyCompleted``, ``Failed``, ``Stopping``, ``Stopped`` or ``Expired``
+    output : S3 folder of the results, ``s3://``
+    records : lines of the batch; 0 while not known
+    done : lines processed so far; 0 while not known
+    failed : processed lines that gave an error; 0 while not known
+    message : why the job failed, as AWS reports it
+    """
+
+    name: str
+    status: str
+    output: str = ""
+    records: int = 0
+    done: int = 0
+    failed: int = 0
+    message: str = ""
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether the job has ended, successfully or not."""
+        return self.status in _ENDED
+
+    @property
+    def has_results(self) -> bool:
+        """Whether the job has ended and its results can be downloaded."""
+        return self.status in _WITH_RESULTS
+
+
+class BedrockJobs:
+    """Submits batch files and downloads their results. Neither is retried; both are safe to repeat.
+
+    Parameters
+    ----------
+    jobs : boto3 client ``bedrock``
+    objects : boto3 client ``s3``
+    """
+
+    def __init__(self, jobs: JobsClient, objects: ObjectsClient) -> None:
+        self._jobs = jobs
+        self._objects = objects
+
+    def submit(self, batch: Path, *, model: str, to: str, role: str, repeat: bool = False) -> BatchJob:
+        """Upload a batch file and start its job. Submitting the same file twice gives one job, which is charged once.
+
+        Parameters
+        ----------
+        batch : file that ``hlgraph extract export`` wrote for a Bedrock model
+        model : model id in Bedrock, or the ARN of an inference profile
+        to : folder in S3, ``s3://bucket/folder/``; results are written beside the batch
+        role : ARN of the role that Bedrock assumes to read and write there
+        repeat : start another job, for a file whose job failed; default False
+
+        Returns
+        -------
+        BatchJob
+            State of the job.
+
+        Raises
+        ------
+        InputError
+            The file is empty or cannot be read, or ``to`` is not a folder in S3.
+        ModelAccessError, ModelAnswerError, ModelUnavailableError
+            AWS refuses the request or does not answer.
+        """
+        bucket, folder = _place(to)
+        token = _digest(batch) if not repeat else uuid.uuid4().hex
+        name, key = f"hlgraph-{token}", f"{folder}{token}.jsonl"
+        shown = f"bedrock:{model}"
+        mapped(shown, lambda: self._objects.upload_file(Filename=str(batch), Bucket=bucket, Key=key))
+        request = {
+            "jobName": name,
+            "clientRequestToken": token,
+            "roleArn": role,
+            "modelId": model,
+            TYPE_PARAMETER: TYPE,
+            "inputDataConfig": {"s3InputDataConfig": {"s3InputFormat": "JSONL", "s3Uri": f"s3://{bucket}/{key}"}},
+            "outputDataConfig": {"s3OutputDataConfig": {"s3Uri": f"s3://{bucket}/{folder}"}},
+        }
+        made = mapped(shown, lambda: self._jobs.create_model_invocation_job(**request))
+        return self.look(str(made["jobArn"]))
+
+    def look(self, job: str) -> BatchJob:
+        """Current state of a job. Raises the model errors of :meth:`submit`."""
+        found = mapped(job, lambda: self._jobs.get_model_invocation_job(jobIdentifier=job))
+        written = cast("Mapping[str, Mapping[str, str]]", found["outputDataConfig"])["s3OutputDataConfig"]["s3Uri"]
+        return BatchJob(
+            name=str(found["jobArn"]),
+            status=str(found["status"]),
+            output=f"{written.removesuffix('/')}/{str(found['jobArn']).rpartition('/')[2]}/",
+            records=_whole(found, "totalRecordCount"),
+            done=_whole(found, "processedRecordCount"),
+            failed=_whole(found, "errorRecordCount"),
+            message=str(found.get("message") or ""),
+        )
+
+    def wait(self, job: str, *, every: float = 30.0, told: Callable[[BatchJob], None] = lambda _: None) -> BatchJob:
+        """Waits until a job has ended. Raises the model errors of :meth:`submit`.
+
+        Parameters
+        ----------
+        job : ARN of the job
+        every : seconds between two polls; default 30
+        told : called with the state of the job at every poll; default: nothing
+
+        Returns
+        -------
+        BatchJob
+            Final state of the job.
+        """
+        while True:
+            found = self.look(job)
+            told(found)
+            if found.is_ended:
+                return found
+            time.sleep(every)
+
+    def fetch(self, job: str, *, out: Path) -> BatchJob:
+        """Download the results of a job into one file, for ``hlgraph extract import``; writes nothing before the job has ended.
+
+        Parameters
+        ----------
+        job : ARN of the job
+        out : file to write
+
+        Returns
+        -------
+        BatchJob
+            State of the job; the file was written if ``has_results``.
+
+        Raises
+        ------
+        InputError
+            The file cannot be written.
+        ModelAccessError, ModelAnswerError, ModelUnavailableError
+            AWS refuses the request or does not answer.
+        """
+        found = self.look(job)
+        if not found.has_results:
+            return found
+        bucket, folder = _place(found.output)
+        partial = out.with_name(f"{out.name}.part")
+        try:
+            with files.write_bytes(partial) as file:
+                for key in self._results(bucket, folder, job=job):
+                    mapped(job, lambda key=key: self._copy(bucket, key, file=file))  # type: ignore[misc]
+            partial.replace(out)
+        except OSError as error:
+            raise InputError(
+                f"{out}: the results cannot be written to this file ({error.strerror}); choose another"
+            ) from error
+        finally:
+            with contextlib.suppress(OSError):
+                partial.unlink(missing_ok=True)
+        return found
+
+    def _results(self, bucket: str, folder: str, *, job: str) -> Iterator[str]:
+        after: dict[str, object] = {}
+        while True:
+            page = mapped(job, lambda: self._objects.list_objects_v2(Bucket=bucket, Prefix=folder, **after))  # noqa: B023
+            for item in cast("list[Mapping[str, str]]", page.get("Contents") or []):
+                if item["Key"].endswith(_RESULTS):
+                    yield item["Key"]
+            if not page.get("IsTruncated"):
+                return
+            after = {"ContinuationToken": page["NextContinuationToken"]}
+
+    def _copy(self, bucket: str, key: str, *, file: IO[bytes]) -> None:
+        with contextlib.closing(cast("IO[bytes]", self._objects.get_object(Bucket=bucket, Key=key)["Body"])) as body:
+            shutil.copyfileobj(body, file, _BLOCK)
+
+
+def bedrock_jobs(*, region: str = "") -> BedrockJobs:
+    """Access to batch jobs, with the credentials and the region that boto3 finds; ``region`` overrides the latter.
+
+    Raises
+    ------
+    MissingExtraError
+        boto3 is not installed, or is too old for batches of the type ``Converse``.
+    ModelAccessError
+        No region is configured.
+    """
+    jobs = cast("JobsClient", bedrock_client("bedrock", "bedrock", region=region))
+    if not _knows_type(jobs):
+        raise MissingExtraError("aws", "batches of Bedrock (the installed boto3 is too old for them; add --upgrade)")
+    return BedrockJobs(jobs, cast("ObjectsClient", bedrock_client("s3", "bedrock", region=region)))
+
+
+def _knows_type(client: object) -> bool:
+    model = getattr(getattr(client, "meta", None), "service_model", None)
+    if model is None:
+        return True
+    return TYPE_PARAMETER in model.operation_model("CreateModelInvocationJob").input_shape.members
+
+
+def _place(uri: str) -> tuple[str, str]:
+    """Bucket and folder of an S3 uri; the folder ends with a slash or is empty."""
+    parts = urlsplit(uri)
+    if parts.scheme != "s3" or not parts.netloc or parts.query or parts.fragment:
+        raise InputError(f"{uri}: not a folder in S3; write s3://bucket/folder/")
+    folder = parts.path.strip("/")
+    return parts.netloc, f"{folder}/" if folder else ""
+
+
+def _digest(batch: Path) -> str:
+    try:
+        size = batch.stat().st_size
+        with batch.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()[:40]
+    except OSError as error:
+        raise InputError(
+            f"{batch}: the batch cannot be read ({error.strerror}); write it with hlgraph extract export"
+        ) from error
+    if not size:
+        raise InputError(f"{batch}: the batch is empty, since no call is left; run hlgraph ingest --extract chat")
+    return digest
+
+
+def _whole(found: Mapping[str, object], name: str) -> int:
+    value = found.get(name)
+    return value if isinstance(value, int) else 0

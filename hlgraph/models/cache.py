@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hlgraph import progress, telemetry
 from hlgraph.models.checked import CheckedEmbedder
-from hlgraph.models.seams import Embedder
+from hlgraph.models.protocols import Embedder
 from hlgraph.models.sqlite_file import DiskFile, used_bytes, writing
 from hlgraph.stores.freed_bytes import empty_log
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hlgraph.errors import InputError, ModelAnswerError, ModelMismatchError
 from hlgraph.models.calls import mapped
-from hlgraph.models.seams import Completion, Embedder, QuestionEmbedder, Reranker
+from hlgraph.models.protocols import Completion, Embedder, QuestionEmbedder, Reranker
 from hlgraph.text import UNSTORABLE
 
 _UNIT = 1e-4  # largest difference of a squared norm from 1 that is rounding
@@ -216,7 +216,7 @@ class CheckedReranker:
     def rerank(
         self, question: str, texts: Sequence[str], *, similarities: NDArray[np.float32] | None = None
     ) -> NDArray[np.float32]:
-        """See :class:`hlgraph.models.seams.Reranker`; without texts the model is not called.
+        """See :class:`hlgraph.models.protocols.Reranker`; without texts the model is not called.
 
         Raises
         ------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, cast
 from hlgraph.errors import InputError
 from hlgraph.models.cache import CachedEmbedder
 from hlgraph.models.checked import CheckedEmbedder, CheckedReranker
-from hlgraph.models.seams import ChatModel, Embedder, Reranker
+from hlgraph.models.protocols import ChatModel, Embedder, Reranker
 
 if TYPE_CHECKING:
     from langchain_core.documents import BaseDocumentCompressor

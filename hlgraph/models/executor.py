@@ -7,26 +7,131 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from hlgraph import progress, telemetry
 from hlgraph.errors import BudgetError, HLGraphError, ModelAccessError, ModelAnswerError, ModelUnavailableError
 from hlgraph.ids import checksum
-from hlgraph.models.accounts.budget import Budget, Purse
+from hlgraph.models.accounts.budget import Budget, Purse, Usage
 from hlgraph.models.accounts.ledger import Entry, Ledger, Purpose
 from hlgraph.models.accounts.replies import Origin, Replies
-from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.calls import PATIENT, Patience, call, mapped
-from hlgraph.models.checked import checked_completion
-from hlgraph.models.gate import Gate
-from hlgraph.models.prompts import salted, unsalted
-from hlgraph.models.seams import ChatModel, Completion
-from hlgraph.models.tokens import estimated_tokens, request_tokens
+from hlgraph.models.checked import checked_completion, storable
+from hlgraph.models.prompts import estimated_tokens, request_tokens, salted, unsalted
+from hlgraph.models.protocols import ChatModel, Completion, StreamingChat
 from hlgraph.settings import Price
+
+# Adaptive limit on concurrent calls to a provider: lower when it is busy or slow, higher again when it recovers.
+
+
+_BUSY_SHARE = 0.5
+_SLOW_SHARE = 0.75
+_SLOW = 2.0  # times the usual duration of a call
+_RECENT, _USUAL = 0.3, 0.05  # weights of the newest call in the two running means
+_FEWEST_CALLS = 8  # calls needed before the usual duration is known
+_LONGEST_PAUSE = 60.0
+_LOOK_SECONDS = 0.1
+
+
+class Gate:
+    """Limits the number of concurrent calls, and adapts the limit. Thread-safe.
+
+    The limit grows by one for each round of successful calls (additive increase). It is halved when the provider is
+    unavailable, and cut by a quarter when recent calls took twice as long as usual (multiplicative decrease). Calls that
+    began before the last cut carry no new information and do not cut it again. The limit is never below 1 or above ``most``.
+    While a provider asks callers to wait, no call begins, for at most 60 s.
+
+    Parameters
+    ----------
+    most : maximum number of concurrent calls, and the initial limit
+    clock : current time in seconds; default: the monotonic clock
+
+    Examples
+    --------
+    >>> gate = Gate(8)
+    >>> try:
+    ...     with gate.slot():
+    ...         raise ModelUnavailableError("busy")
+    ... except ModelUnavailableError:
+    ...     gate.limit
+    4
+    """
+
+    def __init__(self, most: int, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.most = most
+        self._clock = clock
+        self._limit = float(most)
+        self._inside = 0
+        self._last_cut = -1.0
+        self._open_at = 0.0
+        self._usual = self._recent = 0.0
+        self._calls = 0
+        self._turn = threading.Condition()
+
+    @property
+    def limit(self) -> int:
+        """Current maximum number of concurrent calls."""
+        return int(self._limit)
+
+    @property
+    def pause(self) -> float:
+        """Seconds until a call may begin; 0 unless the provider asked callers to wait."""
+        return max(0.0, self._open_at - self._clock())
+
+    @contextmanager
+    def slot(self, check: Callable[[], None] = lambda: None) -> Iterator[None]:
+        """Waits for a slot and holds it for the duration of the block, whose outcome and duration adapt the limit.
+
+        ``check`` is called while waiting; it ends the wait by raising an error.
+        """
+        with self._turn:
+            while self._inside >= self.limit or self.pause:
+                check()
+                self._turn.wait(_LOOK_SECONDS)
+            check()
+            self._inside += 1
+        begun = self._clock()
+        try:
+            yield
+        except ModelUnavailableError as error:
+            self._leave(begun, error)
+            raise
+        except BaseException:
+            self._leave(begun, None, is_telling=False)
+            raise
+        self._leave(begun, None)
+
+    def _leave(self, begun: float, error: ModelUnavailableError | None, *, is_telling: bool = True) -> None:
+        with self._turn:
+            self._inside -= 1
+            now = self._clock()
+            if error is not None:
+                self._cut(begun, now, _BUSY_SHARE)
+                if error.retry_after:
+                    self._open_at = max(self._open_at, now + min(error.retry_after, _LONGEST_PAUSE))
+            elif is_telling and self._is_slow(now - begun):
+                self._cut(begun, now, _SLOW_SHARE)
+            elif is_telling:
+                self._limit = min(float(self.most), self._limit + 1 / self._limit)
+            self._turn.notify_all()
+
+    def _cut(self, begun: float, now: float, share: float) -> None:
+        if begun >= self._last_cut:
+            self._limit = max(1.0, self._limit * share)
+            self._last_cut = now
+
+    def _is_slow(self, seconds: float) -> bool:
+        self._calls += 1
+        if self._calls == 1:
+            self._usual = self._recent = seconds
+        self._usual += _USUAL * (seconds - self._usual)
+        self._recent += _RECENT * (seconds - self._recent)
+        return self._calls > _FEWEST_CALLS and self._recent > _SLOW * self._usual
+
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -114,7 +219,7 @@ class Executor:
     """A chat model with bounded concurrency, stored replies, a ledger and a budget. Thread-safe.
 
     A stored reply is returned at once and costs nothing. Any other call waits for the gate (see
-    :class:`hlgraph.models.gate.Gate`) and for the purse. It enters the ledger before it is made, is retried while the
+    :class:`hlgraph.models.executor.Gate`) and for the purse. It enters the ledger before it is made, is retried while the
     provider is only unavailable, and times out after ``deadline`` seconds. Its cost is recorded when it ends, even after
     its caller timed out. If two threads make the same request at the same time, there is one call. A reply that stopped at
     its length limit is requested once more with twice the limit, see :meth:`with_more_room`. A reply that is still cut off, or
@@ -185,7 +290,7 @@ class Executor:
         return Asking(self, purpose, accept=accept, form=form)
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
-        """See :class:`hlgraph.models.seams.ChatModel`; :meth:`about` records a purpose with the call."""
+        """See :class:`hlgraph.models.protocols.ChatModel`; :meth:`about` records a purpose with the call."""
         return self.about(Purpose()).complete(system, user, max_tokens=max_tokens)
 
     def run(self, action: Callable[[_Item], _Result], items: Sequence[_Item], *, step: str = "") -> list[_Result]:
@@ -489,12 +594,11 @@ class Asking:
         return self._executor.fingerprint
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
-        """See :class:`hlgraph.models.seams.ChatModel`; raises BudgetError too."""
+        """See :class:`hlgraph.models.protocols.ChatModel`; raises BudgetError too."""
         return self._executor.ask(self._request(system, user, max_tokens))
 
     def stream(self, system: str, user: str, *, max_tokens: int) -> Iterator[str | Completion]:
-        """See :class:`hlgraph.models.seams.StreamingChat` and :func:`hlgraph.models.streaming.streamed`."""
-        from hlgraph.models.streaming import streamed
+        """See :class:`hlgraph.models.protocols.StreamingChat` and :func:`hlgraph.models.executor.streamed`."""
 
         return streamed(self._executor, self._request(system, user, max_tokens))
 
@@ -559,7 +663,7 @@ class CountedChat:
         return self._model.fingerprint
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
-        """See :class:`hlgraph.models.seams.ChatModel`."""
+        """See :class:`hlgraph.models.protocols.ChatModel`."""
         completion = self._model.complete(system, user, max_tokens=max_tokens)
         self._usage.add(completion)
         return completion
@@ -647,3 +751,190 @@ def _with_timeout(action: Callable[[], _Result], seconds: float | None, model: s
             f"{model}: no answer within {seconds:g} s; raise models.timeout, or request shorter replies", is_silent=True
         )
     return results[0]
+
+
+# Streams replies under the rules of whole ones: concurrency limit, retries, ledger and budget.
+
+
+def streamed(executor: Executor, request: Request) -> Iterator[str | Completion]:
+    """The pieces of the reply as they arrive, then the whole reply with its token usage.
+
+    A stored reply, and the reply of a model that cannot stream, arrives in one piece. The call is retried while the provider
+    is only unavailable, until the first piece has arrived. Afterwards an error is raised, since text was given out already.
+    A stream that breaks off, or that its reader abandons, enters the ledger and the purse with the estimated tokens so far,
+    and is not stored. A complete reply is. A stream keeps its slot in the gate until it ends. Two threads that stream the
+    same request at the same time make two calls. A reply that was cut off is requested again, whole and with more room (see
+    :meth:`hlgraph.models.executor.Executor.with_more_room`); its text is in the Completion alone.
+
+    Parameters
+    ----------
+    executor : the model with its gate, purse and accounts
+    request : the call to make
+
+    Returns
+    -------
+    Iterator
+        Pieces of text, and one Completion at the end.
+
+    Raises
+    ------
+    ModelUnavailableError, ModelAccessError, ModelAnswerError
+        The call failed; see :class:`hlgraph.models.protocols.ChatModel`.
+    BudgetError
+        The budget does not cover the call.
+    """
+    if not isinstance(executor.model, StreamingChat):
+        yield from _whole(executor.ask(request))
+        return
+    replies = executor.accounts.replies
+    key = request.key(executor.fingerprint)
+    held = executor.held(request) if replies is not None else None
+    if held is not None:
+        yield from _whole(executor.ask(request))  # records in the ledger that it cost nothing
+        return
+    model = executor.model
+
+    def begin() -> _StartedCall:
+        return _start_call(executor, model, request, key=key)
+
+    def begin_with_retries() -> _StartedCall:
+        if not isinstance(model, SingleCalls):  # does its own retries
+            return begin()
+        patience = replace(model.patience, sleep=executor.nap(model.patience))
+        return call(executor.fingerprint, begin, patience=patience)
+
+    for piece in _all_pieces(executor.ending(begin_with_retries), executor.fingerprint):
+        if not isinstance(piece, Completion):
+            yield piece
+        else:
+            last = piece
+    yield executor.with_more_room(request, last)  # now that the slot of the stream is free
+
+
+def _whole(completion: Completion) -> Iterator[str | Completion]:
+    if completion.text:
+        yield completion.text
+    yield completion
+
+
+class _Account:
+    """Records the cost of one streaming call, exactly once, however the call ends."""
+
+    def __init__(self, executor: Executor, request: Request, *, key: str, said: telemetry.ModelCall) -> None:
+        self._executor = executor
+        self._request = request
+        self._key = key
+        self._said = said
+        self.tokens = request_tokens(request.system, request.user)
+        self._admission = executor.purse.admit(self.tokens)
+        ledger = executor.accounts.ledger
+        self._number = ledger.begin(executor.entry(request, key, tokens=self.tokens)) if ledger is not None else None
+        self._start = time.monotonic()
+        self._is_open = True
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the call began."""
+        return time.monotonic() - self._start
+
+    @property
+    def deadline(self) -> float | None:
+        """Time limit for the whole call, in seconds; None: no limit."""
+        return self._executor.deadline
+
+    def refuse(self, error: BaseException) -> None:
+        """Record that the call failed before its first piece."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._executor.purse.settle(self._admission, is_paid=False)
+        ledger = self._executor.accounts.ledger
+        if ledger is not None and isinstance(error, HLGraphError) and not is_silent(error):
+            ledger.drop(self._number)
+
+    def pay(self, completion: Completion, *, is_whole: bool) -> Completion:
+        """Record the end of the call: a whole reply, which is stored, or the part that had arrived."""
+        found = counted(completion, self.tokens)
+        if not self._is_open:
+            return found
+        self._is_open = False
+        self._executor.tell(self._said, self._request, reply=found)
+        if is_whole:
+            self._executor.keep(self._request, self._key, completion=found)
+        accounts = self._executor.accounts
+        if accounts.ledger is not None:
+            accounts.ledger.end(self._number, found, price=accounts.price, seconds=self.seconds)
+        self._executor.purse.settle(self._admission, found.input_tokens, output_tokens=found.output_tokens)
+        return found
+
+
+class _StartedCall(NamedTuple):
+    """A call whose first piece has arrived."""
+
+    first: str | Completion
+    rest: Iterator[str | Completion]
+    account: _Account
+    closing: ExitStack
+
+
+def _start_call(executor: Executor, model: StreamingChat, request: Request, *, key: str) -> _StartedCall:
+    """One attempt, until its first piece."""
+    closing: ExitStack
+    with ExitStack() as closing:
+        closing.enter_context(executor.gate.slot(executor.purse.check))
+        # Not the current span: the reader of the stream does work of its own between two pieces.
+        said = closing.enter_context(telemetry.model_call("chat", executor.fingerprint, is_current=False))
+        account = _Account(executor, request, key=key, said=said)
+        try:
+            messages = salted(request.system, request.user)
+            pieces = mapped(executor.fingerprint, lambda: model.stream(*messages, max_tokens=request.max_tokens))
+            closing.callback(_close, pieces)
+            first = _next_piece(executor.fingerprint, pieces)
+        except BaseException as error:
+            account.refuse(error)
+            raise
+        return _StartedCall(first, pieces, account, closing.pop_all())
+
+
+def _all_pieces(started: _StartedCall, name: str) -> Iterator[str | Completion]:
+    """All pieces, the first included, then the whole reply."""
+    account, text, waited = started.account, "", 0.0
+    with started.closing:
+        piece: str | Completion = started.first
+        try:
+            while not isinstance(piece, Completion):
+                text += piece
+                yield piece
+                start = time.monotonic()  # the reader's own time does not count
+                piece = _next_piece(name, started.rest)
+                waited += time.monotonic() - start
+                _check_time(waited, account.deadline, name)
+        except BaseException:
+            account.pay(Completion(text), is_whole=False)
+            raise
+        if not piece.text.strip() and not piece.is_cut:
+            account.pay(replace(piece, text=text), is_whole=False)
+            raise ModelAnswerError(
+                f"{name}: the model replied with no text; rephrase the request, or use another model"
+            )
+        yield account.pay(piece, is_whole=True)
+
+
+def _next_piece(name: str, pieces: Iterator[str | Completion]) -> str | Completion:
+    """The next piece, checked; an empty Completion if the stream has ended without one."""
+    piece: object = mapped(name, lambda: next(pieces, Completion("")))
+    return storable(piece) if isinstance(piece, str) else checked_completion(name, piece)
+
+
+def _check_time(waited: float, deadline: float | None, name: str) -> None:
+    if deadline is not None and waited > deadline:
+        raise ModelUnavailableError(
+            f"{name}: the answer did not end within {deadline:g} s; raise models.timeout, or request shorter replies",
+            is_silent=True,
+        )
+
+
+def _close(pieces: Iterator[str | Completion]) -> None:
+    close = getattr(pieces, "close", None)
+    if close is not None:
+        close()

@@ -21,9 +21,9 @@ import msgspec
 import platformdirs
 
 from hlgraph.errors import InputError, MissingExtraError, ModelError, ModelMissingError
+from hlgraph.models.local.bert import sha256
 from hlgraph.models.local.cross_encoder import GRAPH, GRAPH_DATA, LocalCrossEncoder
 from hlgraph.models.local.embedder import TOKENIZER, WEIGHTS, LocalEmbedder, Runtime, save_graph
-from hlgraph.models.local.weights import sha256
 
 ModelKind: TypeAlias = Literal["embedder", "reranker"]
 

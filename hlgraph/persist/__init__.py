@@ -1,6 +1,6 @@
 """Persisting: compares documents with the stores, assembles one change, and writes it to both stores by the journal."""
 
-from hlgraph.persist.assemble import Extracted, assemble, removal
+from hlgraph.persist.assemble import Extracted, assemble, links_about, removal, topic_rows
 from hlgraph.persist.compare import (
     ChunkPlan,
     Comparison,
@@ -8,14 +8,15 @@ from hlgraph.persist.compare import (
     chunk_fingerprint,
     compare,
     complete,
+    damaged,
     incomplete,
+    is_damaged,
     is_incomplete,
     is_same_extraction,
     plan_chunks,
+    untrue,
 )
 from hlgraph.persist.journal import abandon, check_left, finish, persist, resume
-from hlgraph.persist.topics import links_about, topic_rows
-from hlgraph.persist.truth import damaged, is_damaged, untrue
 
 __all__ = [
     "ChunkPlan",

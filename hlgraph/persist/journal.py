@@ -28,7 +28,7 @@ from hlgraph import progress
 from hlgraph.change import Change, ChangeState, Outcome, Pending, Renewal, VectorBlock
 from hlgraph.errors import ModelMismatchError, StoreError
 from hlgraph.ids import content_id, normalise_name
-from hlgraph.persist.topics import links_about, renewed_topics, topic_rows
+from hlgraph.persist.assemble import links_about, renewed_topics, topic_rows
 from hlgraph.records import Kind, Topic
 from hlgraph.stores.protocols import Scope, Stores, VectorBatch
 

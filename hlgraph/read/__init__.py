@@ -5,12 +5,11 @@ gzipped. Sources: files, folders, globs, S3 objects and standard input. A source
 :class:`ReadFailure` in the stream; reading continues with the next one.
 """
 
-from hlgraph.read.content import inadmissible
+from hlgraph.read.content import ReadFailure, inadmissible, is_covered
 from hlgraph.read.discover import covered, source_uri
-from hlgraph.read.failure import ReadFailure, is_covered
 from hlgraph.read.formats import FORMATS
-from hlgraph.read.found import Files
 from hlgraph.read.options import ReadOptions
+from hlgraph.read.outcomes import Files
 from hlgraph.read.stream import read
 
 __all__ = [

@@ -13,16 +13,21 @@ from typing import BinaryIO, cast
 
 from hlgraph import progress
 from hlgraph.errors import InputError, MissingExtraError, ReadError
-from hlgraph.read.bounds import Growth
-from hlgraph.read.content import Origin, read_bounded
-from hlgraph.read.discover import STDIN_URI, Found, discover, size_of
-from hlgraph.read.failure import ReadFailure, failure, not_installed, parser_errors
+from hlgraph.read.bounds import Growth, plain_bytes
+from hlgraph.read.content import (
+    Origin,
+    ReadFailure,
+    bounded_row,
+    failure,
+    not_installed,
+    parser_errors,
+    read_bounded,
+    without_runs,
+)
+from hlgraph.read.discover import HEAD, STDIN_URI, Found, discover, format_by_content, size_of
 from hlgraph.read.formats import FORMATS, FileFormat, RowsFormat
-from hlgraph.read.found import Files
-from hlgraph.read.gz import plain_bytes
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.sniffing import HEAD, format_by_content
-from hlgraph.read.unspaced import bounded_row, without_runs
+from hlgraph.read.outcomes import Files
 from hlgraph.records import Document
 
 _logger = logging.getLogger(__name__)

@@ -140,7 +140,7 @@ class Explanation:
 
         Raises InputError when the request did not ask to explain.
         """
-        from hlgraph.retrieve.explain.plain_words import as_words
+        from hlgraph.retrieve.explain.page import as_words
 
         return as_words(self)
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.index.embed import chunk_text
-from hlgraph.models.seams import ChatModel
+from hlgraph.models.protocols import ChatModel
 from hlgraph.records import Chunk, Hit, Kind, Source, Statement
 from hlgraph.retrieve.evidence.basis import Resting
-from hlgraph.retrieve.explain.notes import Hop
+from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.request import SearchRequest, Unit
 from hlgraph.retrieve.session import Search, Session
 

@@ -16,20 +16,20 @@ from hlgraph import telemetry
 from hlgraph.errors import InputError, StoreConflictError, UnknownNameError
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
-from hlgraph.models.seams import ChatModel, Embedder, Reranker
+from hlgraph.models.protocols import ChatModel, Embedder, Reranker
 from hlgraph.records import ChatUse, Chunk, Entity, Evidence, Hit, Kind, Relationship, Scalar, Source, Statement
 from hlgraph.retrieve.evidence.basis import of_summaries
 from hlgraph.retrieve.evidence.postprocess import diverse, settled, tau_of, with_labels
 from hlgraph.retrieve.explain.describe import costs, explained
-from hlgraph.retrieve.explain.notes import Hop
+from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.request import CommunityEvidence, Explanation, SearchRequest, SearchResult, Unit
 from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever, Why, by_of, chat_of, units_of, with_preset
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.strategies import STRATEGIES
 from hlgraph.stores import trace
+from hlgraph.stores.in_process import plan_ahead, presumed
 from hlgraph.stores.one_state import repeated
 from hlgraph.stores.protocols import CorpusStats, PullShape, Stores
-from hlgraph.stores.ranking import plan_ahead, presumed
 from hlgraph.text import words
 from hlgraph.where import check_fields, matches, source_values
 

@@ -6,7 +6,7 @@ import contextlib
 import copy
 import time
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -14,28 +14,131 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph import telemetry
+from hlgraph.algorithms.merging import share_edges
 from hlgraph.algorithms.word_counts import CountedTexts
 from hlgraph.errors import StoreCorruptError
 from hlgraph.index.embed import check_fingerprint, check_model
-from hlgraph.models.accounts.usage import Usage
+from hlgraph.models.accounts.budget import Usage
 from hlgraph.models.executor import CountedChat
 from hlgraph.models.local.reranker import LexicalReranker, lexical_scores
-from hlgraph.models.seams import ChatModel, Embedder, Reranker, question_vector
+from hlgraph.models.protocols import ChatModel, Embedder, Reranker, question_vector
 from hlgraph.records import Calibration, Hit, Kind, Record, Scalar
-from hlgraph.retrieve.explain.notes import Hop, Notes
+from hlgraph.retrieve.explain.parts import Hop, Notes
 from hlgraph.retrieve.request import Mode, SearchRequest, StepTrace
-from hlgraph.retrieve.steps.merged import pull_merged, spread_seeds
 from hlgraph.stores import trace
 from hlgraph.stores.derived import Run, Summaries, run_named
-from hlgraph.stores.merges import Aliases
-from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, RankQuery, Scope, Stores, VectorQuery
-from hlgraph.stores.ranking import PulledRanker, ranked_by, walked_by
+from hlgraph.stores.in_process import PulledRanker, ranked_by, walked_by
+from hlgraph.stores.protocols import (
+    Aliases,
+    CorpusStats,
+    GraphStore,
+    Matched,
+    MatchQuery,
+    PullShape,
+    RankQuery,
+    Scope,
+    Stores,
+    VectorQuery,
+)
+from hlgraph.subgraph import Subgraph
 from hlgraph.text import content_words
 from hlgraph.where.filter import BUILT_IN_FIELDS
 
 if TYPE_CHECKING:
     from hlgraph.retrieve.question.keywords import Keyword
     from hlgraph.subgraph import Subgraph
+
+
+# Reads the graph with merges applied: merged entities share the neighbours of their group, and a walk starts at all of them.
+
+
+class Pulled(NamedTuple):
+    """What was pulled, and the number of round trips that it took."""
+
+    graph: Subgraph
+    round_trips: int
+
+
+def pull_merged(
+    seeds: Sequence[str], shape: PullShape, *, scope: Scope, graph: GraphStore, aliases: Callable[[], Aliases]
+) -> Pulled:
+    """A pull in which merged entities act as one node: to step from one of them to another takes no hop.
+
+    Every entity of a group that the scope makes visible is in the result, each with the edges of the whole group. Where no
+    reached entity was merged with an unreached one, a single pull is enough. Otherwise it takes one pull for each hop and one for
+    the edges. A hub may then follow fewer neighbours than its fan-out, because those already known count towards it.
+
+    Parameters
+    ----------
+    seeds : ids to start from
+    shape : bounds of the pull
+    scope : what may be seen
+    graph : the store
+    aliases : reads the ids of the group of each merged entity; called after the first pull, which may have brought them
+
+    Returns
+    -------
+    Pulled
+        The subgraph, and the number of round trips.
+    """
+    found = graph.pull(seeds, shape, scope=scope)
+    groups = aliases()
+    if not groups or not shape.relationships or Kind.ENTITY not in shape.kinds:
+        return Pulled(found, 1)
+    reached = set(found.ids.tolist())
+    if all(reached.issuperset(groups[name]) for name in reached & groups.keys()):
+        return Pulled(share_edges(found, groups), 1)
+    is_cut = found.is_cut
+    frontier = _with_aliases(seeds, groups)
+    known = dict.fromkeys(frontier[: shape.node_cap])
+    one_hop = replace(shape, hops=1)
+    round_trips = 2  # the first pull, which showed that a group is only partly reached, and the pull of the edges
+    for _ in range(shape.hops):
+        step = graph.pull(frontier, one_hop, scope=scope)
+        round_trips += 1
+        new = [name for name in _with_aliases(step.ids.tolist(), groups) if name not in known]
+        room = shape.node_cap - len(known)
+        is_cut = is_cut or step.is_cut or len(new) > room
+        frontier = new[:room]
+        if not frontier:
+            break
+        known.update(dict.fromkeys(frontier))
+    every = graph.pull(list(known), replace(shape, hops=0, node_cap=max(len(known), 1)), scope=scope)
+    whole = Subgraph(every.ids, every.kinds, every.edges, every.version, is_cut)
+    return Pulled(share_edges(whole, groups), round_trips)
+
+
+def spread_seeds(weights: Mapping[str, float], aliases: Aliases) -> Mapping[str, float]:
+    """The weights of seeds, spread over merged entities: each entity of a group gets the largest weight in it.
+
+    Parameters
+    ----------
+    weights : from id to weight
+    aliases : from the id of each merged entity to the ids of its group
+
+    Returns
+    -------
+    Mapping
+        ``weights`` itself where no seed was merged.
+
+    Examples
+    --------
+    >>> spread_seeds({"a": 0.5, "c": 1.0}, {"a": ("a", "b"), "b": ("a", "b")})
+    {'a': 0.5, 'c': 1.0, 'b': 0.5}
+    """
+    if not any(name in aliases for name in weights):
+        return weights
+    found = dict(weights)
+    for name, weight in weights.items():
+        for other in aliases.get(name, ()):
+            found[other] = max(found.get(other, 0.0), weight)
+    return found
+
+
+def _with_aliases(names: Iterable[str], aliases: Aliases) -> list[str]:
+    """The same ids and those of their groups, ascending."""
+    return sorted({other for name in names for other in (name, *aliases.get(name, ()))})
+
 
 _R = TypeVar("_R", bound=Record)
 _WIDEST = 100_000

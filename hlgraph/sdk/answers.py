@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hlgraph.errors import InputError
+from hlgraph.sdk.arguments import checked, parsed
 from hlgraph.sdk.batches import planning_executor
-from hlgraph.sdk.given import checked, parsed
 
 if TYPE_CHECKING:
-    from hlgraph.answer.rehearsal import AnswerPlan
+    from hlgraph.answer.plan import AnswerPlan
     from hlgraph.answer.request import AnswerRequest
     from hlgraph.models.choose import ChosenModels
     from hlgraph.retrieve import SearchResult
@@ -61,9 +61,8 @@ class Answers:
         ------
         InputError : no chat model is named, or what :meth:`hlgraph.HLGraph.answer` raises
         """
-        from hlgraph.answer.events import answering, last
-        from hlgraph.answer.finding import finding
-        from hlgraph.answer.rehearsal import Rehearsal
+        from hlgraph.answer.events import answering, finding, last
+        from hlgraph.answer.plan import Rehearsal
         from hlgraph.retrieve import SearchRequest, search
 
         asked = SearchRequest(request.question, self.settings.corpus, request.evidence_count, where=parsed(where))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from hlgraph import progress
 from hlgraph.errors import StoreCorruptError
-from hlgraph.sdk.doctor import open_checked
-from hlgraph.sdk.given import checking
+from hlgraph.sdk.arguments import checking
+from hlgraph.sdk.health import open_checked
 from hlgraph.sdk.opening import settings_of
 from hlgraph.settings import Settings
 from hlgraph.stores import migrate

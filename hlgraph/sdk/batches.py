@@ -12,7 +12,7 @@ from hlgraph import progress
 from hlgraph.errors import InputError
 from hlgraph.ingest.options import NO_CHAT, IngestOptions, chunker_of
 from hlgraph.ingest.run import expect, read_all, read_sources, samples_of, split_sources
-from hlgraph.sdk.given import checked
+from hlgraph.sdk.arguments import checked
 from hlgraph.stores import files
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hlgraph.ingest.plan import Plan
     from hlgraph.models.choose import AnyChat
     from hlgraph.models.executor import Executor
-    from hlgraph.models.seams import ChatModel
+    from hlgraph.models.protocols import ChatModel
     from hlgraph.progress import OnProgress
     from hlgraph.records import Document, Domain
     from hlgraph.settings import Settings
@@ -143,7 +143,7 @@ class Batches:
 
     @property
     def _domain(self) -> Domain | None:
-        from hlgraph.stores.domains import domain_of
+        from hlgraph.stores.protocols import domain_of
 
         return domain_of(self.stores, self.settings.corpus)
 

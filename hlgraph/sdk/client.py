@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.sdk import cypher
+from hlgraph.sdk.arguments import check_database, checked, checking, parsed
 from hlgraph.sdk.backup import back_up
-from hlgraph.sdk.given import check_database, checked, checking, parsed
 from hlgraph.sdk.health import Health, health
 from hlgraph.sdk.opening import Resources, settings_of
 from hlgraph.settings import Settings
@@ -621,8 +621,7 @@ class HLGraph:
         budget: Budget | None,
         is_streamed: bool,
     ) -> Iterator[AnswerEvent]:
-        from hlgraph.answer.events import answering
-        from hlgraph.answer.finding import finding
+        from hlgraph.answer.events import answering, finding
 
         calls, models = self._executor(budget), self.settings.models
         run = partial(self._search, calls=calls)

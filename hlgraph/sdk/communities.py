@@ -11,7 +11,7 @@ from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.index.communities import BuiltCommunities, build_communities, derived_store
 from hlgraph.progress import OnProgress
 from hlgraph.records import Chunk, Community, Entity, Kind, Record, Statement
-from hlgraph.sdk.given import checked
+from hlgraph.sdk.arguments import checked
 from hlgraph.stores.derived import ClusterQuery, Member, Run, run_named
 from hlgraph.stores.protocols import Scope, Stores
 

@@ -16,9 +16,8 @@ from pathlib import Path
 
 from hlgraph.errors import InputError, ReadError, UnknownNameError
 from hlgraph.stores.cypher import CypherReader, Limits, Table
-from hlgraph.stores.queries import Query, names, parse
+from hlgraph.stores.queries import Parameter, ParameterValue, Query, names, parse
 from hlgraph.stores.queries import load as load_own
-from hlgraph.stores.query_parameters import Parameter, ParameterValue
 
 _STAGE = "analyst/"
 _SUFFIX = ".cypher"

@@ -12,18 +12,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hlgraph.errors import InputError, UnknownNameError
-from hlgraph.extract.sampling import Sampler
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput, Sampler
 from hlgraph.ingest.options import NO_CHAT, IngestOptions, chunker_of
 from hlgraph.ingest.run import samples_of, split_sources
-from hlgraph.models.accounts.budget import Budget
-from hlgraph.models.accounts.usage import Usage
+from hlgraph.models.accounts.budget import Budget, Usage
 from hlgraph.models.executor import Executor
 from hlgraph.records import Chunk, Document, Domain, Kind, Source
-from hlgraph.sdk.given import checked
+from hlgraph.sdk.arguments import checked
 from hlgraph.settings import Settings
-from hlgraph.stores.domains import domain_of, domain_store
-from hlgraph.stores.protocols import Scope, Stores
+from hlgraph.stores.protocols import Scope, Stores, domain_of, domain_store
 
 __all__ = ["CorpusDomain", "Domain", "InferredDomain"]
 

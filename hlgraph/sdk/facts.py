@@ -9,7 +9,7 @@ from hlgraph import progress
 from hlgraph.errors import UnknownNameError
 from hlgraph.ids import checksum
 from hlgraph.records import Chunk, Entity, Fact, Kind, Record, Relationship, Source, Statement, Topic
-from hlgraph.sdk.given import checked
+from hlgraph.sdk.arguments import checked
 from hlgraph.stores.protocols import GraphStore, PullShape, Scope, Stores
 
 __all__ = ["Facts", "StoredFacts"]

@@ -8,19 +8,19 @@ from dataclasses import dataclass, field, replace
 
 from hlgraph import progress
 from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.extract.quarantine import Quarantined, quarantine
-from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import checksum
 from hlgraph.index import check_model, embed_change
+from hlgraph.ingest.delete import Removals
 from hlgraph.ingest.forget import forgetting
 from hlgraph.ingest.options import NO_CHAT
 from hlgraph.ingest.pipeline import BATCH_CHARACTERS, Report
-from hlgraph.ingest.removed import Removals
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.accounts.open import executor_of
 from hlgraph.models.executor import Executor, Request
-from hlgraph.models.seams import Completion
+from hlgraph.models.protocols import Completion
 from hlgraph.persist import (
     ChunkPlan,
     Comparison,
@@ -34,11 +34,10 @@ from hlgraph.persist import (
     resume,
 )
 from hlgraph.records import Chunk, Document, Extraction, Kind, Source
-from hlgraph.sdk.given import checked
+from hlgraph.sdk.arguments import checked
 from hlgraph.sdk.hierarchy import HasEmbedder
 from hlgraph.settings import Settings
-from hlgraph.stores.domains import domain_of
-from hlgraph.stores.protocols import Scope, Stores
+from hlgraph.stores.protocols import Scope, Stores, domain_of
 
 __all__ = ["Failures", "Mending", "Quarantined"]
 

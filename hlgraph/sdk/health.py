@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from hlgraph import progress
 from hlgraph.errors import HLGraphError, InputError
+from hlgraph.records import Kind
 from hlgraph.settings import Settings
 from hlgraph.stores import migrate
-from hlgraph.stores.open import Finding, Probe, open_stores
+from hlgraph.stores.open import Finding, Opened, Probe, open_stores
+from hlgraph.stores.protocols import CorpusStats, Scope, Stores
 
 
 class ImageLag(NamedTuple):
@@ -161,3 +164,96 @@ def lines(found: Health) -> Iterator[str]:
         yield f"ok   graph image of corpus {found.image.corpus} (version {found.image.version}): {seen}"
     said = "ready" if found.is_ready else "live, but not ready" if found.is_live else "not live"
     yield f"hlgraph {found.hlgraph}: {said}"
+
+
+# Verifies that a store holds what was written: the checks of each store, then the content of records and rows.
+
+
+_MEND = "next: hlgraph reconcile --repair"
+
+
+def open_checked(settings: Settings) -> Opened:
+    """The open stores of the settings, whose checks include the content of records and rows.
+
+    Parameters
+    ----------
+    settings : name the stores
+    """
+    opened = open_stores(settings)
+    return opened._replace(check=lambda: findings(opened))
+
+
+def findings(opened: Opened) -> Iterator[Finding]:
+    """Every finding of ``hlgraph doctor``, as it is made.
+
+    Parameters
+    ----------
+    opened : the open stores
+    """
+    is_whole = True
+    checks = opened.check()
+    while True:
+        with progress.step("check"):
+            item = next(checks, None)
+        if item is None:
+            break
+        is_whole = is_whole and item.is_fine
+        yield item
+    try:
+        yield from _contents(opened.stores, opened.sample)
+    except HLGraphError as error:
+        if is_whole:  # otherwise the finding that says why is there already
+            yield Finding("content", False, str(error))
+
+
+def _contents(stores: Stores, sample: int | None) -> Iterator[Finding]:
+    from hlgraph.sdk.reconcile import (
+        KINDS_IN_BOTH,
+        rows_of,
+        untrue_records,
+    )  # every command opens stores, few check them
+
+    held = stores.graph.stats(has_relationships=False)
+    for kind in (*KINDS_IN_BOTH, Kind.FACT):
+        wrong: list[str] = []
+        count = 0
+        name = f"content of {_plural(kind)}"
+        with progress.step(f"check {name}", _number(kind, held, sample=sample), unit="records"):
+            for corpus in (item.corpus for item in held):
+                read, found = untrue_records(kind, corpus, stores=stores, sample=sample, step=f"check {name}")
+                count += read
+                if found:
+                    wrong.append(f"{corpus}: {len(found)} are not what their ids say, such as {found[0]}")
+        yield _finding(name, wrong, f"{count} read")
+    for kind in KINDS_IN_BOTH[1:]:
+        wrong = []
+        count = 0
+        name = f"vectors and text of {_plural(kind)}"
+        with progress.step(f"check {name}", _number(kind, held, sample=sample), unit="records"):
+            for corpus, length in ((item.corpus, item.dimensions) for item in held):
+                records = list(stores.graph.find(kind, Scope(corpus)))[:sample]
+                count += len(records)
+                rows = rows_of(records, corpus, stores=stores, step=f"check {name}")
+                damage = stores.vectors.examine(kind, corpus, rows=rows, dimensions=length)
+                for what, ids in (("vectors", damage.vectors), ("texts", damage.texts)):
+                    if ids:
+                        wrong.append(
+                            f"{corpus}: {len(ids)} {what} not as they were written, such as that of {min(ids)}"
+                        )
+                if damage.strays:
+                    wrong.append(f"{corpus}: {damage.strays} texts without a row")
+        yield _finding(name, wrong, f"{count} compared")
+
+
+def _number(kind: Kind, held: Sequence[CorpusStats], *, sample: int | None) -> int:
+    """How many records of a kind are looked at."""
+    counts = [item.records.get(kind, 0) for item in held]
+    return sum(counts if sample is None else (min(count, sample) for count in counts))
+
+
+def _plural(kind: Kind) -> str:
+    return "entities" if kind is Kind.ENTITY else f"{kind.value}s"
+
+
+def _finding(check: str, wrong: list[str], seen: str) -> Finding:
+    return Finding(check, not wrong, f"{'; '.join(wrong)}; {_MEND}" if wrong else seen)

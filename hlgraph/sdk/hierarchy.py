@@ -12,10 +12,10 @@ from hlgraph.index.communities import derived_store
 from hlgraph.index.hierarchy import RUN, BuiltHierarchy, HierarchyQuery, alone_among, build_hierarchy
 from hlgraph.index.summaries import ChatSummariser, ExtractiveSummariser, Summariser
 from hlgraph.models.accounts.budget import Budget
-from hlgraph.models.seams import ChatModel, Embedder
+from hlgraph.models.protocols import ChatModel, Embedder
 from hlgraph.progress import OnProgress
 from hlgraph.records import Community, Kind, Source, Summary
-from hlgraph.sdk.given import checked
+from hlgraph.sdk.arguments import checked
 from hlgraph.stores.derived import Run, Summarised, run_named
 from hlgraph.stores.protocols import Scope, Stores
 

@@ -1,6 +1,6 @@
 """Merges of entities that are the same: propose, judge by rule or chat model, apply, list and undo.
 
-A merge is a decision about two entities, kept beside the graph (see :mod:`hlgraph.stores.merges`). What was extracted stays as
+A merge is a decision about two entities, kept beside the graph (see :mod:`hlgraph.stores.protocols`). What was extracted stays as
 it is, so undoing a merge removes the decision.
 """
 
@@ -15,7 +15,7 @@ from hlgraph import progress
 from hlgraph.algorithms.merging import Pair
 from hlgraph.errors import InputError, StoreError, UnknownNameError
 from hlgraph.ids import entity_ids
-from hlgraph.ingest.removed import Removals
+from hlgraph.ingest.delete import Removals
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.executor import Executor
 from hlgraph.persist import finish
@@ -33,10 +33,9 @@ from hlgraph.resolve.decide import (
     now,
     settled_merges,
 )
-from hlgraph.sdk.given import checked
+from hlgraph.sdk.arguments import checked
 from hlgraph.settings import Settings
-from hlgraph.stores.merges import Decider, Decision, MergeStore, Verdict, grouped
-from hlgraph.stores.protocols import Scope, Stores
+from hlgraph.stores.protocols import Decider, Decision, MergeStore, Scope, Stores, Verdict, grouped
 
 __all__ = ["Candidate", "CandidateQuery", "Candidates", "FoundMerges", "Group", "JudgedMerges", "Merges"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from hlgraph.errors import HLGraphError, SettingsError, StoreConflictError
 from hlgraph.models.choose import ChosenModels
-from hlgraph.sdk.doctor import open_checked
+from hlgraph.sdk.health import open_checked
 from hlgraph.settings import Settings, at_store, load
 from hlgraph.stores.one_state import in_one_state
 

@@ -18,10 +18,10 @@ from hlgraph import ids, progress
 from hlgraph.change import Change, Synonym
 from hlgraph.errors import StoreConflictError
 from hlgraph.extract import LocalExtractor
-from hlgraph.extract.seam import ChunkInput, Extractor
+from hlgraph.extract.extractor import ChunkInput, Extractor
 from hlgraph.index import check_model, embed_records, embed_topics, indexed
 from hlgraph.models.choose import ChosenModels
-from hlgraph.models.seams import Embedder
+from hlgraph.models.protocols import Embedder
 from hlgraph.persist import (
     ChunkPlan,
     Comparison,

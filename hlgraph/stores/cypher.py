@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias, Union
 
 from hlgraph.errors import InputError
-from hlgraph.stores.queries import Query
-from hlgraph.stores.query_parameters import ParameterValue
+from hlgraph.stores.queries import ParameterValue, Query
 
 Plain: TypeAlias = Union[bool, int, float, str, list["Plain"], dict[str, "Plain"], None]  # noqa: UP007 - refers to itself
 """A cell of a result, as a JSON value. A date is an ISO 8601 text, a node a map of ``labels`` and ``properties``, a

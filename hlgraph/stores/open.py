@@ -17,11 +17,9 @@ from hlgraph.stores.bulk_copies import BulkGraph, CorpusReader
 from hlgraph.stores.closing import Calls
 from hlgraph.stores.cypher import CypherReader
 from hlgraph.stores.derived import Clusterer, DerivedStore, Materialiser
-from hlgraph.stores.domains import DomainStore
-from hlgraph.stores.merges import MergeStore
+from hlgraph.stores.in_process import ServerRanker
 from hlgraph.stores.migrate import MigrationTarget
-from hlgraph.stores.protocols import GraphStore, Matcher, Stores, VectorStore
-from hlgraph.stores.ranking import ServerRanker
+from hlgraph.stores.protocols import DomainStore, GraphStore, Matcher, MergeStore, Stores, VectorStore
 
 if TYPE_CHECKING:
     import neo4j
@@ -110,17 +108,14 @@ class _Vectors(NamedTuple):
 
 
 def _embedded(settings: Settings) -> Opened:
-    from hlgraph.stores.clustering import ProcessClusterer
     from hlgraph.stores.embedded.database import Database
-    from hlgraph.stores.embedded.derived import EmbeddedDerivedStore
-    from hlgraph.stores.embedded.doctor import check, probed
-    from hlgraph.stores.embedded.domains import EmbeddedDomainStore
+    from hlgraph.stores.embedded.derived import EmbeddedDerivedStore, EmbeddedDomainStore, EmbeddedMergeStore
+    from hlgraph.stores.embedded.doctor import EmbeddedSeals, check, probed
     from hlgraph.stores.embedded.graph import EmbeddedGraphStore
-    from hlgraph.stores.embedded.merges import EmbeddedMergeStore
     from hlgraph.stores.embedded.migrations import SqliteTarget
-    from hlgraph.stores.embedded.seals import EmbeddedSeals
     from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
     from hlgraph.stores.image.ranker import StoreRanker
+    from hlgraph.stores.in_process import ProcessClusterer
 
     database = Database(_folder(settings.store), wait=settings.patience)
     closing = contextlib.ExitStack()
@@ -157,21 +152,15 @@ def _folder(url: str) -> Path:
 
 
 def _neo4j(settings: Settings) -> _Graph:
-    from hlgraph.stores.clustering import ProcessClusterer, pulled
-    from hlgraph.stores.neo4j.choice import ChoosingRanker
-    from hlgraph.stores.neo4j.clusterer import GdsClusterer
-    from hlgraph.stores.neo4j.co_occurrences import Neo4jMaterialiser
-    from hlgraph.stores.neo4j.derived import Neo4jDerivedStore
+    from hlgraph.stores.in_process import ProcessClusterer, PulledRanker, pulled
+    from hlgraph.stores.neo4j.derived import Neo4jDerivedStore, Neo4jDomainStore, Neo4jMaterialiser, Neo4jMergeStore
     from hlgraph.stores.neo4j.doctor import check, probed
-    from hlgraph.stores.neo4j.domains import Neo4jDomainStore
-    from hlgraph.stores.neo4j.graph import Neo4jGraphStore
+    from hlgraph.stores.neo4j.gds import GdsClusterer, GdsRanker
+    from hlgraph.stores.neo4j.graph import ChoosingRanker, Neo4jGraphStore
     from hlgraph.stores.neo4j.images import Images
-    from hlgraph.stores.neo4j.merges import Neo4jMergeStore
     from hlgraph.stores.neo4j.migrations import Neo4jTarget
-    from hlgraph.stores.neo4j.ranker import GdsRanker
     from hlgraph.stores.neo4j.reading import Neo4jReader
     from hlgraph.stores.neo4j.server import Server
-    from hlgraph.stores.ranking import PulledRanker
 
     ours = replace(settings.neo4j, database=settings.neo4j.database_of(settings.corpus))
     server, ranking = Server(settings.store, ours), ours.ranking
@@ -366,8 +355,8 @@ def open_bulk(settings: Settings, folder: Path) -> Iterator[Bulk]:
     """
     from hlgraph.stores.embedded.copying import EmbeddedCorpusReader
     from hlgraph.stores.embedded.database import Database
-    from hlgraph.stores.neo4j.bulk_graph import Neo4jBulkGraph
-    from hlgraph.stores.neo4j.leases import Leases
+    from hlgraph.stores.neo4j.bulk_load import Neo4jBulkGraph
+    from hlgraph.stores.neo4j.lease import Leases
     from hlgraph.stores.neo4j.server import Server
 
     if _scheme(settings.store, ("hlgraph", *_GRAPHS)) == "hlgraph":

@@ -8,20 +8,23 @@ the vector store until the change is published: the caller drops a hit whose rec
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph.algorithms.merging import Groups
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.change import Change, ChangeState, Outcome, Pending, VectorBlock
 from hlgraph.errors import StoreError
-from hlgraph.ids import WITHOUT_NAME
-from hlgraph.records import Calibration, Hit, Kind, Record, Relationship, Source
+from hlgraph.ids import WITHOUT_NAME, content_id
+from hlgraph.records import Calibration, Domain, Hit, Kind, Record, Relationship, Source
 from hlgraph.where import Where
 
 if TYPE_CHECKING:
@@ -29,8 +32,6 @@ if TYPE_CHECKING:
 
     from hlgraph.stores.closing import Calls
     from hlgraph.stores.derived import Clusterer, DerivedStore
-    from hlgraph.stores.domains import DomainStore
-    from hlgraph.stores.merges import MergeStore
     from hlgraph.subgraph import Subgraph
 
 
@@ -642,3 +643,175 @@ class Stores(NamedTuple):
     snapshot: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(enter_result=False)
     together: Callable[[], AbstractContextManager[object]] = nullcontext
     calls: Calls | None = None
+
+
+# The store of the domain of each corpus: kept with the graph, so that all processes and machines use the same one.
+
+
+class DomainStore(Protocol):
+    """The domains of corpora. A domain can exist before its corpus, and is no part of the graph that is searched."""
+
+    def read(self, corpus: str) -> Domain | None:
+        """The domain of a corpus; None if it has none."""
+
+    def write(self, corpus: str, domain: Domain) -> None:
+        """Sets the domain of a corpus, replacing the previous one. Needs the lock of the graph store.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        domain : its new domain
+        """
+
+    def drop(self, corpus: str) -> None:
+        """Removes the domain of a corpus, if it has one. Needs the lock of the graph store."""
+
+
+def domain_store(stores: Stores) -> DomainStore:
+    """The store that keeps the domains. Raises StoreError if these stores have none."""
+    if stores.domains is None:
+        raise StoreError("these stores keep no domains; open them with hlgraph.connect")
+    return stores.domains
+
+
+def domain_of(stores: Stores, corpus: str) -> Domain | None:
+    """The domain of a corpus; None if it has none or if the stores keep no domains.
+
+    Parameters
+    ----------
+    stores : stores of the corpus
+    corpus : name of the corpus
+    """
+    return None if stores.domains is None else stores.domains.read(corpus)
+
+
+# Decisions that two entities of a corpus are the same, or are not, and the protocol of the store that keeps them.
+#
+# A merge never changes extracted data: entities, statements and facts stay as they are. A decision is a relationship between
+# two entities (SAME_AS, or JUDGED when they were not merged), and every read applies it. Undoing a merge therefore only
+# removes the relationship, and a later ingest that mentions an alias finds it merged. A decision is deleted together with
+# the first of its two entities.
+
+
+Aliases = Mapping[str, tuple[str, ...]]
+"""The group of each merged entity, by its id: the ids of all entities of the group, itself included, ascending."""
+
+
+class Verdict(StrEnum):
+    """What was decided: the same, different, or judged the same but held back because another decision contradicts it."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    OPEN = "open"
+
+
+class Decider(StrEnum):
+    """Who decided."""
+
+    PERSON = "person"
+    RULE = "rule"
+    MODEL = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One decision about two entities.
+
+    Attributes
+    ----------
+    alias, canonical : ids; the merged entity takes its name from the second. Without a merge the order has no meaning
+    by : person, rule or model
+    made_by : the rule, the prompt and model, or the name of the person
+    why : the evidence in a few words, never the words of a document
+    score : cosine of the two names; 0 if it was not computed
+    at : time of the decision, ISO 8601 in UTC
+    """
+
+    corpus: str
+    alias: str
+    canonical: str
+    verdict: Verdict
+    by: Decider
+    made_by: str = ""
+    why: str = ""
+    score: float = 0.0
+    at: str = ""
+
+    @property
+    def id(self) -> str:
+        """The same id for both orders of the pair, so that a later decision replaces the earlier one."""
+        return content_id("merge", self.corpus, *self.pair)
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """Both ids, ascending."""
+        return min(self.alias, self.canonical), max(self.alias, self.canonical)
+
+
+class MergeStore(Protocol):
+    """Decisions about the entities of a corpus. Saving or dropping one raises the version of the corpus."""
+
+    def decisions(self, corpus: str) -> tuple[Decision, ...]:
+        """All decisions of a corpus, by id."""
+
+    def aliases(self, corpus: str, *, version: int) -> Aliases:
+        """The groups of merged entities of a corpus; read once per version and kept in memory.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        version : version of the corpus that the caller reads
+        """
+
+    def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
+        """Writes all decisions in one transaction; each replaces an earlier one about its pair. Needs the lock.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        decisions : decisions to write
+
+        Raises
+        ------
+        StoreConflictError
+            An entity is not in the corpus.
+        """
+
+    def drop(self, corpus: str, decisions: Sequence[Decision]) -> None:
+        """Removes decisions; one that does not exist is ignored. Needs the lock of the graph store.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        decisions : decisions to remove
+        """
+
+
+def grouped(decisions: Iterable[Decision]) -> Groups:
+    """The groups of entities that these decisions merge."""
+    return Groups(item.pair for item in decisions if item.verdict is Verdict.SAME)
+
+
+class KeptAliases:
+    """A cache of the aliases of corpora, one version of each. Thread-safe: the last read wins."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, tuple[int, Aliases]] = {}
+        self._guard = threading.Lock()
+
+    def get(self, corpus: str, *, version: int, read: Callable[[], Groups]) -> Aliases:
+        """The aliases of a corpus at a version; reads them if they are not cached.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        version : version of the corpus
+        read : reads the groups of the corpus
+        """
+        with self._guard:
+            held = self._held.get(corpus)
+        if held is None or held[0] != version:
+            held = (version, {name: some for some in read().all() for name in some})
+            with self._guard:
+                self._held[corpus] = held
+        return held[1]

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 
 from hlgraph.models.prompts import SALT
-from hlgraph.models.seams import Completion
+from hlgraph.models.protocols import Completion
 
 _SALTED = re.compile(r"(</?\w+ [0-9a-f]{8})[0-9a-f]{16}>")
 
@@ -53,7 +53,7 @@ class ScriptedChat:
         return self._name
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
-        """See :class:`hlgraph.models.seams.ChatModel`; the next reply, its words counted as tokens if it is a text."""
+        """See :class:`hlgraph.models.protocols.ChatModel`; the next reply, its words counted as tokens if it is a text."""
         with self._lock:
             at = len(self.asked)
             self.asked.append((without_salt(system), without_salt(user), max_tokens))
@@ -103,13 +103,13 @@ class StreamedChat:
         return self._name
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
-        """See :class:`hlgraph.models.seams.ChatModel`; the next reply, whole."""
+        """See :class:`hlgraph.models.protocols.ChatModel`; the next reply, whole."""
         last = [*self.stream(system, user, max_tokens=max_tokens)][-1]
         assert isinstance(last, Completion)
         return last
 
     def stream(self, system: str, user: str, *, max_tokens: int) -> Iterator[str | Completion]:
-        """See :class:`hlgraph.models.seams.StreamingChat`; the next reply, its words counted as tokens."""
+        """See :class:`hlgraph.models.protocols.StreamingChat`; the next reply, its words counted as tokens."""
         with self._lock:
             pieces = self._script[len(self.asked)]
             self.asked.append((without_salt(system), without_salt(user), max_tokens))

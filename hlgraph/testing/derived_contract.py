@@ -6,6 +6,8 @@ The tests use the tiny corpus. Its entities form a chain of facts: Aldane Bridge
 from __future__ import annotations
 
 import itertools
+import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -13,16 +15,172 @@ import pytest
 
 from hlgraph import ids
 from hlgraph.algorithms.projection import ProjectionShape
+from hlgraph.change import Change, ChangeState, Renewal, VectorBlock
 from hlgraph.errors import StoreConflictError, StoreError, UnknownNameError
-from hlgraph.ids import content_id
+from hlgraph.extract.extractor import ChunkInput
+from hlgraph.ids import content_id, normalise_name, statement_id, topic_id
 from hlgraph.index.communities import build_communities
-from hlgraph.persist import persist, removal
-from hlgraph.records import Community, Document, Kind, Source, Statement, Summary
+from hlgraph.ingest import pipeline
+from hlgraph.persist import persist, removal, resume
+from hlgraph.records import (
+    Chunk,
+    Community,
+    Document,
+    Extraction,
+    Kind,
+    Proposition,
+    Source,
+    Span,
+    Statement,
+    Summary,
+    Topic,
+)
 from hlgraph.sdk.communities import Communities
-from hlgraph.stores.derived import ClusterQuery, Made, Run, Saved, Summarised, community_id
-from hlgraph.stores.protocols import Scope, Stores
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, fill
-from hlgraph.testing.source_summary_contract import SourceSummaryContract, derived
+from hlgraph.stores.derived import ClusterQuery, DerivedStore, Made, Run, Saved, Summarised, community_id
+from hlgraph.stores.protocols import Scope, Stores, VectorBatch
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS, change_for, fill, snapshot
+from hlgraph.testing.embedder import WordEmbedder
+
+# The part of the contract suite of DerivedStore about summaries of long sources.
+
+
+def derived(stores: Stores) -> DerivedStore:
+    """The DerivedStore of these stores."""
+    assert stores.derived is not None
+    return stores.derived
+
+
+def _delete(stores: Stores, uri: str) -> None:
+    with stores.graph.lock():
+        persist(removal(CORPUS, [ids.source_id(CORPUS, uri)], versions=[1]), stores)
+
+
+class SourceSummaryContract:
+    """Tests that every DerivedStore must pass, given a fixture ``stores``."""
+
+    def test_summaries_of_sources_come_back_and_are_members(self, stores: Stores) -> None:
+        fill(stores)
+        run, made = _of_source(stores)
+        with stores.graph.lock():
+            derived(stores).save(run, made)
+            derived(stores).save(run, made)  # a second time changes nothing
+        found = {item.summary.id: item for item in derived(stores).summaries(CORPUS, "made").items}
+        for item in made.summaries:
+            there = found[item.summary.id]
+            assert (there.summary, there.community_id, there.source_id) == (
+                item.summary,
+                item.community_id,
+                item.source_id,
+            )
+            assert (there.parts, there.chunk_ids) == (tuple(sorted(item.parts)), item.chunk_ids)
+            assert there.vector.tolist() == item.vector.tolist()
+        assert len(found) == 2
+        members = derived(stores).members([item.id for item in made.communities])
+        assert {name: tuple(item.id for item in some) for name, some in members.items()} == made.members
+        kinds = {item.id: item.kind for some in members.values() for item in some}
+        assert kinds[made.summaries[0].summary.id] == Kind.SUMMARY
+        assert list(kinds.values()).count(Kind.CHUNK) == 1
+
+    @pytest.mark.parametrize("how", ["deleted", "edited", "longer"])
+    def test_a_summary_of_a_source_leaves_with_any_change_of_its_chunks(self, stores: Stores, how: str) -> None:
+        fill(stores)
+        run, made = _of_source(stores)
+        with stores.graph.lock():
+            derived(stores).save(run, made)
+        if how == "deleted":
+            _delete(stores, "doc:bridge")
+        else:
+            document = Document(
+                "doc:bridge", f"The Aldane Bridge was designed by Mara Quill. {_SECOND} It is old.", "B"
+            )
+            with stores.graph.lock():
+                change = change_for([document], stores, embedder=WordEmbedder())
+                assert change is not None
+                assert change.removed_chunks
+                persist(replace(change, removed_chunks=()) if how == "longer" else change, stores)
+        assert derived(stores).summaries(CORPUS, "made").items == ()  # the community's summary depended on it
+        assert {item.size for item in derived(stores).communities(CORPUS, "made")} == {1}
+        fill(stores)
+        run, made = _of_source(stores)
+        with stores.graph.lock():
+            derived(stores).save(run, made)
+        assert len(derived(stores).summaries(CORPUS, "made").items) == 2
+        assert {item.size for item in derived(stores).communities(CORPUS, "made")} == {2}
+
+    def test_a_summary_of_a_large_chunk_stays_when_its_source_grows(self, stores: Stores) -> None:
+        fill(stores)
+        run, made = _of_source(stores, level=-2)
+        with stores.graph.lock():
+            derived(stores).save(run, made)
+        document = Document("doc:bridge", f"The Aldane Bridge was designed by Mara Quill. {_SECOND} It is old.", "B")
+        with stores.graph.lock():
+            change = change_for([document], stores, embedder=WordEmbedder())
+            assert change is not None
+            persist(replace(change, removed_chunks=()), stores)
+        found = derived(stores).summaries(CORPUS, "made").items
+        assert {item.summary.level for item in found} == {-2, 0}
+        _delete(stores, "doc:bridge")
+        assert derived(stores).summaries(CORPUS, "made").items == ()
+
+    def test_a_run_without_communities_lasts_as_long_as_a_chunk(self, stores: Stores) -> None:
+        fill(stores)
+        version = stores.graph.stats(CORPUS, has_counts=False)[0].version
+        with stores.graph.lock():
+            derived(stores).save(Run(CORPUS, "made", version, "by hand", 0), Made())
+        _delete(stores, "doc:bridge")
+        assert [item.is_stale for item in derived(stores).runs(CORPUS)] == [True]
+        for source in list(stores.graph.find(Kind.SOURCE, Scope(CORPUS))):
+            assert isinstance(source, Source)
+            _delete(stores, source.uri)
+        assert derived(stores).runs(CORPUS) == ()
+
+    def test_a_summary_of_a_source_stays_when_another_source_changes(self, stores: Stores) -> None:
+        fill(stores)
+        run, made = _of_source(stores)
+        with stores.graph.lock():
+            derived(stores).save(run, made)
+        fill(stores, Document("doc:town", "Tessing is small.", "Tessing"))
+        assert len(derived(stores).summaries(CORPUS, "made").items) == 2
+        _delete(stores, "doc:engineer")
+        (left,) = derived(stores).summaries(CORPUS, "made").items
+        assert left.source_id == made.summaries[0].source_id
+        assert {item.size for item in derived(stores).communities(CORPUS, "made")} == {1}
+
+    def test_a_new_run_replaces_summaries_of_sources(self, stores: Stores) -> None:
+        fill(stores)
+        run, made = _of_source(stores)
+        other, again = _of_source(stores, hashed="other")
+        with stores.graph.lock():
+            derived(stores).save(run, made)
+            assert derived(stores).save(replace(other, stamp="other"), again) == Saved(2, 2, 0)
+        found = {item.summary.id for item in derived(stores).summaries(CORPUS, "made").items}
+        assert found == {item.summary.id for item in again.summaries}
+
+
+def _of_source(stores: Stores, *, hashed: str = "", level: int = -1) -> tuple[Run, Made]:
+    """A summary of the bridge's source, in two nested communities with the engineer's chunk; the lower one has a summary."""
+    run = Run(CORPUS, "made", stores.graph.stats(CORPUS, has_counts=False)[0].version, "by hand", 2)
+    source = ids.source_id(CORPUS, "doc:bridge")
+    chunks = {
+        item.source_id: item.id for item in stores.graph.find(Kind.CHUNK, Scope(CORPUS)) if isinstance(item, Chunk)
+    }
+    said = [
+        item.id
+        for item in stores.graph.find(Kind.STATEMENT, Scope(CORPUS))
+        if isinstance(item, Statement) and item.text == _SECOND
+    ]
+    name = content_id(Kind.SUMMARY, source, hashed)
+    parts = tuple(sorted([chunks[source], *said]))
+    vector = np.full(8, 0.25, dtype=np.float32)
+    about = Summarised(Summary(name, CORPUS, _SECOND, level, hashed), "", vector, parts, source, (chunks[source],))
+    members = tuple(sorted([name, chunks[ids.source_id(CORPUS, "doc:engineer")]]))
+    upper = Community(community_id(run, 1, members=members), CORPUS, 1, 2)
+    lower = Community(community_id(run, 0, members=members), CORPUS, 0, 2, upper.id)
+    held = {lower.id: members, upper.id: members}
+    key = content_id(Kind.SUMMARY, lower.id, hashed)
+    both = Summarised(Summary(key, CORPUS, "Both.", 0, hashed), lower.id, vector * 2)
+    return run, Made([lower, upper], held, [about, both])
+
 
 NAMES = ("Aldane Bridge", "Mara Quill", "Tessing", "Orne", "Ivo Brandt")
 _QUERY = ClusterQuery(ProjectionShape.ENTITY_ENTITY, max_size=2)
@@ -357,3 +515,150 @@ def _summarised(stores: Stores, *, has_parts: bool = True) -> tuple[Run, Made]:
         found.append(_summary(community, " ".join(texts), parts=parts))
     whole = Made(made.communities, made.members, found)
     return replace(run, stamp=whole.stamp), whole
+
+
+# Contract suite of the vectors of topics in both stores. Subclass :class:`TopicContract` and define a fixture ``stores``.
+#
+# A document is paragraphs ``TOPIC: Sentence. Sentence.``, one chunk each; its statements are the sentences, about that topic. A
+# paragraph without sentences names its topic alone.
+
+
+_EMBEDDER = WordEmbedder()
+_OLD = "rivers: The Orne is long. It is deep.\nbridges: It is deep. It opened late.\nrivers: The Orne froze.\nhills:"
+
+
+class Paragraphs:
+    """One chunk per line."""
+
+    fingerprint = "paragraphs/1"
+
+    def chunk(self, document: Document) -> list[Span]:
+        """The lines of a document."""
+        return [Span(found.start(), found.end(), 1) for found in re.finditer(r"[^\n]+", document.text)]
+
+
+class TopicExtractor:
+    """Reads ``TOPIC: Sentence. Sentence.``"""
+
+    fingerprint = "topics/1"
+    problems: tuple[str, ...] = ()
+
+    def extract(self, chunks: Iterable[ChunkInput]) -> list[Extraction]:
+        """One extraction per chunk."""
+        return [self._one(chunk.text) for chunk in chunks]
+
+    def input_fingerprint(self, chunk: ChunkInput) -> str:
+        """A fingerprint of everything that the extraction depends on."""
+        return chunk.text
+
+    def _one(self, text: str) -> Extraction:
+        topic = text.partition(":")[0]
+        found = re.finditer(r"[A-Z][^.]*\.", text)
+        return Extraction(tuple(Proposition(item[0], *item.span(), (topic,)) for item in found), (topic,))
+
+
+def ingest_text(stores: Stores, text: str, *, corpus: str) -> None:
+    """Bring the one document of a corpus to a text.
+
+    Parameters
+    ----------
+    stores : the stores
+    text : paragraphs
+    corpus : name of the corpus
+    """
+    steps = pipeline.Steps(Paragraphs(), TopicExtractor(), _EMBEDDER)
+    pipeline.ingest([Document("doc:1", text)], corpus, stores=stores, steps=steps)
+
+
+def topic_vectors(stores: Stores, corpus: str) -> dict[str, list[float]]:
+    """The vector of each topic of a corpus by its name, to 5 decimals.
+
+    Parameters
+    ----------
+    stores : the stores
+    corpus : name of the corpus
+    """
+    names = {item.id: item.name for item in stores.graph.find(Kind.TOPIC, Scope(corpus)) if isinstance(item, Topic)}
+    held, matrix = stores.vectors.vectors(Kind.TOPIC, corpus, ids=list(names))
+    return {names[name]: row.round(5).tolist() for name, row in zip(held, matrix, strict=True)}
+
+
+def make_older(stores: Stores, corpus: str, *, renewed: int = 0) -> None:
+    """Bring the topics of a corpus to the state of version 0.1: embedded by their names.
+
+    Parameters
+    ----------
+    stores : the stores
+    corpus : name of the corpus
+    renewed : number of topics that were renewed before the renewal was interrupted
+    """
+    topics = [item for item in stores.graph.find(Kind.TOPIC, Scope(corpus)) if isinstance(item, Topic)]
+    old = topics[renewed:]
+    names = tuple(normalise_name(item.name) for item in old)
+    data = _EMBEDDER.embed(names).tobytes()
+    ids, sources = tuple(item.id for item in old), tuple(item.source_id for item in old)
+    rows = VectorBlock(Kind.TOPIC, ids, names, sources, _EMBEDDER.dimensions, data)
+    with stores.graph.lock():
+        stores.vectors.upsert(VectorBatch(corpus, f"old {renewed}", (), (rows,)))
+        mark = Renewal(topics[renewed - 1].id if renewed else "")
+        persist(Change(f"mark {renewed}", corpus, renewal=mark), stores)
+
+
+class TopicContract:
+    """Tests that every pair of stores must pass."""
+
+    def test_a_topic_lies_between_its_name_and_its_statements(self, stores: Stores) -> None:
+        ingest_text(stores, _OLD, corpus="c")
+        texts = ["The Orne is long.", "It is deep.", "The Orne froze."]
+        mean = _EMBEDDER.embed(texts).sum(axis=0)
+        vector = 0.4 * _EMBEDDER.embed(["rivers"])[0] + 0.6 * mean / np.linalg.norm(mean)
+        found = topic_vectors(stores, "c")
+        assert np.allclose(found["rivers"], vector / np.linalg.norm(vector), atol=1e-5)
+        assert np.allclose(found["hills"], _EMBEDDER.embed(["hills"])[0], atol=1e-5)
+
+    def test_a_changed_document_has_the_topics_of_a_fresh_ingest(self, stores: Stores) -> None:
+        states = (
+            _OLD,
+            _OLD.replace(" It is deep.", "", 1),  # a statement that another chunk asserts about another topic
+            _OLD.replace("\nrivers: The Orne froze.", ""),
+            _OLD + "\nhills: The hill is high.",
+            _OLD.replace("rivers: The Orne froze.", "bridges: The Orne froze.\nroads: It is deep."),
+            _OLD.replace("The Orne is long. It is deep.", "").replace("The Orne froze.", ""),
+            "hills:",
+        )
+        fresh: dict[str, dict[str, list[float]]] = {}
+        for at, text in enumerate(states):
+            ingest_text(stores, text, corpus=f"fresh{at}")
+            fresh[text] = topic_vectors(stores, f"fresh{at}")
+        for text in (*states, *states[-2::-2]):
+            ingest_text(stores, text, corpus="changed")
+            assert topic_vectors(stores, "changed") == fresh[text]
+
+    def test_publishing_tells_the_statements_of_the_stored_topics_that_are_touched(self, stores: Stores) -> None:
+        fill(stores)
+        new = Document("doc:bridge", "The Aldane Bridge opened in 1931. It fell.", "Aldane Bridge")
+        with stores.graph.lock():
+            change = change_for([new], stores, embedder=_EMBEDDER)
+            assert change is not None
+            stores.graph.stage(change)
+            outcome = stores.graph.advance(change.id, ChangeState.PUBLISHED)
+            source = next(item.id for item in change.sources if isinstance(item, Source))
+            texts = ("The Aldane Bridge opened in 1931.", "It fell.")
+            said = tuple(sorted(statement_id(source, text) for text in texts))
+            assert outcome.about == {topic_id(source, "Aldane Bridge"): said}
+            assert stores.graph.advance(change.id, ChangeState.PUBLISHED) == outcome
+            stores.graph.advance(change.id, ChangeState.DONE)
+
+    @pytest.mark.parametrize("renewed", [0, 2, len(DOCUMENTS)])
+    def test_the_next_writer_renews_topics_of_an_older_version(self, stores: Stores, renewed: int) -> None:
+        fill(stores)
+        fill(stores, corpus="other")
+        before = [snapshot(stores, corpus) for corpus in ("tiny", "other")]
+        make_older(stores, "tiny", renewed=renewed)
+        assert (snapshot(stores, "tiny") == before[0]) == (renewed == len(DOCUMENTS))
+        marks = {item.corpus: item.renewed_to for item in stores.graph.stats(has_counts=False)}
+        assert (marks["other"], marks["tiny"] is None, bool(marks["tiny"])) == (None, False, renewed > 0)
+        with stores.graph.lock() as pending:
+            assert resume(pending, stores) == 0
+        assert [snapshot(stores, corpus) for corpus in ("tiny", "other")] == before
+        assert [item.renewed_to for item in stores.graph.stats(has_counts=False)] == [None, None]

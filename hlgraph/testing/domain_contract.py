@@ -8,10 +8,8 @@ import pytest
 
 from hlgraph.errors import StoreError
 from hlgraph.records import Domain
-from hlgraph.stores.domains import DomainStore, domain_of, domain_store
-from hlgraph.stores.protocols import Stores
-from hlgraph.testing.corpus import CORPUS, fill
-from hlgraph.testing.snapshot import snapshot
+from hlgraph.stores.protocols import DomainStore, Stores, domain_of, domain_store
+from hlgraph.testing.corpus import CORPUS, fill, snapshot
 
 DOMAIN = Domain(('Brücke "x"', "engineer"), ("repairs; costs", "'); DROP TABLE domain; --"), "domain/1+openai:m")
 

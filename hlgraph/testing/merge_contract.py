@@ -15,12 +15,10 @@ from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape
 from hlgraph.errors import StoreConflictError, StoreError
 from hlgraph.persist import persist, removal
 from hlgraph.records import Document, Kind, Relationship, Source
-from hlgraph.retrieve.steps.merged import pull_merged
-from hlgraph.stores.merges import Decider, Decision, MergeStore, Verdict
-from hlgraph.stores.protocols import PullShape, RankQuery, Scope, Stores
-from hlgraph.stores.ranking import PulledRanker
-from hlgraph.testing.corpus import CORPUS, fill
-from hlgraph.testing.snapshot import snapshot
+from hlgraph.retrieve.session import pull_merged
+from hlgraph.stores.in_process import PulledRanker
+from hlgraph.stores.protocols import Decider, Decision, MergeStore, PullShape, RankQuery, Scope, Stores, Verdict
+from hlgraph.testing.corpus import CORPUS, fill, snapshot
 from hlgraph.where import parse
 
 _SAME_AS = PullShape(frozenset({Relationship.SAME_AS}), frozenset({Kind.ENTITY}), hops=3)

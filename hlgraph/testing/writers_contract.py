@@ -15,7 +15,7 @@ import pytest
 
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import StoreLockedError
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import delete_sources
 from hlgraph.ingest.report import Report
@@ -23,8 +23,8 @@ from hlgraph.records import Document, Extraction, Kind, Mention, Proposition, So
 from hlgraph.settings import Settings
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores, VectorBatch, unfinished
+from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
 
 _NOTHING = tuple[str, ...]()
 

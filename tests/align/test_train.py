@@ -19,11 +19,19 @@ import torch
 
 from hlgraph.align.contest import UNTRAINED, compare
 from hlgraph.align.losses import dpo, mode_seeking
-from hlgraph.align.negatives import Reasoned, pairs_of
+from hlgraph.align.make import Context, Reasoned, Task, pairs_of, prompt_of, tasks_of
 from hlgraph.align.pairs import NEGATIVES, PROMPTS_FILE, TEST_FILE, TRAIN_FILE, Pair, Piece, write_lines
-from hlgraph.align.policy import TransformersPolicy, beyond_reach, encoded, load, with_adapter
-from hlgraph.align.reasons import Context, Task, prompt_of, tasks_of
-from hlgraph.align.train import METRICS_FILE, Loss, TrainSettings, train
+from hlgraph.align.train import (
+    METRICS_FILE,
+    Loss,
+    TrainSettings,
+    TransformersPolicy,
+    beyond_reach,
+    encoded,
+    load,
+    train,
+    with_adapter,
+)
 from hlgraph.cli.app import main
 from hlgraph.errors import InputError
 from hlgraph.evaluate.datasets import Question

@@ -24,7 +24,7 @@ from measure import say, table
 
 import hlgraph
 from hlgraph.answer import extractive_answer
-from hlgraph.answer.refusal import is_missing
+from hlgraph.answer.extractive import is_missing
 from hlgraph.records import Document, Evidence
 from hlgraph.retrieve import SearchResult
 from hlgraph.sdk.client import HLGraph

@@ -38,7 +38,7 @@ from hlgraph.ingest.bulk_load import BulkOptions, bulk_load
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.ingest.run import Job
 from hlgraph.settings import Settings
-from hlgraph.testing.seeded import SeededEmbedder
+from hlgraph.testing.corpus import SeededEmbedder
 from local_servers import state
 
 ASKED = ("chunk", "statement", "path", "local", "fused", "auto")

@@ -28,7 +28,7 @@ from hlgraph.chunk import WholeChunker
 from hlgraph.extract import LocalExtractor
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
-from hlgraph.models.seams import Embedder
+from hlgraph.models.protocols import Embedder
 from hlgraph.records import Document, Kind
 from hlgraph.retrieve import SearchRequest, search
 from hlgraph.settings import Neo4jSettings, OpenSearchSettings, Settings

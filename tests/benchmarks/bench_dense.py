@@ -17,9 +17,9 @@ from ingest_keywords import keywords
 from measure import TimedEmbedder, say, seconds_of, table
 
 import hlgraph
-from hlgraph.evaluate.baseline import dense_baseline
 from hlgraph.evaluate.datasets import Passage
 from hlgraph.evaluate.metrics.retrieval import CUTOFFS, score
+from hlgraph.evaluate.runner import dense_baseline
 from hlgraph.ids import chunk_id, source_id
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.models.local.load import cached_embedder

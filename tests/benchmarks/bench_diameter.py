@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 import hlgraph
 from hlgraph.algorithms.diameter import DiameterBounds, Distance, Selection, in_filter, post_filter
 from hlgraph.algorithms.distances import hops_within
-from hlgraph.evaluate.asking import PREFIX
 from hlgraph.evaluate.datasets import Question
+from hlgraph.evaluate.runner import PREFIX
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.retrieve.strategies.diameter import DiameterRetriever
 from hlgraph.sdk.client import HLGraph

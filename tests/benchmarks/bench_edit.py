@@ -49,9 +49,10 @@ from hlgraph.errors import UnknownNameError
 from hlgraph.evaluate.bench import ingest_size, questions_for
 from hlgraph.records import Document
 from hlgraph.settings import Settings, load
-from hlgraph.stores.embedded import adjacency, database, graphs, row_files, vector_rows, view
+from hlgraph.stores.embedded import database, vector_files, vectors
+from hlgraph.stores.embedded import images as embedded_images
 from hlgraph.stores.neo4j import images
-from hlgraph.testing.seeded import SeededEmbedder
+from hlgraph.testing.corpus import SeededEmbedder
 
 STRATEGIES = ("statement", "chunk", "path", "local", "fused", "auto")
 MOST_BYTES, MOST_SECONDS, MOST_RATIO, SLACK = 2 * MEGABYTE, 2.0, 1.5, 0.010
@@ -59,12 +60,12 @@ ROUNDS = 5
 _URI = "edited:1"
 _TEXT = "Mara Quill built the harbour of Lindow in 1911. The harbour has {}0 piers. Oskar Brandt sold it to the Lindow Company."
 _TIMED: dict[str, tuple[Any, str]] = {
-    "view": (view.Views, "view"),
-    "codes": (view.Views, "codes"),
-    "row files": (row_files.RowFiles, "write_columns"),
-    "code files": (row_files.RowFiles, "write_codes"),
-    "image": (adjacency.Adjacency, "load"),
-    "full text": (vector_rows, "free_rows"),
+    "view": (vectors.Views, "view"),
+    "codes": (vectors.Views, "codes"),
+    "row files": (vector_files.RowFiles, "write_columns"),
+    "code files": (vector_files.RowFiles, "write_codes"),
+    "image": (embedded_images.Adjacency, "load"),
+    "full text": (vector_files, "free_rows"),
     "checkpoint": (database.Database, "_finish"),
 }
 
@@ -100,7 +101,7 @@ class Meter:
     def reading(self) -> Iterator[None]:
         """Measures while the block runs."""
         with contextlib.ExitStack() as stack:
-            for writer, action in ((images.Images, "_replace"), (graphs.Graphs, "_write")):
+            for writer, action in ((images.Images, "_replace"), (embedded_images.Graphs, "_write")):
                 stack.enter_context(mock.patch.object(writer, action, self._noted(getattr(writer, action))))
             if self._is_sending:
                 stack.enter_context(mock.patch.object(socket.socket, "sendall", self._counted(socket.socket.sendall)))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 import hlgraph
-from hlgraph.evaluate.bootstrap import Resamples
+from hlgraph.evaluate.statistics import Resamples
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.retrieve.strategies.fused import FusedRetriever

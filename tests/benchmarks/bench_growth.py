@@ -13,9 +13,9 @@ from pathlib import Path
 
 from measure import say, table
 
-from hlgraph.evaluate import bench_tables
-from hlgraph.evaluate.asking import chosen
+from hlgraph.evaluate import bench
 from hlgraph.evaluate.bench import BenchPlan, Cell, Size, growths, ingest_size, measure, questions_for
+from hlgraph.evaluate.runner import chosen
 from hlgraph.settings import Settings
 
 QUESTIONS = 100
@@ -35,11 +35,11 @@ def show(folder: Path, statements: list[int], *, strategies: str) -> bool:
             plan = BenchPlan(settings=settings, strategy=name, preset="paper", questions=asked, embedder="made-up")
             cells.append(measure(plan, size=number))
     grown = growths(cells)
-    for item in (bench_tables.sizes_table(sizes), bench_tables.cells_table(cells), bench_tables.growth_table(grown)):
+    for item in (bench.sizes_table(sizes), bench.cells_table(cells), bench.growth_table(grown)):
         say(item.title)
         table(item.head, item.rows)
         say()
-    say(bench_tables.embedder_line("made-up"))
+    say(bench.embedder_line("made-up"))
     exponents = {item.strategy: item.p95.exponent for item in grown if item.p95 is not None}
     over = sorted(name for name, exponent in exponents.items() if exponent >= LIMIT)
     failed = sorted({cell.strategy for cell in cells if cell.errors})

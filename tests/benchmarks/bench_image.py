@@ -30,11 +30,11 @@ from ingest_keywords import keywords
 from measure import MEGABYTE, say, seconds_of, table
 
 import hlgraph
-from hlgraph.evaluate.memory import memory
+from hlgraph.evaluate.bench import memory
 from hlgraph.models.cache import CachedEmbedder
 from hlgraph.models.install import load_local
 from hlgraph.models.local.load import cache_file
-from hlgraph.models.seams import Embedder
+from hlgraph.models.protocols import Embedder
 from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import Settings, load
 from hlgraph.stores.neo4j.images import Images

@@ -31,7 +31,7 @@ from hlgraph.records import Kind, Record, Relationship, Source
 from hlgraph.settings import Settings, load
 from hlgraph.stores import migrate
 from hlgraph.stores.embedded import image_changes as embedded_changes
-from hlgraph.stores.image.changes import ChangeList, pack
+from hlgraph.stores.image.patching import ChangeList, pack
 from hlgraph.stores.neo4j import image_changes as neo4j_changes
 from hlgraph.stores.neo4j.migrations import Neo4jTarget
 from hlgraph.stores.neo4j.server import Server

@@ -23,7 +23,7 @@ from scipy.optimize import minimize
 
 import hlgraph
 from hlgraph.algorithms.linked_passages import FITTED_WEIGHTS, link_features
-from hlgraph.evaluate.bootstrap import Resamples
+from hlgraph.evaluate.statistics import Resamples
 from hlgraph.records import Chunk, Kind, Source
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked

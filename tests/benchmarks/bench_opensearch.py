@@ -25,12 +25,11 @@ from opensearchpy.helpers import parallel_bulk
 from hlgraph.change import VectorBlock
 from hlgraph.records import Kind, Source
 from hlgraph.stores.migrate import discover
-from hlgraph.stores.opensearch.forms import index_body
-from hlgraph.stores.opensearch.indexes import Home
+from hlgraph.stores.opensearch.indexes import Home, index_body
 from hlgraph.stores.opensearch.query_bodies import EXACT_BELOW
-from hlgraph.stores.opensearch.row_documents import row_items
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 from hlgraph.stores.opensearch.wire import Meta
+from hlgraph.stores.opensearch.writes import row_items
 from hlgraph.stores.protocols import VectorBatch, VectorQuery
 from hlgraph.where import parse
 from tests.benchmarks.measure import medians, say, seconds_of, table

@@ -40,7 +40,7 @@ import hlgraph
 from hlgraph.models.cache import CachedEmbedder
 from hlgraph.models.install import load_local
 from hlgraph.models.local.load import cache_file
-from hlgraph.models.seams import Embedder
+from hlgraph.models.protocols import Embedder
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.search import retriever
 from hlgraph.retrieve.strategies.statement_graph import StatementGraphRetriever

@@ -29,12 +29,11 @@ from measure import medians, say, seconds_of, table
 from numpy.typing import NDArray
 
 import hlgraph
-from hlgraph.algorithms.ppr import exact_pagerank, personalised_pagerank, prepare
+from hlgraph.algorithms.ppr import Space, exact_pagerank, local_pagerank, personalised_pagerank, prepare
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, project
-from hlgraph.algorithms.push import Space, local_pagerank
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.models.local.load import cached_embedder
-from hlgraph.models.seams import Embedder
+from hlgraph.models.protocols import Embedder
 from hlgraph.records import Kind, Relationship
 from hlgraph.settings import Neo4jSettings, Settings, load
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore

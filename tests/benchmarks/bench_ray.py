@@ -29,8 +29,8 @@ from hlgraph.ingest.pipeline import Report
 from hlgraph.integrations.ray import ingest
 from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import ModelSettings, Settings
+from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
 
 RATIO = 1.6
 WORKERS = 2

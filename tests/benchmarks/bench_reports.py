@@ -22,10 +22,10 @@ from measure import say, table
 
 import hlgraph
 from hlgraph.answer.request import AnswerRequest
-from hlgraph.evaluate.asking import PREFIX
+from hlgraph.evaluate.runner import PREFIX
 from hlgraph.models.accounts.ledger import total
-from hlgraph.models.seams import Completion
-from hlgraph.models.tokens import estimated_tokens, request_tokens
+from hlgraph.models.prompts import estimated_tokens, request_tokens
+from hlgraph.models.protocols import Completion
 from hlgraph.records import Document
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.sdk.client import HLGraph

@@ -32,8 +32,7 @@ from hlgraph.read.formats.html import read_html
 from hlgraph.read.formats.pdf import read_pdf
 from hlgraph.read.formats.text import read_text
 from hlgraph.read.options import ReadOptions
-from hlgraph.retrieve.evidence.tables import cells
-from hlgraph.retrieve.evidence.tabular import labels
+from hlgraph.retrieve.evidence.tables import cells, labels
 
 PERIODS = ("Three Months Ended June 30,", "Six Months Ended June 30,", "Year Ended December 31,")
 ROWS = (

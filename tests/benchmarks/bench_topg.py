@@ -32,9 +32,9 @@ from numpy.typing import NDArray
 
 import hlgraph
 from hlgraph.algorithms.query_walk import QueryWalk, bipartite, query_pagerank
-from hlgraph.evaluate.asking import PREFIX
-from hlgraph.evaluate.bootstrap import Resamples
 from hlgraph.evaluate.datasets import Question
+from hlgraph.evaluate.runner import PREFIX
+from hlgraph.evaluate.statistics import Resamples
 from hlgraph.records import Kind, Source
 from hlgraph.retrieve.request import SearchRequest
 from hlgraph.retrieve.retriever import Retriever

@@ -22,7 +22,7 @@ import hlgraph
 from hlgraph.algorithms.similarity import NAME_WEIGHT, named_centroids
 from hlgraph.change import VectorBlock
 from hlgraph.ids import normalise_name
-from hlgraph.models.seams import Embedder
+from hlgraph.models.protocols import Embedder
 from hlgraph.persist import links_about
 from hlgraph.records import Kind, Source, Statement, Topic
 from hlgraph.retrieve.retriever import Retriever, with_preset

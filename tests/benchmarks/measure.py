@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.models.seams import Embedder
+from hlgraph.models.protocols import Embedder
 
 MEGABYTE = 1 << 20
 _STATUS = Path("/proc/self/status")

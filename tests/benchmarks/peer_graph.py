@@ -33,7 +33,7 @@ import numpy as np
 from evaluation_sets import BenchmarkSet
 from numpy.typing import NDArray
 
-from hlgraph.models.seams import Embedder
+from hlgraph.models.protocols import Embedder
 
 ALIKE, MOST_ALIKE = 0.8, 101
 DAMPING = 0.75

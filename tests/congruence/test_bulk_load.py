@@ -24,8 +24,8 @@ from hlgraph.records import Document
 from hlgraph.settings import Settings
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.opensearch.connection import Connection
+from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
 
 _NODES = """
     MATCH (n) WHERE NOT n:Migration AND NOT n:Lease AND NOT n:ImageChange

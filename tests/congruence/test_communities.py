@@ -23,10 +23,10 @@ from hlgraph.records import Document
 from hlgraph.sdk import cypher as analyst
 from hlgraph.sdk.communities import Communities
 from hlgraph.settings import Settings
-from hlgraph.stores.clustering import ProcessClusterer, pulled
 from hlgraph.stores.derived import Clustered, ClusterQuery, Made
-from hlgraph.stores.neo4j.clusterer import GdsClusterer
+from hlgraph.stores.in_process import ProcessClusterer, pulled
 from hlgraph.stores.neo4j.derived import Neo4jDerivedStore
+from hlgraph.stores.neo4j.gds import GdsClusterer
 from hlgraph.stores.neo4j.reading import Neo4jReader
 from hlgraph.stores.neo4j.server import Row, Server
 from hlgraph.stores.open import Opened, open_stores

@@ -22,8 +22,8 @@ from hlgraph.settings import Settings
 from hlgraph.stores.neo4j.derived import Neo4jDerivedStore
 from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import Stores
+from hlgraph.testing.corpus import with_hierarchy
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.layers import with_hierarchy
 from hlgraph.where import parse
 
 _EMBEDDER = WordEmbedder(48)

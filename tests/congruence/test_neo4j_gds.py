@@ -14,8 +14,7 @@ from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.ids import entity_id
 from hlgraph.records import Hit, Relationship
-from hlgraph.stores.neo4j.gds import GraphDataScience, Projection
-from hlgraph.stores.neo4j.ranker import GdsRanker
+from hlgraph.stores.neo4j.gds import GdsRanker, GraphDataScience, Projection
 from hlgraph.stores.neo4j.server import Server, Transaction
 from hlgraph.stores.protocols import RankQuery, Scope
 

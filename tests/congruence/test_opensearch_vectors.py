@@ -25,7 +25,7 @@ from where_filters import KEYS, NUMBERS, WORDS, filters
 from hlgraph.change import VectorBlock
 from hlgraph.records import Hit, Kind, MetadataValue, Source
 from hlgraph.stores.open import open_stores
-from hlgraph.stores.opensearch import replica
+from hlgraph.stores.opensearch import query_bodies
 from hlgraph.stores.protocols import VectorBatch, VectorQuery, VectorStore
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import In, Where, matches, source_values
@@ -131,7 +131,7 @@ def test_filters_admit_the_sources_that_the_reference_admits(pair: Pair) -> None
 
 @pytest.mark.parametrize("asked", [100, 0], ids=["asked", "copied"])
 def test_the_same_neighbours_and_vectors(pair: Pair, monkeypatch: pytest.MonkeyPatch, asked: int) -> None:
-    monkeypatch.setattr(replica, "_ASKED", asked)
+    monkeypatch.setattr(query_bodies, "_ASKED", asked)
     vectors = _EMBEDDER.embed([_text(random.Random(seed)) for seed in range(40)])
     ours = pair.embedded.neighbours(Kind.CHUNK, "c", vectors=vectors, threshold=0.6)
     theirs = pair.server.neighbours(Kind.CHUNK, "c", vectors=vectors, threshold=0.6)

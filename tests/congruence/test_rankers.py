@@ -26,15 +26,13 @@ from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.retrieve.strategies.local import LocalRetriever
 from hlgraph.settings import Settings
 from hlgraph.stores.image.ranker import StoreRanker
-from hlgraph.stores.neo4j import ranker as ranker_module
-from hlgraph.stores.neo4j.choice import ChoosingRanker
-from hlgraph.stores.neo4j.gds import GraphDataScience, ShapeProjection
-from hlgraph.stores.neo4j.graph import Neo4jGraphStore
-from hlgraph.stores.neo4j.ranker import GdsRanker
+from hlgraph.stores.in_process import PulledRanker, ranked_by
+from hlgraph.stores.neo4j import gds as ranker_module
+from hlgraph.stores.neo4j.gds import GdsRanker, GraphDataScience, ShapeProjection
+from hlgraph.stores.neo4j.graph import ChoosingRanker, Neo4jGraphStore
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import RankQuery, Scope, Stores
-from hlgraph.stores.ranking import PulledRanker, ranked_by
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
 

@@ -39,9 +39,8 @@ from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.open import open_materialiser, open_stores
 from hlgraph.stores.protocols import MatchQuery, PullShape, Scope, Stores
 from hlgraph.subgraph import Subgraph
+from hlgraph.testing.corpus import snapshot, with_hierarchy
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.layers import with_hierarchy
-from hlgraph.testing.snapshot import snapshot
 from hlgraph.where import And, Compare, Exists, In, Not, Op, Or, Where
 
 _EMBEDDER = WordEmbedder(48)

@@ -10,17 +10,16 @@ from hlgraph.ingest import pipeline
 from hlgraph.records import Kind
 from hlgraph.settings import Settings
 from hlgraph.stores import migrate
-from hlgraph.stores.embedded import adjacency, coarse, row_files
+from hlgraph.stores.embedded import images, vector_files
 from hlgraph.stores.embedded.database import DATABASE
 from hlgraph.stores.embedded.migrations import SqliteTarget
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
-from hlgraph.testing.derived_contract import DerivedStoreContract
+from hlgraph.testing.corpus import snapshot
+from hlgraph.testing.derived_contract import DerivedStoreContract, TopicContract
 from hlgraph.testing.domain_contract import DomainStoreContract
 from hlgraph.testing.graph_contract import GraphStoreContract
 from hlgraph.testing.merge_contract import MergeStoreContract
-from hlgraph.testing.snapshot import snapshot
-from hlgraph.testing.topic_contract import TopicContract
 from hlgraph.testing.vector_contract import VectorStoreContract
 from hlgraph.testing.writers_contract import WORDS, WritersContract, documents, empty, ingest_into, steps_of
 
@@ -56,7 +55,7 @@ class TestEmbeddedGraphStoreInFiles(GraphStoreContract):
 
     @pytest.fixture(autouse=True)
     def _in_files(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(adjacency, "LEAST_NODES", 0)
+        monkeypatch.setattr(images, "LEAST_NODES", 0)
 
 
 class TestEmbeddedVectorStore(VectorStoreContract):
@@ -80,7 +79,7 @@ class TestEmbeddedMergeStoreInFiles(MergeStoreContract):
 
     @pytest.fixture(autouse=True)
     def _in_files(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(adjacency, "LEAST_NODES", 0)
+        monkeypatch.setattr(images, "LEAST_NODES", 0)
 
 
 class TestEmbeddedVectorStoreInFiles(VectorStoreContract):
@@ -88,9 +87,9 @@ class TestEmbeddedVectorStoreInFiles(VectorStoreContract):
 
     @pytest.fixture(autouse=True)
     def _in_files(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(row_files, "LEAST_ROWS", 2)
-        monkeypatch.setattr(row_files, "_BATCH", 3)
-        monkeypatch.setattr(coarse, "LEAST_ROWS", 3)
+        monkeypatch.setattr(vector_files, "LEAST_ROWS", 2)
+        monkeypatch.setattr(vector_files, "_BATCH", 3)
+        monkeypatch.setattr(vector_files, "LEAST_ROWS", 3)
 
 
 class TestEmbeddedTopics(TopicContract):

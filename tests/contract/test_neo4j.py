@@ -11,16 +11,14 @@ from hlgraph.errors import StoreLockedError
 from hlgraph.ids import entity_id
 from hlgraph.records import Kind, Relationship
 from hlgraph.settings import Neo4jSettings, Settings
-from hlgraph.stores.merges import Verdict, grouped
 from hlgraph.stores.open import open_stores
-from hlgraph.stores.protocols import PullShape, Scope, Stores
+from hlgraph.stores.protocols import PullShape, Scope, Stores, Verdict, grouped
 from hlgraph.stores.trace import listening
 from hlgraph.testing.corpus import CORPUS, fill
-from hlgraph.testing.derived_contract import DerivedStoreContract
+from hlgraph.testing.derived_contract import DerivedStoreContract, TopicContract
 from hlgraph.testing.domain_contract import DomainStoreContract
 from hlgraph.testing.graph_contract import GraphStoreContract
 from hlgraph.testing.merge_contract import MergeStoreContract, decision, merges, save
-from hlgraph.testing.topic_contract import TopicContract
 from hlgraph.testing.writers_contract import WritersContract
 
 

@@ -13,7 +13,7 @@ from hlgraph.settings import OpenSearchSettings
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 from hlgraph.stores.protocols import Stores
-from hlgraph.testing.topic_contract import TopicContract
+from hlgraph.testing.derived_contract import TopicContract
 from hlgraph.testing.vector_contract import VectorStoreContract, fill
 
 

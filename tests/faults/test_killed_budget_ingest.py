@@ -19,8 +19,8 @@ from thoroughness import cases
 import hlgraph
 from hlgraph import HLGraph
 from hlgraph.settings import ModelSettings, Settings
+from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
 
 _ROUNDS = max(1, int(os.environ.get("HLGRAPH_FAULT_ROUNDS", str(cases(2, 4)))) // 2)
 _WORKERS = 4

@@ -20,8 +20,8 @@ from werkzeug import Request, Response
 import hlgraph
 from hlgraph import HLGraph
 from hlgraph.settings import ModelSettings, Settings
+from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
 
 _ROUNDS = max(1, int(os.environ.get("HLGRAPH_FAULT_ROUNDS", str(cases(2, 4)))) // 2)
 _DOCUMENTS, _CHARACTERS = 40, 9_000

@@ -26,7 +26,7 @@ from thoroughness import cases
 import hlgraph
 from hlgraph.records import Kind
 from hlgraph.stores.open import open_stores
-from hlgraph.testing.topic_contract import make_older
+from hlgraph.testing.derived_contract import make_older
 
 _KILLS = int(os.environ.get("HLGRAPH_FAULT_ROUNDS", str(cases(1, 8))))
 # Each killed command is a process of its own, forked from one that has imported what it needs.

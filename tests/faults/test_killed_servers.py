@@ -30,7 +30,7 @@ from hlgraph.errors import StoreLockedError
 from hlgraph.settings import Settings
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.opensearch.connection import Connection
-from hlgraph.testing.snapshot import snapshot
+from hlgraph.testing.corpus import snapshot
 from local_servers import neo4j_server, opensearch_server
 from local_servers import state as local_state
 

@@ -20,9 +20,8 @@ from hlgraph.records import Document, Kind
 from hlgraph.stores.neo4j.graph import Neo4jGraphStore
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 from hlgraph.stores.protocols import Scope, Stores, VectorBatch, VectorQuery
-from hlgraph.testing.corpus import change_for
+from hlgraph.testing.corpus import change_for, snapshot
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
 
 _STEPS = pipeline.Steps(ContentDefinedChunker(80, 0.2), LocalExtractor(), WordEmbedder())
 _WITH_VECTORS = (Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)

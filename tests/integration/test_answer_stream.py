@@ -25,7 +25,7 @@ from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.accounts.ledger import Spent, total
 from hlgraph.models.langchain import LangChainChat
 from hlgraph.models.prompts import delimited
-from hlgraph.models.seams import Completion
+from hlgraph.models.protocols import Completion
 from hlgraph.records import Answer, Document
 from hlgraph.sdk.client import HLGraph
 from hlgraph.settings import ModelSettings, Settings

@@ -22,8 +22,8 @@ import hlgraph
 from hlgraph import errors
 from hlgraph.progress import Progress
 from hlgraph.sdk.client import HLGraph, IngestOptions
+from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
 
 _GOOD = "The Aldane Bridge was designed by Mara Quill. Mara Quill was born in Tessing.\n"
 

@@ -18,12 +18,12 @@ from hlgraph import Document
 from hlgraph.cli import main
 from hlgraph.errors import InputError
 from hlgraph.models.accounts.ledger import total
-from hlgraph.models.seams import Completion
+from hlgraph.models.protocols import Completion
 from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import ModelSettings, Price, Settings
 from hlgraph.testing.chat import ScriptedChat
+from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
 
 NAME = "openai:m"
 CHAT = IngestOptions(extract="chat")

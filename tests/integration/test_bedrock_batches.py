@@ -23,9 +23,9 @@ from werkzeug import Request, Response
 import hlgraph
 from hlgraph.cli import main
 from hlgraph.errors import InputError, MissingExtraError, ModelAccessError, ModelAnswerError
-from hlgraph.models import bedrock_jobs as jobs_module
+from hlgraph.models import bedrock as jobs_module
 from hlgraph.models.accounts.ledger import total
-from hlgraph.models.bedrock_jobs import bedrock_jobs
+from hlgraph.models.bedrock import bedrock_jobs
 from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import ModelSettings, Price, Settings
 from hlgraph.testing.chat import ScriptedChat

@@ -19,9 +19,8 @@ from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.stores.protocols import Scope
 from hlgraph.testing.chat import ScriptedChat
-from hlgraph.testing.corpus import DOCUMENTS
+from hlgraph.testing.corpus import DOCUMENTS, snapshot
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
 
 _CHAT = IngestOptions(extract="chat", is_chunked=True)
 _NAMES = ("Aldane Bridge", "Mara Quill", "Tessing", "Orne", "Ivo Brandt")

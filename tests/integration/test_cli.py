@@ -21,7 +21,7 @@ import pytest
 from sample_vectors import copied
 
 from hlgraph.cli import main
-from hlgraph.cli.logs import CHATTY, DRIVERS
+from hlgraph.cli.state import CHATTY, DRIVERS
 
 SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"
 # One of each format.

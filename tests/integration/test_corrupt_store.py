@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 import hlgraph
 from hlgraph.errors import StoreCorruptError
 from hlgraph.records import Document, Kind
+from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
 
 _DOCUMENTS = [
     Document(

@@ -14,9 +14,9 @@ from tiny_graph import TinyGraph, tiny_graph
 from hlgraph.errors import UnknownNameError
 from hlgraph.ids import chunk_id, entity_id, fact_id, source_id, statement_id, topic_id
 from hlgraph.sdk import cypher as analyst
-from hlgraph.stores.merges import Decider, Decision, Verdict
 from hlgraph.stores.neo4j.reading import Neo4jReader
 from hlgraph.stores.neo4j.server import Row
+from hlgraph.stores.protocols import Decider, Decision, Verdict
 from hlgraph.stores.queries import Query
 
 

@@ -31,8 +31,8 @@ from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import ModelSettings, Neo4jSettings, Price, Settings
 from hlgraph.stores.protocols import Scope
 from hlgraph.testing.chat import without_salt
+from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
 
 SAMPLES = Path(hlgraph.__file__).parent / "samples"
 DOCUMENTS = sorted(SAMPLES.glob("*.md"))[:4]
@@ -368,7 +368,7 @@ def test_killed_after_the_call_it_is_not_paid_again(
     path = write_settings(tmp_path, server)
     killed: list[int] = []
     hook = (
-        "from hlgraph.stores.embedded.domains import EmbeddedDomainStore as S\n"
+        "from hlgraph.stores.embedded.derived import EmbeddedDomainStore as S\n"
         "import os, signal\n"
         "S.write = lambda *rest: os.kill(os.getpid(), signal.SIGKILL)\n"
     )

@@ -48,7 +48,7 @@ READER = '''
 from __future__ import annotations
 
 from hlgraph.read.content import Origin
-from hlgraph.read.encodings import decode
+from hlgraph.read.content import decode
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document

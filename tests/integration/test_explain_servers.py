@@ -30,9 +30,8 @@ from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.stores.trace import Call
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor, with_hierarchy
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.layers import with_hierarchy
 from hlgraph.where import parse
 
 _EMBEDDER = WordEmbedder()

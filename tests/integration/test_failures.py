@@ -26,8 +26,8 @@ from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.stores.protocols import Scope
 from hlgraph.testing.chat import ScriptedChat
+from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
 
 CHAT = IngestOptions(extract="chat")
 POET = Document(

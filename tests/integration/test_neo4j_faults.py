@@ -40,12 +40,11 @@ from hlgraph.progress import Progress, listening
 from hlgraph.read import read
 from hlgraph.records import Kind
 from hlgraph.settings import Neo4jSettings, Settings
-from hlgraph.stores.neo4j.foreign_errors import mapped
-from hlgraph.stores.neo4j.server import Server
+from hlgraph.stores.neo4j.server import Server, mapped
 from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import Scope, Stores
+from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
 
 _SECRET = "a-secret-word"
 # The driver forgets a connection that ends while it is opened: its socket, and what has no attributes yet.

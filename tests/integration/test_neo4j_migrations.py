@@ -21,12 +21,11 @@ from hlgraph.stores import migrate
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
 from hlgraph.stores.neo4j.graph import Neo4jGraphStore
-from hlgraph.stores.neo4j.leases import Leases
+from hlgraph.stores.neo4j.lease import Leases
 from hlgraph.stores.neo4j.migrations import Neo4jTarget
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.protocols import Stores
-from hlgraph.testing.corpus import fill
-from hlgraph.testing.seeded import SeededEmbedder
+from hlgraph.testing.corpus import SeededEmbedder, fill
 
 _LABELS = [
     "V001__create_constraints",

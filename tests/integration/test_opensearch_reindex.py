@@ -24,14 +24,13 @@ from hlgraph.errors import HLGraphError, MigrationError
 from hlgraph.records import Hit, Kind, Source
 from hlgraph.settings import OpenSearchSettings
 from hlgraph.stores import migrate
-from hlgraph.stores.opensearch import bulk, drift
+from hlgraph.stores.opensearch import indexes, writes
 from hlgraph.stores.opensearch import query_bodies as search
 from hlgraph.stores.opensearch.connection import Connection
-from hlgraph.stores.opensearch.forms import index_body
-from hlgraph.stores.opensearch.indexes import Home
-from hlgraph.stores.opensearch.row_documents import row_items, source_items
+from hlgraph.stores.opensearch.indexes import Home, index_body
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 from hlgraph.stores.opensearch.wire import Anything, Meta
+from hlgraph.stores.opensearch.writes import row_items, source_items
 from hlgraph.stores.protocols import VectorBatch, VectorQuery
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
@@ -108,7 +107,7 @@ def written_by_the_first_layout(store: OpenSearchVectorStore, corpora: tuple[str
         items = (
             source_items(sources(corpus), home=home) if kind is Kind.SOURCE else row_items(rows(_ROWS), "1", home=home)
         )
-        bulk.write(connection, alias, items=items)
+        writes.write(connection, alias, items=items)
         connection.ask("POST", f"/{alias}/_refresh", answer=Anything)
     run: Any = {
         "version": 1,
@@ -153,7 +152,7 @@ def test_a_migration_that_is_killed_at_every_step_leaves_searches_whole_and_goes
     with opened(servers.opensearch) as store:
         written_by_the_first_layout(store, ("c", "d"))
         kept = Connection(store.connection.url, dataclasses.replace(store.connection.settings, layout="dedicated"))
-        looked = drift.look(kept, migrate.discover("opensearch")[-1])
+        looked = indexes.look(kept, migrate.discover("opensearch")[-1])
         assert looked
         assert not any(index.needs_move for index in looked)  # with this layout
         with pytest.raises(MigrationError, match="needs migration V002__share_indexes; run: hlgraph migrate apply"):

@@ -17,9 +17,9 @@ from hlgraph.change import VectorBlock
 from hlgraph.errors import InputError
 from hlgraph.records import Kind, Source
 from hlgraph.stores import migrate, trace
+from hlgraph.stores.opensearch import query_bodies
 from hlgraph.stores.opensearch import query_bodies as search
-from hlgraph.stores.opensearch import replica
-from hlgraph.stores.opensearch.drift import Seen
+from hlgraph.stores.opensearch.indexes import Seen
 from hlgraph.stores.opensearch.migrations import OpenSearchTarget
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 from hlgraph.stores.opensearch.wire import Anything
@@ -90,7 +90,7 @@ def test_no_index_lets_a_refresh_wait_for_merges(store: OpenSearchVectorStore) -
 def test_the_rows_of_neighbours_follow_what_any_process_writes(
     store: OpenSearchVectorStore, other: OpenSearchVectorStore, monkeypatch: pytest.MonkeyPatch, asked: int
 ) -> None:
-    monkeypatch.setattr(replica, "_ASKED", asked)
+    monkeypatch.setattr(query_bodies, "_ASKED", asked)
     write(store, rows(["a bridge", "a river", "a poet"]))
     name = [f"{at:032x}" for at in range(9)]
     assert near(store, "a river") == {name[1]}
@@ -110,7 +110,7 @@ def test_the_rows_are_read_once_a_process_has_asked_for_those_near_many(
     store: OpenSearchVectorStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(store, rows(["a bridge", "a river", "a poet"]))
-    monkeypatch.setattr(replica, "_ASKED", 4)
+    monkeypatch.setattr(query_bodies, "_ASKED", 4)
     vectors = _EMBEDDER.embed(["a river", "a poet"])
 
     def requests() -> list[str]:
@@ -162,7 +162,7 @@ def test_a_vector_with_more_neighbours_than_are_asked_for_has_all(
     store: OpenSearchVectorStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(store, rows(["a bridge"] * 9))
-    monkeypatch.setattr(replica, "_MOST", 5)
+    monkeypatch.setattr(query_bodies, "_MOST", 5)
     assert near(store, "a bridge") == {f"{at:032x}" for at in range(9)}
 
 
@@ -170,7 +170,7 @@ def test_a_vector_with_more_neighbours_than_are_asked_for_has_all(
 def test_an_index_made_anew_under_the_same_name_is_read_anew(
     store: OpenSearchVectorStore, other: OpenSearchVectorStore, monkeypatch: pytest.MonkeyPatch, asked: int
 ) -> None:
-    monkeypatch.setattr(replica, "_ASKED", asked)
+    monkeypatch.setattr(query_bodies, "_ASKED", asked)
     write(store, rows(["a bridge", "a river"]))
     assert near(store, "a river") == {f"{1:032x}"}
     other.delete("c", {"entity": [f"{at:032x}" for at in range(2)]})

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from reports import hostile_results
 
 import hlgraph
-from hlgraph.evaluate.report_page import report_page
+from hlgraph.evaluate.report import report_page
 from hlgraph.records import Document
 from hlgraph.retrieve import SearchResult
 from hlgraph.settings import Settings

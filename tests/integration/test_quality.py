@@ -20,7 +20,7 @@ from hlgraph.cli import main
 from hlgraph.errors import BudgetError, InputError, UnknownNameError
 from hlgraph.extract.chat import ReplyError
 from hlgraph.extract.chat._verdicts import ask_verdicts, read_verdicts
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.models.prompts import unsalted
 from hlgraph.records import Kind
 from hlgraph.sdk.client import HLGraph, IngestOptions

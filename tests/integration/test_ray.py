@@ -28,12 +28,12 @@ from werkzeug import Response
 import hlgraph
 from hlgraph import Budget, Document, HLGraph, IngestOptions
 from hlgraph.errors import BudgetError, InputError, MissingExtraError, ModelAccessError
-from hlgraph.integrations.ray import cluster, ingest, local_cluster
+from hlgraph.integrations.ray import ingest, local_cluster, run
 from hlgraph.models.accounts.ledger import total
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.testing.chat import without_salt
+from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
 
 # A node that a busy machine starts too late is started again; Ray leaves the processes of the first one to the collector.
 pytestmark = pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning")
@@ -66,7 +66,7 @@ def _cluster() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", KEY)
         if IS_THOROUGH:
-            patch.setattr(cluster, "loaded", _late_once(patch))
+            patch.setattr(run, "loaded", _late_once(patch))
         with local_cluster(WORKERS, store_bytes=100 << 20):
             # Of this home; each test has another one.
             patch.setenv("RAY_AUTH_TOKEN_PATH", str(Path.home() / ".ray" / "auth_token"))
@@ -75,7 +75,7 @@ def _cluster() -> Iterator[None]:
 
 def _late_once(patch: pytest.MonkeyPatch) -> Callable[[], ModuleType]:
     """Imports Ray as an ingest does, whose first node then does not tell of itself in time: one start more."""
-    load, calls = cluster.loaded, list[object]()
+    load, calls = run.loaded, list[object]()
 
     def loaded() -> ModuleType:
         found = load()

@@ -17,14 +17,14 @@ from hlgraph.cli import main
 from hlgraph.extract import LocalExtractor
 from hlgraph.ingest import pipeline
 from hlgraph.records import Document, Entity, Kind, Source, Statement
-from hlgraph.sdk.doctor import findings
+from hlgraph.sdk.health import findings
 from hlgraph.sdk.reconcile import find_drift, mend
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import Scope, Stores, VectorBatch
+from hlgraph.testing.corpus import snapshot
+from hlgraph.testing.derived_contract import ingest_text, topic_vectors
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
-from hlgraph.testing.topic_contract import ingest_text, topic_vectors
 
 _EMBEDDER = WordEmbedder()
 _STEPS = pipeline.Steps(ContentDefinedChunker(60, 0.2), LocalExtractor(), _EMBEDDER)

@@ -19,9 +19,9 @@ from hlgraph.records import Document
 from hlgraph.stores import migrate
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores, VectorBatch, VectorStore
+from hlgraph.testing.corpus import snapshot
+from hlgraph.testing.derived_contract import make_older
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
-from hlgraph.testing.topic_contract import make_older
 
 _DOCUMENTS = [
     Document(

@@ -31,8 +31,7 @@ from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.judges.answer_rows import candidates_of
 from hlgraph.evaluate.questions.checking import check
 from hlgraph.evaluate.questions.record import QuestionKind
-from hlgraph.evaluate.questions.two_models import two_models
-from hlgraph.evaluate.questions.writing import write
+from hlgraph.evaluate.questions.writing import two_models, write
 from hlgraph.index.hierarchy import HierarchyQuery
 from hlgraph.index.summaries import ChatSummariser
 from hlgraph.models.accounts.ledger import Spent, total

@@ -24,8 +24,8 @@ from hlgraph.models.accounts.ledger import total
 from hlgraph.records import Kind
 from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import ModelSettings, Price, Settings
+from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
 
 SAMPLES = Path(hlgraph.__file__).parent / "samples"
 DOCUMENTS = sorted(SAMPLES.glob("*.md"))[:6]

@@ -14,7 +14,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from hlgraph.errors import ModelAccessError, ModelAnswerError, ModelFilterError
-from hlgraph.extract.chat.reply_schema import FoundEntities, parse, schema
+from hlgraph.extract.chat.messages import FoundEntities, parse, schema
 from hlgraph.models.calls import Patience
 from hlgraph.models.langchain import LangChainChat
 from hlgraph.models.providers import Connection, chat_named

@@ -21,8 +21,8 @@ from hlgraph.records import Document, Kind
 from hlgraph.settings import Settings
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores, unfinished
+from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
 from hlgraph.testing.writers_contract import documents, steps_of
 
 _WORDS = tuple(f"w{number}" for number in range(8))

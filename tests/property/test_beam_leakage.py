@@ -14,7 +14,7 @@ from thoroughness import cases
 
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import WhereError
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import (

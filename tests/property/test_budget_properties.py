@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hlgraph.errors import BudgetError
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.executor import Accounts, Executor
-from hlgraph.models.seams import Completion
+from hlgraph.models.protocols import Completion
 from hlgraph.settings import Price
 
 _PRICE = Price(1.0, 3.0)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from hlgraph.change import VectorBlock
 from hlgraph.records import Hit, Kind
-from hlgraph.stores.embedded import coarse
-from hlgraph.stores.embedded.coarse import CoarseRows
+from hlgraph.stores.embedded import vector_files
+from hlgraph.stores.embedded.vector_files import CoarseRows
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores, VectorBatch, VectorQuery
 
@@ -95,7 +95,7 @@ def _write(stores: Stores, rows: Matrix, first: int) -> None:
 def test_searches_go_on_while_rows_are_added(tmp_path: Path) -> None:
     rows = _rows(np.random.default_rng(4), 600, 24, "any")
     opened = open_stores(f"hlgraph://{tmp_path}/store")
-    with opened.closing, mock.patch.object(coarse, "LEAST_ROWS", 10), ThreadPoolExecutor(3) as pool:
+    with opened.closing, mock.patch.object(vector_files, "LEAST_ROWS", 10), ThreadPoolExecutor(3) as pool:
         _write(opened.stores, rows[:100], 0)
         query = VectorQuery(Kind.STATEMENT, "c", 1, rows[7])
         found = [pool.submit(opened.stores.vectors.search, query) for _ in range(60)]
@@ -128,7 +128,7 @@ def test_a_search_gives_the_same_bits_with_and_without_a_first_pass(seed: int, s
                     stores.vectors.delete("c", {"statement": gone})
                 for hidden in ((), ("change 0",)):
                     plain = _searches(stores, questions, hidden)
-                    with mock.patch.object(coarse, "LEAST_ROWS", 10):
+                    with mock.patch.object(vector_files, "LEAST_ROWS", 10):
                         assert _searches(stores, questions, hidden) == plain
     finally:
         shutil.rmtree(folder)

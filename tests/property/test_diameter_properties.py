@@ -16,8 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.diameter import DiameterBounds, Distance, Selection, in_filter, post_filter
-from hlgraph.algorithms.diameter_candidates import guided_traversal, prune_by_radius
+from hlgraph.algorithms.diameter import (
+    DiameterBounds,
+    Distance,
+    Selection,
+    guided_traversal,
+    in_filter,
+    post_filter,
+    prune_by_radius,
+)
 from hlgraph.algorithms.distances import articulation_nodes, hops_from, hops_to_any, hops_within
 
 Dense = NDArray[np.bool_]

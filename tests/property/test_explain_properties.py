@@ -17,9 +17,8 @@ from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document
 from hlgraph.retrieve import STRATEGIES, SearchRequest, search
 from hlgraph.stores.open import open_stores
-from hlgraph.testing.corpus import TinyExtractor
+from hlgraph.testing.corpus import TinyExtractor, with_hierarchy
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.layers import with_hierarchy
 from hlgraph.where import parse
 
 _EMBEDDER = WordEmbedder()

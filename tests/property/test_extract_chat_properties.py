@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.extract import ChunkInput
-from hlgraph.extract.chat._convert import to_extraction
-from hlgraph.extract.chat.reply_schema import FoundEntities, FoundPropositions, parse
+from hlgraph.extract.chat._extractor import to_extraction
+from hlgraph.extract.chat.messages import FoundEntities, FoundPropositions, parse
 from hlgraph.ids import normalise_name
 
 _WORD = st.sampled_from(

@@ -10,14 +10,13 @@ import pytest
 from image_histories import History, random_step, rankings, whole
 from thoroughness import cases
 
-from hlgraph.stores.embedded import adjacency
+from hlgraph.stores.embedded import images
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore
 from hlgraph.stores.image import patching, ranker
-from hlgraph.stores.image.ranker import ImageRanker
-from hlgraph.stores.image.walked import followed
+from hlgraph.stores.image.ranker import ImageRanker, followed
+from hlgraph.stores.in_process import WalkedGraph
 from hlgraph.stores.open import open_stores
-from hlgraph.stores.ranking import WalkedGraph
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -27,7 +26,7 @@ def test_a_patched_image_is_one_that_is_made_from_nothing(
     patched, is_in_files, source = [], bool(seed % 2), random.Random(seed)
     walks: list[WalkedGraph] = []
 
-    def patch(*args: object, real: object = adjacency.patched, **options: object) -> object:
+    def patch(*args: object, real: object = images.patched, **options: object) -> object:
         patched.append(args)
         return real(*args, **options)  # type: ignore[operator]
 
@@ -36,7 +35,7 @@ def test_a_patched_image_is_one_that_is_made_from_nothing(
         walks.extend([found] if found else [])
         return found
 
-    monkeypatch.setattr(adjacency, "patched", patch)
+    monkeypatch.setattr(images, "patched", patch)
     monkeypatch.setattr(ranker, "followed", follow)
     monkeypatch.setattr(patching, "LEAST", 0 if seed % 4 > 1 else 1 << 30)
     opened = open_stores(f"hlgraph://{tmp_path}/store")
@@ -49,10 +48,10 @@ def test_a_patched_image_is_one_that_is_made_from_nothing(
         rankings(opened.stores.graph, held)
         for _ in range(steps):
             history.take(random_step(source))
-            monkeypatch.setattr(adjacency, "LEAST_NODES", 0 if is_in_files else 1 << 30)
+            monkeypatch.setattr(images, "LEAST_NODES", 0 if is_in_files else 1 << 30)
             found = whole(opened.stores.graph)
             scores = rankings(opened.stores.graph, held)
-            monkeypatch.setattr(adjacency, "LEAST_NODES", 1 << 30)
+            monkeypatch.setattr(images, "LEAST_NODES", 1 << 30)
             with EmbeddedGraphStore(Database(tmp_path / "store")) as fresh:
                 assert found == whole(fresh)
                 wanted = rankings(fresh, ImageRanker(fresh))

@@ -14,14 +14,14 @@ from thoroughness import cases
 
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.extract import LocalExtractor
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import source_id
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import delete_sources
 from hlgraph.records import Document, Extraction, Proposition
 from hlgraph.stores.open import open_stores
+from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
 
 _NAMES = ("Mara Quill", "Ivo Brandt", "Tessing", "the Aldane Bridge", "Orne", "Lake Vessel", "Tess Ing", "Mara Quills")
 _VERBS = ("was born in", "designed", "wrote about", "lies on", "met", "left", "was named after")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from thoroughness import cases
 
 from hlgraph.chunk import WholeChunker
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Extraction, Kind, Mention, Proposition, Statement

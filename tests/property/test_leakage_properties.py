@@ -21,7 +21,7 @@ from hlgraph.algorithms.diameter import Distance
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError, WhereError
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import entity_id, source_id
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
@@ -50,9 +50,9 @@ from hlgraph.retrieve.strategies.auto import AutoRetriever
 from hlgraph.retrieve.strategies.diameter import DiameterRetriever
 from hlgraph.retrieve.strategies.path import PathRetriever
 from hlgraph.sdk.merges import Merges
+from hlgraph.stores.in_process import PulledRanker
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Ranker, RankQuery, Scope, Stores
-from hlgraph.stores.ranking import PulledRanker
 from hlgraph.subgraph import KINDS, Subgraph
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import And, Compare, Exists, In, Not, Op, Or, Where, check_fields, matches, source_values

@@ -18,10 +18,9 @@ from hlgraph.ids import source_id
 from hlgraph.ingest.delete import delete_sources
 from hlgraph.records import Kind
 from hlgraph.sdk.merges import Merges
-from hlgraph.stores.merges import Verdict
 from hlgraph.stores.open import Opened, open_stores
-from hlgraph.stores.protocols import Scope
-from hlgraph.testing.snapshot import snapshot
+from hlgraph.stores.protocols import Scope, Verdict
+from hlgraph.testing.corpus import snapshot
 
 _NAMES = ("Mara Quill", "M. Quill", "Ivo Quill", "Tessing", "Orne")
 _MANY = settings(max_examples=cases(12, 25), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

@@ -15,8 +15,8 @@ from where_filters import comparison, filters, scalars, sources
 
 from hlgraph.errors import WhereError
 from hlgraph.records import Source
-from hlgraph.stores.opensearch.analysis import terms
 from hlgraph.stores.opensearch.where_query import conditions, to_query
+from hlgraph.stores.opensearch.writes import terms
 from hlgraph.text import words
 from hlgraph.where import Compare, In, Not, Op, Where, field, matches, source_values
 

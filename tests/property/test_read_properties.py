@@ -18,10 +18,9 @@ from reportlab.pdfgen.canvas import Canvas
 
 from hlgraph.ids import source_id
 from hlgraph.read import FORMATS, ReadFailure, ReadOptions, read
-from hlgraph.read.content import Origin, clean
-from hlgraph.read.encodings import decode
+from hlgraph.read.content import Origin, clean, decode
 from hlgraph.read.formats import SUFFIXES
-from hlgraph.read.metadata import cell_value
+from hlgraph.read.rows import cell_value
 from hlgraph.records import Document
 
 INT64 = st.integers(-(2**63), 2**63 - 1)

@@ -8,8 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlgraph.algorithms.fusion import reciprocal_rank, weighted_sum
-from hlgraph.algorithms.topk import top_k
+from hlgraph.algorithms.fusion import reciprocal_rank, top_k, weighted_sum
 
 FEW = [0.0, -0.0, 1.0, 0.5, float("inf"), float("-inf")]
 scores = st.sampled_from(FEW) | st.floats(allow_nan=False, width=32)

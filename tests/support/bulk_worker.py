@@ -85,21 +85,22 @@ def _die(owner: Any, name: str, *, after: int) -> None:
 
 def arm(moment: str) -> None:
     """Has this process killed at a moment."""
-    from hlgraph.ingest import batch_writer, pipeline
+    from hlgraph.ingest import pipeline
+    from hlgraph.ingest import pipeline as ingestion
     from hlgraph.ingest.bulk_load import _Load
-    from hlgraph.stores.neo4j import bulk_graph, import_files
+    from hlgraph.stores.neo4j import bulk_load as neo4j_load
     from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 
     pipeline.BATCH_CHARACTERS = BATCH_CHARACTERS
     if moment:
         owner, name, after = {
-            MOMENTS[0]: (batch_writer.Writer, "_publish", 2),
-            MOMENTS[1]: (import_files._File, "write", 8),
+            MOMENTS[0]: (ingestion.Writer, "_publish", 2),
+            MOMENTS[1]: (neo4j_load._File, "write", 8),
             MOMENTS[2]: (_Load, "run_import", 1),
-            MOMENTS[3]: (bulk_graph.migrate, "apply", 1),
+            MOMENTS[3]: (neo4j_load.migrate, "apply", 1),
             MOMENTS[4]: (OpenSearchVectorStore, "upsert", 3),
             MOMENTS[5]: (_Load, "_verify", 1),
-            MOMENTS[6]: (bulk_graph.Neo4jBulkGraph, "show", 1),
+            MOMENTS[6]: (neo4j_load.Neo4jBulkGraph, "show", 1),
         }[moment]
         _die(owner, name, after=after)
 

@@ -15,7 +15,7 @@ from hlgraph.ingest import pipeline
 from hlgraph.models.cache import CachedEmbedder
 from hlgraph.models.choose import ChosenModels
 from hlgraph.models.local.load import cache_file
-from hlgraph.models.seams import Embedder
+from hlgraph.models.protocols import Embedder
 from hlgraph.stores.open import Opened
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.embedder import WordEmbedder

@@ -17,8 +17,7 @@ from hlgraph.ingest.delete import delete_sources
 from hlgraph.records import Document, Kind
 from hlgraph.stores.image.image import FOLLOWED
 from hlgraph.stores.image.ranker import ImageRanker
-from hlgraph.stores.merges import Decider, Decision, Verdict
-from hlgraph.stores.protocols import PullShape, RankQuery, Scope, Stores
+from hlgraph.stores.protocols import Decider, Decision, PullShape, RankQuery, Scope, Stores, Verdict
 from hlgraph.subgraph import Subgraph
 from hlgraph.testing.embedder import WordEmbedder
 

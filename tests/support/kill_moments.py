@@ -34,15 +34,15 @@ class Moments:
         """Before and after each transaction, each write of vectors, of a backup, and of the files beside a store."""
         from hlgraph.extract.quarantine import Quarantine
         from hlgraph.models.sqlite_file import DiskFile
-        from hlgraph.stores.embedded import backup, mirror, vector_rows
+        from hlgraph.stores.embedded import backup, mirror, vector_files
         from hlgraph.stores.embedded.database import Database
         from hlgraph.stores.embedded.migrations import SqliteTarget
 
         for owner, name in ((Database, "transaction"), (SqliteTarget, "lock")):
             patch(owner, name, self._around(getattr(owner, name)))
         for owner, name in (
-            (vector_rows, "write_rows"),
-            (vector_rows, "zero_rows"),
+            (vector_files, "write_rows"),
+            (vector_files, "zero_rows"),
             (mirror.Mirror, "_write"),
             (mirror.Mirror, "_cut"),
             (mirror.Mirror, "_tidy"),

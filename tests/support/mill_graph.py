@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from live_stores import neo4j_of
 
 from hlgraph.chunk import WholeChunker
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import entity_id, source_id
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import delete_sources

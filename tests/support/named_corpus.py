@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hlgraph.chunk import WholeChunker
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import entity_id
 from hlgraph.ingest import pipeline
 from hlgraph.records import Document, Extraction, Mention, Proposition

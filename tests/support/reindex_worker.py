@@ -15,7 +15,7 @@ from typing import Any
 
 from hlgraph.settings import OpenSearchSettings
 from hlgraph.stores import migrate
-from hlgraph.stores.opensearch import bulk, migrations, reindex
+from hlgraph.stores.opensearch import migrations, writes
 from hlgraph.stores.opensearch.connection import Answer, Connection
 
 
@@ -42,8 +42,8 @@ def main() -> None:
     given = json.loads(sys.stdin.readline())
     migrations._LEASE_SECONDS = 0.0  # the lock of a killed process would be waited for
     migrations.OpenSearchTarget._try = lambda *_: None  # type: ignore[method-assign]
-    reindex._PAGE = reindex._BLOCK = 40
-    bulk.BODY_BYTES = 8_000
+    migrations._PAGE = migrations._BLOCK = 40
+    writes.BODY_BYTES = 8_000
     tell("ready")
     for line in sys.stdin:
         child = os.fork()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from hlgraph.evaluate.answering import Answered, AnswerOutcome, AnswerReport, section
-from hlgraph.evaluate.bootstrap import Interval
 from hlgraph.evaluate.comparison import run_differences, uncertainty
 from hlgraph.evaluate.datasets import Question
-from hlgraph.evaluate.results import Results
+from hlgraph.evaluate.report import Results
 from hlgraph.evaluate.runner import EvalReport, Outcome, result_of
 from hlgraph.evaluate.runs import Setting
-from hlgraph.evaluate.sections import Section, in_pairs
+from hlgraph.evaluate.statistics import Interval, Section, in_pairs
 from hlgraph.models.accounts.ledger import Spent
 
 HOSTILE = '</title><script>document.title = "owned"</script><img src="https://example.org/x">'

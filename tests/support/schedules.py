@@ -16,14 +16,12 @@ from typing import Any, NamedTuple, TypeVar
 from unittest import mock
 
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.derived import EmbeddedDerivedStore
+from hlgraph.stores.embedded.derived import EmbeddedDerivedStore, EmbeddedMergeStore
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore
-from hlgraph.stores.embedded.merges import EmbeddedMergeStore
 from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
 from hlgraph.stores.image.ranker import StoreRanker
-from hlgraph.stores.neo4j.derived import Neo4jDerivedStore
+from hlgraph.stores.neo4j.derived import Neo4jDerivedStore, Neo4jMergeStore
 from hlgraph.stores.neo4j.graph import Neo4jGraphStore
-from hlgraph.stores.neo4j.merges import Neo4jMergeStore
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.opensearch.connection import Connection
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore

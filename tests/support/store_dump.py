@@ -11,7 +11,7 @@ from pathlib import Path
 from hlgraph.models.local.load import cache_file
 from hlgraph.records import Kind
 from hlgraph.stores.open import open_stores
-from hlgraph.testing.snapshot import snapshot
+from hlgraph.testing.corpus import snapshot
 
 _WORDS = """
     SELECT corpus, kind, vector.id, words FROM text LEFT JOIN vector USING (n, file) LEFT JOIN vector_file USING (file)"""

@@ -13,24 +13,24 @@ from numpy.typing import NDArray
 
 from hlgraph.align.audit import audit, check_no_leak, leaking_sources
 from hlgraph.align.contest import UNTRAINED, NegativeFigures, compare
-from hlgraph.align.make import Made, MakeOptions, Tasks, find_contexts, make, planned, write
+from hlgraph.align.make import Context, Made, MakeOptions, Task, Tasks, fault_of, find_contexts, make, planned, write
 from hlgraph.align.pairs import (
     Pair,
     Parts,
     Piece,
     Prompt,
     check_negatives,
+    given_split,
     held_out_beside,
     parts_of,
     preferred,
     prompts_beside,
     read_pairs,
+    split_by_source,
 )
-from hlgraph.align.reasons import Context, Task, fault_of
-from hlgraph.align.split import given_split, split_by_source
 from hlgraph.errors import BudgetError, InputError, ModelAnswerError, ReadError
-from hlgraph.evaluate.bootstrap import Difference
 from hlgraph.evaluate.datasets import Question
+from hlgraph.evaluate.statistics import Difference
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.accounts.ledger import Ledger
 from hlgraph.models.accounts.replies import Replies

@@ -32,7 +32,7 @@ from hlgraph.align.train import Trained, TrainSettings, curve_of
 from hlgraph.cli.aligning import adapter_folders, comparison_lines, prompts_for, trained_lines
 from hlgraph.cli.app import main
 from hlgraph.errors import InputError, ReadError
-from hlgraph.evaluate.bootstrap import Difference
+from hlgraph.evaluate.statistics import Difference
 
 LINE = {
     "step": 1,

@@ -14,9 +14,9 @@ from hlgraph.answer import chat_answer, chat_report
 from hlgraph.answer.extractive import NOT_FOUND
 from hlgraph.cli.commands.answer import answer_lines
 from hlgraph.errors import ModelAnswerError, ModelUnavailableError
-from hlgraph.models.accounts.usage import Usage
+from hlgraph.models.accounts.budget import Usage
 from hlgraph.models.prompts import delimited
-from hlgraph.models.seams import Completion
+from hlgraph.models.protocols import Completion
 from hlgraph.records import Answer, Evidence, Source
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.corpus import DOCUMENTS

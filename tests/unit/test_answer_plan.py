@@ -15,8 +15,8 @@ from hlgraph.algorithms.cover import CoverBounds
 from hlgraph.answer.request import AnswerRequest
 from hlgraph.errors import InputError
 from hlgraph.models.accounts.ledger import Spent, total
-from hlgraph.models.seams import Completion
-from hlgraph.models.tokens import estimated_tokens, request_tokens
+from hlgraph.models.prompts import estimated_tokens, request_tokens
+from hlgraph.models.protocols import Completion
 from hlgraph.records import Answer, Document
 from hlgraph.retrieve.strategies.fused import FusedRetriever
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever

@@ -47,11 +47,8 @@ STAGES = tuple(
 PROTOCOLS = {
     "hlgraph.stores",
     "hlgraph.stores.protocols",
-    "hlgraph.stores.ranking",
+    "hlgraph.stores.in_process",
     "hlgraph.stores.derived",
-    "hlgraph.stores.merges",
-    "hlgraph.stores.domains",
-    "hlgraph.stores.clustering",
     "hlgraph.stores.trace",
 }
 CONCRETE_STORES = ("hlgraph.stores.embedded", "hlgraph.stores.neo4j", "hlgraph.stores.opensearch")
@@ -91,9 +88,9 @@ HOME_OF_EXTRA = {
     "langchain_core": ("hlgraph.integrations.langchain", "hlgraph.models.langchain"),
     "pydantic": (
         "hlgraph.extract.chat",
-        "hlgraph.resolve.judge",
+        "hlgraph.resolve.decide",
         "hlgraph.integrations.langchain",
-        "hlgraph.evaluate.claims.chat_claims",
+        "hlgraph.evaluate.claims.claims",
         "hlgraph.evaluate.judges",
         "hlgraph.evaluate.questions",
     ),

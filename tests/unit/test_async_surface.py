@@ -15,7 +15,7 @@ import pytest
 
 import hlgraph
 from hlgraph import AsyncHLGraph, HLGraph
-from hlgraph.sdk.awaited import Awaited, streamed
+from hlgraph.sdk.aio import Awaited, streamed
 from hlgraph.testing.embedder import WordEmbedder
 
 _ONLY_ASYNC = {"graph"}

@@ -16,7 +16,7 @@ from hlgraph.errors import InputError
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Hit, Kind, Scalar
 from hlgraph.retrieve import SearchRequest, SearchResult, search
-from hlgraph.retrieve.question.wording import broad, chain, comparison
+from hlgraph.retrieve.question.keywords import broad, chain, comparison
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.strategies.auto import AutoRetriever, Choice, Shape, Wording, shape, worded

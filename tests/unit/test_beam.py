@@ -21,11 +21,12 @@ from hlgraph.algorithms.beam import (
     Expand,
     Rescore,
     Score,
+    attention_scores,
     beam_search,
     children_of,
+    mean_scores,
     run,
 )
-from hlgraph.algorithms.path_scores import attention_scores, mean_scores
 from hlgraph.errors import InputError
 from hlgraph.subgraph import Csr
 

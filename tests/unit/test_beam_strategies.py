@@ -13,7 +13,7 @@ import pytest
 import hlgraph
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import entity_id
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker

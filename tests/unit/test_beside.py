@@ -9,8 +9,8 @@ from contextvars import ContextVar
 import pytest
 
 from hlgraph.errors import StoreLockedError
-from hlgraph.ingest.beside import Beside
-from hlgraph.stores.waiting import WITHOUT_LIMIT, Patience
+from hlgraph.ingest.pipeline import Beside
+from hlgraph.stores.concurrency import WITHOUT_LIMIT, Patience
 
 _PLACE: ContextVar[str] = ContextVar("place", default="nowhere")
 

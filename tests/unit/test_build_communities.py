@@ -16,8 +16,8 @@ from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError, StoreError, UnknownNameError
 from hlgraph.index.communities import build_communities, from_levels
 from hlgraph.sdk.communities import Communities
-from hlgraph.stores.clustering import ProcessClusterer, pulled
 from hlgraph.stores.derived import Clustered, ClusterQuery, Run
+from hlgraph.stores.in_process import ProcessClusterer, pulled
 from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.corpus import CORPUS, fill

@@ -12,13 +12,13 @@ import pytest
 
 import hlgraph
 from hlgraph.cli.commands.search import ByName
-from hlgraph.cli.explained import explain_lines
+from hlgraph.cli.output import explain_lines
 from hlgraph.errors import InputError
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.retrieve import STRATEGIES
 from hlgraph.retrieve.question.subqueries import GivenSplitter
 from hlgraph.retrieve.retriever import by_of, with_by, with_preset
-from hlgraph.retrieve.steps.by_clause import ByClause
+from hlgraph.retrieve.steps.facets import ByClause
 from hlgraph.retrieve.steps.feedback import CoverageJudge, ScoreSelector, UncoveredAsker
 from hlgraph.retrieve.strategies.auto import AutoRetriever
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever

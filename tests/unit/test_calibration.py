@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms.calibration import BLOCK, SAMPLE, USUAL, fitted_cosine, measured, stretch, usual_cosine
 from hlgraph.algorithms.query_walk import QueryWalk
-from hlgraph.answer.extractive import NOT_FOUND, extractive_answer
-from hlgraph.answer.refusal import is_missing
+from hlgraph.answer.extractive import NOT_FOUND, extractive_answer, is_missing
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import StoreError
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.extract.local import LocalExtractor
-from hlgraph.extract.seam import ChunkInput
 from hlgraph.index.hierarchy import HierarchyQuery
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import delete_sources
-from hlgraph.models.seams import Embedder
+from hlgraph.models.protocols import Embedder
 from hlgraph.records import (
     Calibration,
     Document,

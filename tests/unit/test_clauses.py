@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlgraph.retrieve.question.clauses import LONG_WORDS, clauses
+from hlgraph.retrieve.question.subqueries import LONG_WORDS, clauses
 from hlgraph.text import words
 
 LONG = (

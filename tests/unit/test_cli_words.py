@@ -11,7 +11,7 @@ import typer.main
 
 from hlgraph.cli import main
 from hlgraph.cli.app import app
-from hlgraph.cli.words import OTHER, SAME, in_options, option
+from hlgraph.cli.output import OTHER, SAME, in_options, option
 
 
 @pytest.mark.parametrize(

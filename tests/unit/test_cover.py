@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hlgraph.algorithms.communities import partition
 from hlgraph.algorithms.cover import Cover, CoverBounds, communities_of, greedy_cover
-from hlgraph.algorithms.partition import partition
-from hlgraph.algorithms.rocchio import RocchioWeights, refined_query
+from hlgraph.algorithms.query_walk import RocchioWeights, refined_query
 from hlgraph.errors import InputError
 
 Sets = list[frozenset[int]]

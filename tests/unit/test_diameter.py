@@ -7,8 +7,15 @@ import pytest
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.diameter import DiameterBounds, Distance, Selection, in_filter, post_filter
-from hlgraph.algorithms.diameter_candidates import guided_traversal, prune_by_radius
+from hlgraph.algorithms.diameter import (
+    DiameterBounds,
+    Distance,
+    Selection,
+    guided_traversal,
+    in_filter,
+    post_filter,
+    prune_by_radius,
+)
 from hlgraph.algorithms.distances import hops_from, hops_to_any
 from hlgraph.errors import InputError
 from hlgraph.subgraph import Csr

@@ -23,15 +23,14 @@ from hlgraph.extract.chat import (
     next_call,
 )
 from hlgraph.extract.chat.messages import ask_domain, ask_entities, ask_propositions, prompt, version, versions
-from hlgraph.extract.sampling import SAMPLES, Sampler, sampled
+from hlgraph.extract.extractor import SAMPLES, Sampler, sampled
 from hlgraph.ids import checksum
-from hlgraph.models.accounts.budget import Budget
+from hlgraph.models.accounts.budget import Budget, Usage
 from hlgraph.models.accounts.ledger import Ledger
 from hlgraph.models.accounts.replies import Replies
-from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.executor import Accounts, Executor
 from hlgraph.models.prompts import delimited, unsalted
-from hlgraph.models.seams import Completion
+from hlgraph.models.protocols import Completion
 from hlgraph.read import ReadFailure
 from hlgraph.records import Document, Domain
 from hlgraph.testing.chat import ScriptedChat

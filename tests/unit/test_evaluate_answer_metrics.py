@@ -19,9 +19,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.errors import InputError
-from hlgraph.evaluate.metrics.claims import Checked, ClaimScores, check_claims, claim_scores, mean_scores
-from hlgraph.evaluate.metrics.exactness import chosen_option, exact_match, f1, has_answer, normalised, token_recall
-from hlgraph.evaluate.metrics.overlap import bleu, rouge_l, rouge_n, sentence_bleu
+from hlgraph.evaluate.claims.claims import Checked, ClaimScores, check_claims, claim_scores, mean_scores
+from hlgraph.evaluate.metrics.answer_scores import (
+    bleu,
+    chosen_option,
+    exact_match,
+    f1,
+    has_answer,
+    normalised,
+    rouge_l,
+    rouge_n,
+    sentence_bleu,
+    token_recall,
+)
 
 _TEXTS = st.lists(
     st.sampled_from(["a", "The", "an", "river", "RIVER", "velm,", "1897.", "(of)", "O'Brien", "--"]), max_size=8

@@ -10,8 +10,7 @@ import pytest
 import hlgraph
 from hlgraph import Document
 from hlgraph.errors import ReadError
-from hlgraph.evaluate.answer_texts import NAMES, text_measures, text_section
-from hlgraph.evaluate.answering import AnswerOutcome, answer_all
+from hlgraph.evaluate.answering import NAMES, AnswerOutcome, answer_all, text_measures, text_section
 from hlgraph.evaluate.datasets import Question, load, questions_fingerprint
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.testing.chat import ScriptedChat

@@ -10,14 +10,13 @@ import pytest
 
 import hlgraph
 from hlgraph.errors import InputError, ModelUnavailableError
-from hlgraph.evaluate.answering import MEASURES, AnswerOutcome, answer_all, measured
+from hlgraph.evaluate.answering import MEASURES, AnswerOutcome, answer_all, knower, measured
 from hlgraph.evaluate.datasets import Dataset, Question
 from hlgraph.evaluate.figures import answers_table
-from hlgraph.evaluate.known import knower
-from hlgraph.evaluate.results import answer_lines
+from hlgraph.evaluate.report import answer_lines
 from hlgraph.evaluate.spans import Known, Span, best_span
 from hlgraph.models.accounts.budget import Budget
-from hlgraph.models.seams import Completion
+from hlgraph.models.protocols import Completion
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.corpus import DOCUMENTS

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hlgraph.errors import InputError
-from hlgraph.evaluate.bootstrap import Difference, Interval, Resamples
 from hlgraph.evaluate.metrics.retrieval import percentile
+from hlgraph.evaluate.statistics import Difference, Interval, Resamples
 
 columns = st.lists(
     st.tuples(st.sampled_from([0.0, 1 / 3, 0.5, 1.0]), st.sampled_from([0.0, 1 / 3, 0.5, 1.0])), min_size=1, max_size=12
@@ -100,7 +100,7 @@ def test_the_seed_decides_and_blocks_do_not(monkeypatch: pytest.MonkeyPatch) -> 
     first = Resamples(values, seed=7).difference(0, 1)
     assert Resamples(values, seed=7).difference(0, 1) == first
     assert Resamples(values, seed=8).difference(0, 1) != first
-    monkeypatch.setattr("hlgraph.evaluate.bootstrap._BLOCK", 120)
+    monkeypatch.setattr("hlgraph.evaluate.statistics._BLOCK", 120)
     assert Resamples(values, seed=7).difference(0, 1) == first
 
 

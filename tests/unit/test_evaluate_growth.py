@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.errors import InputError
-from hlgraph.evaluate.growth import growth
+from hlgraph.evaluate.bench import growth
 
 SIZES = [1e4, 1e5, 1e6]
 

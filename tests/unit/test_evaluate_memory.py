@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 
-from hlgraph.evaluate.memory import memory
+from hlgraph.evaluate.bench import memory
 
-_SCRIPT = "from hlgraph.evaluate.memory import memory; found = memory(); print(found.peak, found.own)"
+_SCRIPT = "from hlgraph.evaluate.bench import memory; found = memory(); print(found.peak, found.own)"
 _MEGABYTES = 300
 
 

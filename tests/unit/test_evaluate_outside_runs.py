@@ -9,7 +9,7 @@ import pytest
 
 from hlgraph.errors import InputError, ReadError
 from hlgraph.evaluate.datasets import load
-from hlgraph.evaluate.outside_runs import lacking, named_files, read_runs
+from hlgraph.evaluate.runner import lacking, named_files, read_runs
 
 
 @pytest.fixture

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hlgraph.errors import InputError, MissingExtraError, ReadError, UnknownNameError
-from hlgraph.evaluate.metrics.ranked import check_names, ranked_measures
-from hlgraph.evaluate.metrics.retrieval import recall_at
-from hlgraph.evaluate.metrics.significance import holm, needed_questions, permutation_test
+from hlgraph.evaluate.metrics.retrieval import check_names, ranked_measures, recall_at
 from hlgraph.evaluate.metrics.trec import qrels_text, read_qrels, read_run, run_text
+from hlgraph.evaluate.statistics import holm, needed_questions, permutation_test
 
 _IDS = st.lists(st.sampled_from("abcdefgh"), max_size=6, unique=True)
 

@@ -13,12 +13,25 @@ import yaml
 from hlgraph.errors import ReadError, UnknownNameError
 from hlgraph.evaluate.comparison import uncertainty
 from hlgraph.evaluate.datasets import Question
-from hlgraph.evaluate.recipe_tables import RecipeRun, asked_rows, missing_lines, models_line, notes, recipe_table
-from hlgraph.evaluate.recipes import Recipe, RecipeRow, commands, load_recipe, names, read_recipe, retriever_of
-from hlgraph.evaluate.results import Results
+from hlgraph.evaluate.recipes import (
+    Recipe,
+    RecipeRow,
+    RecipeRun,
+    asked_rows,
+    commands,
+    load_recipe,
+    missing_lines,
+    models_line,
+    names,
+    notes,
+    read_recipe,
+    recipe_table,
+    retriever_of,
+)
+from hlgraph.evaluate.report import Results
 from hlgraph.evaluate.runner import EvalReport, Outcome, result_of
 from hlgraph.evaluate.runs import Setting
-from hlgraph.evaluate.sections import Section, in_pairs
+from hlgraph.evaluate.statistics import Section, in_pairs
 from hlgraph.evaluate.sweep import knob
 from hlgraph.stores.migrate import folder
 

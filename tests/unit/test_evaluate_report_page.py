@@ -9,11 +9,11 @@ from html.parser import HTMLParser
 
 from reports import hostile_results
 
-from hlgraph.evaluate.bootstrap import Interval
 from hlgraph.evaluate.comparison import uncertainty
-from hlgraph.evaluate.forest import Column, forest
-from hlgraph.evaluate.report_page import report_page
-from hlgraph.evaluate.worst_questions import losses, passages_of
+from hlgraph.evaluate.figures import losses, passages_of
+from hlgraph.evaluate.plots import Column, forest
+from hlgraph.evaluate.report import report_page
+from hlgraph.evaluate.statistics import Interval
 from hlgraph.models.accounts.ledger import Spent
 
 _VOID = {"meta", "link", "br"}

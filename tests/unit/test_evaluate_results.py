@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from hlgraph.errors import InputError
-from hlgraph.evaluate.bootstrap import Difference
 from hlgraph.evaluate.comparison import ranked_section, run_differences, significance, uncertainty, values_of
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.figures import (
@@ -21,16 +20,16 @@ from hlgraph.evaluate.figures import (
     as_markdown,
     difference_cells,
     figures_table,
+    group_tables,
     runs_table,
     significance_table,
 )
 from hlgraph.evaluate.metrics.trec import read_qrels, read_run
-from hlgraph.evaluate.paired_tables import group_tables
 from hlgraph.evaluate.plots import Axis, Point, Series, chart
-from hlgraph.evaluate.results import Results, as_text, as_tree, default_against, plot, write_folder
+from hlgraph.evaluate.report import Results, as_text, as_tree, default_against, plot, write_folder
 from hlgraph.evaluate.runner import EvalReport, Outcome, result_of
 from hlgraph.evaluate.runs import Setting
-from hlgraph.evaluate.sections import in_pairs
+from hlgraph.evaluate.statistics import Difference, in_pairs
 
 QUESTIONS = tuple(
     Question(f"q{at}", "", frozenset({"g"}), "bridge" if at % 2 else "", 2 + at % 2, subset="dev") for at in range(8)

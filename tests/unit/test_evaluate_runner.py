@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from hlgraph import progress
 from hlgraph.errors import InputError, ModelError
-from hlgraph.evaluate.baseline import dense_baseline
 from hlgraph.evaluate.counting import Cost
 from hlgraph.evaluate.datasets import Dataset, Passage, Question
-from hlgraph.evaluate.runner import Ranked, evaluate
+from hlgraph.evaluate.runner import Ranked, dense_baseline, evaluate
 from hlgraph.progress import Progress
 
 DATASET = Dataset(

@@ -20,9 +20,8 @@ from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Hit, Kind, Relationship, Statement
 from hlgraph.retrieve import STRATEGIES, SearchRequest, SearchResult, search
-from hlgraph.retrieve.explain.evidence_graph import Neighbourhood, choose
-from hlgraph.retrieve.explain.notes import Hop, Path
-from hlgraph.retrieve.explain.parts import EvidenceGraph, GraphEdge
+from hlgraph.retrieve.explain.describe import Neighbourhood, choose
+from hlgraph.retrieve.explain.parts import EvidenceGraph, GraphEdge, Hop, Path
 from hlgraph.retrieve.request import Mode, Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever, units_of
 from hlgraph.retrieve.session import Session
@@ -32,9 +31,8 @@ from hlgraph.stores import trace
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Stores
 from hlgraph.subgraph import KINDS, Subgraph
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor, with_hierarchy
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.layers import with_hierarchy
 from hlgraph.where import parse
 
 _EMBEDDER = WordEmbedder()

@@ -6,7 +6,7 @@ import pytest
 
 from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind
-from hlgraph.retrieve.explain.notes import MOST_PATHS, MOST_SEEDS, Hop, Notes
+from hlgraph.retrieve.explain.parts import MOST_PATHS, MOST_SEEDS, Hop, Notes
 
 
 def test_many_seeds_are_cut_and_counted() -> None:

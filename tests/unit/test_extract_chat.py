@@ -22,11 +22,17 @@ from hlgraph.errors import (
 )
 from hlgraph.extract import ChunkInput, Metered, Quarantine
 from hlgraph.extract.chat import ChatExtractor
-from hlgraph.extract.chat.messages import ask_entities, ask_propositions
-from hlgraph.extract.chat.reply_schema import FoundEntities, FoundPropositions, ReplyError, parse
+from hlgraph.extract.chat.messages import (
+    FoundEntities,
+    FoundPropositions,
+    ReplyError,
+    ask_entities,
+    ask_propositions,
+    parse,
+)
 from hlgraph.ids import source_id
 from hlgraph.models.prompts import delimited
-from hlgraph.models.seams import Completion
+from hlgraph.models.protocols import Completion
 from hlgraph.records import Extraction, Mention, Triple
 from hlgraph.testing.chat import ScriptedChat
 

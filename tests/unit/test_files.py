@@ -27,11 +27,11 @@ ELSEWHERE = {
     "cli/commands/search.py",
     "evaluate/questions/exporting.py",
     "evaluate/questions/record.py",
-    "evaluate/results.py",
+    "evaluate/report.py",
     "evaluate/runs.py",
     "models/install.py",
     "models/local/embedder.py",
-    "stores/opensearch/replica.py",
+    "stores/opensearch/query_bodies.py",
 }
 MAKES = re.compile(
     r"""\.mkdir\(|\.touch\(|\.write_(?:text|bytes)\(|open\(\s*["'][wax]|TemporaryFile|FileLock\((?!.*mode=)"""

@@ -18,10 +18,10 @@ from hlgraph.errors import StoreUnavailableError
 from hlgraph.ingest import pipeline
 from hlgraph.records import Kind, Relationship
 from hlgraph.stores import files
-from hlgraph.stores.embedded import adjacency, row_files
-from hlgraph.stores.image.mapped import ArrayFiles
+from hlgraph.stores.embedded import images, vector_files
+from hlgraph.stores.image.graph_files import ArrayFiles
 from hlgraph.stores.open import open_stores
-from hlgraph.stores.opensearch import replica
+from hlgraph.stores.opensearch import query_bodies
 from hlgraph.stores.protocols import PullShape, Scope, Stores, VectorQuery
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
 from hlgraph.testing.embedder import WordEmbedder
@@ -34,8 +34,8 @@ _KINDS = frozenset({Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY})
 @pytest.fixture
 def stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stores]:
     """A store that keeps graphs and rows of any size in files."""
-    monkeypatch.setattr(adjacency, "LEAST_NODES", 0)
-    monkeypatch.setattr(row_files, "LEAST_ROWS", 1)
+    monkeypatch.setattr(images, "LEAST_NODES", 0)
+    monkeypatch.setattr(vector_files, "LEAST_ROWS", 1)
     opened = open_stores(f"hlgraph://{tmp_path}/store")
     with opened.closing:
         pipeline.ingest(DOCUMENTS, CORPUS, stores=opened.stores, steps=_STEPS)
@@ -149,10 +149,10 @@ def test_a_temporary_copy_without_room_is_one_error_and_is_begun_again(monkeypat
 
     vectors = np.eye(3, dtype=np.float32)
     rows = [SimpleNamespace(at=at, text=lambda field, at=at: f"row{at}") for at in range(3)]
-    monkeypatch.setattr(replica, "_blocks", lambda *more, **named: iter([rows[:2], rows[2:]]))
-    monkeypatch.setattr(replica, "matrix", lambda some, dimensions: vectors[[row.at for row in some]])
+    monkeypatch.setattr(query_bodies, "_blocks", lambda *more, **named: iter([rows[:2], rows[2:]]))
+    monkeypatch.setattr(query_bodies, "matrix", lambda some, dimensions: vectors[[row.at for row in some]])
     home: Any = SimpleNamespace(alias="hlgraph-c-entity", meta=SimpleNamespace(dimensions=3))
-    found = replica.Replica(SimpleNamespace(is_serverless=True), home)  # type: ignore[arg-type]
+    found = query_bodies.Replica(SimpleNamespace(is_serverless=True), home)  # type: ignore[arg-type]
     real = tempfile.TemporaryFile
     with monkeypatch.context() as patch:
         patch.setattr(tempfile, "TemporaryFile", lambda **named: Full(real(**named)))

@@ -15,11 +15,11 @@ from hlgraph.errors import InputError
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Chunk, Document, Hit, Kind, Source, Statement
 from hlgraph.retrieve import SearchRequest, SearchResult, search
-from hlgraph.retrieve.question.clauses import clauses
+from hlgraph.retrieve.question.subqueries import clauses
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.steps.by_clause import ByClause
+from hlgraph.retrieve.steps.facets import ByClause
 from hlgraph.retrieve.steps.passage_links import linked_passages
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.retrieve.strategies.fused import FusedRetriever

@@ -13,7 +13,7 @@ import pytest
 import hlgraph
 from hlgraph import AsyncHLGraph, Document, HLGraph, IngestOptions, connect
 from hlgraph.errors import InputError, SettingsError, StoreClosedError
-from hlgraph.sdk import given
+from hlgraph.sdk import arguments
 from hlgraph.testing.embedder import WordEmbedder
 
 DOCUMENTS = [
@@ -195,7 +195,7 @@ def test_every_annotation_of_the_sdk_is_understood() -> None:
     for kind in (HLGraph, *PARTS):
         for name, method in vars(kind).items():
             if inspect.isfunction(method) and not name.startswith("_"):
-                wanted = given._wanted(inspect.unwrap(method))
+                wanted = arguments._wanted(inspect.unwrap(method))
                 unknown = {item for item, found in wanted.items() if found is object and item != "params"}
                 assert not unknown, (kind, name)
 

@@ -22,13 +22,13 @@ from hlgraph.ids import source_id
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import Remover, delete_sources
 from hlgraph.records import Document, Kind, Relationship
-from hlgraph.stores.embedded import adjacency, filling
+from hlgraph.stores.embedded import images
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore
-from hlgraph.stores.image import graph_files, links
+from hlgraph.stores.image import arrays, graph_files
+from hlgraph.stores.image.arrays import Nodes
 from hlgraph.stores.image.graph_files import GraphFiles
 from hlgraph.stores.image.image import Image
-from hlgraph.stores.image.nodes import Nodes
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores
 from hlgraph.subgraph import Subgraph
@@ -48,7 +48,7 @@ _KINDS = frozenset({Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY, Kind.TOPIC, Kind.FA
 @pytest.fixture
 def in_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Graphs of any size in files."""
-    monkeypatch.setattr(adjacency, "LEAST_NODES", 0)
+    monkeypatch.setattr(images, "LEAST_NODES", 0)
 
 
 @pytest.fixture
@@ -109,8 +109,8 @@ def test_pulls_from_files_are_those_from_memory(
         expected = list(_pulls(graph))
     assert _versions(tmp_path) == []  # a small graph is not written
     assert len({len(graph) for graph in expected}) > 5
-    monkeypatch.setattr(adjacency, "LEAST_NODES", 0)
-    monkeypatch.setattr(links, "BLOCK", 5)
+    monkeypatch.setattr(images, "LEAST_NODES", 0)
+    monkeypatch.setattr(arrays, "BLOCK", 5)
     monkeypatch.setattr(graph_files, "BLOCK", 5)
     for _ in range(2):  # made, then mapped
         with _fresh(tmp_path) as graph:
@@ -125,9 +125,9 @@ def test_what_is_there_is_not_read_from_the_database_again(
 ) -> None:
     with _fresh(tmp_path) as graph:
         expected = list(_pulls(graph))
-    monkeypatch.setattr(adjacency, "EDGES", dict.fromkeys(filling.EDGES, "SELECT broken"))
-    monkeypatch.setattr(adjacency, "read_nodes", None)
-    monkeypatch.setattr(adjacency, "write_nodes", None)
+    monkeypatch.setattr(images, "EDGES", dict.fromkeys(images.EDGES, "SELECT broken"))
+    monkeypatch.setattr(images, "read_nodes", None)
+    monkeypatch.setattr(images, "write_nodes", None)
     with _fresh(tmp_path) as graph:
         for one, two in zip(expected, _pulls(graph), strict=True):
             _same(one, two)
@@ -148,11 +148,11 @@ def test_after_a_deletion_another_process_patches_the_files_and_writes_them_anew
     found = []
     with monkeypatch.context() as patch:
         _write_late(patch)
-        patch.setattr(adjacency, "write_nodes", None)  # nothing is filled
-        patch.setattr(adjacency, "EDGES", dict.fromkeys(filling.EDGES, "SELECT broken"))
+        patch.setattr(images, "write_nodes", None)  # nothing is filled
+        patch.setattr(images, "EDGES", dict.fromkeys(images.EDGES, "SELECT broken"))
         for far in (1, 0):
             assert _versions(tmp_path) == before
-            patch.setattr(adjacency, "FAR", far)
+            patch.setattr(images, "FAR", far)
             opened = open_stores(f"hlgraph://{tmp_path}/store")
             with opened.closing:
                 found = list(_pulls(opened.stores.graph))  # type: ignore[arg-type]
@@ -160,7 +160,7 @@ def test_after_a_deletion_another_process_patches_the_files_and_writes_them_anew
     assert [after] != before
     written = b"".join(path.read_bytes() for path in (tmp_path / "store" / "graph").rglob("*") if path.is_file())
     assert not [item for item in gone if item.encode() in written]
-    monkeypatch.setattr(adjacency, "LEAST_NODES", 1_000)
+    monkeypatch.setattr(images, "LEAST_NODES", 1_000)
     with _fresh(tmp_path) as graph:
         for one, two in zip(_pulls(graph), found, strict=True):
             _same(one, two)
@@ -170,7 +170,7 @@ def test_after_a_deletion_another_process_patches_the_files_and_writes_them_anew
 def test_a_process_that_patches_for_long_writes_the_files_anew(
     stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adjacency, "FAR", 1)
+    monkeypatch.setattr(images, "FAR", 1)
     list(_pulls(stores.graph))  # type: ignore[arg-type]
     (before,) = _versions(tmp_path)
     with _fresh(tmp_path) as graph:
@@ -181,7 +181,7 @@ def test_a_process_that_patches_for_long_writes_the_files_anew(
             assert (CORPUS in graph._graphs._folding) is thread
     (after,) = _versions(tmp_path)
     assert after != before
-    monkeypatch.setattr(adjacency, "LEAST_NODES", 1_000)
+    monkeypatch.setattr(images, "LEAST_NODES", 1_000)
     with _fresh(tmp_path) as graph:
         for one, two in zip(_pulls(graph), found, strict=True):
             _same(one, two)
@@ -196,7 +196,7 @@ def test_of_two_that_patched_the_files_one_writes_them_anew(
     opened = open_stores(f"hlgraph://{tmp_path}/store")
     with opened.closing:
         delete_sources([source_id(CORPUS, "doc:bridge")], CORPUS, stores=opened.stores)
-    monkeypatch.setattr(adjacency, "FAR", 0)
+    monkeypatch.setattr(images, "FAR", 0)
     written = _write_late(monkeypatch)
     with _fresh(tmp_path) as one, _fresh(tmp_path) as two:
         found = [list(_pulls(graph)) for graph in (one, two)]
@@ -257,7 +257,7 @@ def test_where_nothing_can_be_written_the_graph_is_in_memory(stores: Stores, tmp
 def test_a_change_while_the_files_are_made_is_patched_on_them(
     stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write, changed = adjacency.write_nodes, []
+    write, changed = images.write_nodes, []
     other = open_stores(f"hlgraph://{tmp_path}/store")
 
     def slow(*args: object, **options: object) -> None:
@@ -267,7 +267,7 @@ def test_a_change_while_the_files_are_made_is_patched_on_them(
             new = Document("doc:new", "Mara Quill was born in Tessing.", "New")
             pipeline.ingest([*DOCUMENTS, new], CORPUS, stores=other.stores, steps=_STEPS)
 
-    monkeypatch.setattr(adjacency, "write_nodes", slow)
+    monkeypatch.setattr(images, "write_nodes", slow)
     shape = PullShape(frozenset(Relationship), _KINDS, hops=3)
     # The lock is kept: letting go of it would wait for the reader, to empty the log.
     with other.closing, other.stores.graph.lock(), _fresh(tmp_path) as graph:
@@ -336,7 +336,7 @@ def test_links_in_files_are_those_of_the_matrix(
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(graph_files, "BLOCK", block)
-        patch.setattr(links, "BLOCK", block)
+        patch.setattr(arrays, "BLOCK", block)
         files = GraphFiles(tmp_path_factory.mktemp("links"))
         with files.making():
             files.write_links(
@@ -346,7 +346,7 @@ def test_links_in_files_are_those_of_the_matrix(
             )
         made = files.links("made", 13)
         assert made is not None
-        for one, two in zip(made[:2], links.in_memory(matrix)[:2], strict=True):
+        for one, two in zip(made[:2], arrays.in_memory(matrix)[:2], strict=True):
             for held, expected in zip(one, two, strict=True):
                 assert held.tolist() == expected.tolist()
                 assert held.dtype == expected.dtype
@@ -400,11 +400,11 @@ def test_of_a_hub_only_so_much_is_read_as_is_needed(
         matrices[0][a, b] = 1
     for a, b in uneven:
         matrices[1][a, b] = 1 + (a * b) % 3
-    held = [links.in_memory(sp.csr_array(matrix)) for matrix in matrices]
+    held = [arrays.in_memory(sp.csr_array(matrix)) for matrix in matrices]
     for count in (1, 2):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(links, "_WINDOW", window)
-            found, is_cut = links.strongest(
+            patch.setattr(arrays, "_WINDOW", window)
+            found, is_cut = arrays.strongest(
                 [held[0]._replace(is_even=True), held[1]][:count],
                 np.array(sorted(nodes), dtype=np.int64),
                 fan_out=fan_out,

@@ -17,7 +17,7 @@ from hlgraph.sdk.health import Health, ImageLag, health
 from hlgraph.settings import Settings
 from hlgraph.stores.embedded.database import DATABASE
 from hlgraph.stores.open import Finding
-from hlgraph.testing.seeded import SeededEmbedder
+from hlgraph.testing.corpus import SeededEmbedder
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 import hlgraph
 from hlgraph.algorithms.communities import leiden
-from hlgraph.algorithms.neighbours import similarity_graph
+from hlgraph.algorithms.distances import similarity_graph
 from hlgraph.chunk import ContentDefinedChunker, WholeChunker
 from hlgraph.errors import (
     BudgetError,
@@ -31,7 +31,7 @@ from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import delete_sources
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.local.reranker import LexicalReranker
-from hlgraph.models.seams import Completion
+from hlgraph.models.protocols import Completion
 from hlgraph.records import Chunk, Document, Kind, Statement
 from hlgraph.retrieve import SearchRequest, SearchResult, Unit, search
 from hlgraph.retrieve.retriever import Retriever

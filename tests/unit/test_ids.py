@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hlgraph import ids
 from hlgraph.change import MentionLink
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.persist import ChunkPlan, Extracted, assemble, compare
 from hlgraph.records import Chunk, Document, Extraction, Kind, Mention, Proposition, Source
 from hlgraph.stores.derived import Run, community_id

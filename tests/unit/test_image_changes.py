@@ -18,11 +18,11 @@ import pytest
 from image_histories import CORPUS, History, whole
 
 from hlgraph.records import Kind, Relationship
-from hlgraph.stores.embedded import adjacency
+from hlgraph.stores.embedded import images
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore
-from hlgraph.stores.image import changes
-from hlgraph.stores.image.overlay import Numbering
+from hlgraph.stores.image import patching
+from hlgraph.stores.image.arrays import Numbering
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores
 
@@ -47,13 +47,13 @@ def history(stores: Stores) -> History:
 def fills(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """An entry for each fill."""
     found: list[str] = []
-    real = adjacency.read_nodes
+    real = images.read_nodes
 
     def read(*args: object) -> object:
         found.append("filled")
         return real(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(adjacency, "read_nodes", read)
+    monkeypatch.setattr(images, "read_nodes", read)
     return found
 
 
@@ -109,7 +109,7 @@ def test_a_large_change_has_no_list(
     stores: Stores, history: History, tmp_path: Path, fills: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole(stores.graph)
-    monkeypatch.setattr(changes, "MOST", 0)
+    monkeypatch.setattr(patching, "MOST", 0)
     history.take(_EDIT)
     assert whole(stores.graph) == _fresh(tmp_path)
     assert len(fills) == 3
@@ -133,10 +133,10 @@ def test_a_list_holds_ids_and_no_text(stores: Stores, history: History, tmp_path
     history.take(_EDIT)
     with closing(sqlite3.connect(tmp_path / "store" / "hlgraph.db")) as connection:
         (data,) = connection.execute("SELECT list FROM image_change ORDER BY version DESC").fetchone()
-    found = changes.unpack(data)
+    found = patching.unpack(data)
     assert len(data) < 2_000
     assert {len(name) for name in np.frombuffer(found.ids, dtype="S32").tolist()} == {32}
-    assert b"Vessel" not in changes.msgspec.msgpack.encode(found)
+    assert b"Vessel" not in patching.msgspec.msgpack.encode(found)
     assert stores
 
 
@@ -180,14 +180,14 @@ def test_readers_keep_their_version_and_see_no_half_of_a_change(
 
 _KILLED = """
 import os, random, signal, sys
-from hlgraph.stores.embedded import adjacency
-from hlgraph.stores.image import graph_files, mapped, patching
+from hlgraph.stores.embedded import images
+from hlgraph.stores.image import graph_files, patching
 from hlgraph.stores.open import open_stores
 from image_histories import History, whole
 opened = open_stores(f"hlgraph://{sys.argv[1]}/store")
 history = History(opened.stores)
 history.start(random.Random(0))
-adjacency.LEAST_NODES, patching.LEAST = 0, 0
+images.LEAST_NODES, patching.LEAST = 0, 0
 whole(opened.stores.graph)
 real, count = graph_files._copy, [0]
 def write(*args, **options):
@@ -213,8 +213,8 @@ def test_a_kill_while_a_patched_image_is_written_leaves_the_old_files(
     assert run.returncode == -signal.SIGKILL, run.stderr
     folders = sorted(path.name.split("-")[2] for path in (tmp_path / "store" / "graph").iterdir())
     assert folders == ["1", "2"]
-    monkeypatch.setattr(adjacency, "LEAST_NODES", 0)
-    monkeypatch.setattr(adjacency, "write_nodes", None)  # nothing is filled
+    monkeypatch.setattr(images, "LEAST_NODES", 0)
+    monkeypatch.setattr(images, "write_nodes", None)  # nothing is filled
     patched = _fresh(tmp_path)
     monkeypatch.undo()
     assert patched == _fresh(tmp_path)

@@ -16,11 +16,10 @@ from hlgraph.errors import SettingsError
 from hlgraph.ingest import pipeline
 from hlgraph.records import Kind, Relationship
 from hlgraph.settings import Neo4jSettings
-from hlgraph.stores.image.counted import SAID
-from hlgraph.stores.image.image import FOLLOWED
+from hlgraph.stores.image.image import FOLLOWED, SAID
 from hlgraph.stores.neo4j import images as images_module
-from hlgraph.stores.neo4j.admitted import EVERYTHING, Admitted
 from hlgraph.stores.neo4j.images import Images
+from hlgraph.stores.neo4j.pull import EVERYTHING, Admitted
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor

@@ -15,7 +15,7 @@ from hlgraph.cli import main
 from hlgraph.records import Document
 from hlgraph.stores.embedded.copying import EmbeddedCorpusReader
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.neo4j import import_files
+from hlgraph.stores.neo4j import bulk_load
 from hlgraph.testing.embedder import WordEmbedder
 
 _TEXT = '# "A, b"\n\nMara Quill\\ built the "mill", so.\r\nIvo Brandt repaired the tower of Orne; Mara Quill saw it.'
@@ -33,9 +33,7 @@ def written(tmp_path: Path) -> Path:
         graph.ingest([Document("doc:1", _TEXT, "One"), Document("doc:2", f"Orne is old. {_TEXT}", "Two")])
     database = Database(store)
     folder.mkdir()
-    found = import_files.write(
-        EmbeddedCorpusReader(database, 'a "b"'), folder, corpus='a "b"', load="abc", prefix="Acme_"
-    )
+    found = bulk_load.write(EmbeddedCorpusReader(database, 'a "b"'), folder, corpus='a "b"', load="abc", prefix="Acme_")
     database.close()
     for item in found:
         assert len(list(_rows(folder / item.name))) == item.rows
@@ -54,10 +52,10 @@ def test_texts_and_lists_come_back(written: Path) -> None:
     mentions = list(_rows(written / "mentions.csv.gz"))
     assert mentions
     for row in mentions:
-        parts = [row[f"{name}:string[]"].split(import_files.BETWEEN) for name in ("chunks", "surfaces", "kinds")]
+        parts = [row[f"{name}:string[]"].split(bulk_load.BETWEEN) for name in ("chunks", "surfaces", "kinds")]
         assert len({len(part) for part in parts}) == 1
         assert set(parts[0]) <= ids
-    assert import_files.ONE_EMPTY in {row["kinds:string[]"] for row in mentions}
+    assert bulk_load.ONE_EMPTY in {row["kinds:string[]"] for row in mentions}
 
 
 def test_the_arguments_name_every_file_and_the_labels_with_their_prefix(written: Path) -> None:

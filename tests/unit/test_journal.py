@@ -22,9 +22,8 @@ from hlgraph.records import Document, Kind, Metadata, Record, Source
 from hlgraph.retrieve import SearchRequest, search
 from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import GraphStore, Scope, Stores, VectorBatch, VectorStore, unfinished
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor, change_for
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor, change_for, snapshot
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
 
 _EMBEDDER = WordEmbedder()
 _STEPS = pipeline.Steps(WholeChunker(), TinyExtractor(), _EMBEDDER)

@@ -15,15 +15,23 @@ from hypothesis import strategies as st
 
 from hlgraph.errors import InputError, ModelAnswerError, ModelUnavailableError, ReadError, UnknownNameError
 from hlgraph.evaluate.judges.answer_rows import Candidate, load_candidates
-from hlgraph.evaluate.judges.fairness import calibration_of
-from hlgraph.evaluate.judges.judge_all import judge_all
-from hlgraph.evaluate.judges.judge_plan import plan_judges
-from hlgraph.evaluate.judges.judge_report import JudgeOptions, JudgeReport
-from hlgraph.evaluate.judges.judge_tables import judge_files, judge_notes, judge_tables
-from hlgraph.evaluate.judges.labels import Label, agreements, load_labels, to_label
-from hlgraph.evaluate.judges.verdict_calls import Judge
-from hlgraph.evaluate.judges.wins import CRITERIA, PairwiseWins, wins_of
-from hlgraph.evaluate.metrics.agreement import cohen_kappa
+from hlgraph.evaluate.judges.judging import Judge, judge_all, plan_judges
+from hlgraph.evaluate.judges.report import (
+    CRITERIA,
+    JudgeOptions,
+    JudgeReport,
+    Label,
+    PairwiseWins,
+    agreements,
+    calibration_of,
+    judge_files,
+    judge_notes,
+    judge_tables,
+    load_labels,
+    to_label,
+    wins_of,
+)
+from hlgraph.evaluate.statistics import cohen_kappa
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.accounts.ledger import Ledger
 from hlgraph.models.accounts.replies import Replies

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hlgraph.chunk import WholeChunker
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import entity_id, source_id, statement_id
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker

@@ -7,7 +7,7 @@ from growth import assert_linear
 
 from hlgraph.chunk import ContentDefinedChunker, WholeChunker
 from hlgraph.extract import LocalExtractor
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.records import Document
 
 

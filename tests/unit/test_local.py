@@ -13,7 +13,7 @@ import hlgraph
 from hlgraph.algorithms.query_walk import QueryWalk
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError, ModelUnavailableError
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.models.prompts import delimited

@@ -15,13 +15,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.algorithms.communities import leiden
-from hlgraph.algorithms.neighbours import similarity_graph
+from hlgraph.algorithms.distances import similarity_graph
 from hlgraph.errors import BudgetError, InputError
 from hlgraph.extract import LocalExtractor
 from hlgraph.ids import source_id
 from hlgraph.index.hierarchy import RUN, BuiltHierarchy, HierarchyQuery, build_hierarchy
-from hlgraph.index.long_sources import LARGE, WHOLE, large_chunks, long_sources
-from hlgraph.index.summaries import ChatSummariser, ExtractiveSummariser, Group, Summariser
+from hlgraph.index.summaries import (
+    LARGE,
+    WHOLE,
+    ChatSummariser,
+    ExtractiveSummariser,
+    Group,
+    Summariser,
+    large_chunks,
+    long_sources,
+)
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import delete_sources
 from hlgraph.models.accounts.budget import Budget

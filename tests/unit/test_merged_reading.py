@@ -14,14 +14,13 @@ from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Kind, Relationship
 from hlgraph.retrieve import SearchRequest, search
 from hlgraph.retrieve.retriever import Retriever
-from hlgraph.retrieve.steps.merged import pull_merged, spread_seeds
+from hlgraph.retrieve.session import pull_merged, spread_seeds
 from hlgraph.retrieve.strategies import STRATEGIES
 from hlgraph.retrieve.strategies.chunk_entity import ChunkEntityRetriever
 from hlgraph.retrieve.strategies.diameter import DiameterRetriever
 from hlgraph.retrieve.strategies.statement_graph import StatementGraphRetriever
-from hlgraph.stores.merges import Decider, Decision, Verdict
 from hlgraph.stores.open import open_stores
-from hlgraph.stores.protocols import GraphStore, PullShape, Scope, Stores
+from hlgraph.stores.protocols import Decider, Decision, GraphStore, PullShape, Scope, Stores, Verdict
 from hlgraph.subgraph import Subgraph
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse

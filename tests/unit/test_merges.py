@@ -16,11 +16,10 @@ from hlgraph.models.accounts.ledger import Ledger
 from hlgraph.models.accounts.replies import Replies
 from hlgraph.models.executor import Accounts, Executor
 from hlgraph.sdk.merges import CandidateQuery, Merges
-from hlgraph.stores.merges import Decider, Verdict
 from hlgraph.stores.open import Opened, open_stores
-from hlgraph.stores.protocols import Stores
+from hlgraph.stores.protocols import Decider, Stores, Verdict
 from hlgraph.testing.chat import ScriptedChat
-from hlgraph.testing.snapshot import snapshot
+from hlgraph.testing.corpus import snapshot
 
 _MORE = {"doc:more": {"Quill met WWB.": ("Quill", "WWB"), "The bureau is large.": ("bureau",)}}
 

@@ -36,9 +36,8 @@ from hlgraph.settings import ModelSettings
 from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
 from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import VectorBatch
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, change_for
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS, change_for, snapshot
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.snapshot import snapshot
 
 _D = 32
 _RIGHT = WordEmbedder(_D)

@@ -20,15 +20,13 @@ from hlgraph.errors import (
     ModelUnavailableError,
 )
 from hlgraph.ids import source_id
-from hlgraph.models.accounts.budget import Budget
+from hlgraph.models.accounts.budget import Budget, Usage
 from hlgraph.models.accounts.ledger import Entry, Ledger, Purpose, total
 from hlgraph.models.accounts.replies import Replies
-from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.calls import Patience
-from hlgraph.models.executor import Accounts, Executor, Request, asking_about
-from hlgraph.models.gate import Gate
+from hlgraph.models.executor import Accounts, Executor, Gate, Request, asking_about
 from hlgraph.models.prompts import SALT, delimited, unsalted
-from hlgraph.models.seams import Completion
+from hlgraph.models.protocols import Completion
 from hlgraph.settings import Price
 from hlgraph.testing.chat import ScriptedChat, StreamedChat
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.errors import ModelAnswerError, ModelUnavailableError
-from hlgraph.models.gate import Gate
+from hlgraph.models.executor import Gate
 
 
 class _Clock:

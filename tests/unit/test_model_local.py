@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from tiny_model import MARKS, TEXTS, WORDS, make_model
 
 from hlgraph.errors import ModelError, ModelMissingError
-from hlgraph.models.local.config import read_config
+from hlgraph.models.local.bert import read_config, read_tensors
 from hlgraph.models.local.embedder import LocalEmbedder, graph_name, save_graph
-from hlgraph.models.local.weights import read_tensors
 
 
 def set_pooling(folder: Path, **pooling: Any) -> None:
@@ -156,7 +155,7 @@ def test_order_and_other_texts_change_nothing(embedder: LocalEmbedder, monkeypat
     texts = [" ".join(rng.choice(words, size=int(rng.integers(0, 18)))) for _ in range(300)]
     together = embedder.embed(texts)
     monkeypatch.setattr("hlgraph.models.local.embedder._TEXTS_AT_ONCE", 64)
-    monkeypatch.setattr("hlgraph.models.local.token_batches._TOKENS_AT_ONCE", 50)
+    monkeypatch.setattr("hlgraph.models.local.runtime._TOKENS_AT_ONCE", 50)
     np.testing.assert_allclose(embedder.embed(texts[::-1])[::-1], together, atol=1e-6)
     np.testing.assert_allclose(np.vstack([embedder.embed([text]) for text in texts[:40]]), together[:40], atol=1e-6)
 

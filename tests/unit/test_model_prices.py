@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hlgraph.errors import SettingsError
-from hlgraph.models.accounts.prices import price_list, price_of
+from hlgraph.models.accounts.budget import price_list, price_of
 from hlgraph.settings import ModelSettings, Price, as_text, load
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hlgraph.models.accounts.replies import Origin, Replies
-from hlgraph.models.seams import Completion
+from hlgraph.models.protocols import Completion
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from hlgraph.models.accounts.ledger import Ledger, Purpose, Spent, total
 from hlgraph.models.accounts.replies import Replies
 from hlgraph.models.calls import Patience
 from hlgraph.models.executor import Accounts, Executor
-from hlgraph.models.seams import Completion, StreamingChat
-from hlgraph.models.tokens import estimated_tokens, request_tokens
+from hlgraph.models.prompts import estimated_tokens, request_tokens
+from hlgraph.models.protocols import Completion, StreamingChat
 from hlgraph.settings import Price
 from hlgraph.testing.chat import ScriptedChat, StreamedChat
 

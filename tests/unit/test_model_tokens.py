@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlgraph.models.tokens import estimated_tokens, request_tokens
+from hlgraph.models.prompts import estimated_tokens, request_tokens
 
 
 @pytest.mark.parametrize(

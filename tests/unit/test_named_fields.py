@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hlgraph.records import MetadataValue
-from hlgraph.retrieve.question.named_fields import is_date, matches, named
+from hlgraph.retrieve.question.keywords import is_date, matches, named
 
 
 @pytest.mark.parametrize(

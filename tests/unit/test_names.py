@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.ids import normalise_name
-from hlgraph.resolve.names import evidence, fold, lexical_pairs
+from hlgraph.resolve.candidates import evidence, fold, lexical_pairs
 from hlgraph.resolve.synonyms import is_eligible
 
 

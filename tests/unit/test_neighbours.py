@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.neighbours import similarity_graph
+from hlgraph.algorithms.distances import similarity_graph
 from hlgraph.errors import InputError
 
 

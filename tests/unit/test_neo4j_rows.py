@@ -14,8 +14,8 @@ from hlgraph.errors import MigrationError, SettingsError, StoreUnavailableError
 from hlgraph.records import Source
 from hlgraph.settings import Neo4jSettings
 from hlgraph.stores.migrate import Migration, discover
-from hlgraph.stores.neo4j.counts import Said, name_changes, name_rows
 from hlgraph.stores.neo4j.migrations import statements
+from hlgraph.stores.neo4j.publish import Said, name_changes, name_rows
 from hlgraph.stores.neo4j.rows import mention_rows, metadata, source_rows
 from hlgraph.stores.neo4j.server import Server, auth_of
 

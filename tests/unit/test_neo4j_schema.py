@@ -6,8 +6,7 @@ import pytest
 
 from hlgraph.errors import MigrationError
 from hlgraph.stores import migrate
-from hlgraph.stores.neo4j.migrations import statements
-from hlgraph.stores.neo4j.schema import Declared, declared, differences
+from hlgraph.stores.neo4j.migrations import Declared, declared, differences, statements
 
 WANTED = declared(
     [

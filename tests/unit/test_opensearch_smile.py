@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 
-from hlgraph.stores.opensearch import smile
+from hlgraph.stores.opensearch import wire
 
 
 def variable(data: bytes, at: int) -> tuple[int, int]:
@@ -65,10 +65,10 @@ def value(data: bytes, at: int) -> tuple[object, int]:  # noqa: PLR0911 - one a 
 def test_vectors_and_texts_are_read_back_to_the_bit(dimensions: int) -> None:
     matrix = np.random.default_rng(dimensions).normal(size=(5, dimensions)).astype(np.float32)
     matrix[0] = -0.0
-    numbers, data = smile.number_arrays(matrix), smile.binaries(matrix.view(np.uint8))
+    numbers, data = wire.number_arrays(matrix), wire.binaries(matrix.view(np.uint8))
     texts = ["", "a", "x" * 32, "x" * 65, "Brücke 橋 \x00\n"]
     for text, row, one, two in zip(texts, matrix, numbers, data, strict=True):
-        fields: dict[str, smile.Value] = {
+        fields: dict[str, wire.Value] = {
             "words": text,
             "n": -len(text),
             "large": 1 << 40,
@@ -76,9 +76,9 @@ def test_vectors_and_texts_are_read_back_to_the_bit(dimensions: int) -> None:
             "data": two,
             "in": {"_id": text},
         }
-        made = smile.document(fields)
-        assert made.startswith(smile.HEAD)
+        made = wire.document(fields)
+        assert made.startswith(wire.HEAD)
         assert made.index(b"\xff") == len(made) - 1  # the end mark, and nothing else
-        read, end = value(made, len(smile.HEAD))
+        read, end = value(made, len(wire.HEAD))
         assert end == len(made) - 1
         assert read == {**fields, "vector": row.tolist(), "data": row.tobytes()}

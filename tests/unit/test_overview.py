@@ -14,14 +14,13 @@ from hlgraph.algorithms.cover import CoverBounds
 from hlgraph.algorithms.query_walk import QueryWalk
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.models.prompts import delimited
 from hlgraph.records import Document, Extraction, Hit, Mention, Proposition
 from hlgraph.retrieve import SearchRequest, SearchResult, search
-from hlgraph.retrieve.question.decompose import ChatDecomposer, FacetSplitter
-from hlgraph.retrieve.question.subqueries import GivenSplitter
+from hlgraph.retrieve.question.subqueries import ChatDecomposer, FacetSplitter, GivenSplitter
 from hlgraph.retrieve.request import CommunityEvidence
 from hlgraph.retrieve.steps.suggest import Suggestion
 from hlgraph.retrieve.strategies import global_ as overview

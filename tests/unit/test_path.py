@@ -20,8 +20,13 @@ from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Kind, Relationship
 from hlgraph.retrieve import SearchRequest, SearchResult, search
 from hlgraph.retrieve.search import retriever
-from hlgraph.retrieve.steps.lexical import Coverage
-from hlgraph.retrieve.steps.statement_paths import PathFrontier, StatementGraph, entity_weights, statement_graph
+from hlgraph.retrieve.steps.statement_paths import (
+    Coverage,
+    PathFrontier,
+    StatementGraph,
+    entity_weights,
+    statement_graph,
+)
 from hlgraph.retrieve.strategies.path import PathRetriever, within
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, RankQuery, Scope, Stores

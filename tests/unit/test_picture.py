@@ -27,8 +27,7 @@ from hlgraph.retrieve.explain.parts import (
     SeedTrace,
     StoreCost,
 )
-from hlgraph.retrieve.explain.placement import COLUMNS, LINE, QUESTION, Box, arrange, curve, wrapped
-from hlgraph.retrieve.explain.svg import drawing
+from hlgraph.retrieve.explain.svg import COLUMNS, LINE, QUESTION, Box, arrange, curve, drawing, wrapped
 from hlgraph.stores.trace import Call
 
 HOSTILE = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>&lt;\x00\x07\ud800\u202e</style></svg>"

@@ -10,7 +10,7 @@ import pytest
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError
 from hlgraph.extract import LocalExtractor
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Extraction, Mention, Proposition
@@ -20,8 +20,8 @@ from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
+from hlgraph.testing.corpus import with_hierarchy
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.layers import with_hierarchy
 
 _EMBEDDER = WordEmbedder()
 _COPIES = 30

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hlgraph import HLGraph, Settings, progress
 from hlgraph.cli import bars
 from hlgraph.models.cache import CachedEmbedder
-from hlgraph.models.local.token_batches import run_batches
+from hlgraph.models.local.runtime import run_batches
 from hlgraph.models.remote import RemoteEmbedder
 from hlgraph.progress import Progress, advance, count, expect, listening, step, take
 from hlgraph.records import Document

@@ -10,10 +10,9 @@ from hlgraph.records import Kind, Relationship
 from hlgraph.settings import Neo4jSettings
 from hlgraph.stores import queries
 from hlgraph.stores.neo4j.graph import Neo4jGraphStore
+from hlgraph.stores.neo4j.pull import Warming, expansions, inductions, typed
+from hlgraph.stores.neo4j.pull import queries as planned
 from hlgraph.stores.neo4j.server import Server, Transaction
-from hlgraph.stores.neo4j.shapes import expansions, inductions, typed
-from hlgraph.stores.neo4j.warming import Warming
-from hlgraph.stores.neo4j.warming import queries as planned
 from hlgraph.stores.protocols import PullShape
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlgraph.quality.coverage import SourceCoverage, cover, sentence_spans
 from hlgraph.records import Chunk, Statement
+from hlgraph.sdk.quality import SourceCoverage, cover, sentence_spans
 from hlgraph.text import content_words
 
 TEXT = "# Bridges\n\nMara Quill designed the bridge. It opened in 1931 after long delays. So it was.\n\n---\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import hlgraph
-from hlgraph.answer.support import objection
+from hlgraph.answer.citations import objection
 from hlgraph.extract import ChunkInput, LocalExtractor
 
 SAMPLES = Path(hlgraph.__file__).parent / "samples"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hlgraph.errors import InputError
 from hlgraph.stores import queries
-from hlgraph.stores.query_parameters import Parameter, parse_line
+from hlgraph.stores.queries import Parameter, parse_line
 
 HEADER = "// Does it.\n// params: a, b\n// columns: x\n"
 BODY = "RETURN $a + $b AS x"

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from plain_pagerank import solved
 
-from hlgraph.algorithms.ppr import prepare
-from hlgraph.algorithms.push import local_pagerank
-from hlgraph.algorithms.query_walk import Bipartite, QueryWalk, bipartite, query_pagerank
-from hlgraph.algorithms.restart_walk import visit_shares
+from hlgraph.algorithms.ppr import local_pagerank, prepare
+from hlgraph.algorithms.query_walk import Bipartite, QueryWalk, bipartite, query_pagerank, visit_shares
 from hlgraph.errors import InputError
 
 Dense = NDArray[np.float64]

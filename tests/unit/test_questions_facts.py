@@ -12,7 +12,7 @@ from question_corpus import BRIDGE, BRIDGES, DOCUMENTS, INTERSECTION, NULL
 import hlgraph
 from hlgraph.errors import InputError, ReadError, UnknownNameError
 from hlgraph.evaluate.datasets import load
-from hlgraph.evaluate.questions.asserted import clause_of
+from hlgraph.evaluate.questions.askable import clause_of
 from hlgraph.evaluate.questions.checking import check
 from hlgraph.evaluate.questions.exporting import export
 from hlgraph.evaluate.questions.leaks import answers_alone, words_of

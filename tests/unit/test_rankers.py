@@ -20,11 +20,11 @@ from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Kind, Relationship
 from hlgraph.retrieve.request import SearchRequest
 from hlgraph.retrieve.session import Session
-from hlgraph.stores.image import walked
+from hlgraph.stores.image import ranker as image_ranker
 from hlgraph.stores.image.ranker import StoreRanker
+from hlgraph.stores.in_process import PulledRanker, WalkedGraph, ranked_by
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Ranker, RankQuery, Scope, Stores
-from hlgraph.stores.ranking import PulledRanker, WalkedGraph, ranked_by
 from hlgraph.subgraph import KINDS, Subgraph
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
 from hlgraph.testing.embedder import WordEmbedder
@@ -191,8 +191,8 @@ def test_a_graph_is_prepared_once_and_then_patched(stores: Stores, monkeypatch: 
 
 
 def test_a_walk_of_many_replaced_rows_is_prepared_anew(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walked, "LEAST", 0)
-    monkeypatch.setattr(walked, "SHARE", 0.0)
+    monkeypatch.setattr(image_ranker, "LEAST", 0)
+    monkeypatch.setattr(image_ranker, "SHARE", 0.0)
     ranker = StoreRanker(stores.graph)  # type: ignore[arg-type]
     query = RankQuery(ProjectionShape.ENTITY_PASSAGE, {_MARA: 1.0})
     ranker.rank(query, scope=Scope(CORPUS))

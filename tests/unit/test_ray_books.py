@@ -15,8 +15,8 @@ from hlgraph.extract import LocalExtractor
 from hlgraph.ingest.pipeline import Report, Steps
 from hlgraph.ingest.report import Failure
 from hlgraph.ingest.run import Job
-from hlgraph.integrations.ray.books import Books, FarBooks, FarPurse, Limits
-from hlgraph.integrations.ray.sources import parts
+from hlgraph.integrations.ray.accounts import Books, FarBooks, FarPurse, Limits
+from hlgraph.integrations.ray.stages import parts
 from hlgraph.models.accounts.budget import Purse
 from hlgraph.read import Files
 from hlgraph.settings import ModelSettings, Settings

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hlgraph.read import read
-from hlgraph.read.sniffing import format_by_content
+from hlgraph.read.discover import format_by_content
 from hlgraph.records import Document
 
 MANUAL = r"""'\\" t

@@ -13,10 +13,9 @@ import hlgraph
 from hlgraph.answer import ReportBounds, chat_report, extractive_report
 from hlgraph.answer.context import best_at_the_ends
 from hlgraph.answer.extractive import NOT_FOUND
-from hlgraph.answer.long_report import Point, best_points, points_in
-from hlgraph.answer.report_parts import packed, sections_of
+from hlgraph.answer.report import Point, best_points, packed, points_in, sections_of
 from hlgraph.errors import InputError, ModelAnswerError
-from hlgraph.models.accounts.usage import Usage
+from hlgraph.models.accounts.budget import Usage
 from hlgraph.models.prompts import delimited
 from hlgraph.records import Evidence, Source
 from hlgraph.testing.chat import ScriptedChat

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.answer.context import CUT
-from hlgraph.answer.report_parts import Section, best_passages, cost, line, packed, read, sections_of, shortened
-from hlgraph.models.tokens import estimated_tokens
+from hlgraph.answer.report import Section, best_passages, cost, line, packed, read, sections_of, shortened
+from hlgraph.models.prompts import estimated_tokens
 from hlgraph.records import Evidence, Source
 from hlgraph.retrieve.request import CommunityEvidence
 from hlgraph.retrieve.steps.facets import rank_passages

@@ -11,7 +11,7 @@ import pytest
 
 from hlgraph import ids
 from hlgraph.change import About, Change, Move
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.persist import ChunkPlan, Comparison, Extracted, assemble, compare, plan_chunks, removal
 from hlgraph.records import Document, Extraction, Mention, Metadata, Proposition, Source, Span, Triple
 

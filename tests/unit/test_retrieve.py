@@ -16,7 +16,7 @@ from thoroughness import IS_THOROUGH
 from hlgraph.change import ChangeState
 from hlgraph.chunk import ContentDefinedChunker, WholeChunker
 from hlgraph.errors import InputError, ModelMismatchError, UnknownNameError, WhereError
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import source_id
 from hlgraph.index.embed import chunk_text
 from hlgraph.ingest import pipeline
@@ -33,9 +33,8 @@ from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.retrieve.strategies.topic import TopicRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor, with_hierarchy
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.layers import with_hierarchy
 from hlgraph.where import parse
 
 _EMBEDDER = WordEmbedder()

@@ -14,7 +14,7 @@ from hlgraph.algorithms.diameter import Distance
 from hlgraph.algorithms.distances import hops_within
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError, ModelAnswerError
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import entity_id
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker

@@ -13,9 +13,16 @@ import pytest
 from hlgraph.records import Hit
 from hlgraph.stores.opensearch import query_bodies
 from hlgraph.stores.opensearch.connection import Answer, Connection
-from hlgraph.stores.opensearch.kept_vectors import IndexVectors, KeptVectors
-from hlgraph.stores.opensearch.query_bodies import Inside, Sizes, by_text, by_vector, read_vectors
-from hlgraph.stores.opensearch.rounds import together
+from hlgraph.stores.opensearch.query_bodies import (
+    IndexVectors,
+    Inside,
+    KeptVectors,
+    Sizes,
+    by_text,
+    by_vector,
+    read_vectors,
+    together,
+)
 from hlgraph.stores.opensearch.wire import Meta
 
 _META = Meta("c", "statement", 2, made="m")

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from hlgraph.change import VectorBlock
 from hlgraph.ids import source_id
 from hlgraph.records import Kind, Source
-from hlgraph.stores.embedded import coarse, row_files
+from hlgraph.stores.embedded import vector_files
 from hlgraph.stores.embedded import vectors as vectors_module
-from hlgraph.stores.embedded import view as view_module
+from hlgraph.stores.embedded import vectors as view_module
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Row, Stores, VectorBatch, VectorQuery
 from hlgraph.where import parse
@@ -37,8 +37,8 @@ def stores(tmp_path: Path) -> Iterator[Stores]:
 @pytest.fixture
 def in_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of any number in files, the first time and whenever there are ten more."""
-    monkeypatch.setattr(row_files, "LEAST_ROWS", 10)
-    monkeypatch.setattr(row_files, "_BATCH", 7)
+    monkeypatch.setattr(vector_files, "LEAST_ROWS", 10)
+    monkeypatch.setattr(vector_files, "_BATCH", 7)
 
 
 def _name(at: int) -> str:
@@ -98,11 +98,11 @@ def test_searches_over_files_are_those_over_memory(
     with opened.closing:
         expected = list(_change(opened.stores))
     assert any(path.is_dir() for path in (tmp_path / "one" / "vectors").iterdir()) is False
-    monkeypatch.setattr(row_files, "LEAST_ROWS", 10)
-    monkeypatch.setattr(row_files, "_BATCH", 7)
+    monkeypatch.setattr(vector_files, "LEAST_ROWS", 10)
+    monkeypatch.setattr(vector_files, "_BATCH", 7)
     if has_codes:
-        monkeypatch.setattr(coarse, "LEAST_ROWS", 10)
-        monkeypatch.setattr(row_files, "BLOCK", 9)
+        monkeypatch.setattr(vector_files, "COARSE_LEAST_ROWS", 10)
+        monkeypatch.setattr(vector_files, "BLOCK", 9)
     opened = open_stores(f"hlgraph://{tmp_path}/store")
     with opened.closing:
         for step, found in enumerate(_change(opened.stores)):
@@ -123,9 +123,9 @@ def test_what_is_in_files_is_not_read_from_the_database_again(
     expected = _found(stores)
     _write(stores, range(40, 44), change="two")
     read: list[int] = []
-    original = row_files.read_columns
+    original = vector_files.read_columns
 
-    def counted(*args: object, **options: object) -> row_files.Columns:
+    def counted(*args: object, **options: object) -> vector_files.Columns:
         found = original(*args, **options)  # type: ignore[arg-type]
         read.append(len(found.ids))
         return found
@@ -144,9 +144,9 @@ def test_rows_of_other_kinds_are_not_looked_at_again(stores: Stores, monkeypatch
     _write(stores, range(400), change="two", kind=Kind.ENTITY)
     _found(stores)
     steps: list[int] = []
-    original = row_files.read_columns
+    original = vector_files.read_columns
 
-    def counted(connection: sqlite3.Connection, *args: object, **options: object) -> row_files.Columns:
+    def counted(connection: sqlite3.Connection, *args: object, **options: object) -> vector_files.Columns:
         steps.append(0)
 
         def step() -> None:
@@ -175,7 +175,7 @@ def _files(tmp_path: Path) -> dict[str, bytes]:
 @pytest.mark.usefixtures("in_files")
 def test_nothing_of_a_deleted_row_stays(stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files stay, but for the places of the row, and for the source that no other row has."""
-    monkeypatch.setattr(coarse, "LEAST_ROWS", 10)
+    monkeypatch.setattr(vector_files, "COARSE_LEAST_ROWS", 10)
     _write(stores, range(11), change="one")
     _write(stores, range(12, 40), change="two")  # the last source is that of rows 23 and 35 alone
     for _ in range(2):

@@ -14,9 +14,9 @@ from hlgraph.errors import StoreUnavailableError, UnknownNameError, WhereError
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.retrieve import SearchRequest, SearchResult, search
+from hlgraph.stores.in_process import presumed
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import CorpusStats, Stores
-from hlgraph.stores.ranking import presumed
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse

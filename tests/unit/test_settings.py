@@ -13,7 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from hlgraph.errors import InputError, SettingsError
-from hlgraph.sdk.given import check_database
+from hlgraph.sdk.arguments import check_database
 from hlgraph.settings import (
     DEFAULT_STORE,
     ChunkSettings,

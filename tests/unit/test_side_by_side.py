@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from hlgraph.stores.side_by_side import at_once, side_by_side
+from hlgraph.stores.concurrency import at_once, side_by_side
 
 _PLACE: ContextVar[str] = ContextVar("place", default="nowhere")
 

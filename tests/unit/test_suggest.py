@@ -10,7 +10,7 @@ import pytest
 
 from hlgraph.algorithms.query_walk import QueryWalk
 from hlgraph.chunk import WholeChunker
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Extraction, Kind, Mention, Proposition, Statement

@@ -21,9 +21,9 @@ from hlgraph.retrieve.steps.suggest import Extraction as Taken
 from hlgraph.retrieve.steps.suggest import horizons
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.retrieve.strategies.local import LocalRetriever
+from hlgraph.stores.in_process import PulledRanker
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, RankQuery, Scope, Stores
-from hlgraph.stores.ranking import PulledRanker
 from hlgraph.subgraph import KINDS, Csr, Subgraph
 from hlgraph.where import parse
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hlgraph.chunk import WholeChunker
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import entity_id, source_id
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import delete_sources

@@ -12,9 +12,7 @@ from hlgraph.read.content import Origin
 from hlgraph.read.formats.docx import read_docx
 from hlgraph.read.formats.html import read_html
 from hlgraph.read.options import ReadOptions
-from hlgraph.retrieve.evidence.scales import is_meant, said
-from hlgraph.retrieve.evidence.tables import Cell, cells
-from hlgraph.retrieve.evidence.tabular import labels
+from hlgraph.retrieve.evidence.tables import Cell, cells, is_meant, labels, said
 
 _MARKDOWN = """Balance of the Velm line (in thousands of crowns)
 

@@ -20,16 +20,16 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 import hlgraph
 from hlgraph import telemetry
-from hlgraph.cli.exporter import exporting
+from hlgraph.cli.state import exporting
 from hlgraph.errors import InputError, MissingExtraError, ModelAccessError, SettingsError, StoreError
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.cache import CachedEmbedder
 from hlgraph.models.executor import Accounts, Executor
-from hlgraph.models.seams import Completion
+from hlgraph.models.protocols import Completion
 from hlgraph.settings import ModelSettings, Price, Settings, TelemetrySettings
 from hlgraph.stores import trace
 from hlgraph.testing.chat import ScriptedChat, StreamedChat
-from hlgraph.testing.seeded import SeededEmbedder
+from hlgraph.testing.corpus import SeededEmbedder
 
 TEXT = "The Halfmoon Bridge was designed by Jonas Querl. It was built in 1871.\n"
 QUESTION = "Who designed the Halfmoon Bridge?"

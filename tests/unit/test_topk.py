@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hlgraph.algorithms import check
-from hlgraph.algorithms.topk import top_k
+from hlgraph.algorithms.fusion import top_k
 from hlgraph.errors import InputError
 
 IDS = np.array(["d", "b", "c", "a"])

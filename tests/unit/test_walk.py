@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from plain_pagerank import graphs, solved
 
 from hlgraph.algorithms import ppr as walk_module
-from hlgraph.algorithms.ppr import Walk, dot, exact_pagerank, personalised_pagerank, prepare
-from hlgraph.algorithms.push import Space, local_pagerank
+from hlgraph.algorithms.ppr import Space, Walk, dot, exact_pagerank, local_pagerank, personalised_pagerank, prepare
 from hlgraph.errors import InputError
 
 Dense = tuple[NDArray[np.float64], NDArray[np.float64]]

@@ -312,7 +312,7 @@ def compare(
     from hlgraph.align.contest import UNTRAINED
     from hlgraph.align.contest import compare as compared
     from hlgraph.align.pairs import read_pairs
-    from hlgraph.align.policy import TransformersPolicy, beyond_reach, load, with_adapter
+    from hlgraph.align.train import TransformersPolicy, beyond_reach, load, with_adapter
     from hlgraph.cli.aligning import adapter_folders, comparison_lines, prompts_for, write_tree
 
     def policy(name: str) -> TransformersPolicy:

@@ -132,7 +132,7 @@ def _write(
     from json import dumps
 
     from hlgraph.evaluate.figures import as_markdown
-    from hlgraph.evaluate.results import write_files
+    from hlgraph.evaluate.report import write_files
 
     markdown = [line for table in tables for line in (*as_markdown(table), "")]
     contents = {
@@ -170,9 +170,9 @@ def bench(
       hlgraph bench --statements 10000,100000,1000000 --folder bench/ --out tables/
       hlgraph bench --statements 10000 --strategies chunk,statement --embedder model --json
     """
-    from hlgraph.evaluate import bench_tables
-    from hlgraph.evaluate.asking import chosen
+    from hlgraph.evaluate import bench as benches
     from hlgraph.evaluate.bench import growths
+    from hlgraph.evaluate.runner import chosen
 
     state: State = context.obj
     names = dict.fromkeys(chosen(strategies, preset), preset)
@@ -185,16 +185,16 @@ def bench(
             sizes.append(size)
             cells.extend(found)
     tree = {
-        **bench_tables.as_tree(sizes, cells, grown=growths(cells)),
+        **benches.as_tree(sizes, cells, grown=growths(cells)),
         "embedder": embedder,
         "preset": preset,
         "questions": questions,
         "store": settings.store.partition("://")[0],
     }
-    tables = bench_tables.tables(sizes, cells)
-    notes = bench_tables.notes(cells, embedder)
+    tables = benches.tables(sizes, cells)
+    notes = benches.notes(cells, embedder)
     if out is not None:
-        _write(out, tree, tables=tables, notes=notes, drawing=bench_tables.plot(cells))
+        _write(out, tree, tables=tables, notes=notes, drawing=benches.plot(cells))
     if json:
         print_json(tree)
     else:

@@ -18,7 +18,7 @@ from hlgraph.progress import step
 if TYPE_CHECKING:
     from hlgraph.ingest.batches import BatchReport
     from hlgraph.ingest.options import IngestOptions
-    from hlgraph.models.bedrock_jobs import BatchJob
+    from hlgraph.models.bedrock import BatchJob
     from hlgraph.sdk.client import HLGraph
 
 PLACE = 110  # position in the list of commands
@@ -137,7 +137,7 @@ def submit(
     Example:
       hlgraph extract submit batch.jsonl --to s3://mine/batches/ --role arn:aws:iam::123456789012:role/batch
     """
-    from hlgraph.models.bedrock_jobs import bedrock_jobs
+    from hlgraph.models.bedrock import bedrock_jobs
 
     job = bedrock_jobs().submit(batch, model=_bedrock_model(context, chat), to=to, role=role, repeat=again)
     if json:
@@ -155,7 +155,7 @@ def fetch(job: Job, out: Fetched, wait: Wait = False, quiet: Quiet = False, json
     Example:
       hlgraph extract fetch arn:aws:bedrock:us-east-1:123456789012:model-invocation-job/abc --out results.jsonl
     """
-    from hlgraph.models.bedrock_jobs import bedrock_jobs
+    from hlgraph.models.bedrock import bedrock_jobs
 
     jobs = bedrock_jobs()
     if wait:

@@ -13,8 +13,7 @@ import typer
 
 from hlgraph.cli.bars import progress
 from hlgraph.cli.choices import FORMATS, listed
-from hlgraph.cli.loaded import bulk_lines, bulk_tree
-from hlgraph.cli.output import print_json, report_lines, report_tree, say
+from hlgraph.cli.output import bulk_lines, bulk_tree, print_json, report_lines, report_tree, say
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, Wait, Where, budget_of
 from hlgraph.errors import InputError, UnknownNameError
 

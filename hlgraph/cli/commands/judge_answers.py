@@ -14,7 +14,7 @@ from hlgraph.cli.output import print_json, say
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, budget_of
 
 if TYPE_CHECKING:
-    from hlgraph.models.accounts.expected import ExpectedCost
+    from hlgraph.models.accounts.budget import ExpectedCost
 
 PLACE = 172  # position in the list of commands
 
@@ -83,8 +83,8 @@ def judge(
     """
     from hlgraph.evaluate.figures import as_lines
     from hlgraph.evaluate.judges.answer_rows import load_candidates
-    from hlgraph.evaluate.judges.judge_tables import judge_files, judge_notes, judge_tables
-    from hlgraph.evaluate.results import write_files
+    from hlgraph.evaluate.judges.report import judge_files, judge_notes, judge_tables
+    from hlgraph.evaluate.report import write_files
 
     state: State = context.obj
     asked = Judging(judges=judges, model=judge_model, trials=trials, criteria=criteria, labels=labels, against=against)

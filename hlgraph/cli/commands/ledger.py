@@ -56,8 +56,8 @@ def ledger(context: typer.Context, corpus: Corpus = None, by: By = "stage", json
       hlgraph ledger --by source --corpus news
       hlgraph ledger --by corpus --json
     """
+    from hlgraph.models.accounts.budget import price_list
     from hlgraph.models.accounts.ledger import total
-    from hlgraph.models.accounts.prices import price_list
 
     state: State = context.obj
     with state.open(corpus) as graph:

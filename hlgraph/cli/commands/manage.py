@@ -184,7 +184,7 @@ def doctor(context: typer.Context, quiet: Quiet = False, json: Json = False) -> 
     Example:
       hlgraph doctor
     """
-    from hlgraph.sdk.doctor import open_checked
+    from hlgraph.sdk.health import open_checked
 
     state: State = context.obj
     opened = open_checked(state.settings())

@@ -13,7 +13,7 @@ from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, Wai
 
 if TYPE_CHECKING:
     from hlgraph.sdk.merges import Candidate, CandidateQuery
-    from hlgraph.stores.merges import Decision
+    from hlgraph.stores.protocols import Decision
 
 PLACE = 60  # position in the list of commands
 

@@ -17,11 +17,11 @@ from hlgraph.cli.state import Corpus, Json, Quiet, State
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
-    from hlgraph.answer.rehearsal import AnswerPlan
+    from hlgraph.answer.plan import AnswerPlan
     from hlgraph.answer.request import AnswerRequest
     from hlgraph.ingest.options import IngestOptions
     from hlgraph.ingest.plan import Plan
-    from hlgraph.models.accounts.expected import ExpectedCost
+    from hlgraph.models.accounts.budget import ExpectedCost
     from hlgraph.retrieve import Retriever
     from hlgraph.sdk.client import HLGraph
     from hlgraph.settings import Settings

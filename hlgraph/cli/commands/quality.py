@@ -11,8 +11,7 @@ from hlgraph.cli.output import print_json, say, usage_tree
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, budget_of, show_help
 
 if TYPE_CHECKING:
-    from hlgraph.quality.coverage import SourceCoverage
-    from hlgraph.sdk.quality import Coverage, Faithfulness, Offender
+    from hlgraph.sdk.quality import Coverage, Faithfulness, Offender, SourceCoverage
 
 PLACE = 140  # position in the list of commands
 

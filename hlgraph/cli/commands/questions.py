@@ -14,9 +14,9 @@ from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, bud
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
-    from hlgraph.evaluate.questions.answering_alone import AloneReport
     from hlgraph.evaluate.questions.checking import CheckReport
     from hlgraph.evaluate.questions.record import QuestionKind
+    from hlgraph.evaluate.questions.writing import AloneReport
 
 PLACE = 175  # position in the list of commands
 
@@ -157,10 +157,9 @@ def check(
       hlgraph questions check asked.jsonl
       hlgraph questions check asked.jsonl --by chat --max-usd 1 --json
     """
-    from hlgraph.evaluate.questions.answering_alone import answer_alone
     from hlgraph.evaluate.questions.checking import check as checked
     from hlgraph.evaluate.questions.record import corpus_of, read_questions
-    from hlgraph.evaluate.questions.two_models import two_models
+    from hlgraph.evaluate.questions.writing import answer_alone, two_models
 
     state: State = context.obj
     questions = read_questions(file)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hlgraph.cli.choices import STRATEGIES
-from hlgraph.cli.explained import explain_lines, result_line
-from hlgraph.cli.output import basis_lines, note, place, print_json, say, search_tree, why
+from hlgraph.cli.output import basis_lines, explain_lines, note, place, print_json, result_line, say, search_tree, why
 from hlgraph.cli.state import Corpus, Json, State, Where
 from hlgraph.errors import InputError
 
@@ -179,7 +178,7 @@ def search(
     if explain == "full":
         say(*explain_lines(result.explain))
     elif explain is not None:
-        from hlgraph.retrieve.explain.plain_words import how_lines
+        from hlgraph.retrieve.explain.page import how_lines
 
         say(*how_lines(result.explain), "more: --explain full shows every score, step, parameter and query")
     if picture is not None:
@@ -190,7 +189,7 @@ def _why(item: Evidence, explain: Explanation, number: int, *, is_full: bool) ->
     """Why a piece of evidence was chosen: with all scores, or in words."""
     if is_full:
         return "; ".join(filter(None, (why(item), result_line(explain, number))))
-    from hlgraph.retrieve.explain.plain_words import result_words
+    from hlgraph.retrieve.explain.page import result_words
 
     cosine = item.why.get("cosine")
     close = f"; similarity to the question {cosine:.2f}" if isinstance(cosine, float) else ""

@@ -9,29 +9,286 @@ corpus, tasks of each user, questions of each task.
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from pydantic import BaseModel, ConfigDict
+
 from hlgraph import progress
-from hlgraph.errors import HLGraphError, InputError, ModelError
+from hlgraph.errors import HLGraphError, InputError, ModelAnswerError, ModelError
 from hlgraph.evaluate.questions.askable import Askable
-from hlgraph.evaluate.questions.checking import duplicates
-from hlgraph.evaluate.questions.chunk_groups import LEAST, ChunkGroup, chunk_groups
+from hlgraph.evaluate.questions.checking import Finding, check_corpus, duplicates, holds
 from hlgraph.evaluate.questions.leaks import names_in
 from hlgraph.evaluate.questions.making import check_field, passage_of
-from hlgraph.evaluate.questions.question_calls import DropError, QuestionCalls, listed, prompt
 from hlgraph.evaluate.questions.record import NO_ANSWER, MadeQuestion, QuestionKind
-from hlgraph.evaluate.questions.reply_forms import Asked, Critique, Draft, Questions, Users
-from hlgraph.ids import content_id
-from hlgraph.models.prompts import delimited
+from hlgraph.extract.chat.messages import Name, ReplyError, Words, parse, schema
+from hlgraph.ids import checksum, content_id
+from hlgraph.ingest.plan import NamedChat
+from hlgraph.models.accounts.budget import Purse, Usage
+from hlgraph.models.accounts.ledger import Purpose
+from hlgraph.models.accounts.open import executor_of
+from hlgraph.models.choose import chosen_chat
+from hlgraph.models.executor import Executor
+from hlgraph.models.prompts import Prompt, delimited, read_prompt
 from hlgraph.records import Chunk, Kind
+from hlgraph.sdk.facts import StoredFacts
+from hlgraph.settings import Price
 from hlgraph.text import content_words
 
 if TYPE_CHECKING:
+    from hlgraph.models.accounts.budget import Budget
     from hlgraph.models.executor import Executor
     from hlgraph.sdk.client import HLGraph
+    from hlgraph.settings import Settings
+
+
+# Groups of chunks of three to five documents that share entities and topics: what a chat model writes a question about.
+#
+# References
+# ----------
+# HLG, section 5.2: from a seed topic related topics of other documents are collected (1), and chunks of three to five articles are
+# chosen for cohesive context (2). Here the graph makes both: the seed is an entity, and the chunks of a document that share the
+# most entities with those of the other documents come first.
+
+
+LEAST, MOST = 3, 5
+"""Number of documents in a group."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkGroup:
+    """Chunks of different documents.
+
+    Attributes
+    ----------
+    subject : name of the entity that all of them speak of
+    chunk_ids : one chunk of each document
+    """
+
+    subject: str
+    chunk_ids: tuple[str, ...]
+
+
+def chunk_groups(held: StoredFacts, *, askable: Askable, document: Callable[[str], str], seed: int) -> list[ChunkGroup]:
+    """All groups, no two with the same chunks, in a seeded order.
+
+    Parameters
+    ----------
+    held : the facts
+    askable : which entities are one, and which are no names
+    document : the document of a source, by id
+    seed : of the order
+    """
+    entities: dict[str, set[str]] = {}  # of a chunk
+    documents: dict[str, str] = {}
+    for fact, names in held.facts:
+        ends = {askable.group(end) for end in (fact.subject_id, fact.object_id) if end and not askable.refusal(end)}
+        for name in names:
+            statement = held.statements[name]
+            entities.setdefault(statement.chunk_id, set()).update(ends)
+            documents[statement.chunk_id] = document(statement.source_id)
+    chunks: dict[str, list[str]] = {}
+    for chunk in sorted(entities):
+        for entity in entities[chunk]:
+            chunks.setdefault(entity, []).append(chunk)
+    found: dict[tuple[str, ...], ChunkGroup] = {}
+    for entity in sorted(chunks, key=lambda name: checksum(str(seed), "group", name)):
+        chosen = _best_by_document(chunks[entity], entities, documents)
+        for start in range(0, len(chosen), MOST):
+            part = tuple(chosen[start : start + MOST])
+            if len(part) >= LEAST:
+                found.setdefault(tuple(sorted(part)), ChunkGroup(askable.answers(entity)[0], part))
+    return list(found.values())
+
+
+def _best_by_document(
+    chunks: Sequence[str], entities: Mapping[str, set[str]], documents: Mapping[str, str]
+) -> list[str]:
+    """One chunk of each document, those that share the most entities with other documents first."""
+    spread = Counter(
+        entity for entities_of in _by_document(chunks, entities, documents).values() for entity in entities_of
+    )
+    scores = {chunk: sum(spread[entity] - 1 for entity in entities[chunk]) for chunk in chunks}
+    best: dict[str, str] = {}
+    for chunk in sorted(chunks, key=lambda name: (-scores[name], name)):
+        best.setdefault(documents[chunk], chunk)
+    return sorted(best.values(), key=lambda name: (-scores[name], name))
+
+
+def _by_document(
+    chunks: Sequence[str], entities: Mapping[str, set[str]], documents: Mapping[str, str]
+) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for chunk in chunks:
+        found.setdefault(documents[chunk], set()).update(entities[chunk])
+    return found
+
+
+# The forms of the replies of a chat model that writes and checks questions.
+#
+# The docstrings are part of the JSON schemas that providers get: to change one is to change a prompt.
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+
+class Draft(_Part):
+    """A question, its answer, and the numbers of the snippets that it needs."""
+
+    question: Words
+    answer: Words
+    snippets: list[int]
+
+
+class Critique(Draft):
+    """Whether a question can be used, and the question, the answer and the snippets as they should be."""
+
+    is_usable: bool
+    reason: str = ""
+
+
+class Answered(_Part):
+    """The answer that the snippets give; null if they give none."""
+
+    answer: str | None
+
+
+class Agreement(_Part):
+    """Whether the second answer says what the first one says."""
+
+    agrees: bool
+
+
+class Asked(_Part):
+    """A question."""
+
+    question: Words
+
+
+class User(_Part):
+    """A user of the collection and what they want to do."""
+
+    user: Name
+    tasks: list[Name]
+
+
+class Users(_Part):
+    """Users of the collection."""
+
+    users: list[User]
+
+
+class Questions(_Part):
+    """Questions of a user."""
+
+    questions: list[Words]
+
+
+# The calls of a chat model that writes and checks questions, each with its prompt, its form and its purpose.
+
+
+STAGE = "questions"
+_PROMPTS = Path(__file__).parent / "prompts"
+_Reply = TypeVar("_Reply", bound=BaseModel)
+
+
+class DropError(Exception):
+    """A question is dropped; the message says why, in words that are counted."""
+
+
+def prompt(name: str) -> Prompt:
+    """The prompt of this name."""
+    return read_prompt(_PROMPTS / f"{name}.md")
+
+
+class QuestionCalls:
+    """Asks a chat model for one reply of a form. Thread-safe.
+
+    Every reply is stored, one that cannot be read too, so that a repeated run gives the same questions and pays for nothing twice.
+
+    Parameters
+    ----------
+    model : executor of the chat model, with its ledger, stored replies and budget
+    max_tokens : maximum length of a reply, in tokens
+
+    Attributes
+    ----------
+    usage : calls and tokens so far
+    unreadable : number of replies that could not be read, by prompt
+    """
+
+    def __init__(self, model: Executor, *, max_tokens: int) -> None:
+        self.model = model
+        self.usage = Usage()
+        self.unreadable: Counter[str] = Counter()
+        self._max_tokens = max_tokens
+        self._lock = threading.Lock()
+
+    def ask(self, name: str, form: type[_Reply], *, values: Mapping[str, str]) -> _Reply:
+        """The reply to a prompt.
+
+        Parameters
+        ----------
+        name : name of the prompt
+        form : form of the reply
+        values : of the placeholders
+
+        Raises
+        ------
+        DropError
+            The reply cannot be read, or the provider refused the request; both are counted.
+        ModelError
+            The model answers no more calls, or the budget ended.
+        """
+        chosen = prompt(name)
+        asking = self.model.about(Purpose(stage=STAGE, prompt=chosen.version), form=schema(form))
+        try:
+            reply = asking.complete(chosen.system, chosen.filled(values), max_tokens=self._max_tokens)
+            self.usage.add(reply)
+            return parse(reply.text, form)
+        except (ReplyError, ModelAnswerError) as error:
+            with self._lock:
+                self.unreadable[name] += 1
+            raise DropError(f"the reply to the prompt {name} cannot be read") from error
+
+    def answered(self, question: str, snippets: Sequence[str]) -> str:
+        """The answer of the model from snippets alone; empty if they give none.
+
+        Parameters
+        ----------
+        question : the question
+        snippets : texts
+        """
+        values = {"question": delimited("question", question), "snippets": listed(snippets)}
+        return (self.ask("answer", Answered, values=values).answer or "").strip()
+
+    def agrees(self, question: str, gold: str, *, found: str) -> bool:
+        """Whether an answer says what the gold answer says.
+
+        Parameters
+        ----------
+        question, gold : the question and its answer
+        found : the other answer; an empty one agrees with nothing, and costs no call
+        """
+        if not found:
+            return False
+        values = {
+            name: delimited(name, text)
+            for name, text in zip(("question", "gold", "found"), (question, gold, found), strict=True)
+        }
+        return self.ask("agree", Agreement, values=values).agrees
+
+
+def listed(snippets: Sequence[str]) -> str:
+    """Snippets between marks, numbered from 1."""
+    return "\n".join(f"[{number}]\n{delimited('snippet', text)}" for number, text in enumerate(snippets, 1))
+
 
 CHAT_KINDS: tuple[QuestionKind, ...] = ("synthesis", "null", "abstract")
 USERS = TASKS = QUESTIONS = 5
@@ -351,3 +608,129 @@ class Writing:
             fingerprint=held.fingerprint,
             made_by=f"{'+'.join(prompt(name).version for name in used)}, {' and '.join(models)}, seed {self._seed}",
         )
+
+
+# Looks for leakage with a chat model: whether it answers a question from one gold source alone (HLG, section 5.2).
+
+
+@dataclass(frozen=True, slots=True)
+class AloneReport:
+    """What a chat model answered from single sources.
+
+    Attributes
+    ----------
+    findings : questions that one source alone answers
+    asked : number of questions that were looked at; those that were not, because a reply could not be read, are missing
+    unreadable : number of replies that could not be read
+    stopped : the error that ended the run, such as a BudgetError; None if it is complete
+    """
+
+    findings: tuple[Finding, ...]
+    asked: int
+    unreadable: int
+    stopped: HLGraphError | None = None
+
+
+def answer_alone(graph: HLGraph, questions: Sequence[MadeQuestion], *, model: Executor) -> AloneReport:
+    """The questions that a chat model answers from the gold chunks of one source: one or two calls for each source.
+
+    Parameters
+    ----------
+    graph : the corpus of the questions
+    questions : the questions; null and abstract ones have no gold source and are passed over
+    model : executor of the chat model
+
+    Raises
+    ------
+    InputError
+        The questions are of another corpus.
+    """
+    check_corpus(questions, graph.corpus)
+    asked = [item for item in questions if item.chunk_ids]
+    calls = QuestionCalls(model, max_tokens=graph.settings.models.max_tokens)
+    held = graph.facts.records(Kind.CHUNK, [name for item in asked for name in item.chunk_ids])
+    found: dict[int, Finding | None] = {}
+
+    def one(numbered: tuple[int, MadeQuestion]) -> None:
+        place, item = numbered
+        try:
+            found[place] = _leak(
+                calls, item, [each for name in item.chunk_ids if isinstance(each := held.get(name), Chunk)]
+            )
+        except DropError:
+            return  # counted as unreadable
+
+    stopped: HLGraphError | None = None
+    try:
+        with progress.step("answer alone", len(asked), unit="questions"):
+            model.run(one, list(enumerate(asked)), step="answer alone")
+    except ModelError as error:
+        stopped = error
+    findings = tuple(item for _, item in sorted(found.items()) if item is not None)
+    return AloneReport(findings, len(found), sum(calls.unreadable.values()), stopped)
+
+
+def _leak(calls: QuestionCalls, item: MadeQuestion, chunks: Sequence[Chunk]) -> Finding | None:
+    for source in dict.fromkeys(chunk.source_id for chunk in chunks):
+        answer = calls.answered(item.question, [chunk.text for chunk in chunks if chunk.source_id == source])
+        is_gold = bool(answer) and any(holds(gold, answer) for gold in item.answers)
+        if is_gold or calls.agrees(item.question, "; ".join(item.answers), found=answer):
+            return Finding(item.id, "leak", f"{calls.model.fingerprint} answers it from source {source} alone")
+    return None
+
+
+# The two chat models that make questions, one that writes and one that validates, with one budget for both.
+
+
+@contextmanager
+def two_models(
+    settings: Settings, *, validator: str = "", budget: Budget | None = None, is_planned: bool = False
+) -> Iterator[tuple[Executor, Executor]]:
+    """The executors of writer and validator, which are one if only one model is named.
+
+    A budget in dollars counts the calls of both at the higher of the two prices, so that it is never exceeded.
+
+    Parameters
+    ----------
+    settings : all settings; ``models.chat`` writes
+    validator : name of the second model, such as ``openai:gpt-4o``; default: ``models.judge``, else the first
+    budget : of both together
+    is_planned : whether they are only planned for: then a name is enough, and no key is needed
+
+    Yields
+    ------
+    tuple of Executor
+
+    Raises
+    ------
+    InputError
+        No chat model is named, or a price is not known and the budget is in dollars.
+    """
+    models = settings.models
+    if not models.chat:
+        raise InputError(
+            "questions by a chat model need one; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), or "
+            "make them from facts"
+        )
+    second = validator or models.judge or models.chat
+    urls = {models.chat: models.chat_url}
+    urls.setdefault(second, models.judge_url if second == models.judge else "")
+    made = [
+        executor_of(
+            NamedChat(name) if is_planned else chosen_chat(name, replace(models, chat_url=url)),
+            settings,
+            corpus=settings.corpus,
+        )
+        for name, url in urls.items()
+    ]
+    try:
+        prices = [item.accounts.price for item in made]
+        known = [price for price in prices if price is not None]
+        highest = Price(max(item.input for item in known), max(item.output for item in known)) if known else None
+        unknown = [item.fingerprint for item in made if item.accounts.price is None]
+        purse = Purse(budget, price=None if unknown else highest, model=", ".join(unknown))
+        ready = [item.begin(purse=purse) for item in made]
+        yield ready[0], ready[-1]
+    finally:
+        for item in made:
+            item.close()

@@ -8,13 +8,24 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from hlgraph.errors import InputError, ModelAnswerError
-from hlgraph.extract.chat.messages import Messages, ask_again, ask_domain, prompt
-from hlgraph.extract.chat.reply_schema import ReplyError, Words, _Part, is_readable, parse, reasons, schema
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.chat.messages import (
+    Messages,
+    ReplyError,
+    Words,
+    _Part,
+    ask_again,
+    ask_domain,
+    is_readable,
+    parse,
+    prompt,
+    reasons,
+    schema,
+)
+from hlgraph.extract.extractor import ChunkInput
+from hlgraph.models.accounts.budget import Usage
 from hlgraph.models.accounts.ledger import Purpose
-from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.executor import Asking, Executor
-from hlgraph.models.seams import Completion
+from hlgraph.models.protocols import Completion
 from hlgraph.records import Domain
 
 _MOST_KINDS, _LONGEST_KIND = 15, 40

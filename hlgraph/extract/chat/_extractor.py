@@ -2,31 +2,127 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from hlgraph.errors import BudgetError, ModelAccessError, ModelAnswerError, ModelError, ModelUnavailableError
-from hlgraph.extract.chat._convert import to_extraction
-from hlgraph.extract.chat.messages import Messages, ask_again, ask_entities, ask_propositions, version, versions
-from hlgraph.extract.chat.reply_schema import (
+from hlgraph.extract.chat.messages import (
     FoundEntities,
+    FoundEntity,
+    FoundFact,
+    FoundProposition,
     FoundPropositions,
+    MendedReply,
+    Messages,
     Reply,
     ReplyError,
+    ask_again,
+    ask_entities,
+    ask_propositions,
     is_readable,
     parse,
     schema,
+    version,
+    versions,
 )
+from hlgraph.extract.extractor import ChunkInput, ChunkText, shown_fingerprint, spelled
 from hlgraph.extract.quarantine import Quarantine, Quarantined
-from hlgraph.extract.seam import ChunkInput, shown_fingerprint
-from hlgraph.ids import checksum
+from hlgraph.ids import checksum, normalise_name
+from hlgraph.models.accounts.budget import Usage
 from hlgraph.models.accounts.ledger import Purpose
-from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.executor import MORE_ROOM, Asking, Executor
-from hlgraph.models.seams import ChatModel, Completion
-from hlgraph.records import Domain, Extraction
+from hlgraph.models.protocols import ChatModel, Completion
+from hlgraph.records import Domain, Extraction, Mention, Proposition, Triple
+
+# Converts parsed replies to an extraction: checks names against the list, finds spans in the chunk; pure functions.
+
+
+_ARTICLES = ("the ", "a ", "an ")
+
+
+class _Names:
+    """The listed entities by normalised name, and the names that are neither listed nor in their sentence."""
+
+    def __init__(self, entities: Sequence[FoundEntity]) -> None:
+        self.listed: dict[str, Mention] = {}
+        for item in entities:
+            name = normalise_name(item.name)
+            if name:
+                self.listed.setdefault(name, Mention(item.name, item.kind))
+        self.foreign: dict[str, None] = {}
+
+    def of(self, name: str) -> Mention | None:
+        """The listed entity with this name, with or without a leading article."""
+        given = normalise_name(name)
+        bare = next((given.removeprefix(article) for article in _ARTICLES if given.startswith(article)), given)
+        return self.listed.get(given) or self.listed.get(bare)
+
+    def mention(self, name: str, words: str) -> Mention | None:
+        """The listed entity with this name; else the name itself if the sentence has it; else None, and ``foreign`` has it."""
+        found = self.of(name)
+        if found is None and normalise_name(name) and spelled(name) in words:
+            found = Mention(name)
+        if found is None:
+            self.foreign[name] = None
+        return found
+
+
+def to_extraction(
+    chunk: ChunkInput, entities: Sequence[FoundEntity], propositions: Sequence[FoundProposition]
+) -> tuple[Extraction, tuple[str, ...]]:
+    """The extraction in two parsed replies, and the names that were left out.
+
+    A name that is neither listed nor in its sentence is left out, together with the facts whose subject it is. An object
+    that is not listed is a literal. The span of a proposition is the place of its words, else the sentence that shares the
+    most of its content words (at least half), else the whole chunk.
+
+    Parameters
+    ----------
+    chunk : the chunk
+    entities : the entities in the first reply
+    propositions : the propositions in the second reply
+
+    Returns
+    -------
+    tuple
+        The extraction, and the names that were left out.
+    """
+    names = _Names(entities)
+    text = ChunkText(chunk.text)
+    fallback = next((topic for topic in (*reversed(chunk.headings), chunk.title) if topic.strip()), "")
+    found = tuple(_proposition(item, names, text, fallback) for item in propositions)
+    topics = tuple(dict.fromkeys(topic for item in found for topic in item.topics))
+    return Extraction(found, topics), tuple(names.foreign)
+
+
+def _proposition(item: FoundProposition, names: _Names, text: ChunkText, fallback: str) -> Proposition:
+    words = spelled(item.text)
+    start, end = text.find(item.text) or text.closest(item.text) or (0, len(text.text))
+    mentions = dict.fromkeys(mention for name in item.entities if (mention := names.mention(name, words)))
+    triples = dict.fromkeys(triple for fact in item.facts if (triple := _triple(fact, names, words)))
+    for triple in triples:
+        ends = (triple.subject,) if triple.is_literal else (triple.subject, triple.object)
+        mentions |= dict.fromkeys(mention for name in ends if (mention := names.mention(name, words)))
+    return Proposition(
+        text=item.text,
+        start=start,
+        end=end,
+        topics=tuple(dict.fromkeys(item.topics)) or ((fallback,) if fallback else ()),
+        mentions=tuple(mentions),
+        triples=tuple(triples),
+    )
+
+
+def _triple(fact: FoundFact, names: _Names, words: str) -> Triple | None:
+    subject = names.mention(fact.subject, words)
+    if subject is None:
+        return None
+    listed = names.of(fact.object)
+    return Triple(subject.name, fact.predicate, listed.name if listed else fact.object, is_literal=listed is None)
+
 
 _log = logging.getLogger(__name__)
 _VERSION = "chat/1"
@@ -226,3 +322,82 @@ class ChatExtractor:
 def _failed(chunk: ChunkInput, reason: str, *, mend: str = "the next ingest retries it") -> Extraction:
     problem = f"chunk {chunk.position} was not extracted: {reason}; {mend}"
     return Extraction(problem=problem, is_failed=True)
+
+
+# Replies corrected by a person: parsed as strictly as a model's, and converted to an extraction in the same way.
+
+
+class MendedCall(NamedTuple):
+    """A call (the version of its prompt and its messages) and the corrected reply to it."""
+
+    prompt: str
+    messages: Messages
+    reply: str
+
+
+class Mended(NamedTuple):
+    """The result of a corrected reply.
+
+    Attributes
+    ----------
+    extraction : the extraction
+    left_out : names that were left out, see :func:`hlgraph.extract.chat._extractor.to_extraction`
+    calls : the two calls that the reply answers
+    """
+
+    extraction: Extraction
+    left_out: tuple[str, ...]
+    calls: tuple[MendedCall, MendedCall]
+
+
+def mended(chunk: ChunkInput, reply: str, *, replies: Sequence[str], domain: Domain | None = None) -> Mended:
+    """The extraction of a chunk from a corrected reply.
+
+    The entities are those in ``reply``; else those in the last of ``replies`` that is a list of entities; else the names in
+    the propositions.
+
+    Parameters
+    ----------
+    chunk : the chunk
+    reply : the corrected reply
+    replies : the model's own replies, in order
+    domain : domain of the corpus; default: none
+
+    Returns
+    -------
+    Mended
+        The extraction, and the calls that the reply answers.
+
+    Raises
+    ------
+    ReplyError
+        The reply has another form.
+    """
+    found = parse(reply, MendedReply)
+    entities = _entities(found, replies)
+    extraction, left_out = to_extraction(chunk, entities, found.propositions)
+    first = MendedCall(
+        version("entities", domain),
+        ask_entities(chunk, domain),
+        _text(FoundEntities(entities=list(entities))),
+    )
+    second = MendedCall(
+        version("propositions", domain),
+        ask_propositions(chunk, entities, domain=domain),
+        _text(FoundPropositions(propositions=found.propositions)),
+    )
+    return Mended(extraction, left_out, (first, second))
+
+
+def _entities(found: MendedReply, replies: Sequence[str]) -> Sequence[FoundEntity]:
+    if found.entities is not None:
+        return found.entities
+    own = next((text for text in reversed(replies) if is_readable(text, FoundEntities)), None)
+    if own is not None:
+        return parse(own, FoundEntities).entities
+    names = dict.fromkeys(name for item in found.propositions for name in item.entities)
+    return [FoundEntity(name=name) for name in names]
+
+
+def _text(form: FoundEntities | FoundPropositions) -> str:
+    return json.dumps(form.model_dump(), ensure_ascii=False)

@@ -6,17 +6,22 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from hlgraph.extract.chat._domain import DOMAIN_TOKENS, GUESSED, read_domain
-from hlgraph.extract.chat.messages import Messages, ask_domain, ask_entities, ask_propositions, prompt, version
-from hlgraph.extract.chat.reply_schema import (
+from hlgraph.extract.chat.messages import (
     FoundEntities,
     FoundEntity,
     FoundPropositions,
+    Messages,
     ReplyError,
+    ask_domain,
+    ask_entities,
+    ask_propositions,
     is_readable,
     parse,
+    prompt,
+    version,
 )
-from hlgraph.extract.seam import ChunkInput
-from hlgraph.models.tokens import estimated_tokens, request_tokens
+from hlgraph.extract.extractor import ChunkInput
+from hlgraph.models.prompts import estimated_tokens, request_tokens
 from hlgraph.records import Domain
 
 # Tokens per token of the chunk: of the first reply, the second reply, and the names in the second request. Measured on

@@ -7,15 +7,14 @@ from typing import NamedTuple
 
 from hlgraph import progress
 from hlgraph.errors import ModelAnswerError
-from hlgraph.extract.chat.messages import Messages, ask_again, context, prompt
-from hlgraph.extract.chat.reply_schema import FoundVerdicts, ReplyError, parse, schema
-from hlgraph.extract.seam import ChunkInput
+from hlgraph.extract.chat.messages import FoundVerdicts, Messages, ReplyError, ask_again, context, parse, prompt, schema
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import checksum
+from hlgraph.models.accounts.budget import Usage
 from hlgraph.models.accounts.ledger import Purpose
-from hlgraph.models.accounts.usage import Usage
 from hlgraph.models.executor import Asking, Executor
 from hlgraph.models.prompts import delimited
-from hlgraph.models.seams import Completion
+from hlgraph.models.protocols import Completion
 
 
 class Verdict(NamedTuple):

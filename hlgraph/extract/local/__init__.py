@@ -1,8 +1,7 @@
 """Rule-based extraction."""
 
-from hlgraph.extract.local._clauses import may_be_person
+from hlgraph.extract.local._clauses import KIND_OF_NOUN, may_be_person
 from hlgraph.extract.local._extractor import LocalExtractor, Reading, read_chunk
-from hlgraph.extract.local._grammar import KIND_OF_NOUN
 from hlgraph.extract.local._lexicon import SELF_NOUNS
 from hlgraph.extract.local._topics import Title
 from hlgraph.extract.local._units import Found, Unit

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hlgraph import progress
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.extract.local._clauses import (
+    KIND_OF_NOUN,
     LEADING,
     Tagged,
     clause,
@@ -17,12 +19,10 @@ from hlgraph.extract.local._clauses import (
     subjects,
     tagged,
 )
-from hlgraph.extract.local._grammar import KIND_OF_NOUN
 from hlgraph.extract.local._mentions import find_mentions
 from hlgraph.extract.local._names import Shape
 from hlgraph.extract.local._topics import Title, chunk_topics, is_named, read_title, unit_topics
 from hlgraph.extract.local._units import Found, Unit, units
-from hlgraph.extract.seam import ChunkInput
 from hlgraph.ids import checksum, normalise_name
 from hlgraph.records import Extraction, Mention, Proposition, Triple
 from hlgraph.text import BlockKind

@@ -2,16 +2,454 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from pathlib import Path
 
-from hlgraph.extract.precomputed._files import read_files
-from hlgraph.extract.precomputed._merge import merge
-from hlgraph.extract.precomputed._records import Record
-from hlgraph.extract.seam import ChunkInput, Extractor
-from hlgraph.ids import checksum
-from hlgraph.records import Extraction
+import msgspec
+
+from hlgraph.errors import ExtractionError
+from hlgraph.extract.extractor import ChunkInput, ChunkText, Extractor, spelled
+from hlgraph.ids import checksum, normalise_name
+from hlgraph.records import Extraction, Mention, Proposition, Triple
+
+# Parses and validates lines in the three forms, into one record type.
+
+
+class Form(Enum):
+    """The form of a line."""
+
+    OWN = "id"
+    TRIPLES = "passage_id, entities, triples"
+    PROPOSITIONS = "passage_id, propositions"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenStatement:
+    """A statement of a record; ``span`` is None if the record gives none."""
+
+    text: str
+    mentions: tuple[Mention, ...] = ()
+    topics: tuple[str, ...] = ()
+    triples: tuple[Triple, ...] = ()
+    details: tuple[str, ...] = ()
+    span: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line: the extraction of one document, or of one of its chunks.
+
+    Attributes
+    ----------
+    key : id that the line names
+    form : form of the line
+    chunk : index of the chunk; None: the whole document
+    statements, mentions, triples, topics : what was extracted
+    digest : SHA-256 of the line
+    """
+
+    key: str
+    form: Form
+    chunk: int | None
+    statements: tuple[GivenStatement, ...]
+    mentions: tuple[Mention, ...]
+    triples: tuple[Triple, ...]
+    topics: tuple[str, ...]
+    digest: str = field(compare=False)
+
+
+class _Entity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+    kind: str = ""
+
+
+class _Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    subject: str
+    predicate: str
+    object: str | None = None
+    complement: str | None = None
+
+
+_Entities = tuple[str | _Entity, ...]
+_Facts = tuple[tuple[str, str, str] | _Fact, ...]
+
+
+class _Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    text: str
+    entities: _Entities = ()
+    topics: tuple[str, ...] = ()
+    facts: _Facts = ()
+    details: tuple[str, ...] = ()
+    span: tuple[int, int] | None = None
+
+
+class _Proposition(msgspec.Struct, frozen=True):
+    text: str
+    entities: _Entities = ()
+
+
+class _Head(msgspec.Struct, frozen=True):
+    id: str | int | None = None
+    passage_id: str | int | None = None
+    statements: msgspec.Raw = msgspec.Raw()
+    propositions: msgspec.Raw = msgspec.Raw()
+    triples: msgspec.Raw = msgspec.Raw()
+    entities: msgspec.Raw = msgspec.Raw()
+
+
+class _Own(msgspec.Struct, frozen=True):
+    chunk: int | None = None
+    statements: tuple[_Statement, ...] = ()
+    topics: tuple[str, ...] = ()
+    entities: _Entities = ()
+    triples: _Facts = ()
+
+
+class _Extracted(msgspec.Struct, frozen=True):
+    entities: _Entities = ()
+    triples: tuple[tuple[str, str, str], ...] = ()
+
+
+class _Proposed(msgspec.Struct, frozen=True):
+    propositions: tuple[_Proposition, ...]
+
+
+_HEAD = msgspec.json.Decoder(_Head)
+_OWN = msgspec.json.Decoder(_Own)
+_EXTRACTED = msgspec.json.Decoder(_Extracted)
+_PROPOSED = msgspec.json.Decoder(_Proposed)
+_MEND = "see the forms in the documentation of hlgraph.extract.precomputed"
+
+
+class LineError(ExtractionError):
+    """A line is not a valid record; ``key`` is the id that it names, empty if that could not be read."""
+
+    def __init__(self, reason: str, key: str = "") -> None:
+        super().__init__(reason)
+        self.key = key
+
+
+def read_record(line: bytes) -> Record:
+    """The record of one line.
+
+    Raises
+    ------
+    LineError
+        The line is not a JSON object, names no id, or has a field of the wrong type.
+
+    Examples
+    --------
+    >>> record = read_record(b'{"passage_id": 7, "entities": ["ada"], "triples": [["ada", "born in", "1815"]]}')
+    >>> record.key, record.form.name, record.triples[0].is_literal
+    ('7', 'TRIPLES', True)
+    """
+    key = ""
+    try:
+        head = _HEAD.decode(line)
+        name = head.id if head.id is not None else head.passage_id
+        key = "" if name is None else str(name).strip()
+        return _read(line, head, key)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise LineError(f"{error}; {_MEND}", key) from error
+    except RecursionError as error:
+        raise LineError("the JSON is nested too deeply; a record has four levels", key) from error
+
+
+def _read(line: bytes, head: _Head, key: str) -> Record:
+    if not key:
+        raise LineError(f"the record has neither id nor passage_id; {_MEND}")
+    digest = hashlib.sha256(line).hexdigest()
+    if head.id is not None:
+        if not (len(head.statements) or len(head.triples) or len(head.entities)):
+            raise LineError(f"the record has neither statements nor triples nor entities; {_MEND}", key)
+        own = _OWN.decode(line)
+        statements = tuple(_statement(given, key) for given in own.statements)
+        triples = tuple(_fact(fact, key) for fact in own.triples)
+        return Record(key, Form.OWN, own.chunk, statements, _mentions(own.entities), triples, own.topics, digest)
+    if len(head.propositions):
+        proposed = _PROPOSED.decode(line)
+        statements = tuple(
+            _checked(GivenStatement(given.text, _mentions(given.entities)), key) for given in proposed.propositions
+        )
+        return Record(key, Form.PROPOSITIONS, None, statements, (), (), (), digest)
+    if not (len(head.triples) or len(head.entities)):
+        raise LineError(f"the record has neither propositions nor triples nor entities; {_MEND}", key)
+    extracted = _EXTRACTED.decode(line)
+    mentions = _mentions(extracted.entities)
+    known = {normalise_name(mention.name) for mention in mentions}
+    triples = tuple(Triple(s, p, o, bool(known) and normalise_name(o) not in known) for s, p, o in extracted.triples)
+    return Record(key, Form.TRIPLES, None, (), mentions, triples, (), digest)
+
+
+def _statement(given: _Statement, key: str) -> GivenStatement:
+    triples = tuple(_fact(fact, key) for fact in given.facts)
+    statement = GivenStatement(given.text, _mentions(given.entities), given.topics, triples, given.details, given.span)
+    return _checked(statement, key)
+
+
+def _checked(statement: GivenStatement, key: str) -> GivenStatement:
+    if not statement.text.strip():
+        raise LineError("a statement has no text; remove it or give it a text", key)
+    return statement
+
+
+def _fact(fact: tuple[str, str, str] | _Fact, key: str) -> Triple:
+    if isinstance(fact, tuple):
+        return Triple(*fact)
+    if (fact.object is None) == (fact.complement is None):
+        raise LineError("a fact needs an object (an entity) or a complement (a literal), and not both", key)
+    is_literal = fact.object is None
+    return Triple(fact.subject, fact.predicate, (fact.complement if is_literal else fact.object) or "", is_literal)
+
+
+def _mentions(entities: _Entities) -> tuple[Mention, ...]:
+    named = (Mention(item, "") if isinstance(item, str) else Mention(item.name, item.kind.lower()) for item in entities)
+    return tuple(mention for mention in named if normalise_name(mention.name))
+
+
+# Reads files of records into an index by id; lists unusable lines as problems.
+
+
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(slots=True)
+class Index:
+    """The content of several files.
+
+    Attributes
+    ----------
+    records : records by id
+    problems : descriptions of unusable lines, in the order of the files
+    broken : by id, the problem of an unusable line that names it
+    digest : SHA-256 of all lines
+    """
+
+    records: dict[str, list[Record]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    broken: dict[str, str] = field(default_factory=dict)
+    digest: str = ""
+
+
+def read_files(paths: Sequence[Path]) -> Index:
+    """The index of several files.
+
+    An invalid line, a truncated gzip stream, and a second record that contradicts the first in its file are problems; the
+    rest of the file is used.
+
+    Raises
+    ------
+    ExtractionError
+        A file cannot be opened, or holds no record at all.
+    """
+    index = Index()
+    digest = hashlib.sha256()
+    for path in paths:
+        seen: dict[tuple[str, str, int | None], Record] = {}
+        before = len(index.problems)
+        for number, line in _lines(path, index.problems):
+            digest.update(line + b"\n")
+            try:
+                record = read_record(line)
+            except LineError as error:
+                problem = f"{path}, line {number}: {error}"
+                index.problems.append(problem)
+                if error.key:
+                    index.broken[error.key] = problem
+                continue
+            _add(index, seen, record, where=f"{path}, line {number}")
+        if not seen:
+            first = f": {index.problems[before]}" if len(index.problems) > before else ""
+            raise ExtractionError(f"{path}: the file holds no record{first or '; is it the right file?'}")
+    index.digest = digest.hexdigest()
+    return index
+
+
+def _lines(path: Path, problems: list[str]) -> Iterator[tuple[int, bytes]]:
+    """Number and content of each line that is not blank."""
+    number = 0
+    try:
+        with path.open("rb") as file:
+            magic = file.read(2)
+            file.seek(0)
+            with gzip.open(file) if magic == _GZIP else file as stream:
+                for number, raw in enumerate(stream, start=1):
+                    line = raw.removeprefix(_BOM).strip() if number == 1 else raw.strip()
+                    if line:
+                        yield number, line
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        problems.append(f"{path}: the gzip stream is cut off after line {number} ({error}); copy the file again")
+    except OSError as error:
+        raise ExtractionError(
+            f"{path}: cannot be read ({error.strerror}); check the path and its permissions"
+        ) from error
+
+
+def _add(index: Index, seen: dict[tuple[str, str, int | None], Record], record: Record, *, where: str) -> None:
+    place = (record.key, record.form.value, record.chunk)
+    earlier = seen.get(place)
+    if earlier is None:
+        seen[place] = record
+        records = index.records.setdefault(record.key, [])
+        if record not in records:  # the same record in two files counts once
+            records.append(record)
+    elif earlier != record:
+        index.problems.append(
+            f"{where}: a second, different record for {record.key!r} is ignored; give each id once per file"
+        )
+
+
+# Merges the records of a document into the extraction of one of its chunks.
+
+
+_HALF = 0.5
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A proposition under construction. ``spelled`` holds its words, for finding names in it."""
+
+    text: str
+    span: tuple[int, int]
+    spelled: str
+    mentions: dict[str, Mention] = field(default_factory=dict)
+    triples: dict[Triple, None] = field(default_factory=dict)
+    topics: dict[str, None] = field(default_factory=dict)
+    details: dict[str, None] = field(default_factory=dict)
+
+    def mention(self, mention: Mention) -> None:
+        """Add a mention; the first known kind of a name is kept."""
+        name = normalise_name(mention.name)
+        if name and (name not in self.mentions or (mention.kind and not self.mentions[name].kind)):
+            self.mentions[name] = mention
+
+    def names(self, name: str) -> bool:
+        """Whether the text or the mentions contain a name."""
+        return normalise_name(name) in self.mentions or spelled(name) in self.spelled
+
+
+def merge(records: Sequence[Record], chunk: ChunkInput) -> Extraction:
+    """The extraction of a chunk from the records of its document.
+
+    If the document has one chunk, it gets everything. With several chunks, a statement goes to each chunk that contains its
+    words (ignoring case and white space) or half of its content words; a triple or an entity goes to each that names it.
+
+    Parameters
+    ----------
+    records : records for the whole document or for this chunk
+    chunk : the chunk
+
+    Returns
+    -------
+    Extraction
+        The extraction; empty if no record applies to the chunk.
+    """
+    text = ChunkText(chunk.text)
+    drafts: dict[str, _Draft] = {}
+    for record in records:
+        takes_all = chunk.chunk_count == 1 or record.chunk is not None
+        for given in record.statements:
+            span = _place(given, text, takes_all=takes_all)
+            if span is not None:
+                _collect(drafts, given, span)
+    if not any(record.statements for record in records):
+        for record in records:
+            _add_triple_statements(drafts, record, text, takes_all=chunk.chunk_count == 1 or record.chunk is not None)
+    if drafts:
+        for record in records:
+            _attach(list(drafts.values()), record, text, is_whole=chunk.chunk_count == 1 or record.chunk is not None)
+    topics = dict.fromkeys(topic for record in records for topic in record.topics)
+    fallback = next((topic for topic in (*reversed(chunk.headings), chunk.title) if topic.strip()), "")
+    propositions = tuple(_finish(draft, text, fallback or next(iter(topics), "")) for draft in drafts.values())
+    topics.update(dict.fromkeys(topic for proposition in propositions for topic in proposition.topics))
+    return Extraction(propositions, tuple(topics))
+
+
+def _place(given: GivenStatement, text: ChunkText, *, takes_all: bool) -> tuple[int, int] | None:
+    """The span of a statement in this chunk; the whole chunk if its words are not found; None if it belongs elsewhere."""
+    whole = (0, len(text.text))
+    if takes_all and given.span and 0 <= given.span[0] < given.span[1] <= whole[1]:
+        return given.span
+    found = text.find(given.text)
+    if found is None and (takes_all or text.share(given.text) >= _HALF):
+        return whole
+    return found
+
+
+def _collect(drafts: dict[str, _Draft], given: GivenStatement, span: tuple[int, int]) -> None:
+    words = " ".join(given.text.split())
+    draft = drafts.setdefault(words, _Draft(words, span, spelled(words)))
+    for mention in given.mentions:
+        draft.mention(mention)
+    draft.triples.update(dict.fromkeys(given.triples))
+    draft.topics.update(dict.fromkeys(given.topics))
+    draft.details.update(dict.fromkeys(given.details))
+
+
+def _add_triple_statements(drafts: dict[str, _Draft], record: Record, text: ChunkText, *, takes_all: bool) -> None:
+    """Adds a statement "subject predicate object" per triple, at the sentence that names both ends, else the whole chunk."""
+    for triple in record.triples:
+        words = " ".join(f"{triple.subject} {triple.predicate} {triple.object}".split())
+        span = text.sentence_with(triple.subject, triple.object)
+        if words and (takes_all or span or text.share(words) >= _HALF):
+            draft = drafts.setdefault(words, _Draft(words, span or (0, len(text.text)), spelled(words)))
+            draft.triples[triple] = None
+
+
+def _attach(drafts: Sequence[_Draft], record: Record, text: ChunkText, *, is_whole: bool) -> None:
+    """Attaches the triples and entities outside of statements to the statements that name them."""
+    for triple in record.triples:
+        if all(triple not in draft.triples for draft in drafts):
+            for draft in _home(drafts, triple, text, is_whole=is_whole):
+                draft.triples[triple] = None
+    for mention in record.mentions:
+        name = spelled(mention.name)
+        homes = [draft for draft in drafts if name in draft.spelled]
+        if not homes and not any(draft.names(mention.name) for draft in drafts) and (is_whole or name in text.spelled):
+            where = text.sentence_with(mention.name)
+            homes = [draft for draft in drafts if where and draft.span[0] <= where[0] < draft.span[1]][:1] or [
+                drafts[0]
+            ]
+        for draft in homes:
+            draft.mention(mention)
+
+
+def _home(drafts: Sequence[_Draft], triple: Triple, text: ChunkText, *, is_whole: bool) -> list[_Draft]:
+    """The statements that name both ends of a triple, else the first that names its subject, else the first."""
+    subjects = [draft for draft in drafts if draft.names(triple.subject)]
+    both = [draft for draft in subjects if draft.names(triple.object)]
+    if both or subjects:
+        return both or subjects[:1]
+    is_here = is_whole or spelled(triple.subject) in text.spelled
+    return [drafts[0]] if is_here else []
+
+
+def _finish(draft: _Draft, text: ChunkText, fallback: str) -> Proposition:
+    for triple in draft.triples:
+        for mention in _ends(triple):
+            draft.mention(mention)
+    return Proposition(
+        text=draft.text,
+        start=draft.span[0],
+        end=draft.span[1],
+        topics=tuple(draft.topics) or ((fallback,) if fallback else ()),
+        mentions=tuple(text.as_written(mention) for mention in draft.mentions.values()),
+        triples=tuple(draft.triples),
+        details=tuple(draft.details),
+    )
+
+
+def _ends(triple: Triple) -> Iterator[Mention]:
+    yield Mention(triple.subject)
+    if not triple.is_literal:
+        yield Mention(triple.object)
+
 
 _VERSION = "precomputed/1"
 

@@ -3,21 +3,421 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from hlgraph import progress
-from hlgraph.extract.local import Found, LocalExtractor, Reading, read_chunk
-from hlgraph.extract.seam import ChunkInput
-from hlgraph.extract.spacy._labels import merged_mentions, voted_kinds
-from hlgraph.extract.spacy._parse import parsed_triples
+from hlgraph.extract.extractor import ChunkInput
+from hlgraph.extract.local import (
+    KIND_OF_NOUN,
+    SELF_NOUNS,
+    Found,
+    LocalExtractor,
+    Reading,
+    Title,
+    may_be_person,
+    read_chunk,
+)
 from hlgraph.extract.spacy.spacy_model import DEFAULT_MODEL, load_pipeline
 from hlgraph.ids import checksum, normalise_name
 from hlgraph.records import Extraction, Triple
 from hlgraph.text import BlockKind
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc
+    from spacy.tokens import Doc, Span, Token
+
+
+# Names and kinds from the entities that spaCy labels, beside the mentions that the rules found.
+
+
+# The labels of OntoNotes, and PER and MISC of the smaller schemes. Values (dates, amounts) are found by the rules, which
+# write them in one way.
+KIND_OF_LABEL = {
+    "PERSON": "person",
+    "PER": "person",
+    "ORG": "organization",
+    "GPE": "place",
+    "LOC": "place",
+    "FAC": "place",
+    "EVENT": "event",
+    "WORK_OF_ART": "work",
+    "PRODUCT": "product",
+    "LAW": "law",
+    "LANGUAGE": "language",
+}
+_NEW = frozenset(KIND_OF_LABEL) - {"PRODUCT", "LANGUAGE"}
+_ARTICLES = ("the ", "The ", "a ", "A ", "an ", "An ")
+_POSSESSIVES = ("'s", "’s", "'", "’")
+
+
+def merged_mentions(doc: Doc, mentions: Sequence[Found]) -> list[Found]:
+    """The mentions of the rules, and the labelled names that overlap none of them, in order.
+
+    Parameters
+    ----------
+    doc : the parsed sentence
+    mentions : those of the rules
+
+    Returns
+    -------
+    list
+        The mentions.
+    """
+    added = [
+        found
+        for span in doc.ents
+        if span.label_ in _NEW and (found := _name(span))
+        if not any(found.start < other.end and other.start < found.end for other in mentions)
+    ]
+    return sorted([*mentions, *added]) if added else list(mentions)
+
+
+def _name(span: Span) -> Found | None:
+    """The name in a labelled span, without article and possessive; None if it does not begin with a capital."""
+    text, start = span.text, span.start_char
+    for article in _ARTICLES:
+        if text.startswith(article):
+            text, start = text[len(article) :], start + len(article)
+    for ending in _POSSESSIVES:
+        text = text.removesuffix(ending)
+    if len(text) < 2 or not text[0].isupper() or not text[-1].isalnum() or not any(map(str.islower, text)):
+        return None
+    return Found(start, start + len(text), " ".join(text.split()), KIND_OF_LABEL[span.label_])
+
+
+def voted_kinds(docs: Iterable[tuple[Doc, Sequence[Found]]]) -> dict[str, str]:
+    """The kind that most labels over the occurrences of a name in a chunk say, by name; ties in the order of kinds.
+
+    Parameters
+    ----------
+    docs : the parsed sentences of a chunk, each with its mentions
+
+    Returns
+    -------
+    dict
+        Kinds of names that have a label.
+    """
+    votes: dict[str, Counter[str]] = {}
+    for doc, mentions in docs:
+        for span in doc.ents:
+            kind = KIND_OF_LABEL.get(span.label_)
+            for found in mentions if kind else ():
+                is_same = found.start < span.end_char and span.start_char < found.end
+                if is_same and 2 * min(found.end, span.end_char) - 2 * max(found.start, span.start_char) > len(
+                    span.text
+                ):
+                    votes.setdefault(found.name, Counter())[kind or ""] += 1
+    return {
+        name: min(counts, key=lambda kind: (-counts[kind], kind))
+        for name, counts in votes.items()
+        if normalise_name(name)
+    }
+
+
+# Facts from the dependency parse of a sentence: subjects, verbs, objects, prepositions, appositions, relative clauses.
+
+
+_SUBJECTS = frozenset(("nsubj", "nsubjpass"))
+_OBJECTS = frozenset(("dobj", "attr", "oprd", "dative", "npadvmod"))
+_MODIFIERS = frozenset(("compound", "amod", "nummod", "nmod", "quantmod", "poss", "case", "punct"))
+_CLAUSES = frozenset(("ROOT", "conj", "relcl", "acl", "advcl", "ccomp", "xcomp", "parataxis"))
+_INNER = frozenset(("of", "in", "at", "from", "near"))
+_UNRELATED = frozenset(("according", "like", "including", "despite", "because", "such", "than"))
+_SAYING = frozenset(("said", "says", "say", "thinks", "thought", "believes", "added"))
+_CONTRACTED = frozenset(("'s", "’s", "'re", "’re", "'m", "’m", "'d", "’d"))
+_VALUES = frozenset(("date", "number"))
+_LONGEST_PHRASE = 10
+_LONGEST_PREDICATE = 9
+_MOST = 14
+
+# The subject of a clause: a name, and what of it if not the name itself.
+About = tuple[str, str]
+
+
+def parsed_triples(doc: Doc, mentions: Sequence[Found], title: Title) -> list[Triple]:
+    """The facts that the parse of a sentence states, at most fourteen.
+
+    Parameters
+    ----------
+    doc : the parsed sentence
+    mentions : its mentions, in order
+    title : the title of the document, for which pronouns and "the film" stand
+
+    Returns
+    -------
+    list
+        Distinct triples, in order of their verbs.
+    """
+    reader = _Reader(doc, mentions, title)
+    found = dict.fromkeys(triple for triple in reader.read() if triple.subject != triple.object and triple.object)
+    return list(found)[:_MOST]
+
+
+class _Reader:
+    """One sentence: the mention that each token belongs to, and the title."""
+
+    def __init__(self, doc: Doc, mentions: Sequence[Found], title: Title) -> None:
+        self._doc = doc
+        self._title = title
+        self._is_person = title.is_name and may_be_person(title)
+        self._mention: dict[int, Found] = {}
+        self._values = {found.name for found in mentions if found.kind in _VALUES}
+        for found in mentions:
+            for token in doc:
+                if found.start <= token.idx < found.end:
+                    self._mention.setdefault(token.i, found)
+
+    def read(self) -> Iterator[Triple]:
+        """All facts."""
+        for token in self._doc:
+            if token.tag_.startswith("VB") and token.dep_ in _CLAUSES:
+                yield from self._clause(token)
+            elif token.dep_ == "appos":
+                yield from self._apposition(token.head, token)
+            elif token.dep_ == "prep" and token.lower_ in _INNER:
+                yield from self._inner(token)
+
+    # Clauses
+
+    def _clause(self, verb: Token) -> Iterator[Triple]:
+        whole = (verb, verb.head) if verb.dep_ == "xcomp" else (verb,)
+        if any(child.dep_ == "neg" for each in whole for child in each.children):
+            return
+        subjects = list(self._subjects(verb))
+        if not subjects:
+            return
+        base = self._verb(verb)
+        if base in _CONTRACTED:
+            return
+        for predicate, name, is_literal in self._objects(verb, base):
+            if len(predicate.split()) <= _LONGEST_PREDICATE:
+                for about, part in dict.fromkeys(subjects):
+                    yield Triple(about, f"{part} {predicate}".strip(), name, is_literal=is_literal)
+
+    def _subjects(self, verb: Token) -> Iterator[About]:
+        """The subjects of a verb, those that it shares with another verb or a noun included."""
+        own = [child for child in verb.children if child.dep_ in _SUBJECTS]
+        for subject in own:
+            for token in (subject, *subject.conjuncts):
+                yield from self._about(token, verb)
+        if own:
+            return
+        if verb.dep_ == "acl" and verb.tag_ in ("VBN", "VBG"):
+            yield from self._about(verb.head, verb)
+            return
+        if verb.dep_ == "xcomp" and any(child.dep_ in ("dobj", "dative") for child in verb.head.children):
+            return  # "offered Ada Roe to join": who joins is not the subject
+        is_shared = verb.dep_ in ("conj", "xcomp") and verb.head.i < verb.i
+        is_leading = verb.dep_ == "advcl" and verb.tag_ in ("VBN", "VBG") and verb.i < verb.head.i
+        if is_shared or is_leading:
+            yield from self._subjects(verb.head)
+
+    def _about(self, token: Token, verb: Token) -> Iterator[About]:
+        """The name that a noun or a pronoun stands for, or is a part of."""
+        found = self._mention.get(token.i)
+        if found is not None:
+            if found.kind not in _VALUES:
+                yield found.name, ""
+            return
+        if token.tag_ in ("WDT", "WP"):
+            if verb.dep_ == "relcl" and verb.head.i < token.i:
+                yield from self._about(verb.head, verb)
+            return
+        if token.tag_.startswith("PRP") or not token.tag_.startswith("NN"):
+            yield from self._pronoun(token)
+            return
+        if token.dep_ == "attr":  # "is a film directed by": the film is the subject
+            yield from self._subjects(token.head)
+            return
+        part = self._bare(token)
+        for child in token.children:
+            inner = self._owner(child)
+            if inner:
+                yield inner, part
+                return
+        if not self._title.is_name:
+            return
+        is_self = token.lower_ in SELF_NOUNS and any(child.lower_ == "the" for child in token.children)
+        if is_self and part == token.text:
+            yield self._title.bare, ""
+        elif token.i < verb.i and verb.dep_ == "ROOT":
+            yield self._title.bare, part
+
+    def _owner(self, child: Token) -> str:
+        """The name to which a noun belongs by a possessive or "of"; empty if this child says none."""
+        if child.dep_ == "poss":
+            found = self._mention.get(child.i)
+            if found is not None and found.kind not in _VALUES:
+                return found.name
+            is_own = child.lower_ == "its" or (child.lower_ in ("his", "her") and self._is_person)
+            return self._title.bare if is_own and self._title.is_name else ""
+        if child.dep_ == "prep" and child.lower_ == "of":
+            for inner in child.children:
+                found = self._mention.get(inner.i)
+                if inner.dep_ == "pobj" and found is not None and found.kind not in _VALUES:
+                    return found.name
+        return ""
+
+    def _pronoun(self, token: Token) -> Iterator[About]:
+        """The name that a pronoun stands for: the subject of the clause above it, else the title if no name comes before."""
+        word, verb = token.lower_, token.head
+        if word not in ("he", "she", "it", "they"):
+            return
+        while verb.dep_ in ("ccomp", "advcl", "conj") and verb.head.i < token.i:
+            verb = verb.head
+            for subject in verb.children:
+                found = self._mention.get(subject.i)
+                if subject.dep_ in _SUBJECTS and found is not None and found.kind not in _VALUES:
+                    is_person = subject.ent_type_ == "PERSON"
+                    if word == "they" or is_person == (word != "it"):
+                        yield found.name, ""
+                    return
+        if not self._title.is_name or any(
+            i < token.i
+            and found.name != self._title.bare
+            and found.kind not in _VALUES
+            and self._doc[i].dep_ in _SUBJECTS
+            for i, found in self._mention.items()
+        ):
+            return
+        if (word in ("he", "she") and self._is_person) or (word == "it" and token.head.dep_ in ("ROOT", "conj")):
+            yield self._title.bare, ""
+
+    def _verb(self, verb: Token) -> str:
+        """The words of a verb: auxiliaries, itself, its particle; of "attempted to regain" both verbs."""
+        if verb.dep_ == "acl":
+            return str(verb.text)
+        words = [child for child in verb.children if child.dep_ in ("aux", "auxpass", "prt") and child.tag_ != "TO"]
+        own = " ".join(token.text.lower() for token in sorted([*words, verb], key=lambda token: token.i))
+        if verb.dep_ == "xcomp" and not any(child.dep_ in _SUBJECTS for child in verb.children):
+            return f"{self._verb(verb.head)} {'to ' if verb.tag_ == 'VB' else ''}{own}"
+        return own
+
+    # Objects
+
+    def _objects(self, verb: Token, base: str) -> Iterator[tuple[str, str, bool]]:
+        """Predicate, object and whether it is a literal; one phrase with a preposition is a literal too."""
+        has_phrase = False
+        for child in verb.children:
+            if child.dep_ == "dobj" and verb.lower_ in _SAYING:
+                continue
+            if child.dep_ in _OBJECTS and (child.dep_ != "npadvmod" or child.i in self._mention):
+                for token in (child, *child.conjuncts):
+                    yield from self._noun(token, base)
+            elif child.dep_ in ("prep", "agent") and child.lower_ not in _UNRELATED:
+                for predicate, name, is_literal in self._preposition(child, base):
+                    is_phrase = is_literal and name not in self._values
+                    if not is_phrase or not (has_phrase or child.i < verb.i):
+                        yield predicate, name, is_literal
+                    has_phrase = has_phrase or is_phrase
+            elif child.dep_ == "acomp":
+                yield base, self._adjective(child), True
+                for inner in child.children:
+                    if inner.dep_ == "prep" and inner.lower_ != "than":
+                        yield from self._preposition(inner, f"{base} {child.text}")
+
+    def _adjective(self, token: Token) -> str:
+        """An adjective with the degree before it: "more flexible"."""
+        words = [child for child in token.children if child.dep_ == "advmod" and child.i == token.i - 1]
+        return " ".join(each.text for each in (*words, token))
+
+    def _preposition(self, preposition: Token, base: str) -> Iterator[tuple[str, str, bool]]:
+        for child in preposition.children:
+            if child.dep_ == "pobj":
+                for token in (child, *child.conjuncts):
+                    yield from self._noun(token, f"{base} {preposition.lower_}")
+            elif child.dep_ == "prep":
+                yield from self._preposition(child, f"{base} {preposition.lower_}")
+
+    def _noun(self, token: Token, predicate: str) -> Iterator[tuple[str, str, bool]]:
+        """The object that a noun is, and those in its prepositions: "regained control of Paris"."""
+        found = self._mention.get(token.i)
+        if found is not None:
+            yield predicate, found.name, found.kind in _VALUES
+            return
+        if not token.tag_.startswith(("NN", "CD")):
+            return
+        phrase = self._phrase(token)
+        if self._is_cut(token):
+            return
+        if phrase and len(phrase.split()) <= _LONGEST_PHRASE:
+            yield predicate, phrase, True
+        for child in token.children:
+            if child.dep_ == "prep" and child.i > token.i:
+                for inner in child.children:
+                    for each in (inner, *inner.conjuncts) if inner.dep_ == "pobj" else ():
+                        name = self._mention.get(each.i)
+                        if name is not None:
+                            base = f"{predicate} {phrase.partition(' of ')[0]} {child.lower_}"
+                            yield base, name.name, name.kind in _VALUES
+
+    def _is_cut(self, token: Token) -> bool:
+        """Whether a noun phrase goes on: "the semi-finals", "a French stage and film actor"."""
+        after = self._doc[token.i + 1 : token.i + 3]
+        if len(after) and after[0].text in ("-", "–"):
+            return True
+        has_article = any(child.lower_ in ("a", "an") for child in token.children)
+        return has_article and len(after) == 2 and after[0].dep_ == "cc" and after[1].tag_ in ("NN", "JJ")
+
+    def _bare(self, token: Token) -> str:
+        """A noun with its adjectives, without article and owner."""
+        words = [
+            child
+            for child in token.children
+            if child.dep_ in ("compound", "amod", "nummod", "nmod") and child.i < token.i
+        ]
+        return " ".join(each.text for each in (*words, token))
+
+    def _phrase(self, token: Token) -> str:
+        """A noun with all that stands before it, and a phrase with "of" that names nothing."""
+        start = token.left_edge.i
+        while start < token.i and self._doc[start].is_punct:
+            start += 1
+        words = [self._doc[start : token.i + 1].text]
+        for child in token.children:
+            if child.dep_ == "prep" and child.lower_ == "of":
+                for inner in child.children:
+                    if inner.dep_ == "pobj" and inner.i not in self._mention and inner.tag_.startswith(("NN", "CD")):
+                        words += ["of", self._phrase(inner)]
+        return " ".join(words)
+
+    # Nouns beside nouns
+
+    def _apposition(self, head: Token, token: Token) -> Iterator[Triple]:
+        """What stands in an apposition: "Paris, Texas", "Ada Roe, a poet from Cork", "his wife Ada Roe"."""
+        named, other = self._mention.get(head.i), self._mention.get(token.i)
+        if named is not None and other is not None:
+            if named != other and {named.kind, other.kind}.isdisjoint(_VALUES) and self._is_chain(head, token):
+                yield Triple(named.name, "in", other.name)
+        elif named is not None and named.kind not in _VALUES and token.tag_ in ("NN", "NNS") and self._is_kind(token):
+            for predicate, name, is_literal in self._noun(token, "is"):
+                yield Triple(named.name, predicate, name, is_literal=is_literal)
+        elif other is not None and other.kind not in _VALUES and head.lower_ in KIND_OF_NOUN and not head.ent_type_:
+            for child in head.children:
+                if owner := self._owner(child):
+                    yield Triple(owner, self._bare(head), other.name)
+            yield Triple(other.name, "is", self._bare(head), is_literal=True)
+
+    def _is_kind(self, token: Token) -> bool:
+        """Whether a noun says what a name is: it has an article, or names a kind."""
+        return token.lower_ in KIND_OF_NOUN or any(child.dep_ == "det" for child in token.children)
+
+    def _is_chain(self, head: Token, token: Token) -> bool:
+        """Whether two names are places, one in the other: "Paris, Texas"."""
+        labels = {self._doc[each].ent_type_ for each in (head.i, token.i)}
+        return labels <= {"GPE", "LOC"} and head.dep_ == "pobj" and head.head.lower_ != "of"
+
+    def _inner(self, preposition: Token) -> Iterator[Triple]:
+        """A preposition between two names: "the University of Cork in Ireland"."""
+        named = self._mention.get(preposition.head.i)
+        if named is None or named.kind in _VALUES or preposition.i < preposition.head.i:
+            return
+        for child in preposition.children:
+            other = self._mention.get(child.i)
+            if child.dep_ == "pobj" and other is not None and other != named and other.kind not in _VALUES:
+                yield Triple(named.name, preposition.lower_, other.name)
+
 
 _VERSION = "spacy/1"
 _BATCH = 128

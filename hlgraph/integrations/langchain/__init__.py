@@ -16,8 +16,6 @@ try:
 except ImportError as error:
     raise MissingExtraError("langchain", "hlgraph in LangChain") from error
 
-from hlgraph.integrations.langchain.documents import from_langchain, to_langchain
-from hlgraph.integrations.langchain.retriever import HLGraphRetriever
-from hlgraph.integrations.langchain.tool import search_tool
+from hlgraph.integrations.langchain.retriever import HLGraphRetriever, from_langchain, search_tool, to_langchain
 
 __all__ = ["HLGraphRetriever", "from_langchain", "search_tool", "to_langchain"]

@@ -2,19 +2,116 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Self
+from urllib.parse import quote
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.retrievers import BaseRetriever
-from pydantic import ConfigDict, Field, SkipValidation, model_validator
+from langchain_core.tools import StructuredTool, ToolException
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation, model_validator
 
 from hlgraph.errors import InputError
-from hlgraph.integrations.langchain.documents import to_langchain
+from hlgraph.ids import checksum
+from hlgraph.read.content import clean
+from hlgraph.read.rows import metadata_of
+from hlgraph.records import Document, Evidence
 from hlgraph.retrieve.request import MAX_K, Mode, Unit
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.sdk.client import HLGraph
 from hlgraph.where import AnyWhere
+
+# Converts LangChain documents to documents of hlgraph, and evidence to LangChain documents.
+
+
+_SOURCE = "source"  # metadata key in which LangChain's loaders name what they read
+# metadata keys that tell the documents of one source apart
+_PARTS = ("page", "row", "seq_num", "start_index")
+_SHORT = 16
+
+
+def from_langchain(documents: Iterable[LangChainDocument]) -> list[Document]:
+    """Documents for :meth:`hlgraph.HLGraph.ingest`, made from LangChain documents.
+
+    A document is recognised in a later ingest by its URI. The URI is made from the document's ``id``; without an id, from
+    ``source`` in its metadata (with ``page``, ``row``, ``seq_num`` and ``start_index``); without a source, or if several
+    documents would get the same URI, with a hash of the text. An edited text without an id may therefore become a new
+    source, so give ids. Metadata keep their types; nested mappings get dotted names; values other than texts, numbers,
+    booleans, dates and lists of these are left out. The title is ``title`` in the metadata.
+
+    Examples
+    --------
+    >>> item = LangChainDocument("A bridge.", id="b-1", metadata={"title": "Bridge", "year": 1931, "at": {"km": 2.5}})
+    >>> from_langchain([item])
+    [Document(uri='langchain:b-1', text='A bridge.', title='Bridge', metadata={'year': 1931, 'at.km': 2.5}, key='b-1', \
+page_starts=(), warnings=())]
+    """
+    given = list(documents)
+    names = [_name(item) for item in given]
+    times = Counter(names)
+    return [
+        _document(item, name if times[name] == 1 and name else _hashed(name, item))
+        for item, name in zip(given, names, strict=True)
+    ]
+
+
+def _name(item: LangChainDocument) -> str:
+    if item.id:
+        return f"langchain:{quote(item.id)}"
+    source = item.metadata.get(_SOURCE)
+    if not isinstance(source, str) or not source.strip():
+        return ""
+    parts = [f"{part}={item.metadata[part]}" for part in _PARTS if isinstance(item.metadata.get(part), int | str)]
+    return clean(f"{source}#{quote('&'.join(parts), safe='=&')}" if parts else source)
+
+
+def _hashed(name: str, item: LangChainDocument) -> str:
+    mark = checksum("langchain", item.page_content)[:_SHORT]
+    return f"{name}{'&' if '#' in name else '#'}{mark}" if name else f"langchain:{mark}"
+
+
+def _document(item: LangChainDocument, uri: str) -> Document:
+    metadata = {str(key): value for key, value in item.metadata.items()}
+    title = metadata.pop("title", "")
+    if not isinstance(title, str):
+        metadata["title"], title = title, ""
+    return Document(uri, clean(item.page_content), " ".join(clean(title).split()), metadata_of(metadata), key=item.id)
+
+
+def to_langchain(evidence: Evidence) -> LangChainDocument:
+    """A LangChain document with the text of a piece of evidence, and its provenance in the metadata.
+
+    hlgraph sets ``source`` (the URI), ``title``, ``score``, ``kind`` (``chunk``, ``statement`` or ``summary``), ``start``,
+    ``end``, ``page``, ``headings``, ``chunk_id``, ``statement_id``, ``summary_id``, ``labels``, ``is_stale`` and ``rests_on``
+    (of a summary: kind, id, source, start and end of all that it rests on); they override equal names in the metadata of the
+    source. The other metadata of the source are kept under their names, and all of them under ``source_metadata``.
+    """
+    source = evidence.source
+    metadata: Mapping[str, object] = {
+        **source.metadata,
+        "source": source.uri,
+        "title": source.title,
+        "score": evidence.score,
+        "kind": evidence.kind.value,
+        "start": evidence.start,
+        "end": evidence.end,
+        "page": evidence.page,
+        "headings": list(evidence.headings),
+        "chunk_id": evidence.chunk_id,
+        "statement_id": evidence.statement_id or None,
+        "summary_id": evidence.summary_id or None,
+        "labels": list(evidence.labels),
+        "is_stale": evidence.is_stale,
+        "rests_on": [
+            {"kind": part.kind.value, "id": part.id, "source": part.source.uri, "start": part.start, "end": part.end}
+            for part in evidence.rests_on
+        ],
+        "source_metadata": dict(source.metadata),
+    }
+    return LangChainDocument(evidence.text, id=evidence.id, metadata=dict(metadata))
+
 
 _PER_CALL = frozenset({"k", "strategy", "unit", "where", "mode"})
 
@@ -71,3 +168,80 @@ class HLGraphRetriever(BaseRetriever):
             query, strategy=asked.strategy, k=asked.k, unit=asked.unit, where=asked.where, mode=asked.mode
         )
         return [to_langchain(item) for item in found.evidence]
+
+
+# A LangChain tool with which an agent searches a corpus.
+
+
+_MOST = 50
+
+
+class SearchArguments(BaseModel):
+    """What an agent may say."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: str = Field(min_length=1, description="What to find, as a whole question or sentence.")
+    k: int = Field(default=8, ge=1, le=_MOST, description="How many pieces of evidence.")
+    where: str | None = Field(
+        default=None,
+        description='Only sources whose metadata meet this filter, such as: year >= 1950 and category in ("event", "place")',
+    )
+
+
+def search_tool(
+    graph: HLGraph,
+    *,
+    strategy: str | Retriever = "auto",
+    name: str = "search_corpus",
+    description: str = "",
+) -> StructuredTool:
+    """A tool that returns numbered evidence with its sources as text, and the evidence objects as the artifact.
+
+    An invalid request of the agent (an unknown field in a filter, an empty question) returns the error message as text, so
+    that the agent can correct it; errors of stores and models are raised.
+
+    Parameters
+    ----------
+    graph : an open corpus, the only one that the agent can see
+    strategy : as in :meth:`hlgraph.HLGraph.search`, default ``auto``
+    name : name of the tool, default ``search_corpus``
+    description : description of the tool for the agent; by default it names the corpus
+    """
+
+    def search(question: str, k: int = 8, where: str | None = None) -> tuple[str, list[Evidence]]:
+        try:
+            found = graph.search(question, strategy=strategy, k=k, where=where)
+        except InputError as error:
+            raise ToolException(str(error)) from error
+        return _text(found.evidence), list(found.evidence)
+
+    text = description or (
+        f"Finds evidence in the corpus {graph.corpus!r}: short statements with the source that each one is from. "
+        "Cite them by their number."
+    )
+    return StructuredTool.from_function(
+        func=search,
+        name=name,
+        description=text,
+        args_schema=SearchArguments,
+        response_format="content_and_artifact",
+        handle_tool_error=True,
+    )
+
+
+def _text(evidence: tuple[Evidence, ...]) -> str:
+    if not evidence:
+        return "No evidence was found."
+    lines = []
+    for number, item in enumerate(evidence, 1):
+        lines.append(f"[{number}] {' '.join(item.text.split())} ({_place(item)})")
+    return "\n".join(lines)
+
+
+def _place(item: Evidence) -> str:
+    if item.summary_id:
+        titles = dict.fromkeys(part.source.title or part.source.uri for part in item.opened)
+        return f"{'an older' if item.is_stale else 'a'} summary of {', '.join(titles)}"
+    page = f", page {item.page}" if item.page is not None else ""
+    return f"{item.source.title or item.source.uri}{page}"

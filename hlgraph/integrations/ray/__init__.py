@@ -17,7 +17,6 @@ Ray restarts a process that was killed, which then repeats its part. All process
 ledger and one budget, so that nothing is paid for twice.
 """
 
-from hlgraph.integrations.ray.cluster import local_cluster
-from hlgraph.integrations.ray.run import ingest
+from hlgraph.integrations.ray.run import ingest, local_cluster
 
 __all__ = ["ingest", "local_cluster"]

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import functools
 import logging
+import pickle
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
-from hlgraph.errors import HLGraphError
+from hlgraph.errors import HLGraphError, ReadError
 from hlgraph.extract import Metered, Quarantine
 from hlgraph.index import MadeVectors, texts_of
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.options import chunker_of, extractor_of
-from hlgraph.ingest.pipeline import BATCH_CHARACTERS, Report
-from hlgraph.ingest.run import noted, read_sources
-from hlgraph.integrations.ray.books import FarBooks, FarLedger, FarPurse, FarQuarantine, FarReplies
-from hlgraph.integrations.ray.parcels import Parcel, Part, packed, unpacked
+from hlgraph.ingest.pipeline import BATCH_CHARACTERS, Failure, Ready, Report, StoredChunks
+from hlgraph.ingest.run import Job, noted, read_sources
+from hlgraph.integrations.ray.accounts import FarBooks, FarLedger, FarPurse, FarQuarantine, FarReplies
 from hlgraph.models.choose import chosen_chat, chosen_embedder
+from hlgraph.persist import Comparison, Extracted
+from hlgraph.read import ReadFailure
+from hlgraph.read.discover import Found, discover
+from hlgraph.records import Document
 from hlgraph.settings import Neo4jSettings, OpenSearchSettings
 
 if TYPE_CHECKING:
@@ -31,9 +35,88 @@ if TYPE_CHECKING:
     from hlgraph.ingest.options import IngestOptions
     from hlgraph.models.choose import AnyChat, AnyEmbedder
     from hlgraph.models.executor import Executor
-    from hlgraph.models.seams import Embedder
+    from hlgraph.models.protocols import Embedder
     from hlgraph.records import Domain
     from hlgraph.settings import Settings
+
+
+# The data passed between stages: a batch of sources with the results so far, pickled into one row of a table.
+
+
+_COLUMN = "parcel"
+_Item = TypeVar("_Item")
+
+
+class Part(NamedTuple):
+    """The sources that one task reads: paths or documents.
+
+    Attributes
+    ----------
+    characters : approximate number of characters per parcel
+    paths : files and S3 objects
+    documents : documents given by the caller
+    taken : URIs that are read elsewhere in this ingest
+    """
+
+    characters: int
+    paths: tuple[str, ...] = ()
+    documents: tuple[Document, ...] = ()
+    taken: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Parcel:
+    """A batch of sources on its way through the stages; each stage takes out its input and puts in its output.
+
+    Attributes
+    ----------
+    report : to be added to the report of the ingest
+    uris : URIs of all documents that were read
+    documents : output of reading
+    changed, stored : output of comparing: changed documents, and their stored chunks
+    extracted : output of chunking, completed by extracting
+    ready : output of embedding, None before
+    kept, left_out : see :class:`hlgraph.models.accounts.budget.Usage`
+    error : the error that ends the ingest here; later stages skip the parcel
+    """
+
+    report: Report
+    uris: tuple[str, ...] = ()
+    documents: list[Document] = field(default_factory=list)
+    changed: list[Comparison] = field(default_factory=list)
+    stored: StoredChunks = field(default_factory=dict)
+    extracted: list[Extracted] = field(default_factory=list)
+    ready: Ready | None = None
+    kept: int = 0
+    left_out: int = 0
+    error: HLGraphError | None = None
+
+
+def packed(item: object) -> pa.Table:
+    """A table of shape ``(1, 1)`` that holds the pickled item."""
+    import pyarrow as pa
+
+    return pa.table({_COLUMN: pa.array([pickle.dumps(item)], pa.large_binary())})
+
+
+def unpacked(table: pa.Table, kind: type[_Item]) -> list[_Item]:
+    """The items in the rows of a table.
+
+    Parameters
+    ----------
+    table : made by :func:`packed`, or several such concatenated
+    kind : type of the items
+
+    Raises
+    ------
+    TypeError
+        An item has another type.
+    """
+    found = [pickle.loads(value.as_py()) for value in table[_COLUMN]]  # noqa: S301 - packed by a process of this ingest
+    if not all(isinstance(item, kind) for item in found):
+        raise TypeError(f"a stage got {', '.join({type(item).__name__ for item in found})}, not {kind.__name__}")
+    return cast("list[_Item]", found)
+
 
 _log = logging.getLogger(__name__)
 _MOST_SOURCES = 1_000
@@ -311,3 +394,74 @@ def _kept(kind: type[Read | Cut], work: Work) -> Read | Cut:
             del _made[other]
         _made[name] = kind(work)
     return _made[name]
+
+
+# Splits the sources of an ingest into parts: paths are discovered in this process, and each part is read by a task.
+
+
+_MOST_PARTS = 2_000
+_PARTS_EACH = 4  # per worker, so that none waits long for the last part of another
+_LEAST = 10_000
+_UNKNOWN_SIZE = 50_000  # assumed for S3 objects, bytes
+
+
+def parts(job: Job, report: Report, *, workers: int, most: int) -> list[Part]:
+    """The sources of a job in order, split into parts.
+
+    Parameters
+    ----------
+    job : the ingest; the URIs of its documents are added to ``job.seen``
+    report : receives the failures
+    workers : number of extracting processes
+    most : maximum number of characters of documents in one parcel
+    """
+    given = {document.uri for document in job.documents}
+    job.seen.update(given)
+    # Documents of the caller may have the URIs of files, or of rows of files.
+    taken = frozenset(uri for uri in given if uri.startswith(("file:", "s3:")))
+    items = discover(job.paths, job.options.format, follow_links=job.options.follow_links, files=job.files)
+    found = list(_found(items, report, taken=taken))
+    total = sum(len(document.text) for document in job.documents) + sum(length for _, length in found)
+    size = min(most, max(_LEAST, total // (_PARTS_EACH * workers)))
+    steps = replace(job.steps, batch_characters=size)
+    batches = pipeline.batches(job.documents, report, seen=set(), steps=steps)
+    return [
+        *(Part(size, documents=tuple(batch)) for batch in batches),
+        *(Part(size, paths=names, taken=taken) for names in _joined(found, max(size, total // _MOST_PARTS))),
+    ]
+
+
+def _found(items: Iterable[Found | ReadFailure], report: Report, *, taken: frozenset[str]) -> Iterator[tuple[str, int]]:
+    """Paths with their sizes."""
+    for item in items:
+        if isinstance(item, ReadFailure):
+            report.failed.append(Failure(item.uri, str(item.error), item.error.extra))
+        elif item.origin.uri in taken:
+            error = ReadError(item.origin.uri, "it was read before in this run", "give each source one uri")
+            report.failed.append(Failure(item.origin.uri, str(error)))
+        elif item.path is not None:
+            yield str(item.path), _size(item)
+        elif item.item is not None:
+            place = item.item.place
+            yield f"s3://{place.bucket}/{place.key}", _UNKNOWN_SIZE
+
+
+def _size(item: Found) -> int:
+    try:
+        return item.path.stat().st_size if item.path is not None else 0
+    except OSError:  # it was removed meanwhile; the task that reads it reports that
+        return 0
+
+
+def _joined(found: Iterable[tuple[str, int]], size: int) -> Iterator[tuple[str, ...]]:
+    """Paths in groups of at least ``size`` bytes each but the last, in order."""
+    names: list[str] = []
+    total = 0
+    for name, length in found:
+        names.append(name)
+        total += length
+        if total >= size:
+            yield tuple(names)
+            names, total = [], 0
+    if names:
+        yield tuple(names)

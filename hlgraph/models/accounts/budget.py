@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
 
 from hlgraph.errors import BudgetError, HLGraphError, InputError
+from hlgraph.models.protocols import Completion
 from hlgraph.settings import Price
 
 _LOOK_SECONDS = 0.2
@@ -18,7 +26,7 @@ class Budget:
     Attributes
     ----------
     max_tokens : input and output together; None: no limit
-    max_usd : US dollars, at current prices (see :mod:`hlgraph.models.accounts.prices`); None: no limit
+    max_usd : US dollars, at current prices (see :mod:`hlgraph.models.accounts.budget`); None: no limit
 
     Raises
     ------
@@ -208,3 +216,173 @@ class Purse:
             tokens=self.tokens,
             usd=self.usd if self._price else None,
         )
+
+
+# The cost that planned chat calls are expected to have.
+
+
+MEASURED_FROM = 10  # number of paid calls of a prompt from which the ledger's means replace guesses
+# Before that: seconds until the first token, and tokens that a model writes in a second.
+_FIRST_SECONDS, _TOKENS_A_SECOND = 1.0, 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedCost:
+    """Calls, tokens, money and time of planned chat calls.
+
+    Attributes
+    ----------
+    calls : number of paid calls
+    kept_calls : calls whose replies are stored and cost nothing
+    input_tokens, output_tokens : of the paid calls
+    usd : their price in US dollars; None where the price of the model is not known
+    seconds : duration at the concurrency of the settings
+    model : name of the chat model
+    measured_calls : number of paid calls of this model with these prompts in the ledger that the figures rest on; 0: they are
+        guesses
+    """
+
+    calls: int
+    kept_calls: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    seconds: float
+    model: str
+    measured_calls: int
+
+
+def guessed_seconds(output_tokens: float) -> float:
+    """The duration in seconds of a call that writes this number of tokens, where none was measured."""
+    return _FIRST_SECONDS + output_tokens / _TOKENS_A_SECOND
+
+
+# Prices of chat models: the user's own, then those in ``prices.yaml``, which states its date and source.
+
+
+_FILE = Path(__file__).with_name("prices.yaml")
+_FREE = Price(0.0, 0.0)
+# LangChain classes, for objects passed instead of names.
+_PROVIDERS = {
+    "ChatAnthropic": "anthropic",
+    "ChatBedrock": "bedrock",
+    "ChatBedrockConverse": "bedrock",
+    "ChatOllama": "ollama",
+    "ChatOpenAI": "openai",
+}
+_DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$|-latest$")
+_REGION = re.compile(r"^(?:us|eu|apac|global)\.")
+
+
+class PriceList(NamedTuple):
+    """The price list shipped with hlgraph.
+
+    Attributes
+    ----------
+    date : date of the prices
+    source : where they come from
+    models : price by ``provider:model``
+    free : providers that charge nothing
+    """
+
+    date: str
+    source: str
+    models: dict[str, Price]
+    free: list[str]
+
+
+@cache
+def price_list() -> PriceList:
+    """The contents of ``prices.yaml``."""
+    import yaml
+
+    tree = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
+    return PriceList(
+        tree["date"], tree["source"], msgspec.convert(tree["models"], dict[str, Price], strict=False), tree["free"]
+    )
+
+
+def price_of(model: str, own: Mapping[str, Price] | None = None) -> Price | None:
+    """The price of a model; None if it is not known (an unknown model is never assumed to be free).
+
+    Parameters
+    ----------
+    model : ``provider:model``, or a LangChain class in place of the provider; a date at the end of the name, and the region
+        before a model of Amazon Bedrock, are ignored if the lists have no such entry
+    own : the user's prices, which take precedence; default: none
+
+    Returns
+    -------
+    Price or None
+        The price per million tokens.
+
+    Examples
+    --------
+    >>> price_of("openai:gpt-4o-mini"), price_of("ollama:llama3.1"), price_of("openai:of-my-own")
+    (Price(input=0.15, output=0.6), Price(input=0.0, output=0.0), None)
+    >>> price_of("openai:of-my-own", {"openai:of-my-own": Price(1, 2)})
+    Price(input=1, output=2)
+    """
+    provider, _, name = model.partition(":")
+    provider = _PROVIDERS.get(provider, provider)
+    names = [model, f"{provider}:{name}"]
+    names.append(f"{provider}:{_DATED.sub('', _REGION.sub('', name))}")
+    for prices in (own or {}, price_list().models):
+        for each in names:
+            if each in prices:
+                return prices[each]
+    return _FREE if provider in price_list().free else None
+
+
+# Counts of chat calls and their tokens.
+
+
+class Usage:
+    """Running totals of calls and tokens. Thread-safe.
+
+    Attributes
+    ----------
+    calls : paid calls so far
+    input_tokens, output_tokens : their tokens; 0 if the provider does not report them
+    kept : stored replies from earlier calls, which cost nothing and do not count as ``calls``
+    left_out : names in replies that could not be used (extraction)
+
+    Examples
+    --------
+    >>> usage = Usage()
+    >>> usage.add(Completion("Yes.", input_tokens=12, output_tokens=2))
+    >>> usage.calls, usage.input_tokens, usage.output_tokens
+    (1, 12, 2)
+    """
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.input_tokens = 0
+        self.output_tokens = 0
+        self.kept = 0
+        self.left_out = 0
+        self._lock = threading.Lock()
+
+    def add(self, completion: Completion) -> None:
+        """Count one reply."""
+        with self._lock:
+            if completion.is_kept:
+                self.kept += 1
+                return
+            self.calls += completion.calls
+            self.input_tokens += completion.input_tokens
+            self.output_tokens += completion.output_tokens
+
+    def include(self, other: Usage) -> None:
+        """Add the totals of another count."""
+        with self._lock:
+            self.calls += other.calls
+            self.input_tokens += other.input_tokens
+            self.output_tokens += other.output_tokens
+            self.kept += other.kept
+            self.left_out += other.left_out
+
+    def leave_out(self, count: int) -> None:
+        """Add to the number of names that were left out."""
+        with self._lock:
+            self.left_out += count

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from hlgraph.models.seams import Completion
+from hlgraph.models.protocols import Completion
 from hlgraph.models.sqlite_file import DiskFile, writing
 from hlgraph.settings import Price
 

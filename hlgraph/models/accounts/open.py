@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hlgraph.errors import InputError
+from hlgraph.models.accounts.budget import price_of
 from hlgraph.models.accounts.ledger import GROUPS, GroupBy, Ledger, Spent
-from hlgraph.models.accounts.prices import price_of
 from hlgraph.models.accounts.replies import Replies
 from hlgraph.models.executor import Accounts, Executor
 from hlgraph.records import Kind, Source
 from hlgraph.settings import REPLIES_FILE, accounts_folder
 
 if TYPE_CHECKING:
-    from hlgraph.models.seams import ChatModel
+    from hlgraph.models.protocols import ChatModel
     from hlgraph.settings import Settings
     from hlgraph.stores.protocols import GraphStore
 

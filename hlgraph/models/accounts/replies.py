@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from hlgraph.models.seams import Completion
+from hlgraph.models.protocols import Completion
 from hlgraph.models.sqlite_file import DiskFile, used_bytes, writing
 from hlgraph.stores.freed_bytes import empty_log, wipe
 

@@ -7,8 +7,6 @@ try:
 except ImportError as error:
     raise MissingExtraError("langchain", "a model of LangChain") from error
 
-from hlgraph.models.langchain.chat import LangChainChat
-from hlgraph.models.langchain.embedder import langchain_embedder
-from hlgraph.models.langchain.reranker import langchain_reranker
+from hlgraph.models.langchain.chat import LangChainChat, langchain_embedder, langchain_reranker
 
 __all__ = ["LangChainChat", "langchain_embedder", "langchain_reranker"]

@@ -5,18 +5,44 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, cast
 
+from langchain_core.documents import BaseDocumentCompressor, Document
+from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable
 
 from hlgraph.errors import ModelAnswerError, ModelFilterError, ModelUnavailableError
 from hlgraph.models.calls import PATIENT, Patience, call, filtered, mapped
-from hlgraph.models.langchain.model_names import name_of
-from hlgraph.models.seams import Completion
+from hlgraph.models.protocols import Completion
+from hlgraph.models.remote import RemoteEmbedder, RemoteReranker
+
+# Finds the name of a LangChain model.
+
+
+_FIELDS = ("model_name", "model", "model_id", "deployment_name", "repo_id")
+
+
+def name_of(model: object) -> str:
+    """``Class:model`` for a model object, with ``/dimensions`` if a vector length was chosen.
+
+    Only the class if the object does not reveal the name of its model.
+
+    Examples
+    --------
+    >>> class Chat:
+    ...     model = "m-1"
+    >>> name_of(Chat())
+    'Chat:m-1'
+    """
+    found = next((value for field in _FIELDS if isinstance(value := getattr(model, field, None), str) and value), "")
+    dimensions = getattr(model, "dimensions", None)
+    chosen = f"/{dimensions}" if isinstance(dimensions, int) else ""
+    return f"{type(model).__name__}:{found}{chosen}" if found else type(model).__name__
+
 
 # Names that the integrations use for the length limit of a reply, and that providers use for having reached it.
 _LIMITS = ("max_tokens", "max_output_tokens", "num_predict", "max_new_tokens")
@@ -257,3 +283,88 @@ def _cut_off(error: Exception) -> Completion | None:
         output_tokens=usage.completion_tokens if usage else 0,
         is_cut=True,
     )
+
+
+# Adapts a LangChain embedding model to Embedder.
+
+
+_BATCH = 128
+
+
+def langchain_embedder(
+    model: Embeddings,
+    *,
+    name: str = "",
+    dimensions: int | None = None,
+    parallel: int = 1,
+    patience: Patience = PATIENT,
+) -> RemoteEmbedder:
+    """An embedder that calls a LangChain model: ``embed_documents`` for texts, ``embed_query`` for questions.
+
+    Parameters
+    ----------
+    model : the LangChain model; its own timeout applies, and its own retries come on top of ours
+    name : ``provider:model``; default: the class, and the model name that the object reveals
+    dimensions : length of the vectors; default: that of the first ones
+    parallel : maximum number of concurrent calls; more than 1 helps only with a remote server; default 1
+    patience : the retry policy
+
+    Returns
+    -------
+    RemoteEmbedder
+        The embedder.
+    """
+
+    def send(texts: list[str], is_question: bool) -> list[list[float]]:
+        return [model.embed_query(text) for text in texts] if is_question else model.embed_documents(texts)
+
+    return RemoteEmbedder(
+        name or name_of(model), send, batch=_BATCH, dimensions=dimensions, parallel=parallel, patience=patience
+    )
+
+
+# Adapts a LangChain document compressor to Reranker.
+
+
+_INDEX = "hlgraph_index"
+_SCORE = "relevance_score"  # set by the rerankers of LangChain's integrations
+_RERANK_BATCH = 1000
+
+
+def langchain_reranker(
+    model: BaseDocumentCompressor, *, name: str = "", patience: Patience = PATIENT
+) -> RemoteReranker:
+    """A reranker that calls a document compressor.
+
+    The score of a text is the ``relevance_score`` that the compressor sets, else its rank in the result: the first of n
+    texts gets 1, the last 1/n. Texts that the compressor leaves out rank last.
+
+    Parameters
+    ----------
+    model : the document compressor; it must preserve the metadata of documents
+    name : ``provider:model``; default: the class, and the model name that the object reveals
+    patience : the retry policy
+
+    Returns
+    -------
+    RemoteReranker
+        The reranker.
+    """
+
+    def send(question: str, texts: list[str]) -> list[tuple[int, float]]:
+        given = [Document(text, metadata={_INDEX: at}) for at, text in enumerate(texts)]
+        return _scores(name or name_of(model), model.compress_documents(given, question))
+
+    return RemoteReranker(name or name_of(model), send, batch=_RERANK_BATCH, patience=patience)
+
+
+def _scores(name: str, found: Sequence[Document]) -> list[tuple[int, float]]:
+    if any(_INDEX not in item.metadata for item in found):
+        raise ModelAnswerError(
+            f"{name}: the compressor does not keep the metadata of documents, so its ranking cannot be read; use another"
+        )
+    is_scored = all(_SCORE in item.metadata for item in found)
+    return [
+        (int(item.metadata[_INDEX]), float(item.metadata[_SCORE]) if is_scored else 1 - at / len(found))
+        for at, item in enumerate(found)
+    ]

@@ -15,9 +15,8 @@ from scipy.special import expit
 
 from hlgraph.errors import ModelError, ModelMissingError
 from hlgraph.ids import checksum
-from hlgraph.models.local.runtime import open_session
-from hlgraph.models.local.token_batches import available_cores, batches, load_tokenizer, padded, run_batches
-from hlgraph.models.local.weights import sha256
+from hlgraph.models.local.bert import sha256
+from hlgraph.models.local.runtime import available_cores, batches, load_tokenizer, open_session, padded, run_batches
 
 if TYPE_CHECKING:
     import onnxruntime

@@ -14,12 +14,16 @@ from numpy.typing import NDArray
 
 from hlgraph.errors import InputError, ModelError, ModelMissingError
 from hlgraph.ids import checksum
-from hlgraph.models.local.config import BertConfig, read_config
-from hlgraph.models.local.onnx_graph import build_graph
-from hlgraph.models.local.openvino import OpenVinoModel
-from hlgraph.models.local.runtime import open_session
-from hlgraph.models.local.token_batches import available_cores, batches, load_tokenizer, padded, run_batches
-from hlgraph.models.local.weights import read_tensors, sha256
+from hlgraph.models.local.bert import BertConfig, build_graph, read_config, read_tensors, sha256
+from hlgraph.models.local.runtime import (
+    OpenVinoModel,
+    available_cores,
+    batches,
+    load_tokenizer,
+    open_session,
+    padded,
+    run_batches,
+)
 
 if TYPE_CHECKING:
     import tokenizers

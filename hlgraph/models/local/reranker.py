@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms.word_counts import WordCounts, count_words
 from hlgraph.errors import InputError
-from hlgraph.models.seams import Embedder
+from hlgraph.models.protocols import Embedder
 from hlgraph.text import content_words
 
 _SEMANTIC, _BM25, _COVERAGE = 0.4, 0.3, 0.3

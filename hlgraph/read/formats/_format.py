@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from hlgraph.read.content import Origin
-from hlgraph.read.failure import ReadFailure
+from hlgraph.read.content import Origin, ReadFailure
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document
 

@@ -8,13 +8,10 @@ from collections.abc import Iterator
 from itertools import chain
 
 from hlgraph.errors import ReadError
-from hlgraph.read.content import Origin
-from hlgraph.read.failure import ReadFailure
+from hlgraph.read.content import Origin, ReadFailure
 from hlgraph.read.formats._format import RowsFormat
-from hlgraph.read.lines import Lines, not_text, row_lines, too_long
-from hlgraph.read.mapping import Flaw, Row, RowMapping, documents_of
-from hlgraph.read.metadata import cell_value
 from hlgraph.read.options import ReadOptions
+from hlgraph.read.rows import Flaw, Lines, Row, RowMapping, cell_value, documents_of, not_text, row_lines, too_long
 from hlgraph.records import Document
 
 _DELIMITERS = ",;\t|"

@@ -15,8 +15,8 @@ from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced, check_package
 from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.formats._format import FileFormat
-from hlgraph.read.grid import grid
 from hlgraph.read.options import ReadOptions
+from hlgraph.read.tables import grid
 from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
-from hlgraph.read.content import Origin, clean, clean_title
-from hlgraph.read.encodings import decode, marked_encoding
+from hlgraph.read.content import Origin, clean, clean_title, decode, marked_encoding
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document, MetadataValue

@@ -8,12 +8,10 @@ from collections.abc import Iterator
 import msgspec
 
 from hlgraph.errors import ReadError
-from hlgraph.read.content import Origin, read_bounded
-from hlgraph.read.encodings import decode
-from hlgraph.read.failure import ReadFailure
+from hlgraph.read.content import Origin, ReadFailure, decode, read_bounded
 from hlgraph.read.formats._format import RowsFormat
-from hlgraph.read.mapping import RowMapping, documents_of, object_row
 from hlgraph.read.options import ReadOptions
+from hlgraph.read.rows import RowMapping, documents_of, object_row
 from hlgraph.records import Document
 
 

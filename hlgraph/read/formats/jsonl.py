@@ -7,12 +7,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from hlgraph.read.content import Origin
-from hlgraph.read.failure import ReadFailure
+from hlgraph.read.content import Origin, ReadFailure
 from hlgraph.read.formats._format import RowsFormat
-from hlgraph.read.lines import Lines, not_text, row_lines, too_long
-from hlgraph.read.mapping import Flaw, Row, RowMapping, documents_of, object_row
 from hlgraph.read.options import ReadOptions
+from hlgraph.read.rows import Flaw, Lines, Row, RowMapping, documents_of, not_text, object_row, row_lines, too_long
 from hlgraph.records import Document
 
 

@@ -7,8 +7,7 @@ import shlex
 from collections.abc import Iterator
 
 from hlgraph.errors import ReadError
-from hlgraph.read.content import Origin, clean_title
-from hlgraph.read.encodings import decode
+from hlgraph.read.content import Origin, clean_title, decode
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document

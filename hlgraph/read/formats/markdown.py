@@ -11,12 +11,10 @@ from collections.abc import Mapping
 import yaml
 
 from hlgraph.errors import ReadError
-from hlgraph.read.content import Origin, clean, clean_title
-from hlgraph.read.encodings import decode
-from hlgraph.read.failure import parser_errors
+from hlgraph.read.content import Origin, clean, clean_title, decode, parser_errors
 from hlgraph.read.formats._format import FileFormat
-from hlgraph.read.metadata import metadata_of
 from hlgraph.read.options import ReadOptions
+from hlgraph.read.rows import metadata_of
 from hlgraph.records import Document
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)

@@ -10,13 +10,11 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from hlgraph.errors import MissingExtraError, ReadError
-from hlgraph.read.aligned_tables import may_have_table, with_markdown
 from hlgraph.read.bounds import Produced
-from hlgraph.read.content import Origin, clean, clean_title
-from hlgraph.read.failure import parser_errors, tolerated
+from hlgraph.read.content import Origin, clean, clean_title, parser_errors, tolerated
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.ruled_tables import RuledTables, may_be_ruled
+from hlgraph.read.tables import RuledTables, may_be_ruled, may_have_table, with_markdown
 from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:
@@ -30,9 +28,9 @@ _MEND = "repair it, e.g. with qpdf"
 def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     """The document of a PDF: the text of its pages, separated by blank lines, and the offset at which each page begins.
 
-    A table with ruled lines becomes Markdown, see :mod:`hlgraph.read.ruled_tables`. A page with another table of numbers is
+    A table with ruled lines becomes Markdown, see :mod:`hlgraph.read.tables`. A page with another table of numbers is
     read line by line as it is laid out, and the table becomes Markdown, see
-    :func:`hlgraph.read.aligned_tables.with_markdown`. Pages with text in columns, and those whose layout lacks some of the text,
+    :func:`hlgraph.read.tables.with_markdown`. Pages with text in columns, and those whose layout lacks some of the text,
     are read as pypdf orders their text.
 
     Parameters

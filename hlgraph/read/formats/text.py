@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hlgraph.read.content import Origin, clean_title
-from hlgraph.read.encodings import decode
+from hlgraph.read.content import Origin, clean_title, decode
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document

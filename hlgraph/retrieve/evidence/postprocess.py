@@ -10,9 +10,16 @@ import numpy as np
 
 from hlgraph.algorithms.diversity import retain, tf_idf
 from hlgraph.records import Chunk, Evidence, Kind
-from hlgraph.retrieve.evidence.tables import Cell, cells
-from hlgraph.retrieve.evidence.tabular import labels
-from hlgraph.retrieve.evidence.terms import Terms, has_lemmas, may_repeat, says_the_same_order, terms
+from hlgraph.retrieve.evidence.tables import (
+    Cell,
+    Terms,
+    cells,
+    has_lemmas,
+    labels,
+    may_repeat,
+    says_the_same_order,
+    terms,
+)
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.session import Session
 
@@ -59,7 +66,7 @@ def diverse(session: Session, evidence: list[Evidence], *, tau: float) -> list[E
     At most as many pieces as the request asks for are returned. Evidence below that rank is considered only to replace dropped
     pieces.
 
-    Two texts are near-duplicates when their terms (:func:`hlgraph.retrieve.evidence.terms.terms`) have a TF-IDF cosine above
+    Two texts are near-duplicates when their terms (:func:`hlgraph.retrieve.evidence.tables.terms`) have a TF-IDF cosine above
     1 - tau, over the given evidence, and they have the same numbers and names in the same order. The paper uses the cosine alone;
     that would drop "Ben beat Ada" as a duplicate of "Ada beat Ben", and a long chunk that differs from another in one number.
 

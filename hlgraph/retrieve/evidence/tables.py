@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
-from functools import partial, reduce
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from functools import cached_property, lru_cache, partial, reduce
+from importlib.util import find_spec
+from itertools import combinations
 from typing import NamedTuple
 
-from hlgraph.read.aligned_tables import aligned_table, is_value, is_year
+from hlgraph.read.tables import aligned_table, is_value, is_year
+from hlgraph.text import content_words, words
 
 
 class Cell(NamedTuple):
@@ -62,7 +69,7 @@ def cells(text: str) -> list[Cell]:
     2. Rows with a tab, semicolon, bar or comma, where consecutive lines have the same number of cells (three lines with commas,
        else two), the first holds labels or years, and each other line holds a value.
     3. At least two rows of a label and values in columns that are aligned with spaces, see
-       :func:`hlgraph.read.aligned_tables.aligned_table`. Their columns have no labels where it is not certain which are theirs.
+       :func:`hlgraph.read.tables.aligned_table`. Their columns have no labels where it is not certain which are theirs.
     4. At least two consecutive lines of keys and values, one of them a number.
 
     The label of a row consists of its leading cells that are no values; where all are values, of its first cell with the head of
@@ -287,3 +294,516 @@ def _bare(text: str) -> str:
 
 def _is_sign(part: str) -> bool:
     return not any(each.isalnum() for each in part)
+
+
+# Finds the numbers of a text and normalises their spelling.
+
+
+SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+"""Words after a number, and the power of ten that each multiplies it by."""
+_GAPS = "\u00a0\u2009\u202f"  # spaces between the digit groups of one number
+_CURRENCIES = "$€£¥₹"
+_DIGITS = re.compile(rf"\d(?:[\d.,{_GAPS}]*\d)?")  # begins with a digit, so that a search is fast
+_BEFORE = re.compile(
+    rf"(?P<first>[{_CURRENCIES}])?(?P<sign>[-\u2212])?(?:(?P<second>[{_CURRENCIES}])\s?)?(?P<point>\.)?\Z"
+)
+_BEHIND = re.compile(
+    rf"(?:\s(?P<scale>{'|'.join(SCALES)})\b)?"
+    rf"(?:\s?(?P<percent>%|(?:percent|per cent|pct)\b)|\s?(?P<currency>[{_CURRENCIES}])(?!\d))?",
+    re.IGNORECASE,
+)
+_COMMA_GROUPS = re.compile(rf"\d{{1,3}}(?:[,{_GAPS}]\d{{3}})+(?:\.\d+)?")
+_DOT_GROUPS = re.compile(r"\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?")
+_COMMA_DECIMAL = re.compile(r"\d+,(?:\d{1,2}|\d{4,})")
+_PLAIN = re.compile(r"\d+|\d*\.\d+")
+_THREE_DECIMALS = re.compile(r"[1-9]\d{0,2}\.\d{3}")  # thousands in one language, decimals in another
+_MOST_DIGITS = 25  # within the precision of Decimal
+_ENDS_BEFORE = frozenset(f"{_CURRENCIES}-\u2212.")  # what _BEFORE can end with, beside white space
+_BEGINS_BEHIND = frozenset(f"{_CURRENCIES}%pP")  # what the parts of _BEHIND begin with, after white space or none
+_BEGINS_SCALE = frozenset(letter for scale in SCALES for letter in (scale[0], scale[0].upper()))
+
+
+class Number(NamedTuple):
+    """A number in a text.
+
+    Attributes
+    ----------
+    start, end : its span in the text
+    value : normalised digits, without sign, currency, scale and percent
+    text : normalised, with sign, currency, scale and percent
+    """
+
+    start: int
+    end: int
+    value: str
+    text: str
+
+
+def numbers(text: str) -> list[Number]:
+    """The numbers of a text that are written in digits, in order, without digits inside words.
+
+    ``1,000`` is ``1000``, ``3.50`` is ``3.5``, ``3 million`` is ``3000000``, ``5 percent`` is ``5%``, ``5 €`` is ``€5``. Digits
+    that are no quantity (``007``, ``1.2.3``) and ambiguous ones (``1.000``) are kept as they are.
+
+    Examples
+    --------
+    >>> [number.text for number in numbers("From -1,000 to $3.50 million (B12, 1990-1995)")]
+    ['-1000', '$3500000', '1990', '1995']
+    """
+    return [_number(text, match) for match in _DIGITS.finditer(text) if not _is_inside(text, match.start())]
+
+
+def spelled(value: Decimal) -> str:
+    """A quantity without trailing zeros and without an exponent."""
+    return f"{value.normalize():f}"
+
+
+def _is_inside(text: str, start: int) -> bool:
+    return start > 0 and (text[start - 1].isalnum() or text[start - 1] == "_")
+
+
+def _number(text: str, match: re.Match[str]) -> Number:
+    start, end = match.span()
+    sign, currency, point = _before(text, start)
+    quantity = _quantity(point + match[0])
+    value = quantity if isinstance(quantity, str) else spelled(quantity)
+    whole = value
+    if _has_behind(text, end) and (behind := _BEHIND.match(text, end)):
+        end = behind.end()
+        if scale := behind["scale"]:
+            scaled = scale.lower() if isinstance(quantity, str) else ""
+            whole = value + scaled if isinstance(quantity, str) else spelled(quantity.scaleb(SCALES[scale.lower()]))
+        currency = currency or behind["currency"] or ""
+        whole += "%" if behind["percent"] else ""
+    return Number(start, end, value, f"{sign}{currency}{whole}")
+
+
+def _has_behind(text: str, end: int) -> bool:
+    """Whether a scale, a percent sign or a currency may follow; most numbers have none, and the expression is slow."""
+    if text[end : end + 1].isspace():
+        following = text[end + 1 : end + 2]
+        return following in _BEGINS_SCALE or following in _BEGINS_BEHIND
+    return text[end : end + 1] in _BEGINS_BEHIND
+
+
+def _before(text: str, start: int) -> tuple[str, str, str]:
+    """Sign, currency and decimal point before the first digit; a dash between two words or numbers is no sign."""
+    last = text[start - 1 : start]
+    if last not in _ENDS_BEFORE and not (last.isspace() and text[start - 2 : start - 1] in _CURRENCIES):
+        return "", "", ""
+    begin = max(0, start - 5)
+    match = _BEFORE.search(text[begin:start])
+    if match is None:
+        return "", "", ""
+    at = begin + match.start("sign")
+    is_sign = match["sign"] and (at == 0 or text[at - 1].isspace() or text[at - 1] in "(" + _CURRENCIES)
+    at = begin + match.start("point")
+    is_point = match["point"] and not (at > 0 and text[at - 1].isalnum())
+    return "-" if is_sign else "", match["first"] or match["second"] or "", "." if is_point else ""
+
+
+def _quantity(digits: str) -> Decimal | str:
+    """The quantity that digits with separators mean; the digits themselves where that is ambiguous."""
+    plain = digits if digits.isascii() else "".join(_ascii(each) for each in digits)
+    if plain.isdigit() and plain[0] != "0" and len(plain) <= _MOST_DIGITS:
+        return Decimal(plain)
+    whole = re.split(r"[.,]", plain, maxsplit=1)[0]
+    if (len(whole) > 1 and whole[0] == "0") or len(plain) > _MOST_DIGITS:
+        return plain
+    if _COMMA_GROUPS.fullmatch(plain):
+        return Decimal(re.sub(rf"[,{_GAPS}]", "", plain))
+    if _DOT_GROUPS.fullmatch(plain):
+        return Decimal(plain.replace(".", "").replace(",", "."))
+    is_plain = _PLAIN.fullmatch(plain) and not _THREE_DECIMALS.fullmatch(plain)
+    return Decimal(plain.replace(",", ".")) if is_plain or _COMMA_DECIMAL.fullmatch(plain) else plain
+
+
+def _ascii(each: str) -> str:
+    return str(unicodedata.decimal(each)) if each.isdecimal() else each
+
+
+# The scale of the cells of a table ("in millions"), and whether a number of a statement is the value of a cell.
+
+
+_WORDS = "|".join(SCALES)
+_SCALE = re.compile(
+    rf"(?:\(\s*|\bin\s+|[$€£¥₹]\s?|\b[A-Z]{{3}}\s)(?:[^\W\d]+\s)?(?P<word>{_WORDS})s?\b|(?<![\d,.])['’]?(?P<zeros>000)(?:'?s\b|\b)",
+    re.IGNORECASE,
+)
+_EXCEPT = re.compile(r"\bexcept|\bunless", re.IGNORECASE)
+_EXCEPTED = re.compile(r"\b(?:shares?|units?|number|employees)\b", re.IGNORECASE)
+_RATIO = re.compile(r"%|\b(?:percent|per cent|percentage|per)\b", re.IGNORECASE)
+_PERCENT = re.compile(r"%|\b(?:percent|per cent|percentage)\b", re.IGNORECASE)
+_MONTH = re.compile(
+    r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?"
+    r"|dec(?:ember)?)\.?\s\Z",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+
+
+class Said(NamedTuple):
+    """A number of a statement.
+
+    Attributes
+    ----------
+    digits : without sign, currency and scale
+    quantity : with the scale; None where the digits are no plain quantity
+    step : the unit of its last digit, as a quantity
+    has_scale : a scale is said ("5.2 billion")
+    is_percent : it is said in per cent
+    is_year : it may be a year: four digits without a comma
+    """
+
+    digits: str
+    quantity: Decimal | None
+    step: Decimal
+    has_scale: bool
+    is_percent: bool
+    is_year: bool
+
+
+def said(text: str) -> list[Said]:
+    """The numbers of a statement, in order, without the days of dates.
+
+    Examples
+    --------
+    >>> [(each.digits, each.has_scale) for each in said("On June 30, revenue was $5.2 billion, or 12 %.")]
+    [('5.2', True), ('12', False)]
+    """
+    return [
+        _said(text, each) for each in numbers(text) if not _MONTH.search(text[max(0, each.start - 12) : each.start])
+    ]
+
+
+def is_meant(number: Said, cell: Cell) -> bool:
+    """Whether a number of a statement can be the value of a cell.
+
+    Digits have to be equal where the statement says no scale: it repeats the table. Where it says one, the quantities have to be
+    equal, or the quantity of the cell, rounded to the last digit that is said, where that has two digits at least. A cell whose
+    table says no scale is compared by its digits. Per cent is never a quantity of something else, and a year no value with a
+    comma.
+
+    Parameters
+    ----------
+    number : of the statement
+    cell : of a table
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> cell = Cell(0, 9, "Revenue", "2023", "(in millions)", "5,234")
+    >>> [is_meant(said(text)[0], cell) for text in ("5,234", "$5.234 billion", "$5.2 billion", "5,234 thousand", "5.3 billion")]
+    [True, True, True, False, False]
+    """
+    return any(_is_same(number, _said(cell.value, each), cell) for each in numbers(cell.value))
+
+
+def _is_same(number: Said, value: Said, cell: Cell) -> bool:
+    is_ratio = value.is_percent or _RATIO.search(f"{cell.column} {cell.row}") is not None
+    if number.is_percent and not (is_ratio or _PERCENT.search(cell.caption)):
+        return False
+    if number.is_year and not value.is_year:
+        return False
+    power = 0 if value.has_scale or is_ratio else _power(cell)
+    if number.has_scale and (power or value.has_scale or is_ratio):
+        return _is_near(number, value, power or 0)
+    if number.digits == value.digits:
+        return True
+    return (
+        bool(power)
+        and not number.has_scale
+        and number.quantity is not None
+        and number.quantity == _scaled(value, power or 0)
+    )
+
+
+def _is_near(number: Said, value: Said, power: int) -> bool:
+    quantity = _scaled(value, power)
+    if number.quantity is None or quantity is None:
+        return False
+    if number.quantity == quantity:
+        return True
+    is_rough = len(number.digits.replace(".", "").lstrip("0")) >= 2 and number.step > Decimal(1).scaleb(power)
+    return is_rough and (quantity / number.step).to_integral_value(ROUND_HALF_UP) * number.step == number.quantity
+
+
+def _scaled(value: Said, power: int) -> Decimal | None:
+    return None if value.quantity is None else value.quantity.scaleb(power)
+
+
+def _power(cell: Cell) -> int | None:
+    """The power of ten of a cell's table; None where none is said, several are, or this row is an exception."""
+    for part in (cell.row, cell.column, cell.caption):
+        powers = {3 if match["zeros"] else SCALES[match["word"].lower()] for match in _SCALE.finditer(part)}
+        if powers:
+            is_exception = _EXCEPT.search(part) is not None and _EXCEPTED.search(cell.row) is not None
+            return powers.pop() if len(powers) == 1 and not is_exception else None
+    return None
+
+
+def _said(text: str, number: Number) -> Said:
+    written = text[number.start : number.end]
+    word = re.search(rf"\b({_WORDS})\b", written, re.IGNORECASE)
+    power = SCALES[word[1].lower()] if word else 0
+    plain = re.fullmatch(r"\d+(?:\.(\d+))?", number.value)
+    quantity = Decimal(number.value).scaleb(power) if plain else None
+    # Zeros at the end are digits, too: 5.20 is more exact than 5.2.
+    decimals = (
+        re.search(r"[.](\d+)", written) if plain and "." in number.value else re.search(r"[.](0+)(?!\d)", written)
+    )
+    step = Decimal(1).scaleb(power - (len(decimals[1]) if decimals else 0))
+    is_year = _YEAR.fullmatch(written) is not None
+    return Said(number.value, quantity, step, word is not None, number.text.endswith("%"), is_year)
+
+
+# Labels the numbers of a statement from the tables of its chunk (HLG 4.3.2).
+
+
+def labels(text: str, span: tuple[int, int], *, cells: Sequence[Cell]) -> tuple[str, ...]:
+    r"""Row label, column label and caption for the numbers of a statement: ``Revenue, 2023 (in millions): 5,234``.
+
+    A number belongs to a cell with the same number in a row that the span of the statement overlaps; where the span overlaps no
+    row, to a cell whose row label shares a word with the statement. The scale of the table counts: 5,234 in millions is $5.234
+    billion, and rounded $5.2 billion, but not 5,234 thousand (:func:`hlgraph.retrieve.evidence.tables.is_meant`). Of several such
+    cells, the one whose labels share most words with the statement is used. Where that is ambiguous, the number gets no label,
+    because a wrong label is worse than none. A number that occurs as often in the statement as in its only row gets all labels.
+    Labels that add no word to the statement are left out.
+
+    Parameters
+    ----------
+    text : of the statement
+    span : start and end of the statement, in the text that the cells come from
+    cells : from :func:`hlgraph.retrieve.evidence.tables.cells`
+
+    Returns
+    -------
+    tuple
+        In the order of the cells, each once; empty where the statement has no number.
+
+    Examples
+    --------
+    >>> from hlgraph.retrieve.evidence.tables import cells
+    >>> table = "| (in millions) | 2022 | 2023 |\n| --- | --- | --- |\n| Revenue | 4,900 | 5,234 |"
+    >>> labels("Revenue was 5,234.", (52, 79), cells=cells(table))
+    ('Revenue, 2023 (in millions): 5,234',)
+    """
+    asked = Counter(said(text))
+    if not asked or not cells:
+        return ()
+    held = set(content_words(text))
+    start, end = span
+    touched = [cell for cell in cells if cell.start < end and start < cell.end]
+    near = touched or [cell for cell in cells if held & set(content_words(cell.row))]
+    candidates = {number: [cell for cell in near if is_meant(number, cell)] for number in asked}
+    found = {cell for number, those in candidates.items() if those for cell in _meant(those, held, asked[number])}
+    return tuple(dict.fromkeys(_worded(cell) for cell in cells if cell in found and not _is_said(cell, held)))
+
+
+def _meant(candidates: Sequence[Cell], held: set[str], times: int) -> Sequence[Cell]:
+    """The cell or cells that a number of the statement refers to; none where that is ambiguous."""
+    shared = [len(held & set(content_words(f"{cell.row} {cell.column}"))) for cell in candidates]
+    most = max(shared)
+    best = [cell for cell, count in zip(candidates, shared, strict=True) if count == most]
+    is_one_row = len({(cell.start, cell.end) for cell in best}) == 1
+    return best if len(best) == 1 or (is_one_row and len(best) <= times) else ()
+
+
+def _is_said(cell: Cell, held: set[str]) -> bool:
+    return set(content_words(f"{cell.row} {cell.column} {cell.caption}")) <= held
+
+
+def _worded(cell: Cell) -> str:
+    caption = cell.caption.rstrip(":").strip()
+    if caption.startswith("(") and caption.endswith(")"):
+        caption = caption[1:-1]
+    named = ", ".join(part for part in (cell.row, cell.column) if part)
+    return f"{named} ({caption}): {cell.value}" if caption else f"{named}: {cell.value}"
+
+
+# The terms of a text for near-duplicate detection: normalised numbers, no function words, lemmas.
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+# Fewer than text.STOP_WORDS: words that change the meaning ("not", "before", "from", "by", "or", "may") stay terms.
+_FUNCTION_WORDS = frozenset(
+    _listed("""a an the this that these those it its itself there here is are was were be been being am has have had having do
+    does did doing done to of in on at for with and as than then so such also very just too which who whom whose what
+    when where how""")
+)
+_CONTRACTIONS = {
+    "cannot": ("can", "not"),
+    "can't": ("can", "not"),
+    "won't": ("will", "not"),
+    "shan't": ("shall", "not"),
+}
+_NUMBER_WORDS = {
+    word: Decimal(value)
+    for value, word in enumerate(
+        _listed("""zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+        seventeen eighteen nineteen twenty""")
+    )
+}
+_UNUSUAL = _CONTRACTIONS.keys() | _NUMBER_WORDS.keys()
+_PERCENT_SIGN = ("percent", "pct")
+# Folding would join these digits to the number before them: 10² would become 102, and 1½ would become 11/2.
+_JOINED = re.compile("[\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u218b\u2460-\u249b]")
+_WORD = re.compile(r"[^\W\d_]\w*")
+_ASCII_WORD = re.compile(r"[a-zA-Z]\w*", re.ASCII)  # finds what _WORD finds in ASCII text, faster
+_MARK = "#"
+_MOST_COMPARED = 1_000  # twice the number of pairs of texts that are compared one by one
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The terms of one text. A term that begins with ``#`` is a number.
+
+    Attributes
+    ----------
+    spelled : all terms in order, before words are reduced to lemmas
+    names : the terms that are capitalised after the first word of the text
+    has_function_words_only : the terms are all words of the text, and stay as they are
+    """
+
+    spelled: tuple[str, ...]
+    names: frozenset[str]
+    has_function_words_only: bool = False
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """All terms, in order; computed when they are first needed, since lemmas take most of the time."""
+        if self.has_function_words_only:
+            return self.spelled
+        return tuple(word if word in self.names or word[0] == _MARK else _lemma(word) for word in self.spelled)
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """The normalised numbers, in order."""
+        return tuple(term for term in self.spelled if term[0] == _MARK)
+
+
+def terms(text: str) -> Terms:
+    """The terms of a text (HLG 4.3.1, step 1).
+
+    Numbers are normalised (:func:`hlgraph.retrieve.evidence.tables.numbers`) and never dropped; number words up to twenty count
+    as numbers. Words are reduced to English lemmas, except names. A text that consists of function words keeps them as its terms.
+
+    Examples
+    --------
+    >>> terms("The ship carried 1,000 crates.").words == terms("Ships carried 1000 crates").words
+    True
+    >>> terms("It rose by 5 percent to $3.50, not 12.").words
+    ('rose', 'by', '#5%', '#$3.5', 'not', '#12')
+    """
+    is_ascii = text.isascii()
+    parted = text if is_ascii else _JOINED.sub(r" \g<0>", text)
+    found_words = (_ASCII_WORD if is_ascii else _WORD).findall(parted)[1:]
+    names = frozenset(words(" ".join({word for word in found_words if word[0].isupper()})))
+    found: list[str] = []
+    at = 0
+    for number in numbers(parted):
+        found.extend(_words(parted[at : number.start]))
+        found.append(_MARK + number.text)
+        at = number.end
+    found.extend(_words(parted[at:]))
+    return Terms(tuple(found or words(text)), names, has_function_words_only=not found)
+
+
+def says_the_same_order(one: Terms, other: Terms) -> bool:
+    """Whether two texts have the same numbers in the same order, and the same names in the same order.
+
+    TF-IDF ignores order: "Ada beat Ben 3 to 2" and "Ben beat Ada 3 to 2" are equal to it. In a long text a changed number hardly
+    changes the cosine.
+
+    Parameters
+    ----------
+    one, other : the terms of the two texts; a word that is a name in either counts as a name in both
+
+    Returns
+    -------
+    bool
+        True where both orders agree.
+
+    Examples
+    --------
+    >>> says_the_same_order(terms("Ada beat Ben."), terms("Ben beat Ada."))
+    False
+    >>> says_the_same_order(terms("In 1953 a flood hit Ombry."), terms("A flood hit Ombry in 1953."))
+    True
+    """
+    names = one.names | other.names
+    return one.numbers == other.numbers and _only(one.words, names) == _only(other.words, names)
+
+
+def may_repeat(found: Sequence[Terms]) -> bool:
+    """Whether any two texts have the same numbers and names in the same order, as near-duplicates do.
+
+    Most evidence has no such pair, and this takes a fraction of the time of cosines. With many texts of equal numbers, where
+    comparing all pairs would take longer, the result is True.
+
+    Parameters
+    ----------
+    found : the terms of the texts
+
+    Returns
+    -------
+    bool
+        False: no text is a near-duplicate of another.
+    """
+    alike: defaultdict[tuple[str, ...], list[Terms]] = defaultdict(list)
+    for item in found:
+        alike[item.numbers].append(item)
+    if sum(len(items) ** 2 for items in alike.values()) > _MOST_COMPARED:
+        return True
+    return any(says_the_same_order(*pair) for items in alike.values() for pair in combinations(items, 2))
+
+
+def _only(found: tuple[str, ...], names: frozenset[str]) -> list[str]:
+    return [word for word in found if word in names]
+
+
+def _words(text: str) -> Iterator[str]:
+    waiting: Decimal | None = None  # a number word: the next word may be its scale
+    for word in words(text):
+        if waiting is None and word in _FUNCTION_WORDS:  # the most frequent cases first
+            continue
+        if waiting is None and word not in _UNUSUAL and not word.endswith("n't"):
+            yield word
+            continue
+        if waiting is not None:
+            yield _MARK + spelled(waiting.scaleb(SCALES.get(word, 0))) + ("%" if word in _PERCENT_SIGN else "")
+            waiting = None
+            if word in SCALES or word in _PERCENT_SIGN:
+                continue
+        if word in _NUMBER_WORDS:
+            waiting = _NUMBER_WORDS[word]
+        elif word in _CONTRACTIONS:
+            yield from _CONTRACTIONS[word]
+        elif word.endswith("n't"):
+            yield "not"  # the rest of it is an auxiliary verb
+        elif word not in _FUNCTION_WORDS:
+            yield word
+    if waiting is not None:
+        yield _MARK + spelled(waiting)
+
+
+@lru_cache(maxsize=50_000)
+def _lemma(word: str) -> str:
+    if len(word) < 3 or word.isdigit():
+        return word  # units and symbols: "m" is not a form of "be"
+    try:
+        from simplemma import lemmatize  # imported here because it loads its dictionary
+    except ImportError:
+        return word
+    return lemmatize(word, lang="en").casefold()
+
+
+def has_lemmas() -> bool:
+    """Whether words are lemmatised: the extra ``local`` is installed. Without it, every word is its own lemma."""
+    return find_spec("simplemma") is not None

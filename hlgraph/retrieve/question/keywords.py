@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +12,9 @@ from hlgraph.ids import normalise_name
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
 from hlgraph.models.prompts import delimited, read_prompt
-from hlgraph.models.seams import ChatModel
+from hlgraph.models.protocols import ChatModel
+from hlgraph.records import Metadata, MetadataValue
+from hlgraph.retrieve.question.subqueries import names
 from hlgraph.text import STOP_WORDS
 
 MOST_OF_A_KIND = 10
@@ -163,3 +165,223 @@ def _terms(part: str) -> Iterable[str]:
         term = _BULLET.sub("", piece).strip(_AROUND)
         if term and len(term) <= _LONGEST_NAME and normalise_name(term) not in ("", "none"):
             yield term
+
+
+# Finds, by rules, the metadata values that a question names: a publisher, an author, a date.
+
+
+_MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "sept",
+    "oct",
+    "nov",
+    "dec",
+]
+_NUMBER = {name: number for number, name in enumerate(_MONTHS[:12], 1)}
+_NUMBER |= {name[:3]: number for name, number in list(_NUMBER.items())} | {"sept": 9}
+_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
+_DATES = (
+    re.compile(rf"\b{_MONTH}\s+(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:,\s*|\s+))?(?P<year>\d{{4}})\b", re.IGNORECASE),
+    re.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?\s+(?P<year>\d{{4}})\b", re.IGNORECASE),
+)
+_ISO = re.compile(r"\b\d{4}-\d{2}(?:-\d{2})?\b")
+_IS_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
+_LONGEST_FIELD = 100  # a longer value is a text, no name
+_LEADING = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
+
+
+class Named(NamedTuple):
+    """What a question may name of a source.
+
+    Attributes
+    ----------
+    question : its text, with single spaces
+    dates : ISO dates, ``2023-10-06``, or months, ``2023-10``
+    """
+
+    question: str
+    dates: tuple[str, ...]
+
+    def matches(self, metadata: Metadata) -> tuple[str, ...]:
+        """The fields of a source that the question names, ascending.
+
+        A text is named if the question has it, with its capitals; without a capital or a digit it is a common word, and never
+        is. A leading article does not count. A value that begins with an ISO date is named by that day or that month.
+
+        Examples
+        --------
+        >>> named("What did The Courier print on May 3, 1931?").matches(
+        ...     {"publisher": "Courier", "published": "1931-05-03T08:00:00", "kind": "print"}
+        ... )
+        ('published', 'publisher')
+        """
+        return tuple(sorted(field for field, value in metadata.items() if any(map(self._has, _texts(value)))))
+
+    def _has(self, value: str) -> bool:
+        if _IS_DATE.match(value):
+            return any(value.startswith(date) for date in self.dates)
+        text = _LEADING.sub("", " ".join(value.split()))
+        if not 2 <= len(text) <= _LONGEST_FIELD or not (
+            text[0].isupper() or (text[0].isdigit() and not text.isdigit())
+        ):
+            return False
+        return text in self.question and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", self.question) is not None
+
+
+def named(question: str) -> Named:
+    """What a question may name of a source.
+
+    Dates are read with English names of months, and as ISO dates. A year alone is too common to count.
+
+    Examples
+    --------
+    >>> named("What changed between October 6, 2023 and 7 Nov 2023?").dates
+    ('2023-10-06', '2023-11-07')
+    """
+    text = " ".join(question.split())
+    found = {match[0] for match in _ISO.finditer(text)}
+    for match in (match for pattern in _DATES for match in pattern.finditer(text)):
+        month = f"{match['year']}-{_NUMBER[match['month'].lower()]:02}"
+        found.add(f"{month}-{int(match['day']):02}" if match["day"] else month)
+    # A month is named by itself only where no day of it is.
+    return Named(
+        text, tuple(sorted(item for item in found if not any(o != item and o.startswith(item) for o in found)))
+    )
+
+
+def is_date(value: MetadataValue) -> bool:
+    """Whether a value begins with an ISO date, or any of several does."""
+    return any(_IS_DATE.match(text) for text in _texts(value))
+
+
+def _texts(value: MetadataValue) -> Iterable[str]:
+    values = value if isinstance(value, tuple | list) else (value,)
+    return (item for item in values if isinstance(item, str))
+
+
+def matches(question: str, metadata: Mapping[str, Metadata]) -> dict[str, tuple[str, ...]]:
+    """The fields that a question names of each source that has any, by the key of the source.
+
+    Parameters
+    ----------
+    question : the question
+    metadata : of each source, by its key
+
+    Returns
+    -------
+    dict
+    """
+    wanted = named(question)
+    found = {key: wanted.matches(held) for key, held in metadata.items()}
+    return {key: fields for key, fields in found.items() if fields}
+
+
+# Classifies a question by its wording, with closed lists of English words.
+#
+# A question in another language matches none of them; then only its names and a first search decide.
+
+
+_COMPARISON = re.compile(
+    r"\b(?:older|younger|oldest|youngest|taller|tallest|longer|shorter|larger|bigger|smaller|higher|lower|heavier|faster"
+    r"|earlier|later|sooner|newer|both|either|neither|same|similar|compared?|compares|comparison|than|versus|vs"
+    r"|differs?|differ(?:ent|ence|ences)|in common|more|fewer|less)\b|\bbetween\b(?=.*\band\b)|\bfirst\b(?=.*,.*\bor\b)",
+    re.IGNORECASE,
+)
+_PERSON = (
+    "father mother parents husband wife spouse son daughter child children brother sister sibling uncle aunt nephew niece "
+    "grandfather grandmother grandparents director author writer composer performer singer founder creator producer "
+    "designer architect owner publisher employer president mayor coach manufacturer screenwriter inventor discoverer"
+)
+_RELATION = "|".join(_PERSON.split()) + r"|(?:step|half-|great-|grand|paternal |maternal )?(?:\w+-in-law|grand\w+)"
+# One thing is named through another one: "the father of the director of", "X's mother", "the city in which ...".
+_CHAIN = re.compile(
+    rf"['’]s?\s+(?:[a-z-]+\s+){{0,2}}(?:{_RELATION})\b"
+    rf"|\b(?:the|a|an|his|her|whose)\s+(?:[\w-]+\s+){{0,2}}?(?:{_RELATION})\s+(?:of|for|who|whose|that|to)\b"
+    r"|\b(?:of|by|in|for|from|to|with|at|on|under|where|when|is|was|did|does|which|what)\s+(?:the|a|an)\s+"
+    r"(?:[\w'’-]+\s+){1,5}?(?:who|whom|whose|that|which|where)\b"
+    r"|\b(?:in|of|from|by|for|to|at|on)\s+which\b|\bwhose\b",
+    re.IGNORECASE,
+)
+_MANY = (
+    "themes? topics trends? patterns? factors? challenges? issues disputes? debates? implications? consequences developments? "
+    "lessons? approaches strategies perspectives? arguments? differences similarities principles? ideas? findings points "
+    "subjects aspects kinds types forms causes effects reasons ways methods benefits risks drivers opinions views"
+)
+_THINGS = "|".join(word.replace("?", "s?") if word.endswith("?") else word for word in _MANY.split())
+_BROAD = re.compile(
+    r"\b(?:main|major|key|central|overall|common|general|typical|recurring|prevailing|principal|important|various|broader)"
+    rf"\s+(?:[\w-]+\s+){{0,2}}?(?:{_THINGS})\b"
+    r"|\b(?:overview|summari[sz]e|summary of|in general|as a whole|all about|big picture|taken together|overall)\b"
+    r"|\bacross\s+(?:the|all|these|different|various)\b"
+    rf"|\b(?:what|which)\s+(?:{_THINGS})\b"
+    r"|\b(?:how|in what ways)\s+(?:do|does|did|have|has|can|could|might)\b.*\b(?:influenced?|affect(?:ed)?|changed?|shaped?"
+    r"|impact(?:ed)?|contributed?|relate[ds]?|evolved?|differ(?:ed)?|interact(?:ed)?|depend(?:ed)?|transform(?:ed)?|vary"
+    r"|varied)\b",
+    re.IGNORECASE,
+)
+_ASKING = re.compile(
+    r"^\W*(?:please\s+)?(?:give|describe|explain|list|compare|discuss|summari[sz]e|outline|name|tell|show)\b",
+    re.IGNORECASE,
+)
+
+
+def comparison(question: str) -> str:
+    """The word that compares things; empty if the question compares nothing.
+
+    Examples
+    --------
+    >>> comparison("Who is older, Mara Quill or Ivo Brandt?")
+    'older'
+    >>> comparison("Who designed the Aldane Bridge?")
+    ''
+    """
+    found = _COMPARISON.search(question)
+    return found[0] if found else ""
+
+
+def chain(question: str) -> str:
+    """The words that name one thing through another one; empty if no words do.
+
+    Examples
+    --------
+    >>> chain("Where was the designer of the Aldane Bridge born?")
+    'the designer of'
+    >>> chain("In what city was Mara Quill born?")
+    ''
+    """
+    found = _CHAIN.search(question)
+    return " ".join(found[0].split()) if found else ""
+
+
+def broad(question: str) -> str:
+    """The words that ask about the whole corpus, in a question without a name; empty for any other question.
+
+    Examples
+    --------
+    >>> broad("What are the main disputes about the bridges?")
+    'main disputes'
+    >>> broad("What are the main disputes about the Aldane Bridge?")
+    ''
+    """
+    found = _BROAD.search(question)
+    # "Summarise" at the beginning is not a name, although it is capitalised.
+    return " ".join(found[0].split()) if found and not names(_ASKING.sub("", question)) else ""

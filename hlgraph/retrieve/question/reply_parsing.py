@@ -9,7 +9,7 @@ from pathlib import Path
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
 from hlgraph.models.prompts import delimited, read_prompt
-from hlgraph.models.seams import ChatModel
+from hlgraph.models.protocols import ChatModel
 
 PROMPTS = Path(__file__).parent / "prompts"
 _MAX_TOKENS = 2_048  # models that think first need room for that too

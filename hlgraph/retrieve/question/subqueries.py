@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from hlgraph.errors import InputError
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
 from hlgraph.models.prompts import delimited, read_prompt
-from hlgraph.models.seams import ChatModel
+from hlgraph.models.protocols import ChatModel
+from hlgraph.retrieve.question import reply_parsing as replies
 from hlgraph.retrieve.question.reply_parsing import unheard
-from hlgraph.text import STOP_WORDS
+from hlgraph.text import STOP_WORDS, content_words
 
 MOST_SUBQUERIES = 5
 """Of one question; what a splitter gives beyond is left out."""
@@ -185,3 +187,139 @@ def _distinct(subqueries: list[str]) -> tuple[str, ...]:
         if item.strip():
             held.setdefault(item.strip().casefold(), item.strip())
     return tuple(held.values())[:MOST_SUBQUERIES]
+
+
+# Cuts long questions into clauses, by rules.
+
+
+LONG_WORDS = 20
+"""Minimum number of words of a question that is cut; a shorter one is one thought."""
+
+_LEAST_CONTENT = 3
+_MOST = 5
+_CUT = re.compile(
+    r"[;:?]\s+"
+    r"|,?\s+(?:while|whereas|whilst|although|compared\s+(?:to|with)|as\s+(?:well\s+as|opposed\s+to)|in\s+contrast\s+to|but"
+    r"|rather\s+than)\s+"
+    r"|,\s+(?:and|or|with|as|which|that|indicating|suggesting)\s+"
+    r"|\s+and\s+(?=(?:the|another|an?|did|does|is|was|has)\s)"
+    r"|,\s+(?=(?:the|another|did|does|is|was|has)\s)"
+)
+
+
+def clauses(question: str) -> tuple[str, ...]:
+    """The clauses of a long question, in order; any other question is its only clause.
+
+    A clause has at least three content words; a shorter one joins the clause before it. The joining words are English.
+    A question in another language is cut at colons and semicolons only.
+
+    Examples
+    --------
+    >>> clauses("Who built the mill?")
+    ('Who built the mill?',)
+    >>> for clause in clauses(
+    ...     "Does the Courier report say that the bridge at Ombry was closed after the flood, while the article in the "
+    ...     "Haldrey Post describes how the mole was repaired?"
+    ... ):
+    ...     print(clause)
+    Does the Courier report say that the bridge at Ombry was closed after the flood
+    the article in the Haldrey Post describes how the mole was repaired
+    """
+    if len(question.split()) < LONG_WORDS:
+        return (question,)
+    parts: list[str] = []
+    for part in _CUT.split(question):
+        text = part.strip(" ,.?;:")
+        if parts and len(content_words(text)) < _LEAST_CONTENT:
+            parts[-1] = f"{parts[-1]} {text}".strip()
+        elif text:
+            parts.append(text)
+    found = tuple(dict.fromkeys(parts))[:_MOST]
+    return found if len(found) > 1 else (question,)
+
+
+# Decomposes a broad question into its aspects: by rules, or by a chat model (ToPG Global, steps 1 and 2).
+
+
+_WORD_OF_QUESTION = re.compile(r"[\w'’.&/+-]*\w|[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class FacetSplitter:
+    """The question, then its names, then its runs of content words: stands in for a chat model.
+
+    Attributes
+    ----------
+    most : m, maximum number of parts (paper: 10)
+
+    Examples
+    --------
+    >>> FacetSplitter().split("How does soil health influence the yield of organic farms?")
+    ('How does soil health influence the yield of organic farms?', 'soil health influence', 'yield', 'organic farms')
+    """
+
+    most: int = 10
+    fingerprint: str = "facets/1"
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        _check_most(self.most)
+
+    def split(self, question: str) -> tuple[str, ...]:
+        """See :class:`hlgraph.retrieve.question.subqueries.Splitter`."""
+        held: dict[str, str] = {}
+        for item in (question, *names(question), *_runs(question)):
+            if content_words(item):
+                held.setdefault(item.strip().casefold(), item.strip())
+        return tuple(held.values())[: self.most] or (question,)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatDecomposer:
+    """The aspects of a question that a chat model names, in one call. A reply without a usable line leaves the question whole.
+
+    Errors of the model are raised as it raises them.
+
+    Attributes
+    ----------
+    model : the chat model
+    most : m, maximum number of parts (paper: 10)
+    tell : receives a message when a reply could not be used (default: ignored)
+    """
+
+    model: ChatModel
+    most: int = 10
+    tell: Callable[[str], None] = field(default=unheard, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        _check_most(self.most)
+
+    @property
+    def fingerprint(self) -> str:
+        """The versions of the prompt and of the model."""
+        return replies.fingerprint(self.model, "decompose")
+
+    def split(self, question: str) -> tuple[str, ...]:
+        """See :class:`hlgraph.retrieve.question.subqueries.Splitter`."""
+        values = {"question": delimited("question", question), "most": str(self.most)}
+        found = replies.lines_in(replies.ask(self.model, "decompose", values=values), self.most)
+        if not found:
+            self.tell("decompose: the reply has no usable line, so the question stayed whole")
+        return found or (question,)
+
+
+def _runs(question: str) -> list[str]:
+    """Runs of adjacent content words."""
+    found: list[list[str]] = [[]]
+    for word in _WORD_OF_QUESTION.findall(question):
+        if word.casefold() in STOP_WORDS or not any(map(str.isalnum, word)):
+            found.append([])
+        else:
+            found[-1].append(word)
+    return [" ".join(run) for run in found if run]
+
+
+def _check_most(most: int) -> None:
+    if most < 1:
+        raise InputError(f"most is {most}; it must be at least 1")

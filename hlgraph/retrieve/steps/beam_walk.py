@@ -9,11 +9,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.beam import BeamOptions, BeamResult, Candidates, Children, Frontier, Nodes, beam_search, run
-from hlgraph.algorithms.path_scores import attention_scores
+from hlgraph.algorithms.beam import (
+    BeamOptions,
+    BeamResult,
+    Candidates,
+    Children,
+    Frontier,
+    Nodes,
+    attention_scores,
+    beam_search,
+    run,
+)
 from hlgraph.ids import entity_id
 from hlgraph.records import Hit, Kind, Statement
-from hlgraph.retrieve.explain.notes import Hop
+from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.question.keywords import Keyword, ask_keywords, longest, names_in
 from hlgraph.retrieve.retriever import By, Ranked, Why, chat_of, rerank
 from hlgraph.retrieve.session import Session

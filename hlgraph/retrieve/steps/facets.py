@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph.algorithms import check
 from hlgraph.algorithms.communities import leiden
 from hlgraph.algorithms.cover import CoverBounds, communities_of, greedy_cover
+from hlgraph.algorithms.fusion import reciprocal_rank
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, incidence, project
 from hlgraph.errors import MissingExtraError
-from hlgraph.records import Kind
-from hlgraph.retrieve.session import Session
+from hlgraph.records import Hit, Kind
+from hlgraph.retrieve.question.subqueries import ChatSplitter, Splitter, clauses
+from hlgraph.retrieve.request import SearchRequest, Unit
+from hlgraph.retrieve.retriever import By, Ranked, Retriever, Why, chat_of, check_by, search_ahead, searches_of
+from hlgraph.retrieve.session import Search, Session
 from hlgraph.retrieve.steps.suggest import Synonyms, least_of
 from hlgraph.stores.protocols import PullShape, RankQuery
 from hlgraph.subgraph import Subgraph
@@ -191,3 +197,91 @@ def numbers(chosen: Sequence[Facet]) -> Mapping[str, int]:
         for item in facet.statements:
             held.setdefault(item, number)
     return held
+
+
+# The sub-queries of a question, made once in a search.
+
+
+def sub_questions(session: Session, splitter: Splitter) -> tuple[str, ...]:
+    """The sub-queries of the question; a wider search reuses them.
+
+    Parameters
+    ----------
+    session : of the search; keeps them
+    splitter : makes them
+
+    Returns
+    -------
+    tuple
+        At least one.
+    """
+    name = splitter.fingerprint
+    if name not in session.subqueries:
+        with session.step("split") as step:
+            found = session.subqueries[name] = splitter.split(session.request.question)
+            step.count = len(found)
+            step.details = {"splitter": name, "subqueries": " | ".join(found)}
+    return session.subqueries[name]
+
+
+# Runs a strategy on each clause of a long question, and fuses the rankings.
+
+
+@dataclass(frozen=True, slots=True)
+class ByClause:
+    """A retriever that searches every clause of a long question by itself; a short question is searched as it is (ours).
+
+    By rules a clause ends at a word that joins (:func:`hlgraph.retrieve.question.subqueries.clauses`). A chat model writes
+    sub-queries in place of clauses, in one call, whatever the length of the question.
+
+    One vector of a long question lies between its clauses, and close to none of them.
+
+    Attributes
+    ----------
+    part : ranks the nodes of each clause
+    rank_constant : of the reciprocal rank fusion of the clauses; default 6: the first nodes of each clause come first
+    by : who takes the question apart: ``rules`` (default) or ``chat``, the chat model; ``part`` has a ``by`` of its own
+    """
+
+    unit: ClassVar[Unit] = "chunk"
+    part: Retriever
+    rank_constant: float = 6
+    by: By = "rules"
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that cannot be used."""
+        check.positive("rank_constant", self.rank_constant)
+        check_by(self.by)
+
+    def searches(self, request: SearchRequest, k: int) -> list[Search]:
+        """See :class:`Foretold`; none where the chat model is to take the question apart."""
+        asked = clauses(request.question) if self.by == "rules" else ()
+        return [item for one in asked for item in searches_of(self.part, replace(request, question=one), k=k)]
+
+    def rank(self, session: Session, k: int) -> Ranked:
+        """See :class:`Retriever`."""
+        if self.by == "chat":
+            asked = sub_questions(session, ChatSplitter(chat_of(session), session.fall_back))
+        else:
+            asked = clauses(session.request.question)
+        if len(asked) == 1:
+            return self.part.rank(session, k)
+        search_ahead(
+            session,
+            [item for one in asked for item in searches_of(self.part, replace(session.request, question=one), k=k)],
+        )
+        found: list[Ranked] = []
+        for number, clause in enumerate(asked, 1):
+            with session.asking(clause) as other, session.part(f"clause {number}"):
+                found.append(self.part.rank(other, k))
+        kind = found[0].kind
+        rankings = [[hit.id for hit in ranked.hits] for ranked in found if ranked.kind is kind]
+        with session.step("fuse clauses") as step:
+            fused = reciprocal_rank(rankings, self.rank_constant)
+            step.count = len(fused)
+            step.details = {"clauses": len(asked)}
+        why: Why = {}
+        for number, ranking in enumerate(rankings, 1):
+            for place, item in enumerate(ranking, 1):
+                why.setdefault(item, {})[f"rank in clause {number}"] = float(place)
+        return Ranked(kind, [Hit(item, score) for item, score in fused], why)

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from hlgraph.algorithms import check
 from hlgraph.errors import InputError
 from hlgraph.models.prompts import delimited
-from hlgraph.models.seams import ChatModel
+from hlgraph.models.protocols import ChatModel
 from hlgraph.retrieve.question import reply_parsing as replies
 from hlgraph.retrieve.question.reply_parsing import unheard
 from hlgraph.retrieve.question.subqueries import names

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hlgraph.algorithms.beam import Children, Nodes
-from hlgraph.algorithms.topk import top_k
+from hlgraph.algorithms.fusion import top_k
 from hlgraph.records import Kind, Relationship
 from hlgraph.retrieve.session import Session
 from hlgraph.stores.protocols import PullShape

@@ -11,12 +11,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
-from hlgraph.algorithms.ppr import prepare
+from hlgraph.algorithms.fusion import top_k
+from hlgraph.algorithms.ppr import Space, local_pagerank, prepare
 from hlgraph.algorithms.projection import ProjectionShape, incidence, ingredients, project
-from hlgraph.algorithms.push import Space, local_pagerank
-from hlgraph.algorithms.query_walk import Bipartite, QueryWalk, bipartite, query_pagerank
-from hlgraph.algorithms.restart_walk import visit_shares
-from hlgraph.algorithms.topk import top_k
+from hlgraph.algorithms.query_walk import Bipartite, QueryWalk, bipartite, query_pagerank, visit_shares
 from hlgraph.errors import InputError
 from hlgraph.records import Calibration, Kind, Scalar, Statement
 from hlgraph.resolve.synonyms import least_synonym

@@ -13,12 +13,12 @@ import numpy as np
 from hlgraph.algorithms.word_counts import WordCounts
 from hlgraph.errors import InputError
 from hlgraph.records import Kind, Scalar, Statement
+from hlgraph.retrieve.question.keywords import broad, chain, comparison
 from hlgraph.retrieve.question.subqueries import names
-from hlgraph.retrieve.question.wording import broad, chain, comparison
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import FOLDED, By, Ranked, Retriever, by_of, check_by, searches_of, with_by
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.steps.lexical import Coverage
+from hlgraph.retrieve.steps.statement_paths import Coverage
 from hlgraph.retrieve.strategies.fused import FusedRetriever
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.retrieve.strategies.path import TUNED_PATH
@@ -56,7 +56,7 @@ class Shape(NamedTuple):
     ----------
     one_source : the share of them that is of the source with the most, from 0 to 1
     covered : the question's content words that this source covers, as a share of those that all of them cover together, rare
-        words counting more, from 0 to 1; see :class:`hlgraph.retrieve.steps.lexical.Coverage`
+        words counting more, from 0 to 1; see :class:`hlgraph.retrieve.steps.statement_paths.Coverage`
     """
 
     one_source: float

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from hlgraph.algorithms.topk import top_k
+from hlgraph.algorithms.fusion import top_k
 from hlgraph.records import Hit, Kind, Relationship
-from hlgraph.retrieve.explain.notes import Hop
+from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked, check_counts, rerank
 from hlgraph.retrieve.session import Session

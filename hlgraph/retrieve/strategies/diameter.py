@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
 from hlgraph.algorithms.diameter import DiameterBounds, Distance, in_filter, post_filter
+from hlgraph.algorithms.fusion import top_k
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, incidence, project
-from hlgraph.algorithms.topk import top_k
 from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind, Relationship
-from hlgraph.retrieve.explain.notes import MOST_PATHS, Hop
+from hlgraph.retrieve.explain.parts import MOST_PATHS, Hop
 from hlgraph.retrieve.question.subqueries import ChatSplitter, SplitBy, Splitter, splitter_named
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import (
@@ -31,7 +31,7 @@ from hlgraph.retrieve.retriever import (
     rerank,
 )
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.steps.sub_questions import sub_questions
+from hlgraph.retrieve.steps.facets import sub_questions
 from hlgraph.stores.protocols import PullShape
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from hlgraph.algorithms.fusion import reciprocal_rank
 from hlgraph.algorithms.linked_passages import link_factors
 from hlgraph.errors import InputError
 from hlgraph.records import Chunk, Hit, Kind, Metadata, Relationship, Source, Statement
-from hlgraph.retrieve.question import named_fields
+from hlgraph.retrieve.question import keywords
 from hlgraph.retrieve.request import SearchRequest, Unit
 from hlgraph.retrieve.retriever import (
     By,
@@ -28,7 +28,7 @@ from hlgraph.retrieve.retriever import (
     with_by,
 )
 from hlgraph.retrieve.session import Search, Session
-from hlgraph.retrieve.steps.by_clause import ByClause
+from hlgraph.retrieve.steps.facets import ByClause
 from hlgraph.retrieve.steps.passage_links import linked_passages
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.retrieve.strategies.path import TUNED_PATH
@@ -90,7 +90,7 @@ class FusedRetriever:
         the paper of the method has 60)
     depth : number of nodes of each strategy that are fused
     field_boost : of the best 100 nodes, those of a source whose metadata the question names gain this share of their score for
-        a name, such as that of a publisher, and again for a date; see :mod:`hlgraph.retrieve.question.named_fields`. It is no
+        a name, such as that of a publisher, and again for a date; see :mod:`hlgraph.retrieve.question.keywords`. It is no
         filter: other sources stay. 0: metadata has no part
     linked : number of best passages that gain by links; 0: none. None: 60 with the default parts, else 0
     by : ``chat`` (default: ``rules``) has the chat model decide in all strategies that have a step for it: the default ones
@@ -244,7 +244,7 @@ class FusedRetriever:
             return hits
         with session.step("fields") as step:
             of_hit = _metadata(session, kind, ids=[hit.id for hit in hits[:_BOOSTED]])
-            found = named_fields.matches(session.request.question, of_hit)
+            found = keywords.matches(session.request.question, of_hit)
             step.count = len(found)
         for item, fields in found.items():
             why[item]["fields"] = ", ".join(fields)
@@ -255,7 +255,7 @@ class FusedRetriever:
 
     def _factor(self, fields: Sequence[str], metadata: Metadata) -> float:
         """Once for names, however many fields repeat one, and once for dates."""
-        kinds = {named_fields.is_date(metadata[field]) for field in fields}
+        kinds = {keywords.is_date(metadata[field]) for field in fields}
         return (1 + self.field_boost) ** len(kinds)
 
 

@@ -10,15 +10,13 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph.algorithms.communities import partition
 from hlgraph.algorithms.cover import CoverBounds
-from hlgraph.algorithms.partition import partition
-from hlgraph.algorithms.query_walk import QueryWalk
-from hlgraph.algorithms.rocchio import RocchioWeights, refined_query
+from hlgraph.algorithms.query_walk import QueryWalk, RocchioWeights, refined_query
 from hlgraph.errors import InputError
 from hlgraph.records import Chunk, Hit, Kind, Statement
-from hlgraph.retrieve.explain.notes import Hop
-from hlgraph.retrieve.question.decompose import ChatDecomposer, FacetSplitter
-from hlgraph.retrieve.question.subqueries import Splitter
+from hlgraph.retrieve.explain.parts import Hop
+from hlgraph.retrieve.question.subqueries import ChatDecomposer, FacetSplitter, Splitter
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import (
     By,
@@ -60,7 +58,7 @@ class GlobalRetriever:
     3. When there are ``anchors`` of them, or after ``cycles`` cycles, or when a cycle keeps nothing: communities of the graph
        around the anchors, and the greedy cover within the budget.
 
-    The paper writes a report from the communities: see :mod:`hlgraph.answer.long_report`. A report reads them whole, and the
+    The paper writes a report from the communities: see :mod:`hlgraph.answer.report`. A report reads them whole, and the
     anchors outside all of them. As a search this strategy returns their statements: the best of each community, then the second
     of each, and so on. In a community the anchors come first, then the others, each by the reranker. The communities stand in
     the order of their best statement, as the paper ranks its intermediate answers, or in that of the cover, which says how many

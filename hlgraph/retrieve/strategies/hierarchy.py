@@ -8,12 +8,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hlgraph.algorithms.topk import top_k
+from hlgraph.algorithms.fusion import top_k
 from hlgraph.errors import InputError
 from hlgraph.index.hierarchy import RUN
 from hlgraph.records import Hit, Kind
 from hlgraph.retrieve.evidence.basis import Resting
-from hlgraph.retrieve.explain.notes import Hop
+from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.request import UNITS, Unit
 from hlgraph.retrieve.retriever import Needs, Ranked, Why, check_counts
 from hlgraph.retrieve.session import Session

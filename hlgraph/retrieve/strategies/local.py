@@ -12,7 +12,7 @@ from hlgraph.algorithms import check
 from hlgraph.algorithms.query_walk import QueryWalk
 from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind
-from hlgraph.retrieve.explain.notes import Hop
+from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import By, Ranked, check_by, check_deciders, rerank
 from hlgraph.retrieve.session import Session

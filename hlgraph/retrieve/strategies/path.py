@@ -14,7 +14,7 @@ from hlgraph.algorithms.ppr import personalised_pagerank
 from hlgraph.algorithms.projection import INGREDIENTS, Incidence, ProjectionShape, incidence, project
 from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind, Relationship, Statement
-from hlgraph.retrieve.explain.notes import Hop
+from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.request import Mode, SearchRequest, Unit
 from hlgraph.retrieve.retriever import (
     Presets,
@@ -28,8 +28,13 @@ from hlgraph.retrieve.retriever import (
     with_preset,
 )
 from hlgraph.retrieve.session import Search, Session
-from hlgraph.retrieve.steps.lexical import Coverage
-from hlgraph.retrieve.steps.statement_paths import PathFrontier, StatementGraph, entity_weights, statement_graph
+from hlgraph.retrieve.steps.statement_paths import (
+    Coverage,
+    PathFrontier,
+    StatementGraph,
+    entity_weights,
+    statement_graph,
+)
 from hlgraph.stores.protocols import PullShape, RankQuery
 from hlgraph.subgraph import Subgraph
 

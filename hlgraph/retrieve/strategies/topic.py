@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hlgraph.records import Hit, Kind, Relationship
-from hlgraph.retrieve.explain.notes import Hop
+from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Presets, Ranked, as_searched, check_counts, rerank
 from hlgraph.retrieve.session import Session

@@ -37,11 +37,10 @@ from numpy.typing import NDArray
 from hlgraph import progress
 from hlgraph.errors import HLGraphError, InputError, StoreError, StoreUnavailableError
 from hlgraph.stores import files, migrate
-from hlgraph.stores.embedded.array_files import matrix_path
 from hlgraph.stores.embedded.database import DATABASE, Database
 from hlgraph.stores.embedded.mirror import BLOCK, Manifest, Mirror, locked, read_manifest, sync_folder, unpack
 from hlgraph.stores.embedded.sqlite import corrupt, mapped
-from hlgraph.stores.embedded.vector_rows import clean_files
+from hlgraph.stores.embedded.vector_files import clean_files, matrix_path
 from hlgraph.stores.freed_bytes import Wiping, wipe_opened
 from hlgraph.stores.protocols import Backup
 

@@ -17,11 +17,11 @@ from filelock import FileLock, Timeout
 
 from hlgraph.errors import MigrationError, StoreClosedError, StoreError, StoreLockedError
 from hlgraph.stores import files, migrate
+from hlgraph.stores.concurrency import WITHOUT_LIMIT, Patience, take_in_turn
 from hlgraph.stores.embedded.migrations import SqliteTarget
 from hlgraph.stores.embedded.readers import CommitMark, Readers
 from hlgraph.stores.embedded.sqlite import Sealing, mapped
 from hlgraph.stores.freed_bytes import Wiping, empty_log
-from hlgraph.stores.waiting import WITHOUT_LIMIT, Patience, take_in_turn
 
 DATABASE = "hlgraph.db"
 _DRAIN = 5_000  # milliseconds to wait for readers of older states, before bytes that they may read are overwritten

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from hlgraph.errors import StoreConflictError, StoreError
-from hlgraph.records import Community, Kind, Summary
+from hlgraph.records import Community, Domain, Kind, Summary
 from hlgraph.stores.derived import Kept, Made, Member, Run, Saved, Summaries, Summarised, run_named
-from hlgraph.stores.embedded import sqlite
+from hlgraph.stores.embedded import image_changes, sqlite
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.sqlite import reading
+from hlgraph.stores.protocols import Aliases, Decider, Decision, KeptAliases, Verdict, grouped
 from hlgraph.subgraph import KINDS
 
 _RUNS = """
@@ -241,3 +242,107 @@ def _put_summaries(connection: sqlite3.Connection, r: int, summaries: Sequence[S
             "INSERT INTO rests_on SELECT ?, node.n FROM json_each(?) AS wanted CROSS JOIN node ON node.id = wanted.value",
             (cursor.lastrowid, json.dumps(list(item.parts))),
         )
+
+
+# The domains of corpora in SQLite: the DomainStore of the embedded store.
+
+
+class EmbeddedDomainStore:
+    """Domains of the store in one directory; see :class:`hlgraph.stores.protocols.DomainStore`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def read(self, corpus: str) -> Domain | None:
+        """See :meth:`DomainStore.read`."""
+        if not self._database.exists():
+            return None
+        with reading(self._database.path):
+            row = (
+                self._database.reader()
+                .execute("SELECT kinds, topics, made_by FROM domain WHERE corpus = ?", (corpus,))
+                .fetchone()
+            )
+        return None if row is None else Domain(tuple(json.loads(row[0])), tuple(json.loads(row[1])), row[2])
+
+    def write(self, corpus: str, domain: Domain) -> None:
+        """See :meth:`DomainStore.write`."""
+        kinds, topics = (json.dumps(names, ensure_ascii=False) for names in (domain.kinds, domain.topics))
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO domain VALUES (?, ?, ?, ?)", (corpus, kinds, topics, domain.made_by)
+            )
+
+    def drop(self, corpus: str) -> None:
+        """See :meth:`DomainStore.drop`."""
+        with self._database.transaction() as connection:
+            connection.execute("DELETE FROM domain WHERE corpus = ?", (corpus,))
+
+
+# Decisions about entities in SQLite: the MergeStore of the embedded store.
+
+
+_DECISIONS = """
+    SELECT a.id, b.id, d.verdict, d.decider, d.made_by, d.why, d.score, d.at
+    FROM decision AS d CROSS JOIN node AS a ON a.n = d.alias CROSS JOIN node AS b ON b.n = d.canonical
+    WHERE +a.c = (SELECT c FROM corpus WHERE name = :corpus) ORDER BY d.id"""
+"""CROSS JOIN makes SQLite begin with the decisions, which are few, and not with all nodes of the corpus."""
+_SAVE = """
+    INSERT OR REPLACE INTO decision
+    SELECT :id, a.n, b.n, :verdict, :decider, :made_by, :why, :score, :at
+    FROM corpus JOIN node AS a ON a.id = :alias AND a.c = corpus.c AND a.kind = 5
+    JOIN node AS b ON b.id = :canonical AND b.c = corpus.c AND b.kind = 5 WHERE corpus.name = :corpus"""
+
+
+class EmbeddedMergeStore:
+    """Decisions of the store in one directory; see :class:`hlgraph.stores.protocols.MergeStore`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._kept = KeptAliases()
+
+    def decisions(self, corpus: str) -> tuple[Decision, ...]:
+        """See :meth:`MergeStore.decisions`."""
+        if not self._database.exists():
+            return ()
+        values = {"corpus": corpus}
+        with reading(self._database.path), sqlite.sql("list decisions", _DECISIONS, values=values) as call:
+            rows = self._database.reader().execute(_DECISIONS, values).fetchall()
+            call.rows = len(rows)
+        return tuple(Decision(corpus, row[0], row[1], Verdict(row[2]), Decider(row[3]), *row[4:]) for row in rows)
+
+    def aliases(self, corpus: str, *, version: int) -> Aliases:
+        """See :meth:`MergeStore.aliases`."""
+        return self._kept.get(corpus, version=version, read=lambda: grouped(self.decisions(corpus)))
+
+    def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
+        """See :meth:`MergeStore.save`."""
+        with self._database.transaction() as connection:
+            for item in decisions:
+                values = {
+                    "corpus": corpus,
+                    "id": item.id,
+                    "alias": item.alias,
+                    "canonical": item.canonical,
+                    "verdict": item.verdict,
+                    "decider": item.by,
+                    "made_by": item.made_by,
+                    "why": item.why,
+                    "score": item.score,
+                    "at": item.at,
+                }
+                if not connection.execute(_SAVE, values).rowcount:
+                    raise StoreConflictError(
+                        f"corpus {corpus!r} no longer has both of the entities {item.alias} and {item.canonical}; "
+                        "run the same command again"
+                    )
+            merged = [(item.alias, item.canonical) for item in decisions if item.verdict is Verdict.SAME]
+            if decisions:
+                image_changes.record_merges(connection, corpus, cut=[item.pair for item in decisions], added=merged)
+
+    def drop(self, corpus: str, decisions: Sequence[Decision]) -> None:
+        """See :meth:`MergeStore.drop`."""
+        with self._database.transaction() as connection:
+            gone = [connection.execute("DELETE FROM decision WHERE id = ?", (item.id,)).rowcount for item in decisions]
+            if any(gone):
+                image_changes.record_merges(connection, corpus, cut=[item.pair for item in decisions], added=[])

@@ -17,19 +17,19 @@ from hlgraph.errors import ModelMismatchError, StoreConflictError, StoreError
 from hlgraph.ids import scheme_of
 from hlgraph.records import Calibration, Kind, Record, Relationship
 from hlgraph.stores.embedded import sqlite
-from hlgraph.stores.embedded.array_files import drop_old_graphs
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.graphs import Graphs
+from hlgraph.stores.embedded.images import Graphs
 from hlgraph.stores.embedded.rows import OF_CORPUS, STORED, RecentRecords, publish, select
 from hlgraph.stores.embedded.sqlite import STORE, reading
+from hlgraph.stores.embedded.vector_files import drop_old_graphs
 from hlgraph.stores.embedded.where_sql import to_sql
-from hlgraph.stores.matching import MENTIONED, admitted, check_match
+from hlgraph.stores.in_process import MENTIONED, admitted, check_match
 from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, Scope
 from hlgraph.stores.trace import pulling
 from hlgraph.subgraph import KINDS
 
 if TYPE_CHECKING:
-    from hlgraph.stores.embedded.adjacency import Adjacency
+    from hlgraph.stores.embedded.images import Adjacency
     from hlgraph.stores.image.image import Image
     from hlgraph.subgraph import Subgraph
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from hlgraph.change import Change, Synonym
 from hlgraph.records import Kind
-from hlgraph.stores.image.changes import (
+from hlgraph.stores.image.patching import (
     KEPT,
     Asserted,
     ChangeList,

@@ -162,7 +162,7 @@ class SqliteTarget:
 
 def _seal(connection: sqlite3.Connection, folder: Path) -> None:
     """Seals what a migration wrote, and what is older than checksums: rows of vectors without one, and all records."""
-    from hlgraph.stores.embedded.array_files import matrix_path
+    from hlgraph.stores.embedded.vector_files import matrix_path
 
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'seal'").fetchone():
         return

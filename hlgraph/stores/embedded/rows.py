@@ -18,11 +18,11 @@ import msgspec
 
 from hlgraph.change import Change, Outcome
 from hlgraph.records import Chunk, Entity, Fact, Kind, Metadata, Record, Source, Statement, Topic
+from hlgraph.stores.cache import Kept, KeptRecords
 from hlgraph.stores.embedded import image_changes, sqlite
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.readers import CommitMark
 from hlgraph.stores.embedded.sqlite import reading
-from hlgraph.stores.kept import Kept, KeptRecords
 from hlgraph.subgraph import KINDS
 
 _SELECT: Mapping[Kind, str] = {
@@ -169,7 +169,7 @@ class RecentRecords:
     """The records of one store by id; those that were read are kept while they are right. Thread-safe.
 
     SQLite itself reports a commit (``PRAGMA data_version``). After one, the state of a corpus is read again; see
-    :class:`hlgraph.stores.kept.KeptRecords`.
+    :class:`hlgraph.stores.cache.KeptRecords`.
 
     Parameters
     ----------

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from hlgraph.errors import StoreConflictError
+from hlgraph.algorithms.merging import Groups
+from hlgraph.errors import StoreConflictError, UnknownNameError
 from hlgraph.ids import content_id
-from hlgraph.records import Community, Kind, Summary
+from hlgraph.records import Community, Domain, Entity, Kind, Relationship, Summary
 from hlgraph.stores.derived import Kept, Made, Member, Run, Saved, Summaries, Summarised, run_named
+from hlgraph.stores.neo4j.image_changes import record_merges
+from hlgraph.stores.neo4j.images import Images
 from hlgraph.stores.neo4j.journal import whole
-from hlgraph.stores.neo4j.leases import Leases
+from hlgraph.stores.neo4j.lease import Leases
+from hlgraph.stores.neo4j.rows import records
 from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
+from hlgraph.stores.protocols import Aliases, Decider, Decision, KeptAliases, Verdict, grouped
 
 _LINKS = 20_000
 """Maximum number of members that one transaction joins to their communities."""
@@ -210,3 +216,217 @@ def _summarised(corpus: str, row: Row) -> Summarised:
 def _sorted(row: Row, name: str) -> tuple[str, ...]:
     found = row[name]
     return tuple(sorted(str(item) for item in found)) if isinstance(found, list) else ()
+
+
+# Stores CO_OCCURS of a corpus as relationships, for queries of analysts; nothing of hlgraph reads them.
+
+
+_PAGE = 500
+"""Entities of one transaction."""
+
+
+class Neo4jMaterialiser:
+    """Stores derived relationships; see :class:`hlgraph.stores.derived.Materialiser`.
+
+    The corpus records the version that they were counted from, once all are there.
+    """
+
+    def __init__(self, server: Server, leases: Leases) -> None:
+        self._server = server
+        self._leases = leases
+
+    def write(self, corpus: str) -> int:
+        """See :meth:`Materialiser.write`."""
+        with self._leases.held(corpus):
+            version = self._version(corpus)
+            self._mark(corpus, 0)
+            self._change(corpus, "index/drop_co_occurrences")
+            count = self._change(corpus, "index/write_co_occurrences")
+            self._mark(corpus, version)
+        return count
+
+    def drop(self, corpus: str) -> int:
+        """See :meth:`Materialiser.drop`."""
+        with self._leases.held(corpus):
+            self._version(corpus)
+            count = self._change(corpus, "index/drop_co_occurrences")
+            self._mark(corpus, None)
+        return count
+
+    def _version(self, corpus: str) -> int:
+        for row in self._server.ask("retrieve/read_state", corpus=corpus):
+            return whole(row, "version")
+        raise UnknownNameError(f"there is no corpus {corpus!r}; ingest something first")
+
+    def _mark(self, corpus: str, version: int | None) -> None:
+        def work(transaction: Transaction) -> None:
+            self._leases.check(transaction)
+            transaction.rows("index/mark_co_occurrences", corpus=corpus, version=version)
+
+        self._server.write(work)
+
+    def _change(self, corpus: str, query: str) -> int:
+        """Runs a query over all entities, page by page; returns how many relationships it changed."""
+        count = 0
+        for ids in self._pages(corpus):
+
+            def work(transaction: Transaction, ids: list[str] = ids) -> int:
+                self._leases.check(transaction)
+                return whole(transaction.rows(query, ids=ids)[0], "relationships")
+
+            count += self._server.write(work)
+        return count
+
+    def _pages(self, corpus: str) -> Iterator[list[str]]:
+        after = ""
+        while True:
+            rows = self._server.ask("retrieve/page_entities", corpus=corpus, after=after, size=_PAGE)
+            ids = [str(row["id"]) for row in rows]
+            if ids:
+                yield ids
+                after = ids[-1]
+            if len(ids) < _PAGE:
+                return
+
+
+# The domains of corpora in Neo4j: one node, without relationships, for each corpus that has a domain.
+
+
+class Neo4jDomainStore:
+    """Domains of one database; see :class:`hlgraph.stores.protocols.DomainStore`."""
+
+    def __init__(self, server: Server, leases: Leases) -> None:
+        self._server = server
+        self._leases = leases
+
+    def read(self, corpus: str) -> Domain | None:
+        """See :meth:`DomainStore.read`."""
+        rows: list[dict[str, Any]] = self._server.ask("index/read_domain", corpus=corpus)
+        return next((Domain(tuple(row["kinds"]), tuple(row["topics"]), row["made_by"]) for row in rows), None)
+
+    def write(self, corpus: str, domain: Domain) -> None:
+        """See :meth:`DomainStore.write`."""
+        values = {"kinds": list(domain.kinds), "topics": list(domain.topics), "made_by": domain.made_by}
+
+        def work(transaction: Transaction) -> None:
+            self._leases.check(transaction)
+            transaction.rows("index/merge_domain", corpus=corpus, **values)
+            self._leases.check(transaction)
+
+        self._server.write(work)
+
+    def drop(self, corpus: str) -> None:
+        """See :meth:`DomainStore.drop`."""
+
+        def work(transaction: Transaction) -> None:
+            self._leases.check(transaction)
+            transaction.rows("index/drop_domain", corpus=corpus)
+            self._leases.check(transaction)
+
+        self._server.write(work)
+
+
+# Decisions about entities in Neo4j: relationships between two entities, deleted with either of them.
+
+
+class Neo4jMergeStore:
+    """Decisions of one database; see :class:`hlgraph.stores.protocols.MergeStore`.
+
+    Parameters
+    ----------
+    server : the database
+    leases : the leases of this process
+    images : images of its corpora, which tell what is merged without a query; None: there are none
+    """
+
+    def __init__(self, server: Server, leases: Leases, *, images: Images | None) -> None:
+        self._server = server
+        self._leases = leases
+        self._images = images
+        self._kept = KeptAliases()
+
+    def decisions(self, corpus: str) -> tuple[Decision, ...]:
+        """See :meth:`MergeStore.decisions`."""
+        found = [_decision(corpus, row) for row in self._server.ask("index/list_decisions", corpus=corpus)]
+        return tuple(sorted(found, key=lambda item: item.id))
+
+    def aliases(self, corpus: str, *, version: int) -> Aliases:
+        """See :meth:`MergeStore.aliases`."""
+        return self._kept.get(corpus, version=version, read=lambda: self._groups(corpus, version))
+
+    def _groups(self, corpus: str, version: int) -> Groups:
+        held = None if self._images is None else self._images.held(corpus, version=version)
+        if held is None:
+            return grouped(self.decisions(corpus))
+        return Groups(held.image.joined(Relationship.SAME_AS))
+
+    def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
+        """See :meth:`MergeStore.save`."""
+
+        def work(transaction: Transaction) -> None:
+            self._leases.check(transaction)
+            ends = sorted({name for item in decisions for name in item.pair})
+            there = records(
+                Kind.ENTITY, transaction.rows("retrieve/read_entities", lists={"ids": ends}, corpus=corpus)
+            ).values()
+            if sum(isinstance(item, Entity) and item.corpus == corpus for item in there) != len(ends):
+                raise StoreConflictError(
+                    f"corpus {corpus!r} no longer has all entities of these decisions; run the same command again"
+                )
+            transaction.write("index/drop_decisions", _pairs(decisions))
+            for name, is_merged in (("index/merge_same_as", True), ("index/merge_judged", False)):
+                rows = [_row(item) for item in decisions if (item.verdict is Verdict.SAME) is is_merged]
+                transaction.write(name, rows, corpus=corpus)
+            if decisions:
+                merged = [(item.alias, item.canonical) for item in decisions if item.verdict is Verdict.SAME]
+                record_merges(transaction, corpus, cut=[item.pair for item in decisions], added=merged)
+            self._leases.check(transaction)
+
+        self._server.write(work)
+
+    def drop(self, corpus: str, decisions: Sequence[Decision]) -> None:
+        """See :meth:`MergeStore.drop`."""
+        wanted = {item.id for item in decisions}
+        held = [item for item in self.decisions(corpus) if item.id in wanted]
+
+        def work(transaction: Transaction) -> None:
+            self._leases.check(transaction)
+            transaction.write("index/drop_decisions", _pairs(held))
+            if held:
+                record_merges(transaction, corpus, cut=[item.pair for item in held], added=[])
+            self._leases.check(transaction)
+
+        self._server.write(work)
+
+
+def _pairs(decisions: Sequence[Decision]) -> list[Row]:
+    return [{"a": item.alias, "b": item.canonical} for item in decisions]
+
+
+def _row(item: Decision) -> Row:
+    return {
+        "id": item.id,
+        "a": item.alias,
+        "b": item.canonical,
+        "verdict": item.verdict.value,
+        "by": item.by.value,
+        "made_by": item.made_by,
+        "why": item.why,
+        "score": item.score,
+        "at": item.at,
+    }
+
+
+def _decision(corpus: str, row: Row) -> Decision:
+    score = row["score"]
+    return Decision(
+        corpus,
+        str(row["alias"]),
+        str(row["canonical"]),
+        Verdict(str(row["verdict"])),
+        Decider(str(row["by"])),
+        str(row["made_by"]),
+        str(row["why"]),
+        float(score) if isinstance(score, int | float) else 0.0,
+        str(row["at"]),
+    )

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from hlgraph.errors import HLGraphError
 from hlgraph.stores import migrate, queries
+from hlgraph.stores.neo4j.gds import PLUGIN
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.migrations import Neo4jTarget
-from hlgraph.stores.neo4j.ranker import PLUGIN
 from hlgraph.stores.neo4j.server import Server
 
 OLDEST = (5, 26)

@@ -4,38 +4,193 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
+import msgspec
+
+from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import MigrationError, ModelMismatchError, StoreConflictError, StoreCorruptError, StoreError
-from hlgraph.records import Kind, Record
+from hlgraph.records import Calibration, Hit, Kind, Record, Relationship
 from hlgraph.stores import migrate
-from hlgraph.stores.image.image import nothing
-from hlgraph.stores.matching import MENTIONED, admitted, check_match
+from hlgraph.stores.concurrency import WITHOUT_LIMIT, side_by_side
+from hlgraph.stores.image.image import FOLLOWED, nothing
+from hlgraph.stores.image.ranker import ImageRanker
+from hlgraph.stores.in_process import MENTIONED, PulledRanker, admitted, check_match, ranked_by
 from hlgraph.stores.migrate import Applied
 from hlgraph.stores.neo4j import image_changes, journal
-from hlgraph.stores.neo4j.admitted import PAGE, Filters
-from hlgraph.stores.neo4j.corpora import Corpora, maps
+from hlgraph.stores.neo4j.gds import GdsRanker
 from hlgraph.stores.neo4j.image_changes import ReadSteps, State
-from hlgraph.stores.neo4j.images import Images, ScopedImage
+from hlgraph.stores.neo4j.images import Images, RecentRecords, ScopedImage
 from hlgraph.stores.neo4j.journal import whole
-from hlgraph.stores.neo4j.leases import Leases
+from hlgraph.stores.neo4j.lease import Leases
 from hlgraph.stores.neo4j.migrations import Neo4jTarget, applied
 from hlgraph.stores.neo4j.publish import publish
-from hlgraph.stores.neo4j.pull import Bounds, match, pull
-from hlgraph.stores.neo4j.recent import RecentRecords
+from hlgraph.stores.neo4j.pull import PAGE, Bounds, Filters, Warming, match, pull
 from hlgraph.stores.neo4j.rows import PLURAL
-from hlgraph.stores.neo4j.server import BATCH, Server, Transaction
-from hlgraph.stores.neo4j.warming import Warming
-from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, Scope
-from hlgraph.stores.side_by_side import side_by_side
+from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
+from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, RankQuery, Scope
 from hlgraph.stores.trace import pulling
-from hlgraph.stores.waiting import WITHOUT_LIMIT
+from hlgraph.where.filter import BUILT_IN_FIELDS
 
 if TYPE_CHECKING:
     from hlgraph.subgraph import Subgraph
+
+
+# The metadata fields of the sources of a corpus, with the types of their values.
+
+
+_TYPES = {"STRING": "text", "INTEGER": "number", "FLOAT": "number", "BOOLEAN": "truth"}
+
+
+class Fields(Mapping[str, frozenset[str]]):
+    """The fields as a filter names them; read when they are looked at first, since that takes a look at every source.
+
+    Parameters
+    ----------
+    read : reads rows of ``admin/list_fields``
+    """
+
+    def __init__(self, read: Callable[[], Sequence[Row]]) -> None:
+        self._read = read
+        self._found: dict[str, frozenset[str]] | None = None
+
+    @property
+    def _held(self) -> dict[str, frozenset[str]]:
+        # Not cached_property: before Python 3.12 its lock is that of all objects, so that corpora would wait for each other.
+        if self._found is None:
+            built_in = {key: frozenset({"text"}) for key in sorted(BUILT_IN_FIELDS)}
+            self._found = built_in | {str(row["field"]): _types(row["types"]) for row in self._read()}
+        return self._found
+
+    def __getitem__(self, name: str) -> frozenset[str]:
+        return self._held[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._held)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+
+def _types(found: object) -> frozenset[str]:
+    """The types of a field as a filter names them; none where a value is not a property of its source, and so unknown."""
+    names = map(str, found) if isinstance(found, list) else ()
+    kinds = [re.sub(r"LIST<|>| NOT NULL", "", name).strip() for name in names]
+    return frozenset(_TYPES[kind] for kind in kinds) if all(kind in _TYPES for kind in kinds) else frozenset()
+
+
+# What the corpora of a database hold, as it was read last: versions, models, counts and fields.
+
+
+COUNTED = tuple(kind for kind in Relationship if kind in FOLLOWED - {Relationship.NEXT, Relationship.CO_OCCURS})
+"""The relationships that statistics count: those that are stored."""
+
+
+class Corpora:
+    """The corpora of a database; counts and fields are read once a state. Thread-safe.
+
+    Parameters
+    ----------
+    server : the database
+    images : images of its corpora, which count without a query; None: there are none
+    on_migrated : called where the newest migration of the database is another than that of this program
+    """
+
+    def __init__(self, server: Server, images: Images | None, *, on_migrated: Callable[[], object]) -> None:
+        self._server = server
+        self._images = images
+        self._on_migrated = on_migrated
+        self._newest = migrate.discover("neo4j")[-1].version
+        self._held: dict[str, CorpusStats] = {}
+        self._known: dict[str, CorpusStats | None] = {}
+
+    def stats(
+        self, corpus: str | None, *, rows: Sequence[Row], has_counts: bool, has_relationships: bool
+    ) -> tuple[CorpusStats, ...]:
+        """See :meth:`hlgraph.stores.protocols.GraphStore.stats`.
+
+        Parameters
+        ----------
+        corpus : name of the corpus; None: all
+        rows : the rows of ``retrieve/open_corpus``; empty: the corpus is read, or all of them
+        has_counts, has_relationships : what to count
+        """
+        found = tuple(
+            replace(
+                self._stats(row, has_counts=has_counts, has_relationships=has_relationships),
+                pending=_texts(row["staged"]),
+                renewed_to=None if row["renewed_to"] is None else str(row["renewed_to"]),
+                calibration=_calibration(row),
+                state=State.of(row).name,
+                ids=whole(row, "ids"),
+                co_occurs=None if row["co_occurs"] is None else whole(row, "co_occurs"),
+            )
+            for row in rows or self._read(corpus)
+        )
+        if corpus is not None and not has_counts:
+            self._known = {**self._known, corpus: found[0] if found else None}
+        return found
+
+    def _read(self, corpus: str | None) -> list[Row]:
+        if corpus is None:
+            rows = self._server.ask("persist/read_corpora")
+        else:
+            rows = self._server.ask("persist/read_corpus", corpus=corpus)
+        if any(row["newest"] != self._newest for row in rows):
+            self._on_migrated()
+        return rows
+
+    def known(self, corpus: str) -> CorpusStats | None:
+        """See :meth:`hlgraph.stores.in_process.Remembers.known`."""
+        return self._known.get(corpus)
+
+    def forget(self) -> None:
+        """Forgets the states that searches would start from, because this process has changed a corpus."""
+        self._known = {}
+
+    def _stats(self, row: Row, *, has_counts: bool, has_relationships: bool) -> CorpusStats:
+        name, version, state = str(row["name"]), whole(row, "version"), State.of(row).name
+        held = self._held.get(name)
+        if held is None or (held.version, held.state) != (version, state):
+            read = functools.partial(self._server.ask, "admin/list_fields", corpus=name)
+            fields = Fields((lambda: maps(row["fields"])) if "fields" in row else read)
+            held = CorpusStats(
+                name, version, str(row["embedding"]), whole(row, "dimensions"), fields=fields, state=state
+            )
+        if has_counts and not held.records:
+            there = self._images.held(name, state) if self._images is not None else None
+            counts = (
+                self._counts("admin/count_records", name, column="kind") if there is None else there.image.records()
+            )
+            held = replace(held, records={kind: counts.get(kind.value, 0) for kind in PLURAL})
+        if has_counts and has_relationships and not held.relationships:
+            counts = self._counts("admin/count_relationships", name, column="relationship")
+            held = replace(held, relationships={kind: counts.get(kind.value, 0) for kind in COUNTED})
+        self._held[name] = held
+        return replace(held, fields=dict(held.fields)) if has_counts else held
+
+    def _counts(self, query: str, corpus: str, *, column: str) -> dict[str, int]:
+        return {str(row[column]): whole(row, "number") for row in self._server.ask(query, corpus=corpus)}
+
+
+def maps(value: object) -> list[Row]:
+    """A list of maps that the server sent."""
+    return list(value) if isinstance(value, list) else []
+
+
+def _calibration(row: Row) -> Calibration | None:
+    found = row["calibration"]
+    return None if found is None else msgspec.json.decode(str(found), type=Calibration)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(str(item) for item in value) if isinstance(value, list) else ()
+
 
 _OF_A_SOURCE = (Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT)
 _ATTEMPTS = 5
@@ -333,13 +488,13 @@ class Neo4jGraphStore:
         return None
 
     def plan_ahead(self) -> None:
-        """See :meth:`hlgraph.stores.ranking.PlansAhead.plan_ahead`."""
+        """See :meth:`hlgraph.stores.in_process.PlansAhead.plan_ahead`."""
         self._has_searches = True
         if self._images is None:
             self._warming.begin()
 
     def walked_by(self, scope: Scope) -> str:
-        """See :meth:`hlgraph.stores.ranking.HasImage.walked_by`."""
+        """See :meth:`hlgraph.stores.in_process.HasImage.walked_by`."""
         if self._images is None:
             return "server"
         why = self._images.why_not(scope.corpus)
@@ -369,5 +524,70 @@ class Neo4jGraphStore:
         return self._corpora.stats(corpus, rows=rows, has_counts=has_counts, has_relationships=has_relationships)
 
     def known(self, corpus: str) -> CorpusStats | None:
-        """See :meth:`hlgraph.stores.ranking.Remembers.known`."""
+        """See :meth:`hlgraph.stores.in_process.Remembers.known`."""
         return self._corpora.known(corpus)
+
+
+# Chooses where a ranking runs: on the image of the corpus, or on the server.
+
+
+class ChoosingRanker:
+    """Ranks on the image where it is there, else on the server; see :class:`hlgraph.stores.protocols.Ranker`.
+
+    A graph that is too large to rank it whole in process is ranked on the image around the seeds, as on the embedded store.
+
+    Parameters
+    ----------
+    graph : the graph, with its images
+    server : ranks on the server
+    is_in_process : never rank on the server
+    """
+
+    def __init__(self, graph: Neo4jGraphStore, *, server: GdsRanker, is_in_process: bool) -> None:
+        self._graph = graph
+        self._server = server
+        self._is_in_process = is_in_process
+        self._image = ImageRanker(graph)
+        self._pulled = PulledRanker(graph)
+        self._chosen: dict[tuple[str, bool, ProjectionShape], str] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Closes the ranker on the server."""
+        self._server.__exit__(kind, error, trace)
+
+    def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
+        """See :meth:`Ranker.rank`."""
+        held = self._graph.image(scope)
+        has_filter = scope.where is not None or scope.sources is not None
+        key = (scope.corpus, has_filter, query.shape)
+        if held is not None:
+            is_large = self._image.is_large(held, query.shape, scope=scope)
+            self._chosen[key] = f"process: on the image{f', {self._image.why_large()}' if is_large else ''}"
+            return self._image.rank_on(held, query, scope=scope)
+        if self._is_in_process:
+            self._chosen[key] = f"process: around the seeds, pulled from the server, since {self._why(scope)}"
+            return self._pulled.rank(query, scope=scope)
+        self._chosen.pop(key, None)
+        return self._server.rank(query, scope=scope)
+
+    def projection(self, shape: ProjectionShape, corpus: str) -> str:
+        """See :meth:`ServerRanker.projection`."""
+        return self._server.projection(shape, corpus)
+
+    def why_in_process(self, scope: Scope) -> str:
+        """See :meth:`HasServer.why_in_process`."""
+        return self._server.why_in_process(scope)
+
+    def chosen(self, scope: Scope, shape: ProjectionShape | None) -> str:
+        """See :meth:`HasChoice.chosen`."""
+        has_filter = scope.where is not None or scope.sources is not None
+        found = None if shape is None else self._chosen.get((scope.corpus, has_filter, shape))
+        return found or ranked_by(self._server, scope, shape=shape)
+
+    def _why(self, scope: Scope) -> str:
+        return self._graph.walked_by(scope).partition(": ")[2] or "there is no image"

@@ -13,7 +13,7 @@ import msgspec
 
 from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import StoreCorruptError
-from hlgraph.stores.neo4j.leases import lease_of
+from hlgraph.stores.neo4j.lease import lease_of
 from hlgraph.stores.neo4j.server import Row, Transaction
 
 _PART = 1 << 20

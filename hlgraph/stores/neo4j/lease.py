@@ -5,7 +5,7 @@ lease node and checks that the token is still its own (fencing). A writer that l
 sleep, can therefore no longer change anything.
 
 A lease may stand under another one: it is taken only while that one is free, in a transaction that locks both nodes, its own
-first. Which leases there are is told in :mod:`hlgraph.stores.neo4j.leases`.
+first. Which leases there are is told in :mod:`hlgraph.stores.neo4j.lease`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ import uuid
 from collections.abc import Iterator
 
 from hlgraph.errors import HLGraphError, StoreLockedError
-from hlgraph.stores.neo4j.foreign_errors import LOCK_STOPPED, TIMED_OUT
-from hlgraph.stores.neo4j.server import LONGEST, Row, Server, Transaction, Value
-from hlgraph.stores.waiting import Patience, take_in_turn
+from hlgraph.stores.concurrency import WITHOUT_LIMIT, Patience, take_in_turn
+from hlgraph.stores.neo4j.server import LOCK_STOPPED, LONGEST, TIMED_OUT, Row, Server, Transaction, Value
 
 _LOG = logging.getLogger(__name__)
 SECONDS = 30
@@ -60,7 +59,7 @@ class Lease:
 
     @contextlib.contextmanager
     def held(self, *, wait: float = 0.0) -> Iterator[None]:
-        """Holds the lease during a block, in turn with others, see :func:`hlgraph.stores.waiting.take_in_turn`.
+        """Holds the lease during a block, in turn with others, see :func:`hlgraph.stores.concurrency.take_in_turn`.
 
         Parameters
         ----------
@@ -252,3 +251,116 @@ def _is_dead(host: object, pid: object) -> bool:
     except PermissionError:
         return False
     return False
+
+
+# The rights to write to a database: to one corpus of it, or to all of it.
+#
+# Each corpus has a lease, and the database has one. A corpus is taken only while the database is free. The database is taken
+# in two steps: first its own lease, from when on no corpus can be taken; then it waits until no writer has a corpus.
+
+
+DATABASE = "writer"
+"""The lease of the database."""
+_OF_CORPUS = "corpus "
+
+
+def lease_of(corpus: str) -> str:
+    """The name of the lease of a corpus."""
+    return f"{_OF_CORPUS}{corpus}"
+
+
+class Leases:
+    """The rights of this process to write to a database.
+
+    Parameters
+    ----------
+    server : the database
+    wait : seconds to wait for a right; default: without limit
+    """
+
+    def __init__(self, server: Server, *, wait: float = WITHOUT_LIMIT) -> None:
+        self._server = server
+        self._wait = wait
+        self._guard = threading.Lock()
+        self._made: dict[str, Lease] = {}
+        self._held = threading.local()
+
+    @contextlib.contextmanager
+    def held(self, corpus: str | None, *, wait: float | None = None) -> Iterator[None]:
+        """Holds the right to a corpus, or to all of the database, see :meth:`GraphStore.lock`.
+
+        Parameters
+        ----------
+        corpus : the corpus; None: all
+        wait : seconds to wait; None: those of this object
+        """
+        name = DATABASE if corpus is None else lease_of(corpus)
+        outer: Lease | None = getattr(self._held, "lease", None)
+        if outer is not None:
+            if outer.name not in (DATABASE, name):
+                raise StoreLockedError(
+                    f"{self._server.url}: this thread has the right to write to another corpus; leave that lock() first",
+                    retryable=False,
+                )
+            yield
+            return
+        seconds = self._wait if wait is None else wait
+        with self._lease(name).held(wait=seconds):
+            if corpus is None:
+                self._wait_for_writers(Patience(seconds))
+            self._held.lease = self._lease(name)
+            try:
+                yield
+            finally:
+                self._held.lease = None
+
+    def check(self, transaction: Transaction, corpus: str | None = None) -> None:
+        """Checks, in a writing transaction, that the right of this thread is still held, see :meth:`Lease.check`.
+
+        Parameters
+        ----------
+        transaction : the writing transaction
+        corpus : the corpus that it writes to; None: that of the right
+
+        Raises
+        ------
+        StoreLockedError
+            The right was lost, or is that to another corpus.
+        """
+        lease: Lease | None = getattr(self._held, "lease", None)
+        if lease is None or (corpus is not None and lease.name not in (DATABASE, lease_of(corpus))):
+            raise StoreLockedError(
+                f"{self._server.url}: writing needs the lock of the store; call it inside lock()", retryable=False
+            )
+        lease.check(transaction)
+
+    def _lease(self, name: str) -> Lease:
+        with self._guard:
+            if name not in self._made:
+                self._made[name] = Lease(self._server, name, under="" if name == DATABASE else DATABASE)
+            return self._made[name]
+
+    def _wait_for_writers(self, patience: Patience) -> None:
+        """Waits until no corpus has a writer."""
+
+        def look() -> None:
+            rows = self._server.read(lambda transaction: transaction.rows("admin/list_leases", prefix=_OF_CORPUS))
+            for row in rows:
+                is_dead = is_gone(row)
+                if row["is_running"] and not is_dead:
+                    raise locked(self._server, row["holder"], seconds=SECONDS)
+                self._free(str(row["id"]), str(row["token"]), holder=row["holder"], is_dead=is_dead)
+
+        patience.repeat(look)
+
+    def _free(self, name: str, token: str, *, holder: object, is_dead: bool) -> None:
+        start = time.monotonic()
+        try:
+            self._server.write(
+                lambda transaction: transaction.rows("admin/free_lease", id=name, token=token, is_dead=is_dead),
+                longest=WAIT,
+            )
+        except HLGraphError as error:
+            if is_stuck(error, start):
+                raise stuck(self._server, holder) from error
+            raise

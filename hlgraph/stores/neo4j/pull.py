@@ -7,21 +7,264 @@ list that is a parameter of its own. The pull that a beam over statements repeat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextvars import Context
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hlgraph.records import Kind, Relationship
+from hlgraph.algorithms.projection import INGREDIENTS
+from hlgraph.errors import StoreError
+from hlgraph.records import Kind, Relationship, Source
 from hlgraph.stores.image.image import FOLLOWED, nothing
-from hlgraph.stores.neo4j.admitted import Admitted
-from hlgraph.stores.neo4j.rows import PLURAL
-from hlgraph.stores.neo4j.server import Row, Transaction
-from hlgraph.stores.neo4j.shapes import CountedIn, expansions, inductions, is_of_mentions, typed
-from hlgraph.stores.protocols import Matched, MatchQuery, PullShape
+from hlgraph.stores.neo4j.image_changes import State
+from hlgraph.stores.neo4j.rows import PLURAL, metadata
+from hlgraph.stores.neo4j.server import Row, Server, Transaction
+from hlgraph.stores.protocols import Matched, MatchQuery, PullShape, Scope
 from hlgraph.subgraph import KINDS, Csr, Subgraph
+from hlgraph.where import Where, matches, source_values
+
+# The sources that a filter admits, decided in process and cached for one state of a corpus.
+#
+# Cypher is never built from a filter. The sources of a corpus are read in pages, ``hlgraph.where.matches`` decides on each,
+# and queries receive ids: of the admitted sources, or of the others if these are fewer.
+
+
+PAGE = 20_000
+_KEPT = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A scope as query parameters: without ``has_scope`` all sources are visible, else if ``(source in listed) == admits``."""
+
+    has_scope: bool
+    listed: tuple[str, ...]
+    admits: bool
+
+    def flags(self) -> Row:
+        """The parameters beside the list, by their names in the queries."""
+        return {"has_scope": self.has_scope, "admits": self.admits}
+
+
+EVERYTHING = Admitted(has_scope=False, listed=(), admits=False)
+
+
+class Filters:
+    """Decides on filters, and caches the last decisions."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._known: OrderedDict[tuple[str, State, Where], Admitted] = OrderedDict()
+
+    def admitted(self, scope: Scope, state: State) -> Admitted:
+        """The sources that a scope admits.
+
+        Parameters
+        ----------
+        scope : corpus, filter and list of sources
+        state : state of the corpus that the caller reads
+        """
+        if scope.where is None:
+            if scope.sources is None:
+                return EVERYTHING
+            return Admitted(has_scope=True, listed=tuple(sorted(set(scope.sources))), admits=True)
+        found = self._decide(scope.corpus, state, scope.where)
+        if scope.sources is None:
+            return found
+        listed = set(found.listed)
+        both = sorted(item for item in set(scope.sources) if (item in listed) == found.admits)
+        return Admitted(has_scope=True, listed=tuple(both), admits=True)
+
+    def has(self, scope: Scope, state: State) -> bool:
+        """Whether nothing need be read to decide on a scope.
+
+        Parameters
+        ----------
+        scope : corpus, filter and list of sources
+        state : state of the corpus that the caller reads
+        """
+        return scope.where is None or (scope.corpus, state, scope.where) in self._known
+
+    def _decide(self, corpus: str, state: State, where: Where) -> Admitted:
+        key = (corpus, state, where)
+        found = self._known.get(key)
+        if found is None:
+            inside: list[str] = []
+            outside: list[str] = []
+            for source in self._sources(corpus):
+                (inside if matches(where, source_values(source)) else outside).append(source.id)
+            admits = len(inside) <= len(outside)
+            found = Admitted(has_scope=True, listed=tuple(inside if admits else outside), admits=admits)
+            self._known[key] = found
+            if len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        self._known.move_to_end(key)
+        return found
+
+    def _sources(self, corpus: str) -> Iterator[Source]:
+        after = ""
+        while True:
+            page = self._page(corpus, after)
+            for row in page:
+                yield Source(
+                    str(row["id"]), corpus, str(row["uri"]), str(row["title"]), "", metadata(str(row["metadata"]))
+                )
+            if len(page) < PAGE:
+                return
+            after = str(page[-1]["id"])
+
+    def _page(self, corpus: str, after: str) -> list[Row]:
+        return self._server.read(
+            lambda transaction: transaction.rows("retrieve/list_sources", corpus=corpus, after=after, size=PAGE)
+        )
+
+
+# Which small statements of the library a pull of a shape takes: those of its relationships and kinds, and no others.
+
+
+_UNSTORED = frozenset({Relationship.CO_OCCURS})
+_DERIVED = _UNSTORED | {Relationship.RELATES}
+_MENTIONED: Set[Kind] = frozenset({Kind.STATEMENT, Kind.ENTITY})
+_JOINING: Set[Relationship] = frozenset({Relationship.RELATES, Relationship.SYNONYM, Relationship.SAME_AS})
+
+
+class _Walk(NamedTuple):
+    """What a statement of the library walks: from one kind to others, along some relationships."""
+
+    name: str
+    start: Kind
+    ends: Set[Kind]
+    along: Set[Relationship]
+
+    def is_of(self, shape: PullShape, along: Set[Relationship]) -> bool:
+        """Whether a pull of a shape needs the statement.
+
+        Parameters
+        ----------
+        shape : kinds that may be entered
+        along : relationships that are read as stored
+        """
+        return self.start in shape.kinds and bool(self.ends & shape.kinds and self.along & along)
+
+
+_EXPANSIONS: tuple[_Walk, ...] = (
+    _Walk("retrieve/expand_sources", Kind.SOURCE, {Kind.CHUNK}, {Relationship.FROM_SOURCE}),
+    _Walk(
+        "retrieve/expand_chunks",
+        Kind.CHUNK,
+        {Kind.SOURCE, Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT},
+        {Relationship.FROM_SOURCE, Relationship.NEXT, Relationship.IN_CHUNK},
+    ),
+    _Walk(
+        "retrieve/expand_topics",
+        Kind.TOPIC,
+        {Kind.CHUNK, Kind.STATEMENT},
+        {Relationship.IN_CHUNK, Relationship.ABOUT},
+    ),
+    _Walk(
+        "retrieve/expand_statements",
+        Kind.STATEMENT,
+        {Kind.CHUNK, Kind.TOPIC, Kind.FACT, Kind.ENTITY},
+        {Relationship.IN_CHUNK, Relationship.ABOUT, Relationship.SUPPORTS, Relationship.MENTIONS},
+    ),
+    _Walk(
+        "retrieve/expand_facts",
+        Kind.FACT,
+        {Kind.STATEMENT, Kind.ENTITY},
+        {Relationship.SUPPORTS, Relationship.SUBJECT, Relationship.OBJECT},
+    ),
+    _Walk("retrieve/expand_mentioned", Kind.ENTITY, {Kind.STATEMENT}, {Relationship.MENTIONS}),
+    _Walk("retrieve/expand_entity_facts", Kind.ENTITY, {Kind.FACT}, {Relationship.SUBJECT, Relationship.OBJECT}),
+)
+_INDUCTIONS: tuple[_Walk, ...] = (
+    _Walk(
+        "retrieve/induce_chunks",
+        Kind.CHUNK,
+        {Kind.SOURCE, Kind.CHUNK},
+        {Relationship.FROM_SOURCE, Relationship.NEXT},
+    ),
+    _Walk("retrieve/induce_topics", Kind.TOPIC, {Kind.CHUNK}, {Relationship.IN_CHUNK}),
+    _Walk(
+        "retrieve/induce_statements",
+        Kind.STATEMENT,
+        {Kind.CHUNK, Kind.TOPIC, Kind.ENTITY},
+        {Relationship.IN_CHUNK, Relationship.ABOUT, Relationship.MENTIONS},
+    ),
+    _Walk("retrieve/induce_facts", Kind.FACT, {Kind.STATEMENT}, {Relationship.SUPPORTS}),
+    _Walk("retrieve/induce_entity_facts", Kind.FACT, {Kind.ENTITY}, {Relationship.SUBJECT, Relationship.OBJECT}),
+    _Walk("retrieve/induce_entities", Kind.ENTITY, {Kind.ENTITY}, _JOINING),
+)
+_COUNTS = {"RELATES": "retrieve/count_relates", "CO_OCCURS": "retrieve/count_co_occurs"}
+
+
+class CountedIn(NamedTuple):
+    """The relationships of a shape as parameters: those that are read as stored, and those that are counted."""
+
+    stored: list[str]
+    counted: list[str]
+
+    def read(self) -> Set[Relationship]:
+        """Those that are read as stored."""
+        return {Relationship(name.lower()) for name in self.stored}
+
+    def params(self) -> Row:
+        """The parameters, by their names in the queries."""
+        return {"relationships": self.stored, "counted": self.counted}
+
+
+def typed(shape: PullShape, *, has_filter: bool) -> CountedIn:
+    """The types of the relationships to read and to count.
+
+    Parameters
+    ----------
+    shape : shape of the pull
+    has_filter : whether some sources only may be seen: all derived relationships are then counted from what these assert
+    """
+    counted = shape.relationships & (_DERIVED if has_filter else _UNSTORED)
+    stored = (shape.relationships & FOLLOWED) - counted
+    return CountedIn(sorted(item.value.upper() for item in stored), sorted(item.value.upper() for item in counted))
+
+
+def is_of_mentions(shape: PullShape) -> bool:
+    """Whether the pull is over statements and their entities, with or without topics."""
+    with_topics = (frozenset({Relationship.MENTIONS, Relationship.ABOUT}), frozenset({*_MENTIONED, Kind.TOPIC}))
+    known = (frozenset({Relationship.MENTIONS}), _MENTIONED), with_topics
+    return (shape.relationships, shape.kinds) in known
+
+
+def expansions(shape: PullShape, split: CountedIn) -> tuple[str, ...]:
+    """The names of the queries of one hop.
+
+    Parameters
+    ----------
+    shape : kinds that may be entered
+    split : its relationships
+    """
+    asked = split.read()
+    names = [walk.name for walk in _EXPANSIONS if walk.is_of(shape, asked)]
+    if Kind.ENTITY in shape.kinds and (split.counted or asked & _JOINING):
+        names.append("retrieve/expand_counted" if split.counted else "retrieve/expand_entities")
+    return tuple(names)
+
+
+def inductions(shape: PullShape, split: CountedIn) -> tuple[str, ...]:
+    """The names of the queries of the edges between nodes; the last one reads the version of the corpus.
+
+    Parameters
+    ----------
+    shape : kinds of the nodes
+    split : its relationships
+    """
+    names = [walk.name for walk in _INDUCTIONS if walk.is_of(shape, split.read())]
+    counted = [_COUNTS[name] for name in split.counted if Kind.ENTITY in shape.kinds]
+    return (*names, *counted, "retrieve/induce_nothing")
 
 
 class Bounds(NamedTuple):
@@ -273,3 +516,85 @@ def _matrix(starts: NDArray[np.int64], stops: NDArray[np.integer], weights: Sequ
     """A matrix of edges; all weights are 1 if none are given."""
     values = np.array(weights, dtype=np.float32) if weights else np.ones(len(starts), dtype=np.float32)
     return sp.csr_array((values, (starts, stops)), shape=(size, size))
+
+
+# Makes the server plan the queries of a search before they are needed, where it has no image to walk on.
+#
+# Planning them takes the server some seconds after its start, and none later: it keeps plans. They are run once with empty
+# lists, which read nothing, since the server does not keep what ``EXPLAIN`` plans ready to run.
+
+
+_CORPUS = ""  # no corpus has this name
+_FOLDED = PullShape(frozenset({Relationship.IN_CHUNK}), frozenset({Kind.CHUNK, Kind.STATEMENT}))
+_ABOUT = PullShape(frozenset({Relationship.ABOUT}), frozenset({Kind.TOPIC, Kind.STATEMENT}))
+_JOINED = PullShape(
+    frozenset({Relationship.IN_CHUNK, Relationship.MENTIONS}), frozenset({Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY})
+)
+SHAPES = (*(PullShape(*item) for item in INGREDIENTS.values()), _JOINED, _FOLDED, _ABOUT)
+"""The shapes of the pulls whose queries are planned."""
+_log = logging.getLogger(__name__)
+
+
+class Warming:
+    """Plans the queries of searches in a thread, once. Thread-safe; never raises.
+
+    Parameters
+    ----------
+    server : the database
+    """
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._guard = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._is_closed = threading.Event()
+
+    def begin(self) -> None:
+        """Begins, if it has not; returns at once."""
+        with self._guard:
+            if self._thread is None and not self._is_closed.is_set():
+                # What it asks for is no part of a search, and of no explanation.
+                self._thread = threading.Thread(target=Context().run, args=(self._plan,), daemon=True)
+                self._thread.start()
+
+    def join(self, wait: float | None = None) -> None:
+        """Waits until all is planned, or for some seconds."""
+        if self._thread is not None:
+            self._thread.join(wait)
+
+    def close(self, *, wait: float | None = None) -> None:
+        """Ends after the query that runs; waits for it, or for some seconds."""
+        with self._guard:
+            self._is_closed.set()
+        self.join(wait)
+
+    def _plan(self) -> None:
+        try:
+            for names, params in queries():
+                if self._is_closed.is_set():
+                    return
+                self._server.read(lambda transaction, some=names, given=params: transaction.union(some, **given))  # type: ignore[misc]
+        except StoreError as error:
+            _log.info("the queries of searches were not planned ahead: %s", error)
+
+
+def queries() -> Iterator[tuple[tuple[str, ...], Row]]:
+    """The queries of pulls, each with parameters of the types that a pull gives and nothing to read."""
+    lists: Row = {
+        "ids": [],
+        "kinds": [],
+        "listed": [],
+        "frontier": [],
+        "reached": [],
+        "places": {},
+        "nodes": by_kind([]),
+    }
+    lists |= {"relationships": [], "counted": [], "names": [], "among": None}
+    bounds = {"lists": lists, "fan_out": 1, "node_cap": 1, "k": 1, "most": 1}
+    given: Row = {**bounds, **EVERYTHING.flags(), "corpus": _CORPUS, "steps": 0, "is_last": True, "has_topics": False}
+    for name in ("retrieve/find_seeds", "retrieve/pull_mentions", "retrieve/match_statements"):
+        yield (name,), given
+    for shape in SHAPES:
+        split = typed(shape, has_filter=False)
+        yield expansions(shape, split), given
+        yield inductions(shape, split), given

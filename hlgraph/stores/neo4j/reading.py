@@ -18,10 +18,8 @@ from hlgraph.errors import InputError, StoreUnavailableError, UnknownNameError
 from hlgraph.ids import entity_ids, normalise_name
 from hlgraph.stores import queries
 from hlgraph.stores.cypher import Limits, Plain, Table
-from hlgraph.stores.neo4j.foreign_errors import LOCK_STOPPED, TIMED_OUT, mapped
-from hlgraph.stores.neo4j.server import Row, Server
-from hlgraph.stores.queries import Query
-from hlgraph.stores.query_parameters import ParameterValue
+from hlgraph.stores.neo4j.server import LOCK_STOPPED, TIMED_OUT, Row, Server, mapped
+from hlgraph.stores.queries import ParameterValue, Query
 
 _Ask: TypeAlias = Callable[..., list[Row]]
 """Runs a query of the library by name."""

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
+from hlgraph.change import VectorBlock
 from hlgraph.errors import HLGraphError, MigrationError
+from hlgraph.ids import content_id
 from hlgraph.records import Kind
 from hlgraph.stores import migrate
 from hlgraph.stores.migrate import discover
-from hlgraph.stores.opensearch import drift
+from hlgraph.stores.opensearch import indexes as index_forms
 from hlgraph.stores.opensearch.connection import Connection
 from hlgraph.stores.opensearch.indexes import Indexes
 from hlgraph.stores.opensearch.migrations import OpenSearchTarget
-from hlgraph.stores.opensearch.rounds import find
+from hlgraph.stores.opensearch.query_bodies import find, one_of, vector_of
 from hlgraph.stores.opensearch.wire import Health, Json, Mapped, Plugin, Root
+from hlgraph.stores.opensearch.wire import Row as Found
+from hlgraph.stores.opensearch.writes import terms
+from hlgraph.stores.protocols import Damage, Row, VectorBatch
 
 OLDEST = (2, 19)
 """The oldest version that the store supports."""
@@ -127,7 +135,7 @@ def _aliases(indexes: Indexes, found: Mapping[str, Mapped]) -> tuple[str, bool, 
 
 def _drift(connection: Connection) -> tuple[str, bool, str]:
     """Checks that the form and the aliases of each index are those that the newest migration and the settings make."""
-    wrong = drift.differences(connection, discover("opensearch")[-1])
+    wrong = index_forms.differences(connection, discover("opensearch")[-1])
     said = f"{'; '.join(map(str, wrong))}; run: hlgraph migrate repair" if wrong else "as they were made"
     return "vector mappings", not wrong, said
 
@@ -149,7 +157,7 @@ def _counts(connection: Connection, indexes: Indexes, found: Mapping[str, Mapped
     for name, item in found.items():
         meta = item.mappings.meta
         if meta.is_shared:
-            seen += [(corpus, meta.kind, count) for corpus, count in drift.counts(connection, name).items()]
+            seen += [(corpus, meta.kind, count) for corpus, count in index_forms.counts(connection, name).items()]
         else:
             alias = indexes.alias(meta.corpus, Kind(meta.kind))
             body: dict[str, Json] = {"size": 0, "track_total_hits": True}
@@ -159,3 +167,79 @@ def _counts(connection: Connection, indexes: Indexes, found: Mapping[str, Mapped
         True,
         "; ".join(f"{corpus}: {count:,} of {kind}" for corpus, kind, count in sorted(seen)) or "none",
     )
+
+
+# Rows of an OpenSearch index that do not hold what was written: their text beside that of the record, and their norm.
+
+
+_BATCH = 500
+_COPIES = 4  # maximum number of copies of one row while a write on serverless is unfinished
+_TOLERANCE = 1e-3
+
+
+class _Written(msgspec.Struct):
+    words: str = ""
+    source: str = ""
+
+
+def examine(connection: Connection, alias: str, *, dimensions: int, rows: Iterable[Row]) -> Damage:
+    """The stored rows whose text or source is not that of the record, or whose vector is not of length 1.
+
+    Lucene checks the bytes of its files itself; this finds what was written over them.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    alias : alias of the index
+    dimensions : length of a vector
+    rows : what the rows should hold
+    """
+    vectors: set[str] = set()
+    texts: set[str] = set()
+    for batch in _batches(rows):
+        wanted = {item.id: item for item in batch}
+        for row in _read(connection, alias, list(wanted)):
+            name = row.text("id")
+            if not _is_whole(row, dimensions):
+                vectors.add(name)
+            item, written = wanted[name], msgspec.convert(row.source, _Written)
+            if (written.words, written.source) != (" ".join(terms(item.text)), item.source_id):
+                texts.add(name)
+    return Damage(frozenset(vectors), frozenset(texts))
+
+
+def rewritten(kind: Kind, corpus: str, *, rows: Sequence[Row], matrix: NDArray[np.float32]) -> VectorBatch:
+    """The change that writes the texts and sources of rows again, with the vectors that are stored.
+
+    Parameters
+    ----------
+    kind : kind of the rows
+    corpus : name of the corpus
+    rows : what the rows should hold, at least one
+    matrix : their vectors
+    """
+    ids, texts, sources = zip(*rows, strict=True)
+    block = VectorBlock(kind, ids, texts, sources, matrix.shape[1], matrix.tobytes())
+    return VectorBatch(corpus, content_id("repair", corpus, kind, *ids), (), (block,))
+
+
+def _read(connection: Connection, alias: str, ids: list[str]) -> list[Found]:
+    body: dict[str, Json] = {
+        "size": len(ids) * (_COPIES if connection.is_serverless else 1),
+        "query": {"bool": {"filter": one_of("id", ids)}},
+        "docvalue_fields": ["id", "data"],
+        "_source": ["words", "source"],
+        "stored_fields": [],
+    }
+    return find(connection, alias, body=body).hits.hits
+
+
+def _is_whole(row: Found, dimensions: int) -> bool:
+    vector = vector_of(row)
+    return len(vector) == dimensions and bool(abs(np.linalg.norm(vector.astype(np.float64)) - 1) <= _TOLERANCE)
+
+
+def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    left = iter(rows)
+    while batch := list(itertools.islice(left, _BATCH)):
+        yield batch

@@ -3,22 +3,337 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import os
+import tempfile
+import threading
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import IO, NamedTuple, TypeAlias, TypeVar
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.topk import top_k
-from hlgraph.errors import InputError, ModelMismatchError
+from hlgraph.algorithms.fusion import top_k
+from hlgraph.algorithms.similarity import ThresholdIndex, pairs_between
+from hlgraph.errors import InputError, ModelMismatchError, StoreUnavailableError
 from hlgraph.records import Hit
+from hlgraph.stores.cache import Kept
 from hlgraph.stores.opensearch.connection import Connection
 from hlgraph.stores.opensearch.indexes import Home
-from hlgraph.stores.opensearch.kept_vectors import IndexVectors
-from hlgraph.stores.opensearch.rounds import NAMED, Asked, Steps, ask, find
-from hlgraph.stores.opensearch.wire import Found, Json, Row
+from hlgraph.stores.opensearch.wire import Cause, Found, Hits, Json, Meta, Part, Parts, Row
+from hlgraph.stores.protocols import Neighbours
+from hlgraph.stores.trace import count_rows
+
+# Vectors that were read from the server, so that a search need not fetch them with every hit.
+#
+# The server numbers the writes to an index (``_seq_no``), and a search returns the number of each row that it found: a kept
+# vector with the same number is that of the row. Where vectors are asked for by id, those count that were seen in the state of
+# the corpus that the caller reads. Serverless does not number its writes, so nothing of it is kept.
+
+
+KEPT_BYTES = 64 << 20
+"""Target for the memory of all kept vectors: some 36,000 vectors of 384 numbers; at most twice as much is used."""
+_OVERHEAD = 400
+
+Vector: TypeAlias = NDArray[np.float32]
+
+
+class _Seen(NamedTuple):
+    number: int
+    state: str
+    vector: Vector
+
+
+class KeptVectors:
+    """The kept vectors of one server. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._kept = Kept[tuple[str, str, str], _Seen](
+            most=KEPT_BYTES, size=lambda seen: seen.vector.nbytes + _OVERHEAD
+        )
+        self._known: dict[str, bool] = {}
+
+    def of_index(self, alias: str, *, meta: Meta, state: str) -> IndexVectors:
+        """Those of one index, for a reader.
+
+        Parameters
+        ----------
+        alias : alias of the index
+        meta : metadata of the index
+        state : state of the corpus that the reader found; empty: unknown
+        """
+        return IndexVectors(self, alias, meta.made, meta.dimensions, state)
+
+    def drop(self, alias: str, ids: Iterable[str] | None = None) -> None:
+        """Forgets vectors of an index.
+
+        Parameters
+        ----------
+        alias : alias of the index
+        ids : ids of rows that are written or deleted; None: all, because the index is dropped
+        """
+        names = None if ids is None else frozenset(ids)
+        self._kept.drop(lambda key, _: key[0] == alias and (names is None or key[2] in names))
+
+    def knows(self, alias: str) -> bool:
+        """Whether most vectors of the last search of an index were kept."""
+        return self._known.get(alias, False)
+
+    def note(self, alias: str, *, is_known: bool) -> None:
+        """Notes whether most vectors of a search were kept.
+
+        Parameters
+        ----------
+        alias : alias of the index
+        is_known : whether they were
+        """
+        self._known[alias] = is_known
+
+    def get(self, keys: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str, str], _Seen]:
+        """What is kept under some keys."""
+        return self._kept.get(keys)
+
+    def keep(self, seen: Mapping[tuple[str, str, str], _Seen]) -> None:
+        """Keeps vectors."""
+        self._kept.keep(seen)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexVectors:
+    """The kept vectors of one index, as one reader sees them.
+
+    Attributes
+    ----------
+    kept : the kept vectors of the server
+    alias, made : alias of the index, and what tells it from earlier ones of that name
+    dimensions : length of the vectors
+    state : state of the corpus that the reader found
+    """
+
+    kept: KeptVectors
+    alias: str
+    made: str
+    dimensions: int
+    state: str
+
+    def wants_data(self) -> bool:
+        """Whether a search should return the vectors of its hits: most of those of the last search were not kept."""
+        return not self.kept.knows(self.alias)
+
+    def of_rows(self, rows: Sequence[Row]) -> dict[str, Vector]:
+        """The vectors that are kept of rows that a search found, by id."""
+        keys = {self._key(row.text("id")): row for row in rows}
+        found = {key: seen for key, seen in self.kept.get(keys).items() if seen.number == keys[key].number_of_write}
+        self.kept.note(self.alias, is_known=2 * len(found) >= len(rows))
+        # They are those of this state, too.
+        moved = {key: seen._replace(state=self.state) for key, seen in found.items() if seen.state != self.state}
+        if moved and self.state:
+            self.kept.keep(moved)
+        return {key[2]: seen.vector for key, seen in found.items()}
+
+    def of_ids(self, ids: Iterable[str]) -> dict[str, Vector]:
+        """The vectors that were seen in the state of the corpus that the reader found, by id."""
+        if not self.state:
+            return {}
+        found = self.kept.get(map(self._key, ids))
+        return {key[2]: seen.vector for key, seen in found.items() if seen.state == self.state}
+
+    def keep(self, rows: Sequence[Row], vectors: Vector) -> None:
+        """Keeps the vectors of rows.
+
+        Parameters
+        ----------
+        rows : rows that were read with their vectors
+        vectors : shape (n, d), one a row
+        """
+        seen = {
+            self._key(row.text("id")): _Seen(
+                row.number_of_write, self.state, vector.copy()
+            )  # not a view of all of them
+            for row, vector in zip(rows, vectors, strict=True)
+            if row.number_of_write >= 0
+        }
+        self.kept.keep(seen)
+
+    def _key(self, name: str) -> tuple[str, str, str]:
+        return self.alias, self.made, name
+
+
+# Several searches side by side: what they ask for in one round travels in one request.
+#
+# A search is a generator. It yields what it asks the server for next, one or more requests, receives what each of them found, and
+# returns its result.
+
+
+T = TypeVar("T")
+
+_MOST_NAMES = 1_000  # a server accepts 1,024 clauses in a query
+_MOST_ROWS = 10_000
+NAMED: Mapping[str, str] = {"include_named_queries_score": "true"}
+"""The parameter by which the answer has the score of each query with a name in each row: here the frequency of a word."""
+_BASE: Mapping[str, Json] = {"_source": False, "stored_fields": "_none_", "track_total_hits": False}
+
+
+class Asked(NamedTuple):
+    """One search of an index.
+
+    Attributes
+    ----------
+    alias : alias of the index
+    body : body of the search
+    parameters : :data:`NAMED`, or none
+    """
+
+    alias: str
+    body: Mapping[str, Json]
+    parameters: Mapping[str, str] = {}
+
+
+Steps: TypeAlias = Generator[Sequence[Asked], list[Found], T]
+"""A search that asks in steps."""
+
+
+def ask(one: Asked) -> Steps[Found]:
+    """A step that asks for one thing."""
+    (found,) = yield (one,)
+    return found
+
+
+def find(
+    connection: Connection, alias: str, *, body: Mapping[str, Json], parameters: Mapping[str, str] | None = None
+) -> Found:
+    """Searches an index; an answer that lacks the results of some shards is an error. A removed index holds nothing.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    alias : alias of the index
+    body : body of the search
+    parameters : more query parameters
+    """
+    found = connection.send(
+        "POST",
+        f"/{alias}/_search",
+        body={**_BASE, **body},
+        parameters={"allow_partial_search_results": "false", **(parameters or {})},
+    )
+    if found.status == 404 and "index_not_found_exception" in found.body:
+        return Found(Hits())
+    decoded = connection.accepted(found, Found)
+    count_rows(len(decoded.hits.hits))
+    return decoded
+
+
+def together(connection: Connection, searches: Sequence[Steps[T]]) -> list[T]:
+    """The results of searches, in their order. Each round of what they ask for is one request.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    searches : the searches
+    """
+    results: dict[int, T] = {}
+    answers: dict[int, list[Found] | None] = dict.fromkeys(range(len(searches)))
+    while answers:
+        asked: dict[int, Sequence[Asked]] = {}
+        for number, answer in answers.items():
+            try:
+                asked[number] = next(searches[number]) if answer is None else searches[number].send(answer)
+            except StopIteration as end:
+                results[number] = end.value
+        found = iter(_find_all(connection, [one for some in asked.values() for one in some]))
+        answers = {number: [next(found) for _ in some] for number, some in asked.items()}
+    return [results[number] for number in range(len(searches))]
+
+
+def _find_all(connection: Connection, asked: Sequence[Asked]) -> list[Found]:
+    """What each search finds: all of them in one request, and in a second one the frequencies of the words of several.
+
+    The server tells frequencies (:data:`NAMED`) to a search of its own alone, so those of several are asked for together, of the
+    rows that they found.
+    """
+    if connection.is_serverless or len(asked) < 2:
+        return [_find(connection, one) for one in asked]
+    named = [at for at, one in enumerate(asked) if one.parameters]
+    if len(named) > 1 and sum(_names(asked[at].body) for at in named) <= _MOST_NAMES:
+        found = _in_one(connection, asked)
+        _tell(connection, [(asked[at], found[at]) for at in named])
+        return found
+    rest = [at for at in range(len(asked)) if at not in named]
+    held = {at: _find(connection, asked[at]) for at in (named if len(rest) > 1 else range(len(asked)))}
+    if len(rest) > 1:
+        held |= dict(zip(rest, _in_one(connection, [asked[at] for at in rest]), strict=True))
+    return [held[at] for at in range(len(asked))]
+
+
+def _names(body: Mapping[str, Json]) -> int:
+    return len(_named(body.get("query"), ""))
+
+
+def _named(query: Json, prefix: str) -> list[Json]:
+    """The queries with a name inside another one, with a prefix before their names."""
+    if isinstance(query, list):
+        return [found for item in query for found in _named(item, prefix)]
+    if not isinstance(query, dict):
+        return []
+    for kind in ("match", "match_phrase"):
+        words = query.get(kind)
+        field = words.get("words") if isinstance(words, dict) else None
+        if isinstance(field, dict) and "_name" in field:
+            return [{kind: {"words": {**field, "_name": f"{prefix}{field['_name']}"}}}]
+    return [found for item in query.values() for found in _named(item, prefix)]
+
+
+def _tell(connection: Connection, searches: Sequence[tuple[Asked, Found]]) -> None:
+    """Gives the rows of searches the frequencies of their words; a row that is gone meanwhile is left out."""
+    ids = sorted({row.text("id") for _, found in searches for row in found.hits.hits})
+    if not ids:
+        return
+    names = [_named(one.body["query"], f"{number}:") for number, (one, _) in enumerate(searches)]
+    query: Json = {
+        "bool": {
+            "filter": [{"terms": {"id": list[Json](ids)}}],
+            "should": [item for some in names for item in some],
+        }
+    }
+    aliases = ",".join(dict.fromkeys(one.alias for one, _ in searches))
+    body: dict[str, Json] = {"size": min(2 * len(ids), _MOST_ROWS), "query": query, "docvalue_fields": ["id"]}
+    told = find(connection, aliases, body=body, parameters=searches[0][0].parameters).hits.hits
+    by_id = {row.text("id"): row.matched_queries for row in told if isinstance(row.matched_queries, dict)}
+    for number, (_, found) in enumerate(searches):
+        found.hits.hits = [row for row in found.hits.hits if row.text("id") in by_id]
+        for row in found.hits.hits:
+            told_of = ((name.partition(":"), value) for name, value in by_id[row.text("id")].items())
+            row.matched_queries = {name: value for (of, _, name), value in told_of if of == str(number)}
+
+
+def _find(connection: Connection, one: Asked) -> Found:
+    return find(connection, one.alias, body=one.body, parameters=one.parameters)
+
+
+def _in_one(connection: Connection, asked: Sequence[Asked]) -> list[Found]:
+    lines: list[Json] = []
+    for one in asked:
+        lines += [{"index": one.alias, "allow_partial_search_results": False}, {**_BASE, **one.body}]
+    body = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+    answer = connection.send("POST", "/_msearch", body=body, told={"searches": lines})
+    parts = connection.accepted(answer, Parts).responses
+    count_rows(sum(len(part.hits.hits) for part in parts))
+    # What was refused is sent by itself: that waits for a busy server, and says what is wrong.
+    return [_found(part) or _find(connection, one) for part, one in zip(parts, asked, strict=True)]
+
+
+def _found(part: Part) -> Found | None:
+    """What one search of several found; None where it was refused."""
+    if part.status < 400:
+        return Found(part.hits, part.aggregations)
+    is_gone = isinstance(part.error, Cause) and part.error.type == "index_not_found_exception"
+    return Found(Hits()) if is_gone else None
+
 
 EXACT_BELOW = 10_000
 """Maximum number of admitted rows that are all scored; beyond it, HNSW proposes candidates.
@@ -471,3 +786,184 @@ def index_state(connection: Connection, home: Home) -> State:
 
 def _only(shard: int | None) -> dict[str, str]:
     return {} if shard is None else {"preference": f"_shards:{shard}"}
+
+
+# All rows of one index above a threshold: asked of the server for a few vectors, else found in a local copy of all of them.
+#
+# The server has no exact index for that: its radial search walks the HNSW graph, and brute force costs it 15 ms a vector over
+# 206,000 rows, where to read them all takes 6 s and 457 MB. So a process asks the server for the first vectors, as in the edit
+# of a document. For more, the rows are read once, as float32 into an unnamed memory-mapped temporary file, and afterwards only
+# the new ones, because the server numbers its writes (``_seq_no``). The number of rows shows whether some were deleted.
+
+
+_ALL: Json = {"match_all": {}}
+_BLOCK = 2_000
+_SAMPLE = 4_096
+_ASKED = 100
+"""Maximum number of vectors for which a process asks the server, before it reads all rows."""
+_MOST = 1_000
+"""Maximum number of rows of one vector that the server is asked for."""
+_SLACK = 1e-4
+"""How far below the threshold the rounded score of the server may be."""
+
+
+class Replica:
+    """A copy of the vectors of one index. Thread-safe.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    home : the index of the rows
+
+    Attributes
+    ----------
+    home : the index of the rows
+    """
+
+    def __init__(self, connection: Connection, home: Home) -> None:
+        self.home = home
+        self._connection = connection
+        self._alias = home.alias
+        self._guard = threading.Lock()
+        self._asked = 0
+        self._file: IO[bytes] | None = None
+        self._clear()
+
+    def neighbours(self, vectors: NDArray[np.float32], *, threshold: float) -> Neighbours:
+        """All rows on the server whose cosine to one of the given vectors reaches a threshold.
+
+        Parameters
+        ----------
+        vectors : shape (n, d)
+        threshold : lowest cosine, inclusive
+        """
+        with self._guard:
+            found = self._ask(vectors, threshold=threshold)
+            if found is not None:
+                return found
+            self._follow()
+            if self._index is None:
+                return Neighbours(np.empty(0, dtype=np.intp), [], np.empty(0, dtype=np.float32))
+            pairs = self._index.query(vectors, threshold=threshold)
+            keep = np.isin(pairs.base, np.fromiter(self._slots.values(), dtype=np.intp, count=len(self._slots)))
+            return Neighbours(pairs.queries[keep], [self._ids[at] for at in pairs.base[keep]], pairs.similarities[keep])
+
+    def _ask(self, vectors: NDArray[np.float32], *, threshold: float) -> Neighbours | None:
+        """What the server finds; None where a copy is there or is worth its price, or the server does not score exactly."""
+        if self._ids or self._connection.is_serverless or self._asked + len(vectors) > _ASKED or threshold <= _SLACK:
+            return None
+        if self._connection.settings.quantisation != "none":
+            return None
+        self._asked += len(vectors)
+        rows = together(self._connection, [_above(self.home, vector, threshold=threshold) for vector in vectors])
+        if any(len(some) == _MOST for some in rows):
+            return None
+        found: list[tuple[int, str, float]] = []
+        for at, some in enumerate(rows):
+            if some:
+                pairs = pairs_between(
+                    vectors[at : at + 1], matrix(some, self.home.meta.dimensions), threshold=threshold
+                )
+                found += [
+                    (at, some[row].text("id"), cosine)
+                    for row, cosine in zip(pairs.base.tolist(), pairs.similarities.tolist(), strict=True)
+                ]
+        queries = np.array([at for at, _, _ in found], dtype=np.intp)
+        cosines = np.array([cosine for _, _, cosine in found], dtype=np.float32)
+        return Neighbours(queries, [name for _, name, _ in found], cosines)
+
+    def close(self) -> None:
+        """Removes the temporary file."""
+        with self._guard:
+            self._clear()
+
+    def _clear(self) -> None:
+        if self._file is not None:
+            with contextlib.suppress(OSError):  # it writes what is still in memory
+                self._file.close()
+        self._file = None
+        self._ids: list[str] = []
+        self._slots: dict[str, int] = {}
+        self._index: ThresholdIndex | None = None
+        self._state: State = ()
+
+    def _follow(self) -> None:
+        """Reads the rows written since the last call, and drops deleted ones."""
+        if self._connection.is_serverless:  # serverless does not number its writes
+            self._clear()
+            self._read(_blocks(self._connection, self._alias, _ALL))
+            return
+        state = index_state(self._connection, self.home)
+        if state == self._state:
+            return
+        count = sum(rows for rows, _ in state)
+        if not count or _is_behind(state, self._state):  # empty, or another index than before
+            self._clear()
+        before = self._state or ((0, None),) * len(state)
+        for shard, ((_, last), (_, read)) in enumerate(zip(state, before, strict=True)):
+            if last is not None and (read is None or last > read):
+                newer: Json = {"range": {"_seq_no": {"gt": -1 if read is None else int(read)}}}
+                self._read(_blocks(self._connection, self._alias, newer, shard=shard if len(state) > 1 else None))
+        if len(self._slots) > count:
+            held = {row.text("id") for row in pages(self._connection, self._alias, query=_ALL, fields=["id"])}
+            self._slots = {name: at for name, at in self._slots.items() if name in held}
+        # Read all again if a write became visible after one with a higher number, or if the file is mostly gaps.
+        if len(self._slots) < max(count, len(self._ids) // 2):
+            self._clear()
+            self._read(_blocks(self._connection, self._alias, _ALL))
+        self._state = state
+
+    def _read(self, blocks: Iterable[list[Row]]) -> None:
+        for rows in blocks:
+            self._append(matrix(rows, self.home.meta.dimensions).tobytes())
+            for row in rows:
+                name = row.text("id")
+                self._slots[name] = len(self._ids)  # a rewritten row leaves a gap at its old slot
+                self._ids.append(name)
+        if self._file is None or not self._ids:
+            return
+        held = np.memmap(self._file, dtype="<f4", mode="r", shape=(len(self._ids), self.home.meta.dimensions))
+        if self._index is None:
+            self._index = ThresholdIndex(np.asarray(held[:_SAMPLE]))
+        self._index.attach(held)
+
+    def _append(self, data: bytes) -> None:
+        """Writes to the end of the file. After an error it is empty: a part of the data would displace all later rows."""
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="hlgraph-")  # noqa: SIM115 - lives as long as the replica
+            self._file.write(data)
+            self._file.flush()  # mapped below: what is not in the file yet cannot be read there
+        except OSError as error:
+            self._clear()
+            raise StoreUnavailableError(
+                f"{tempfile.gettempdir()}: cannot keep a temporary copy of the vectors of {self._alias} "
+                f"({os.strerror(error.errno or 0)}); free some space, or set TMPDIR to another folder, then try again"
+            ) from error
+
+
+def _above(home: Home, vector: NDArray[np.float32], *, threshold: float) -> Steps[list[Row]]:
+    """The rows with a cosine of about a threshold or more to a vector, with their own."""
+    inside: Json = _ALL if home.clause is None else {"bool": {"filter": [home.clause]}}
+    body: dict[str, Json] = {
+        "size": _MOST,
+        "min_score": 1 + threshold - _SLACK,  # the score of an inner product that is not negative is greater by one
+        "query": scored(inside, vector),
+        "docvalue_fields": ["id", "data"],
+    }
+    return (yield from ask(Asked(home.alias, body))).hits.hits
+
+
+def _is_behind(state: State, read: State) -> bool:
+    """Whether a shard is at an earlier write than when it was read, or there are other shards."""
+    pairs = zip(state, read, strict=False)
+    return len(state) != len(read) or any(
+        was is not None and (last is None or last < was) for (_, last), (_, was) in pairs
+    )
+
+
+def _blocks(connection: Connection, alias: str, query: Json, *, shard: int | None = None) -> Iterator[list[Row]]:
+    """Rows with their vectors, in blocks of 2,000, which bounds the memory."""
+    rows = pages(connection, alias, query=query, fields=["id", "data"], size=_BLOCK, shard=shard)
+    while block := list(itertools.islice(rows, _BLOCK)):
+        yield block

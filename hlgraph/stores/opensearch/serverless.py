@@ -13,10 +13,9 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 
 from hlgraph.errors import StoreUnavailableError
-from hlgraph.stores.opensearch import bulk
+from hlgraph.stores.opensearch import writes
 from hlgraph.stores.opensearch.connection import Connection
-from hlgraph.stores.opensearch.query_bodies import one_of
-from hlgraph.stores.opensearch.rounds import find
+from hlgraph.stores.opensearch.query_bodies import find, one_of
 from hlgraph.stores.opensearch.wire import Json, Row
 
 _CHUNK = 500
@@ -24,7 +23,7 @@ _COPIES = 10_000
 _LONGEST_POLL = 5.0
 
 
-def replace(connection: Connection, alias: str, *, items: Iterable[bulk.Item]) -> None:
+def replace(connection: Connection, alias: str, *, items: Iterable[writes.Item]) -> None:
     """Writes documents; returns when they are searchable and no older copies of them are.
 
     Parameters
@@ -43,12 +42,12 @@ def replace(connection: Connection, alias: str, *, items: Iterable[bulk.Item]) -
     while chunk := list(itertools.islice(source, _CHUNK)):
         ids = [item.id for item in chunk]
         waiting.append((ids, [row.key for row in _copies(connection, alias, ids)]))
-        bulk.write(connection, alias, items=(item._replace(is_named=False) for item in chunk))
+        writes.write(connection, alias, items=(item._replace(is_named=False) for item in chunk))
     for ids, old in waiting:
         _wait(connection, alias, ids, at_least=len(set(ids)) + len(old))
     for ids, old in waiting:
         if old:
-            bulk.write(connection, alias, items=map(bulk.Item, old))
+            writes.write(connection, alias, items=map(writes.Item, old))
             _wait(connection, alias, ids, at_most=len(ids))
 
 
@@ -76,7 +75,7 @@ def remove(connection: Connection, alias: str, *, ids: Sequence[str]) -> int:
         part = ids[at : at + _CHUNK]
         copies = list(_copies(connection, alias, part))
         if copies:
-            bulk.write(connection, alias, items=(bulk.Item(row.key) for row in copies))
+            writes.write(connection, alias, items=(writes.Item(row.key) for row in copies))
             _wait(connection, alias, part, at_most=0)
         count += len({row.text("id") for row in copies})
     return count

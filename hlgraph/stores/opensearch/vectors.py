@@ -19,35 +19,34 @@ from hlgraph.change import VectorBlock
 from hlgraph.errors import InputError, MigrationError, ModelMismatchError, StoreCorruptError
 from hlgraph.records import Hit, Kind
 from hlgraph.stores import migrate
-from hlgraph.stores.opensearch import bulk, damage, loading, serverless
-from hlgraph.stores.opensearch.analysis import phrases
-from hlgraph.stores.opensearch.connection import Connection, Patience, ServerSettings
+from hlgraph.stores.concurrency import at_once
+from hlgraph.stores.opensearch import doctor, serverless, writes
+from hlgraph.stores.opensearch.connection import Connection, FormRefusedError, IndexMovedError, Patience, ServerSettings
 from hlgraph.stores.opensearch.doctor import check
-from hlgraph.stores.opensearch.foreign_errors import FormRefusedError, IndexMovedError
 from hlgraph.stores.opensearch.indexes import Home, Indexes
-from hlgraph.stores.opensearch.kept_vectors import KeptVectors
 from hlgraph.stores.opensearch.migrations import OpenSearchTarget
-from hlgraph.stores.opensearch.purge import begin_purge, purge
 from hlgraph.stores.opensearch.query_bodies import (
     PAGE,
     VECTORS,
     Inside,
+    KeptVectors,
+    Replica,
     Sizes,
     State,
+    Steps,
     by_text,
     by_vector,
+    find,
     index_state,
     one_of,
     pages,
     read_vectors,
+    together,
 )
-from hlgraph.stores.opensearch.replica import Replica
-from hlgraph.stores.opensearch.rounds import Steps, find, together
-from hlgraph.stores.opensearch.row_documents import item, row_items, source_items
 from hlgraph.stores.opensearch.where_query import to_query
 from hlgraph.stores.opensearch.wire import Anything, Json
+from hlgraph.stores.opensearch.writes import begin_purge, item, phrases, purge, row_items, source_items
 from hlgraph.stores.protocols import Damage, Neighbours, Row, VectorBatch, VectorQuery
-from hlgraph.stores.side_by_side import at_once
 from hlgraph.where import Where
 
 _LOG = logging.getLogger(__name__)
@@ -132,7 +131,7 @@ class OpenSearchVectorStore:
         self._write(home, lambda now: row_items(block, change_id, home=now, is_smile=self.connection.reads_smile))
         self._kept.drop(home.alias, block.ids)
 
-    def _write(self, home: Home, items: Callable[[Home], Iterable[bulk.Item]]) -> bulk.Outcome:
+    def _write(self, home: Home, items: Callable[[Home], Iterable[writes.Item]]) -> writes.Outcome:
         """Writes to the index of a corpus. If the index is being moved, waits, and writes everything to the one in its place."""
         waiting = Patience(self.connection.settings.patience)
         now: Home | None = home
@@ -140,8 +139,8 @@ class OpenSearchVectorStore:
             try:
                 if self.connection.is_serverless:
                     serverless.replace(self.connection, home.alias, items=items(now))
-                    return bulk.Outcome(0, 0)
-                return bulk.write(self.connection, home.alias, items=items(now))
+                    return writes.Outcome(0, 0)
+                return writes.write(self.connection, home.alias, items=items(now))
             except FormRefusedError as error:
                 _LOG.info("%s; writing JSON from now on", error)
                 self.connection.reads_smile = False
@@ -149,7 +148,7 @@ class OpenSearchVectorStore:
                 if not waiting.goes_on():
                     raise
                 now = self.indexes.find(home.corpus, Kind(home.meta.kind), is_fresh=True)
-        return bulk.Outcome(0, 0)
+        return writes.Outcome(0, 0)
 
     @contextlib.contextmanager
     def loading(self, corpus: str, *, dimensions: int) -> Iterator[None]:
@@ -160,13 +159,13 @@ class OpenSearchVectorStore:
             return
         homes = [self.indexes.ensure(corpus, Kind.SOURCE)]
         homes += [self.indexes.ensure(corpus, kind, dimensions=dimensions) for kind in _WITH_VECTORS if dimensions]
-        kept = loading.begin(self.connection, homes)
+        kept = writes.begin(self.connection, homes)
         self._is_loading = True
         try:
             yield
         finally:
             self._is_loading = False
-            loading.end(self.connection, kept)
+            writes.end(self.connection, kept)
 
     def delete(self, corpus: str, ids: Mapping[str, Iterable[str]]) -> int:
         """See :meth:`VectorStore.delete`.
@@ -369,13 +368,13 @@ class OpenSearchVectorStore:
             return Damage()
         length = dimensions or home.meta.dimensions
         held = list(rows) if repair else rows
-        found = damage.examine(self.connection, home.alias, dimensions=length, rows=held)
+        found = doctor.examine(self.connection, home.alias, dimensions=length, rows=held)
         if not repair or found.is_none:
             return found
         written = {item.id: item for item in held if item.id in found.texts - found.vectors}
         for part in _cut(sorted(written), VECTORS):
             ids, matrix = self.vectors(kind, corpus, ids=part)
-            self.upsert(damage.rewritten(kind, corpus, rows=[written[name] for name in ids], matrix=matrix))
+            self.upsert(doctor.rewritten(kind, corpus, rows=[written[name] for name in ids], matrix=matrix))
         if found.vectors:
             self.delete(corpus, {kind: sorted(found.vectors)})
         return found

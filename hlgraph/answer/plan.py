@@ -1,0 +1,198 @@
+"""Plans an answer: the calls that it would make, their tokens and their price, by a run in which no model is asked."""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from dataclasses import asdict, dataclass, replace
+from typing import NamedTuple
+
+from hlgraph.answer.request import AnswerRequest
+from hlgraph.models.accounts.budget import MEASURED_FROM, ExpectedCost, guessed_seconds
+from hlgraph.models.accounts.ledger import Experience
+from hlgraph.models.executor import Executor, Request
+from hlgraph.models.prompts import estimated_tokens, request_tokens
+from hlgraph.models.protocols import Completion
+from hlgraph.records import Answer
+from hlgraph.retrieve.question.subqueries import FacetSplitter, names
+
+# Guesses: points of a community, words of a point, sentences of a report. The ledger replaces them after ten calls.
+_POINTS, _WORDS, _SENTENCES = 6, 20, 24
+_POINT_TOKENS = 30
+_SHOWN = re.compile(r"^\[(\d+)\]", re.MULTILINE)
+_CITED = re.compile(r"\[(\d+)\]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerPlan(ExpectedCost):
+    """What an answer would do and cost. The lengths of replies to prompts with fewer than ten paid calls are guessed.
+
+    Attributes
+    ----------
+    strategy : of the search
+    mode : ``short`` or ``report``
+    by : who decides in the steps of the strategy: ``rules`` or ``chat``; empty where it has no such step
+    communities, anchors : number that a report by communities would read; 0 for other answers
+    statements, passages : number of pieces of evidence that would be read
+    retrieve_calls : number of paid calls of the search; 0 by rules. How many a chat model needs depends on what it selects: the
+        plan supposes half of what it is shown, and that it always asks for more
+    answer_calls : number of paid calls for the answer: one for each community, and one that writes
+    """
+
+    strategy: str
+    mode: str
+    by: str
+    communities: int
+    anchors: int
+    statements: int
+    passages: int
+    retrieve_calls: int
+    answer_calls: int
+
+
+class _Call(NamedTuple):
+    """A call that would be paid."""
+
+    prompt: str
+    stage: str
+    input_tokens: int
+    output_tokens: int
+    seconds: float
+
+
+class Rehearsal(Executor):
+    """An executor that asks no model and writes nothing: it gives stored replies, else made-up ones, and counts what is asked.
+
+    A made-up reply has the form that its prompt asks for. Its length is the mean of the ledger once ten calls of the prompt were
+    paid, else a guess. Input tokens are those of the messages themselves, corrected by the ledger in the same way.
+
+    Parameters
+    ----------
+    executor : of the chat model, with its ledger and stored replies
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        super().__init__(executor.model, accounts=executor.accounts, most=executor.most)
+        self._calls: list[_Call] = []
+        self._kept = 0
+        self._known: dict[str, Experience] = {}
+        self._asked: set[str] = set()
+        self._counting = threading.Lock()
+
+    def ask(self, request: Request) -> Completion:
+        """See :meth:`hlgraph.models.executor.Executor.ask`; raises nothing, because nothing is asked."""
+        held = self.held(request)
+        with self._counting:
+            if held is not None:
+                self._kept += 1
+                return held
+            prompt = request.purpose.prompt
+            known = self._experience(prompt)
+            sent = request_tokens(request.system, request.user)
+            text = self.made_up(request, length=round(known.output_tokens / known.calls) if known.calls else None)
+            replied = estimated_tokens(text)
+            seconds = guessed_seconds(replied)
+            if known.calls:
+                sent = round(sent * known.input_tokens / max(1, known.expected_tokens))
+                replied, seconds = round(known.output_tokens / known.calls), known.seconds / known.calls
+            key = request.key(self.fingerprint)
+            is_again = self.accounts.replies is not None and key in self._asked  # the first reply would be kept
+            self._asked.add(key)
+            if is_again:
+                self._kept += 1
+            else:
+                self._calls.append(_Call(prompt, request.purpose.stage, sent, replied, seconds))
+            return Completion(text, sent, replied, is_kept=is_again)
+
+    def made_up(self, request: Request, *, length: int | None) -> str:
+        """A reply in the form that the prompt of the request asks for.
+
+        Parameters
+        ----------
+        request : the request
+        length : tokens of the reply; None: not known
+        """
+        return _made_up(request, length=length)
+
+    def expected(self) -> ExpectedCost:
+        """The cost of the calls so far, which are made side by side."""
+        price = self.accounts.price
+        sent = sum(each.input_tokens for each in self._calls)
+        replied = sum(each.output_tokens for each in self._calls)
+        return ExpectedCost(
+            calls=len(self._calls),
+            kept_calls=self._kept,
+            input_tokens=sent,
+            output_tokens=replied,
+            usd=None if price is None else price.cost(sent, replied),
+            seconds=math.fsum(each.seconds for each in self._calls) / self.most,
+            model=self.fingerprint,
+            measured_calls=sum(known.calls for known in self._known.values()),
+        )
+
+    def plan(self, request: AnswerRequest, answer: Answer, *, strategy: str) -> AnswerPlan:
+        """The plan of an answer.
+
+        Parameters
+        ----------
+        request : what was rehearsed
+        answer : the result of the rehearsal
+        strategy : its name
+
+        Returns
+        -------
+        AnswerPlan
+        """
+        report, cost = answer.report, self.expected()
+        at_once = math.fsum(each.seconds for each in self._calls if each.prompt.startswith("points/"))
+        alone = math.fsum(each.seconds for each in self._calls if not each.prompt.startswith("points/"))
+        searching = sum(each.stage == "retrieve" for each in self._calls)
+        return AnswerPlan(
+            strategy=strategy,
+            mode=request.mode,
+            by=answer.search.by,
+            communities=report.communities if report else 0,
+            anchors=report.anchors if report else 0,
+            statements=report.statements if report else len(answer.citations) + answer.left_out,
+            passages=report.passages if report else 0,
+            retrieve_calls=searching,
+            answer_calls=len(self._calls) - searching,
+            **asdict(replace(cost, seconds=alone + at_once / self.most)),
+        )
+
+    def _experience(self, prompt: str) -> Experience:
+        """The paid calls of the prompt; all 0 where they are too few."""
+        if prompt not in self._known:
+            ledger, none = self.accounts.ledger, Experience(0, 0, 0, 0, 0.0)
+            known = ledger.experience(self.fingerprint, prompt) if ledger else none
+            self._known[prompt] = known if known.calls >= MEASURED_FROM else none
+        return self._known[prompt]
+
+
+def _made_up(request: Request, *, length: int | None) -> str:
+    """A reply in the form that the prompt asks for, of this length in tokens where it is known."""
+    name, user = request.purpose.prompt.partition("/")[0], request.user
+    question = " ".join(user.rsplit("\n", 2)[-2].split())  # the last line between the marks
+    shown = _SHOWN.findall(user) or _CITED.findall(user) or ["1"]
+    many = "word " * _WORDS
+    if name == "points":
+        count = max(1, length // _POINT_TOKENS) if length else _POINTS
+        return "\n".join(f"50 | {many}[{shown[at % len(shown)]}]" for at in range(count))
+    if name == "report":
+        cited = list(dict.fromkeys(_CITED.findall(user)))
+        count = max(1, length // _POINT_TOKENS) if length else min(_SENTENCES, len(cited))
+        return " ".join(f"Some {many}[{cited[at % len(cited)]}]." for at in range(count))
+    if name == "select":
+        return f"1-{math.ceil(int(shown[-1]) / 2)}"
+    if name == "decompose":
+        most = int(re.findall(r"\d+", user)[0])
+        sides = FacetSplitter(most).split(question)
+        return "\n".join([*sides, *(f"{question} {number}" for number in range(len(sides) + 1, most + 1))])
+    known = {
+        "enough": "NO",
+        "keywords": f"keywords: {'^'.join(names(question)) or question}",
+        "next_questions": "\n".join((question, *names(question)[:2])),
+        "subqueries": "\n".join((question, *names(question))),
+    }
+    return known.get(name, f"Some {many * 3}[{shown[0]}].")

@@ -1,0 +1,646 @@
+"""Judges the answers of an evaluation: correctness, assertions, pairs in both positions, and the judge itself."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from itertools import combinations
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeVar, cast
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, create_model
+
+from hlgraph import progress
+from hlgraph.answer.plan import Rehearsal
+from hlgraph.errors import (
+    BudgetError,
+    InputError,
+    MissingExtraError,
+    ModelAccessError,
+    ModelAnswerError,
+    ModelUnavailableError,
+)
+from hlgraph.evaluate.judges.answer_rows import Candidate, check_candidates
+from hlgraph.evaluate.judges.report import (
+    CRITERIA,
+    Calibration,
+    JudgedAnswers,
+    JudgeOptions,
+    JudgeReport,
+    Label,
+    PairwiseWins,
+    Readings,
+    agreements,
+    calibration_of,
+    rounds,
+    wins_of,
+)
+from hlgraph.evaluate.statistics import Resamples, holm
+from hlgraph.extract.chat.messages import Messages, ReplyError, Words, ask_again, parse, schema
+from hlgraph.extract.chat.messages import prompt as extraction_prompt
+from hlgraph.models.accounts.budget import ExpectedCost
+from hlgraph.models.accounts.ledger import Purpose, Spent
+from hlgraph.models.executor import Executor, Request
+from hlgraph.models.prompts import Prompt, delimited, read_prompt
+from hlgraph.models.protocols import Completion
+
+# Calls of a judge: a structured reply, asked for once more if it cannot be read, else missing with a reason.
+
+
+STAGE = "judge"
+"""The stage of these calls in the ledger."""
+_PROMPTS = Path(__file__).with_name("prompts")
+_MAX_TOKENS = 2_048  # of a reply, with room for models that reason before they answer
+_Reply = TypeVar("_Reply", bound=BaseModel)
+Why = Literal["unreadable", "refused", "unavailable", "budget"]
+
+
+class Missing(NamedTuple):
+    """A verdict that there is not.
+
+    Attributes
+    ----------
+    why : ``unreadable`` (twice), ``refused`` by the provider or its filter, ``unavailable`` (no answer, a time-out, no access),
+        or ``budget``: the calls ended before this one
+    reason : the error
+    """
+
+    why: Why
+    reason: str
+
+
+def prompt(name: str) -> Prompt:
+    """The prompt with this name."""
+    return read_prompt(_PROMPTS / f"{name}.md")
+
+
+class Judge:
+    """Asks a chat model for verdicts. Thread-safe.
+
+    Parameters
+    ----------
+    executor : of the model, with its ledger (stage ``judge``), stored replies and the budget of the command
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        self.executor = executor
+        self._lock = threading.Lock()
+        self._missing: list[Missing] = []
+
+    @property
+    def fingerprint(self) -> str:
+        """Name and version of the model."""
+        return self.executor.fingerprint
+
+    def reasons(self) -> dict[str, tuple[int, str]]:
+        """For each kind of missing verdict their number so far, and one of the errors."""
+        with self._lock:
+            missing = sorted(self._missing)
+        return {
+            why: (len(errors), errors[0])
+            for why in dict.fromkeys(item.why for item in missing)
+            if (errors := [item.reason for item in missing if item.why == why])
+        }
+
+    def ask(
+        self,
+        name: str,
+        values: Mapping[str, str],
+        *,
+        form: type[_Reply],
+        strategy: str = "",
+        check: Callable[[_Reply], None] | None = None,
+    ) -> _Reply | Missing:
+        """The reply to a prompt; Missing if there is none that can be read.
+
+        Parameters
+        ----------
+        name : name of the prompt
+        values : values of its placeholders
+        form : schema of the reply
+        strategy : whose answer is judged, for the ledger
+        check : raises ReplyError for a reply of the right form that is not usable; default: every one is
+        """
+        chosen = prompt(name)
+        messages = Messages(chosen.system, chosen.filled(values))
+
+        def read(text: str) -> _Reply:
+            found = parse(text, form)
+            if check is not None:
+                check(found)
+            return found
+
+        def complete(asked: Messages, version: str) -> Completion:
+            calls = self.executor.about(
+                Purpose(stage=STAGE, strategy=strategy, prompt=version), accept=_accept(read), form=schema(form)
+            )
+            return calls.complete(asked.system, asked.user, max_tokens=_MAX_TOKENS)
+
+        try:
+            first = complete(messages, chosen.version)
+            try:
+                return read(first.text)
+            except ReplyError as error:
+                again = ask_again(messages, first.text, reason=str(error))
+            second = complete(again, extraction_prompt("repair").version)
+            found = read(second.text)
+        except (ReplyError, ModelAnswerError, ModelUnavailableError, ModelAccessError, BudgetError) as error:
+            missing = Missing(_why(error), str(error))
+            with self._lock:
+                self._missing.append(missing)
+            return missing
+        # Kept as the reply to the first request, so that a repeated run pays for neither of the two calls.
+        self.executor.about(
+            Purpose(stage=STAGE, strategy=strategy, prompt=chosen.version), accept=_accept(read)
+        ).settle(*messages, max_tokens=_MAX_TOKENS, completion=second)
+        return found
+
+
+def _why(error: Exception) -> Why:
+    if isinstance(error, ReplyError):
+        return "unreadable"
+    if isinstance(error, BudgetError):
+        return "budget"
+    return "refused" if isinstance(error, ModelAnswerError) else "unavailable"
+
+
+def _accept(read: Callable[[str], object]) -> Callable[[str], bool]:
+    def accept(text: str) -> bool:
+        try:
+            read(text)
+        except ReplyError:
+            return False
+        return True
+
+    return accept
+
+
+# Asks a judge which of two answers is better, by criterion.
+#
+# Neither ToPG nor HLG gives its prompt (see :mod:`hlgraph.evaluate.judges.report`). Ours hides who wrote the answers, and is
+# asked in
+# both positions, which takes the place of HLG's random order.
+
+
+_PLACES = {"1": 1.0, "2": 0.0, "tie": 0.5}
+
+
+class _Winners(BaseModel):
+    """Which answer is better, by criterion."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    reason: str = ""
+
+
+def read_pair(
+    judge: Judge, first: Candidate, *, second: Candidate, criteria: Sequence[str], reading: int = 1
+) -> dict[str, float] | Missing:
+    """The scores of the answer that is shown first, by criterion: 1, 0.5 or 0.
+
+    Parameters
+    ----------
+    judge : makes the call
+    first, second : two answers to one question; the judge does not see whose they are
+    criteria : names
+    reading : number of the reading in these positions; each is asked anew
+    """
+    form = _form(tuple(criteria))
+    shown: dict[str, str] = {"reason": "...", **dict.fromkeys(criteria, "1, 2 or tie")}
+    values = {
+        "criteria": "\n".join(f"- {name}: {CRITERIA[name]}" for name in criteria),
+        "form": json.dumps(shown),
+        "question": delimited("question", first.question),
+        "first": delimited("answer", first.text),
+        "second": delimited("answer", second.text),
+        "reading": str(reading),
+    }
+    found = judge.ask("pairwise", values, form=form)
+    if isinstance(found, Missing):
+        return found
+    return {name: _PLACES[str(getattr(found, name))] for name in criteria}
+
+
+@cache
+def _form(criteria: tuple[str, ...]) -> type[_Winners]:
+    """The schema of the reply; a field for each criterion, so that a server with a grammar can offer no other."""
+    fields = dict.fromkeys(criteria, (Literal["1", "2", "tie"], ...))
+    return create_model("Winners", __base__=_Winners, __doc__=_Winners.__doc__, **fields)  # type: ignore[call-overload,no-any-return]
+
+
+# Judges of single answers: correctness, and the share of assertions that an answer makes.
+#
+# References
+# ----------
+# Hierarchical Lexical Graph for Enhanced Multi-Hop Retrieval (HLG), section 6.5. *Correctness*: the answer holds, in any words,
+# all necessary information of the gold answer; it has two values and no scale between them. *Answer recall*: the share of the
+# facts of the gold answer that the answer holds; four of five steps are not correct, and 80 % of recall. The paper gives no
+# prompts; these are our own. A fact is an assertion here.
+
+
+_MOST = 50
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class CorrectnessVerdict(_Part):
+    """Whether the answer is correct."""
+
+    reason: str = ""
+    verdict: Literal["correct", "incorrect"]
+
+
+class Assertions(_Part):
+    """What an answer has to say."""
+
+    assertions: list[Words]
+
+
+class _Supported(_Part):
+    number: int
+    is_supported: Literal["yes", "no"]
+
+
+class SupportVerdicts(_Part):
+    """One verdict for each assertion."""
+
+    verdicts: list[_Supported]
+
+
+def judge_correctness(judge: Judge, item: Candidate) -> float | Missing:
+    """1 for a correct answer, 0 for another one (HLG, section 6.5).
+
+    Parameters
+    ----------
+    judge : makes the calls
+    item : the answer
+    """
+    values = {**_asked(item), "answer": delimited("answer", item.text)}
+    found = judge.ask("correctness", values, form=CorrectnessVerdict, strategy=item.strategy)
+    return found if isinstance(found, Missing) else float(found.verdict == "correct")
+
+
+def make_assertions(judge: Judge, item: Candidate) -> tuple[str, ...] | Missing:
+    """What an answer to the question has to say: the assertions of its author, else those that the model finds in the gold.
+
+    Parameters
+    ----------
+    judge : makes the calls
+    item : any answer to the question
+    """
+    if item.assertions:
+        return item.assertions
+    found = judge.ask("assertions", _asked(item), form=Assertions, check=_check_some)
+    return found if isinstance(found, Missing) else tuple(dict.fromkeys(found.assertions))
+
+
+def judge_assertions(judge: Judge, item: Candidate, *, assertions: Sequence[str]) -> float | Missing:
+    """The share of assertions that the answer makes (HLG, answer recall, section 6.5).
+
+    Parameters
+    ----------
+    judge : makes the calls
+    item : the answer
+    assertions : at least one
+    """
+    count = len(assertions)
+
+    def check(found: SupportVerdicts) -> None:
+        numbers = sorted(verdict.number for verdict in found.verdicts)
+        if numbers != list(range(1, count + 1)):
+            raise ReplyError(
+                f"there must be one verdict for each assertion from 1 to {count}; there are some for {numbers}"
+            )
+
+    listed = "\n".join(f"[{number}] {' '.join(text.split())}" for number, text in enumerate(assertions, 1))
+    values = {
+        "count": str(count),
+        "question": delimited("question", item.question),
+        "answer": delimited("answer", item.text),
+        "assertions": delimited("assertions", listed),
+    }
+    found = judge.ask("supported", values, form=SupportVerdicts, strategy=item.strategy, check=check)
+    if isinstance(found, Missing):
+        return found
+    return sum(verdict.is_supported == "yes" for verdict in found.verdicts) / count
+
+
+def _asked(item: Candidate) -> dict[str, str]:
+    golds = "\n".join(f"- {' '.join(gold.split())}" for gold in item.golds)
+    return {"question": delimited("question", item.question), "golds": delimited("accepted", golds)}
+
+
+def _check_some(found: Assertions) -> None:
+    if not 0 < len(found.assertions) <= _MOST:
+        raise ReplyError(f"there must be from 1 to {_MOST} assertions; there are {len(found.assertions)}")
+
+
+try:
+    import pydantic  # noqa: F401 - imported here, so that its absence gives one clear error
+except ImportError as error:
+    raise MissingExtraError("chat", "a judge of answers") from error
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+_Key = tuple[str, str]
+_Reading = dict[str, float] | None
+
+
+def judge_all(
+    candidates: Sequence[Candidate], judge: Judge, *, options: JudgeOptions, labels: Sequence[Label] = ()
+) -> JudgeReport:
+    """Judge answers; a verdict that cannot be had is missing, and neither wrong nor a loss.
+
+    A question without an answer counts as 0 in correctness and assertions, and is in no pair. When the budget ends, or the
+    model cannot be reached, the verdicts that remain are missing; stored replies make the next run continue.
+
+    Parameters
+    ----------
+    candidates : the answers, one for each strategy and question
+    judge : makes the calls
+    options : what is judged
+    labels : labels of people on these answers
+
+    Raises
+    ------
+    InputError
+        There is nothing to judge: no answer, no gold for correctness or assertions, one strategy alone for pairs, or
+        ``against`` answered nothing.
+    """
+    check_candidates(candidates)
+    pairs_of = _pairs_of(candidates, options) if "pairwise" in options.judges else []
+    purse, price = judge.executor.purse, judge.executor.accounts.price
+    before = purse.calls, purse.input_tokens, purse.output_tokens, purse.usd
+    answers: list[JudgedAnswers] = []
+    made: dict[str, tuple[str, ...] | Missing] = {}
+    correct: dict[_Key, float | Missing] = {}
+    if "correctness" in options.judges:
+        items = [item for item in candidates if item.golds]
+        _check_golds(items, "correctness")
+        correct = _verdicts(judge, items, "judge correctness", partial(judge_correctness, judge))
+        answers += _judged("correctness", items, correct)
+    if "assertions" in options.judges:
+        items = [item for item in candidates if item.golds or item.assertions]
+        _check_golds(items, "assertions")
+        made = _assertions(judge, items)
+        answers += _judged(
+            "assertions", items, _verdicts(judge, items, "judge assertions", partial(_supported, judge, made=made))
+        )
+    pairs, calibration = _judged_pairs(judge, pairs_of, candidates, options=options)
+    calls, sent, replied = purse.calls - before[0], purse.input_tokens - before[1], purse.output_tokens - before[2]
+    usd = None if price is None else purse.usd - before[3]
+    return JudgeReport(
+        model=judge.fingerprint,
+        options=options,
+        answers=tuple(answers),
+        pairs=pairs,
+        calibration=calibration,
+        agreement=agreements(labels, _known(correct), pairs=pairs) if labels else (),
+        assertions={question: () if isinstance(found, Missing) else found for question, found in made.items()},
+        reasons=judge.reasons(),
+        writers=tuple(sorted({item.made_by for item in candidates if item.made_by})),
+        spent=Spent(name="judge", calls=calls, input_tokens=sent, output_tokens=replied, usd=usd),
+    )
+
+
+def _check_golds(items: Sequence[Candidate], name: str) -> None:
+    if not items:
+        raise InputError(
+            f"no answer has an accepted answer beside it, which the judge {name} needs; judge pairwise alone"
+        )
+
+
+def _run(judge: Judge, items: Sequence[_Item], *, step: str, action: Callable[[_Item], _Result]) -> list[_Result]:
+    with progress.step(step, len(items), unit="calls"):
+        return judge.executor.run(action, items, step=step)
+
+
+def _known(found: Mapping[_Key, float | Missing]) -> dict[_Key, float | None]:
+    return {key: None if isinstance(value, Missing) else value for key, value in found.items()}
+
+
+def _verdicts(
+    judge: Judge, items: Sequence[Candidate], step: str, action: Callable[[Candidate], float | Missing]
+) -> dict[_Key, float | Missing]:
+    """The verdict on each answer; 0 where there is none, without a call."""
+    some = [item for item in items if item.text]
+    found = _run(judge, some, step=step, action=action)
+    asked = {(item.strategy, item.question_id): value for item, value in zip(some, found, strict=True)}
+    return {key: asked.get(key, 0.0) for key in ((item.strategy, item.question_id) for item in items)}
+
+
+def _judged(name: str, items: Sequence[Candidate], found: Mapping[_Key, float | Missing]) -> list[JudgedAnswers]:
+    """The verdicts of each strategy with their mean."""
+    judged = []
+    for strategy in dict.fromkeys(item.strategy for item in items):
+        own = [item for item in items if item.strategy == strategy]
+        values = [found[strategy, item.question_id] for item in own]
+        known = np.array([value for value in values if not isinstance(value, Missing)], dtype=np.float64)
+        judged.append(
+            JudgedAnswers(
+                judge=name,
+                strategy=strategy,
+                question_ids=tuple(item.question_id for item in own),
+                values=tuple(None if isinstance(value, Missing) else value for value in values),
+                unanswered=sum(not item.text for item in own),
+                missing=dict(sorted(Counter(value.why for value in values if isinstance(value, Missing)).items())),
+                interval=Resamples(known[:, None]).interval(0) if len(known) else None,
+            )
+        )
+    return judged
+
+
+def _assertions(judge: Judge, items: Sequence[Candidate]) -> dict[str, tuple[str, ...] | Missing]:
+    """What an answer to each question has to say; made once, however many strategies answered it."""
+    firsts = {item.question_id: item for item in reversed([item for item in items if item.text])}
+    found = _run(judge, list(firsts.values()), step="judge gold answers", action=partial(make_assertions, judge))
+    return dict(zip(firsts, found, strict=True))
+
+
+def _supported(judge: Judge, item: Candidate, *, made: Mapping[str, tuple[str, ...] | Missing]) -> float | Missing:
+    found = made[item.question_id]
+    return found if isinstance(found, Missing) else judge_assertions(judge, item, assertions=found)
+
+
+class _Task(NamedTuple):
+    """One reading: the answer in the first place, the one in the second, and which reading of these places it is."""
+
+    first: Candidate
+    second: Candidate
+    reading: int
+
+
+class _Pair(NamedTuple):
+    """Two strategies, and the questions that both answered."""
+
+    names: tuple[str, str]
+    answers: list[tuple[Candidate, Candidate]]
+
+
+def _pairs_of(candidates: Sequence[Candidate], options: JudgeOptions) -> list[_Pair]:
+    held: dict[str, dict[str, Candidate]] = {}
+    for item in candidates:
+        held.setdefault(item.strategy, {})[item.question_id] = item
+    names = list(held)
+    if len(names) < 2:
+        raise InputError(
+            f"{names[0]} alone answered, and pairs need two strategies; name two or more, or leave out pairwise"
+        )
+    if options.against and options.against not in held:
+        raise InputError(f"against is {options.against!r}, which answered nothing; choose of: {', '.join(names)}")
+    chosen = (
+        [(name, options.against) for name in names if name != options.against]
+        if options.against
+        else list(combinations(names, 2))
+    )
+    found = []
+    for a, b in chosen:
+        shared = [(own, held[b][key]) for key, own in held[a].items() if key in held[b]]
+        both = [(own, other) for own, other in shared if own.text and other.text]
+        if both:
+            found.append(_Pair((a, b), both))
+    if not found:
+        raise InputError("no question was answered by two strategies, so there is no pair; answer the same questions")
+    return found
+
+
+def _judged_pairs(
+    judge: Judge, pairs: Sequence[_Pair], candidates: Sequence[Candidate], *, options: JudgeOptions
+) -> tuple[tuple[PairwiseWins, ...], tuple[Calibration, ...]]:
+    """The wins of all pairs by all criteria, and the calibration of the judge."""
+    if not pairs:
+        return (), ()
+    numbers = range(1, options.trials // 2 + 1)
+    same = _same(candidates, options.calibration)
+    tasks = [_Task(item, item, 1) for item in same]
+    for pair in pairs:
+        for a, b in pair.answers:
+            tasks += [_Task(a, b, number) for number in numbers]
+            tasks += [_Task(b, a, number) for number in numbers]
+
+    def read(task: _Task) -> _Reading:
+        found = read_pair(judge, task.first, second=task.second, criteria=options.criteria, reading=task.reading)
+        return None if isinstance(found, Missing) else found
+
+    found = _run(judge, tasks, step="judge pairs", action=read)
+    ours, rest = found[: len(same)], found[len(same) :]
+    readings: dict[tuple[str, str], list[Readings]] = {}
+    at = 0
+    for pair in pairs:
+        readings[pair.names] = []
+        for _ in pair.answers:
+            readings[pair.names].append(tuple(rest[at : at + options.trials]))
+            at += options.trials
+    wins = [won for name in options.criteria for won in _wins(pairs, readings, name)]
+    return tuple(wins), tuple(_calibrations(pairs, ours, readings=readings, options=options))
+
+
+def _wins(
+    pairs: Sequence[_Pair], readings: Mapping[tuple[str, str], list[Readings]], criterion: str
+) -> list[PairwiseWins]:
+    """The wins of all pairs by one criterion, their p corrected by Holm."""
+    found = [
+        wins_of(
+            pair.names,
+            [own.question_id for own, _ in pair.answers],
+            readings=readings[pair.names],
+            criterion=criterion,
+        )
+        for pair in pairs
+    ]
+    tested = [item for item in found if item.p is not None]
+    corrected = dict(zip((id(item) for item in tested), holm([item.p or 0.0 for item in tested]), strict=True))
+    return [replace(item, p=corrected.get(id(item))) for item in found]
+
+
+def _calibrations(
+    pairs: Sequence[_Pair],
+    same: Sequence[_Reading],
+    *,
+    readings: Mapping[tuple[str, str], list[Readings]],
+    options: JudgeOptions,
+) -> list[Calibration]:
+    found = []
+    for criterion in options.criteria:
+        first: dict[str, list[float]] = {}
+        for pair in pairs:
+            for (own, _), each in zip(pair.answers, readings[pair.names], strict=True):
+                first.setdefault(own.question_id, []).extend(score for _, score in rounds(each, criterion))
+        found.append(
+            calibration_of(
+                criterion,
+                same=[item[criterion] for item in same if item is not None],
+                first=[sum(scores) / len(scores) for scores in first.values() if scores],
+            )
+        )
+    return found
+
+
+def _same(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
+    """One answer of each of up to ``most`` questions, of the strategies in turn, spread over the questions."""
+    held: dict[str, list[Candidate]] = {}
+    for item in candidates:
+        if item.text:
+            held.setdefault(item.question_id, []).append(item)
+    groups = list(held.values())
+    count = min(most, len(groups))
+    places = [at * len(groups) // count for at in range(count)]
+    return [groups[place][number % len(groups[place])] for number, place in enumerate(places)]
+
+
+# Plans a judgement: its calls, their tokens and their price, by a run in which no model is asked.
+
+
+# Guesses: words of a reason, assertions of a gold answer. The ledger replaces the lengths after ten calls.
+_WORDS, _ASSERTIONS = 16, 2
+_COUNT = re.compile(r"\AThere are (\d+) assertions")
+
+
+class _JudgeRehearsal(Rehearsal):
+    """Makes up verdicts in place of answers."""
+
+    def made_up(self, request: Request, *, length: int | None) -> str:
+        """A verdict in the form of the prompt; its length is that of the ledger, or guessed."""
+        name, words = request.purpose.prompt.partition("/")[0], "word " * (length or _WORDS)
+        if name == "judge_assertions":
+            tree: dict[str, object] = {"assertions": [f"{words}{number}" for number in range(_ASSERTIONS)]}
+        elif name == "judge_supported":
+            found = _COUNT.match(request.user)
+            count = int(found[1]) if found else 1
+            tree = {"verdicts": [{"number": number, "is_supported": "yes"} for number in range(1, count + 1)]}
+        elif name == "judge_pairwise":
+            form = cast("Mapping[str, Mapping[str, object]]", request.form)
+            tree = {**dict.fromkeys(form["properties"], "tie"), "reason": words}
+        else:
+            tree = {"reason": words, "verdict": "correct"}
+        return json.dumps(tree)
+
+
+def plan_judges(candidates: Sequence[Candidate], executor: Executor, *, options: JudgeOptions) -> ExpectedCost:
+    """What judging would cost; nothing is asked or written.
+
+    The calls are exact but for gold answers whose assertions are not made yet: two assertions each are supposed. Second calls
+    after a reply that cannot be read are not in it.
+
+    Parameters
+    ----------
+    candidates : the answers
+    executor : of the judge, with its ledger and stored replies
+    options : what is judged
+
+    Raises
+    ------
+    InputError
+        As :func:`hlgraph.evaluate.judges.judging.judge_all`.
+    """
+    rehearsal = _JudgeRehearsal(executor)
+    judge_all(candidates, Judge(rehearsal), options=options)
+    return rehearsal.expected()

@@ -1,0 +1,525 @@
+"""The paired bootstrap: confidence intervals of means over questions and of differences of means. Pure functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlgraph.errors import InputError
+
+RESAMPLES = 10_000
+CONFIDENCE = 0.95
+_BLOCK = 1_000_000  # draws held in memory at once
+_DIGITS = 12  # rounding that makes sums of the same values in another order equal
+
+
+class Interval(NamedTuple):
+    """A mean and the bounds of its confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The difference of two means with its confidence interval and p value.
+
+    Attributes
+    ----------
+    mean : mean of the first minus mean of the second
+    low, high : bounds of the confidence interval
+    p : two-sided p value, from 2 / (resamples + 1) to 1
+    """
+
+    mean: float
+    low: float
+    high: float
+    p: float
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the interval contains 0, so that the questions do not tell which of the two is better."""
+        return self.low <= 0 <= self.high
+
+
+class Resamples:
+    """Means of columns of values over questions drawn with replacement, with the same draws for every column.
+
+    Each resample draws as many questions as there are. Because all columns share the draws, the difference of two columns
+    in a resample is a difference over the same questions, which makes the test a paired one.
+
+    Parameters
+    ----------
+    values : array of shape (questions, columns)
+    resamples : number of resamples, at least 100, default 10,000
+    seed : seed of the draws, default 0; the same seed and number of questions give the same draws
+
+    Raises
+    ------
+    InputError
+        There is no question or no column, or fewer than 100 resamples.
+
+    Notes
+    -----
+    Time is O(resamples * questions), drawn in blocks; memory is O(resamples * columns).
+
+    Examples
+    --------
+    >>> drawn = Resamples(np.array([[1.0, 0.0], [1.0, 1.0]] * 8))
+    >>> drawn.interval(0)
+    Interval(mean=1.0, low=1.0, high=1.0)
+    >>> drawn.difference(0, 1).is_noise
+    False
+
+    References
+    ----------
+    Efron, Tibshirani: An Introduction to the Bootstrap (1993), chapters 13 (percentile interval) and 16 (tests).
+    """
+
+    def __init__(self, values: NDArray[np.float64], *, resamples: int = RESAMPLES, seed: int = 0) -> None:
+        if values.ndim != 2 or not values.size:
+            raise InputError(f"the bootstrap needs questions and measures; the values have the shape {values.shape}")
+        if resamples < 100:
+            raise InputError(f"{resamples} resamples are too few; use at least 100")
+        self._means = values.mean(axis=0)
+        self._drawn = _drawn_means(values, resamples, seed=seed)
+
+    def interval(self, column: int, *, confidence: float = CONFIDENCE) -> Interval:
+        """The mean of a column with its percentile interval.
+
+        Parameters
+        ----------
+        column : index of the column
+        confidence : share of resamples within the interval, between 0 and 1, default 0.95
+
+        Raises
+        ------
+        InputError
+            The confidence is not between 0 and 1.
+        """
+        low, high = _bounds(self._drawn[:, column], confidence)
+        return Interval(float(self._means[column]), low, high)
+
+    def difference(self, a: int, b: int, *, confidence: float = CONFIDENCE) -> Difference:
+        """Column ``a`` minus column ``b``: the mean, its percentile interval and its p value.
+
+        With B resamples and d the difference in one of them, p is twice the smaller of (#(d <= 0) + 1) / (B + 1) and
+        (#(d >= 0) + 1) / (B + 1), at most 1. One minus p is the confidence at which the interval begins to contain 0.
+
+        Parameters
+        ----------
+        a : index of the first column
+        b : index of the second column
+        confidence : share of resamples within the interval, between 0 and 1, default 0.95
+
+        Raises
+        ------
+        InputError
+            The confidence is not between 0 and 1.
+        """
+        drawn = np.round(self._drawn[:, a] - self._drawn[:, b], _DIGITS)
+        low, high = _bounds(drawn, confidence)
+        fewer = min(int((drawn <= 0).sum()), int((drawn >= 0).sum()))
+        p = min(1.0, 2 * (fewer + 1) / (len(drawn) + 1))
+        return Difference(float(np.round(self._means[a] - self._means[b], _DIGITS)), low, high, p)
+
+
+def _drawn_means(values: NDArray[np.float64], resamples: int, *, seed: int) -> NDArray[np.float64]:
+    count = len(values)
+    rng = np.random.default_rng(seed)
+    means = np.empty((resamples, values.shape[1]))
+    size = max(1, _BLOCK // count)
+    for start in range(0, resamples, size):
+        rows = min(size, resamples - start)
+        chosen = rng.integers(count, size=(rows, count))
+        places = (chosen + count * np.arange(rows)[:, None]).ravel()
+        times = np.bincount(places, minlength=rows * count).reshape(rows, count)
+        means[start : start + rows] = times @ values / count
+    return means
+
+
+def _bounds(drawn: NDArray[np.float64], confidence: float) -> tuple[float, float]:
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence is {confidence}; choose a share between 0 and 1, such as 0.95")
+    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
+
+
+# Agreement of two raters: Cohen's kappa with a bootstrap interval.
+#
+# References
+# ----------
+# Cohen: A Coefficient of Agreement for Nominal Scales. Educational and Psychological Measurement 20 (1960).
+
+
+class Kappa(NamedTuple):
+    """The agreement of two raters.
+
+    Attributes
+    ----------
+    kappa : 1 for full agreement, 0 for that of chance; None where chance alone agrees always, since both gave one label
+    low, high : bounds of the 95 % interval; None with ``kappa``
+    observed : share of equal labels
+    labels : number of things that both labelled
+    """
+
+    kappa: float | None
+    low: float | None
+    high: float | None
+    observed: float
+    labels: int
+
+
+def cohen_kappa(a: Sequence[str], b: Sequence[str], *, resamples: int = RESAMPLES, seed: int = 0) -> Kappa:
+    """Cohen's kappa ``(o - c) / (1 - c)`` of the labels that two raters gave to the same things.
+
+    o is the share of equal labels, and c the share that is expected by chance: the sum over labels of the product of both
+    raters' shares. The interval is the percentile interval of the bootstrap over things; resamples in which kappa is not
+    defined are left out.
+
+    Parameters
+    ----------
+    a : labels of one rater
+    b : labels of the other, in the same order
+    resamples : number of resamples, at least 100, default 10,000
+    seed : seed of the resampling, default 0
+
+    Raises
+    ------
+    InputError
+        There is no label, the numbers of labels differ, or there are fewer than 100 resamples.
+
+    Examples
+    --------
+    >>> found = cohen_kappa(["yes"] * 25 + ["no"] * 25, ["yes"] * 20 + ["no"] * 5 + ["yes"] * 10 + ["no"] * 15)
+    >>> round(found.kappa, 2), found.observed
+    (0.4, 0.7)
+    """
+    if not a or len(a) != len(b):
+        raise InputError(f"{len(a)} labels of one rater and {len(b)} of the other; give one of each for every thing")
+    if resamples < 100:
+        raise InputError(f"{resamples} resamples are too few; use at least 100")
+    names = {name: at for at, name in enumerate(sorted({*a, *b}))}
+    size, count = len(names), len(a)
+    cells = np.array([names[one] * size + names[other] for one, other in zip(a, b, strict=True)], dtype=np.int64)
+    table = np.bincount(cells, minlength=size * size)[None, :]
+    kappa = float(_kappas(table, size)[0])
+    observed = float(np.mean([one == other for one, other in zip(a, b, strict=True)]))
+    if np.isnan(kappa):
+        return Kappa(None, None, None, observed, count)
+    drawn = _drawn(cells, size, resamples=resamples, seed=seed)
+    low, high = np.quantile(drawn[~np.isnan(drawn)], [0.025, 0.975])
+    return Kappa(kappa, float(low), float(high), observed, count)
+
+
+def _drawn(cells: NDArray[np.int64], size: int, *, resamples: int, seed: int) -> NDArray[np.float64]:
+    rng = np.random.default_rng(seed)
+    found: list[NDArray[np.float64]] = []
+    rows, width = max(1, _BLOCK // len(cells)), size * size
+    for start in range(0, resamples, rows):
+        some = min(rows, resamples - start)
+        chosen = cells[rng.integers(len(cells), size=(some, len(cells)))]
+        places = (chosen + width * np.arange(some)[:, None]).ravel()
+        found.append(_kappas(np.bincount(places, minlength=some * width).reshape(some, width), size))
+    return np.concatenate(found)
+
+
+def _kappas(tables: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+    """Kappa of each table of counts, flattened; NaN where chance alone agrees always."""
+    shares = tables.reshape(-1, size, size) / tables.sum(axis=1)[:, None, None]
+    observed = np.trace(shares, axis1=1, axis2=2)
+    chance = np.einsum("ni,ni->n", shares.sum(axis=2), shares.sum(axis=1))
+    left = 1 - chance
+    is_defined = left > 1e-12
+    kappas: NDArray[np.float64] = np.where(is_defined, (observed - chance) / np.where(is_defined, left, 1.0), np.nan)
+    return kappas
+
+
+# Paired tests of two systems on the same questions: permutation test, Holm's correction, and the questions that a test needs.
+#
+# References
+# ----------
+# Smucker, Allan, Carterette: A Comparison of Statistical Significance Tests for Information Retrieval Evaluation. CIKM (2007).
+# Holm: A Simple Sequentially Rejective Multiple Test Procedure. Scandinavian Journal of Statistics 6 (1979).
+
+
+PERMUTATIONS = 10_000
+_EXACT = 13  # maximum number of questions that differ for which all assignments of signs are tried
+
+
+def permutation_test(differences: NDArray[np.float64], *, permutations: int = PERMUTATIONS, seed: int = 0) -> float:
+    """The two-sided p value of the paired permutation test (Fisher's randomisation test) for a mean difference of 0.
+
+    If the two systems were alike, each difference could as well have the other sign. p is the share of assignments of
+    signs whose mean is at least as far from 0: of all of them for up to 13 questions that differ, else of
+    ``permutations`` drawn ones, of which the observed one is one more.
+
+    Parameters
+    ----------
+    differences : value of one system minus that of the other, one a question
+    permutations : number of drawn assignments, at least 100, default 10,000
+    seed : seed of the draws, default 0
+
+    Raises
+    ------
+    InputError
+        There is no difference, one is not finite, or there are fewer than 100 permutations.
+
+    Examples
+    --------
+    >>> permutation_test(np.array([1.0, 1.0, 1.0, 0.0]))
+    0.25
+    """
+    if permutations < 100:
+        raise InputError(f"{permutations} permutations are too few; use at least 100")
+    if differences.ndim != 1 or not len(differences) or not np.isfinite(differences).all():
+        raise InputError(f"a test needs one finite difference a question; got the shape {differences.shape}")
+    some = differences[differences != 0].astype(np.float64)
+    if not len(some):
+        return 1.0
+    observed = np.round(abs(some.sum()), _DIGITS)
+    if len(some) <= _EXACT:
+        signs = 1 - 2.0 * ((np.arange(2 ** len(some))[:, None] >> np.arange(len(some))) & 1)
+        return float(np.mean(np.round(np.abs(signs @ some), _DIGITS) >= observed))
+    rng = np.random.default_rng(seed)
+    as_far, size = 0, max(1, _BLOCK // len(some))
+    for start in range(0, permutations, size):
+        rows = min(size, permutations - start)
+        signs = 1 - 2.0 * rng.integers(2, size=(rows, len(some)))
+        as_far += int((np.round(np.abs(signs @ some), _DIGITS) >= observed).sum())
+    return (as_far + 1) / (permutations + 1)
+
+
+def holm(values: Sequence[float]) -> tuple[float, ...]:
+    """p values of several tests, corrected so that one false finding among them stays as rare as in one test (Holm).
+
+    Parameters
+    ----------
+    values : p values, each from 0 to 1
+
+    Returns
+    -------
+    tuple of float
+        In the same order, at most 1.
+
+    Raises
+    ------
+    InputError
+        A value is not from 0 to 1.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    (0.03, 0.06, 0.06)
+    """
+    if not all(0 <= value <= 1 for value in values):
+        raise InputError("p values are from 0 to 1")
+    found = [0.0] * len(values)
+    highest = 0.0
+    for rank, place in enumerate(sorted(range(len(values)), key=values.__getitem__)):
+        highest = max(highest, min(1.0, (len(values) - rank) * values[place]))
+        found[place] = highest
+    return tuple(found)
+
+
+def needed_questions(difference: float, deviation: float, *, significance: float = 0.05, power: float = 0.8) -> int:
+    """How many questions a paired test needs to find a mean difference, in the normal approximation.
+
+    Parameters
+    ----------
+    difference : the mean difference that is to be found, not 0
+    deviation : standard deviation of the differences of single questions, in the same unit
+    significance : two-sided level of the test, default 0.05
+    power : chance to find the difference if it is there, default 0.8
+
+    Raises
+    ------
+    InputError
+        The difference is 0, the deviation is negative, or a share is not between 0 and 1.
+
+    Examples
+    --------
+    >>> needed_questions(0.02, 0.3)
+    1766
+    """
+    if not difference or deviation < 0 or not (0 < significance < 1 and 0 < power < 1):
+        raise InputError(
+            f"difference {difference}, deviation {deviation}, significance {significance}, power {power}: give a "
+            "difference other than 0, a deviation of at least 0, and shares between 0 and 1"
+        )
+    normal = NormalDist()
+    reach = normal.inv_cdf(1 - significance / 2) + normal.inv_cdf(power)
+    return max(1, math.ceil((reach * deviation / difference) ** 2))
+
+
+# Paired comparison of strategies in a measure of single questions, whatever it measures: passages, answers, judgements, claims.
+
+
+Values = NDArray[np.float64]
+"""One value a question, from 0 to 1; NaN where there is none, such as a judgement that could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """One strategy in one measure, and its difference from the strategy that it is compared with.
+
+    Attributes
+    ----------
+    questions : number of questions with a value
+    own : mean and interval; None without a value
+    difference : this strategy minus the other, over the questions where both have a value; None for the other itself, and
+        where no question has both
+    p : of the paired permutation test; 1 without a difference
+    corrected : the same, corrected by Holm for all strategies of the comparison
+    deviation : standard deviation of the differences of single questions
+    """
+
+    questions: int
+    own: Interval | None
+    difference: Difference | None = None
+    p: float = 1.0
+    corrected: float = 1.0
+    deviation: float = 0.0
+
+
+def paired(
+    values: Mapping[str, Values],
+    *,
+    against: str | None,
+    is_tested: bool = True,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> dict[str, Paired]:
+    """Each strategy in one measure, beside one of them: bootstrap intervals, permutation tests, and Holm's correction.
+
+    Parameters
+    ----------
+    values : values of the same questions in the same order, by strategy
+    against : the strategy to compare with; None or a strategy without values: nothing is compared
+    is_tested : run the permutation tests; without them p is 1
+    resamples : number of resamples, default 10,000
+    seed : seed of the resampling, default 0
+
+    Raises
+    ------
+    InputError
+        The strategies have different numbers of questions.
+
+    Examples
+    --------
+    >>> found = paired({"a": np.array([1.0, 1.0, 1.0, 0.0]), "b": np.zeros(4)}, against="b")
+    >>> found["a"].difference.mean, found["a"].p, found["b"].difference
+    (0.75, 0.25, None)
+    """
+    if len({len(item) for item in values.values()}) > 1:
+        raise InputError("strategies are compared on the same questions; these have different numbers of values")
+    if not values:
+        return {}
+    is_whole = all(np.isfinite(item).all() for item in values.values())
+    shared = Resamples(np.stack(list(values.values()), axis=1), resamples=resamples, seed=seed) if is_whole else None
+    found = {}
+    for at, (name, own) in enumerate(values.items()):
+        base = None if name == against or against is None else values.get(against)
+        if shared is None:
+            found[name] = _with_gaps(own, base, resamples=resamples, seed=seed)
+        else:
+            other = None if base is None else shared.difference(at, list(values).index(str(against)))
+            found[name] = Paired(len(own), shared.interval(at), other)
+        if is_tested and base is not None and found[name].difference is not None:
+            differences = (own - base)[np.isfinite(own - base)]
+            found[name] = replace(found[name], p=permutation_test(differences), deviation=float(np.std(differences)))
+    tested = [name for name, item in found.items() if item.difference is not None]
+    corrected = holm([found[name].p for name in tested])
+    return found | {name: replace(found[name], corrected=p) for name, p in zip(tested, corrected, strict=True)}
+
+
+def _with_gaps(own: Values, base: Values | None, *, resamples: int, seed: int) -> Paired:
+    """The mean over the questions with a value, and the difference over those where both have one."""
+
+    def drawn(*columns: Values) -> Resamples:
+        return Resamples(np.stack(columns, axis=1), resamples=resamples, seed=seed)
+
+    has_value = np.isfinite(own)
+    if not has_value.any():
+        return Paired(0, None)
+    has_both = has_value & np.isfinite(base) if base is not None else np.zeros_like(has_value)
+    other = drawn(own[has_both], base[has_both]).difference(0, 1) if base is not None and has_both.any() else None
+    return Paired(int(has_value.sum()), drawn(own[has_value]).interval(0), other)
+
+
+# Further parts of a report, such as judgements and claims: values of single questions by strategy, notes, and tables.
+
+
+Row = tuple[float | None, ...]
+"""The values of one question, one a measure; None where there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """Measures of single questions that were taken outside of retrieval.
+
+    Every strategy has one row a question, in the order of ``questions``, and every row one value a measure.
+
+    Attributes
+    ----------
+    title : what was measured and by whom, such as "correctness, judged by openai/gpt-5-mini"
+    questions : ids of the questions
+    measures : names of the measures, such as ``correctness``
+    values : rows by strategy; a value is from 0 to 1, or None where there is none, such as a reply that could not be read
+    notes : lines that belong to the figures, such as the number of replies that could not be read
+    """
+
+    title: str
+    questions: tuple[str, ...]
+    measures: tuple[str, ...]
+    values: Mapping[str, tuple[Row, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raises InputError for rows that do not belong to the questions and measures."""
+        for name, rows in self.values.items():
+            if len(rows) != len(self.questions) or any(len(row) != len(self.measures) for row in rows):
+                raise InputError(
+                    f"{self.title}: {name} has {len(rows)} rows; give one for each of {len(self.questions)} questions, with "
+                    f"one value for each of {len(self.measures)} measures"
+                )
+
+    def columns(self, measure: str) -> dict[str, Values]:
+        """The values of one measure by strategy, NaN where there is none."""
+        place = self.measures.index(measure)
+        return {
+            name: np.array([np.nan if row[place] is None else row[place] for row in rows], dtype=np.float64)
+            for name, rows in self.values.items()
+        }
+
+    @property
+    def main(self) -> str:
+        """The measure that is shown by groups of questions: F1 of answers, else the first."""
+        return "F1" if "F1" in self.measures else self.measures[0]
+
+
+class PairedSection(NamedTuple):
+    """A section, and the comparison of its strategies by measure."""
+
+    section: Section
+    found: Mapping[str, Mapping[str, Paired]]
+
+
+def in_pairs(section: Section, against: str | None) -> PairedSection:
+    """Compare the strategies of a section with one of them, in every measure.
+
+    Parameters
+    ----------
+    section : the section
+    against : the strategy to compare with; None: nothing is compared
+    """
+    return PairedSection(
+        section, {measure: paired(section.columns(measure), against=against) for measure in section.measures}
+    )

@@ -1,0 +1,257 @@
+"""The extractor protocol. Implementations: local (rules), spacy (rules and a parser), precomputed (files), chat (a model)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Generic, Protocol, TypeVar, runtime_checkable
+
+from hlgraph.chunk import Chunker
+from hlgraph.ids import checksum, source_id
+from hlgraph.models.accounts.budget import Usage
+from hlgraph.read import ReadFailure, inadmissible
+from hlgraph.records import Document, Extraction, Mention
+from hlgraph.text import content_words, sentences, words
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkInput:
+    """One chunk with its context.
+
+    Attributes
+    ----------
+    text : text of the chunk
+    title : title of the document
+    headings : headings above the chunk, outermost first
+    uri : uri of the source
+    key : identifier in the document's row; None if it has none
+    position : index of the chunk in its source, from 0
+    chunk_count : number of chunks of the source
+    source : id of the source; empty: it is in no corpus
+    """
+
+    text: str
+    title: str = ""
+    headings: tuple[str, ...] = ()
+    uri: str = ""
+    key: str | None = None
+    position: int = 0
+    chunk_count: int = 1
+    source: str = ""
+
+
+def shown_fingerprint(extractor: str, chunk: ChunkInput) -> str:
+    """Hash of an extractor's fingerprint and of everything in a chunk that a chat model gets: text, title, headings.
+
+    Parameters
+    ----------
+    extractor : fingerprint of the extractor
+    chunk : the chunk
+
+    Returns
+    -------
+    str
+        The hash.
+    """
+    return checksum(extractor, chunk.text, chunk.title, *chunk.headings)
+
+
+class Extractor(Protocol):
+    """Finds propositions, topics, mentions and triples in chunks."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Name, version and everything else that affects the result; a new fingerprint triggers a new extraction."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Problems in the extractor's own input, such as record files; reported once per ingest."""
+
+    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
+        """One extraction per chunk, in order. Never raises because of a chunk's content: see ``Extraction.problem``."""
+
+    def input_fingerprint(self, chunk: ChunkInput) -> str:
+        """Hash of everything that this extractor reads for this chunk (text and context, and records in files)."""
+
+
+@runtime_checkable
+class Metered(Protocol):
+    """An extractor whose calls cost money."""
+
+    usage: Usage
+
+
+# Locates given words in a chunk: exactly, ignoring case and white space, or by shared words.
+
+
+def spelled(text: str) -> str:
+    """The words of a text with a space around each, so that ``in`` finds whole words only.
+
+    Examples
+    --------
+    >>> spelled("Ada Lovelace's") in spelled("It was Ada LOVELACE.")
+    True
+    """
+    return f" {' '.join(words(text))} "
+
+
+class ChunkText:
+    """The text of a chunk, prepared for search; expensive parts are computed at first use."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def spelled(self) -> str:
+        """The words of the chunk, in the form of :func:`spelled`."""
+        return spelled(self.text)
+
+    @cached_property
+    def _content(self) -> frozenset[str]:
+        return frozenset(content_words(self.text))
+
+    @cached_property
+    def _folded(self) -> tuple[str, list[int]]:
+        """The chunk in lower case with single spaces, and the offset in the chunk of each character."""
+        characters: list[str] = []
+        offsets: list[int] = []
+        for offset, character in enumerate(self.text):
+            folded = " " if character.isspace() else character.lower()
+            if len(folded) != 1:
+                folded = character
+            if folded != " " or (characters and characters[-1] != " "):
+                characters.append(folded)
+                offsets.append(offset)
+        return "".join(characters), offsets
+
+    @cached_property
+    def _sentences(self) -> list[tuple[tuple[int, int], str]]:
+        return [((start, end), spelled(self.text[start:end])) for start, end in sentences(self.text)]
+
+    @cached_property
+    def _sentence_words(self) -> list[tuple[tuple[int, int], frozenset[str]]]:
+        return [((start, end), frozenset(content_words(self.text[start:end]))) for start, end in sentences(self.text)]
+
+    def find(self, given: str) -> tuple[int, int] | None:
+        """The span of given words: exact, else ignoring case and white space; None if the chunk does not hold them."""
+        given = given.strip()
+        start = self.text.find(given)
+        if start >= 0:
+            return start, start + len(given)
+        folded, offsets = self._folded
+        needle = ChunkText(given)._folded[0]
+        start = folded.find(needle) if needle else -1
+        return (offsets[start], offsets[start + len(needle) - 1] + 1) if start >= 0 else None
+
+    def share(self, given: str) -> float:
+        """Fraction of the given content words that occur in the chunk, from 0 to 1."""
+        wanted = set(content_words(given)) or set(words(given))
+        return len(wanted & self._content) / len(wanted) if wanted else 0.0
+
+    def closest(self, given: str) -> tuple[int, int] | None:
+        """Span of the sentence with the most of the given content words, the first of equals; None below half of them."""
+        wanted = frozenset(content_words(given))
+        best, most = None, 0
+        for span, held in self._sentence_words:
+            shared = len(wanted & held)
+            if shared > most:
+                best, most = span, shared
+        return best if 2 * most >= len(wanted) else None
+
+    def sentence_with(self, *names: str) -> tuple[int, int] | None:
+        """Span of the first sentence that contains all of these names; None if there is none."""
+        wanted = [spelled(name) for name in names]
+        return next((span for span, held in self._sentences if all(name in held for name in wanted)), None)
+
+    def as_written(self, mention: Mention) -> Mention:
+        """The mention in the chunk's own spelling if its record has it in lower case, else unchanged."""
+        name = mention.name
+        if name != name.lower():
+            return mention
+        folded, offsets = self._folded
+        start = folded.find(name)
+        while start >= 0:
+            end = start + len(name)
+            if not (folded[start - 1 : start].isalnum() or folded[end : end + 1].isalnum()):
+                written = " ".join(self.text[offsets[start] : offsets[end - 1] + 1].split())
+                return Mention(written, mention.kind)
+            start = folded.find(name, end)
+        return mention
+
+
+# Samples chunks of a corpus, from which its domain is inferred.
+
+
+SAMPLES = 5
+"""Number of chunks that a domain is inferred from (HLG, section 6.2, step 2)."""
+_Item = TypeVar("_Item")
+
+
+class Sampler(Generic[_Item]):
+    """Keeps the five chunks whose texts have the smallest hashes, in O(1) memory.
+
+    The sample is pseudo-random, does not depend on the order of the chunks, and holds no text twice.
+
+    Examples
+    --------
+    >>> sampler = Sampler[int]()
+    >>> for number in [*range(100), *range(100)]:
+    ...     sampler.add(f"Text {number}.", ("", number), item=number)
+    >>> len(sampler.chosen()), len(set(sampler.chosen()))
+    (5, 5)
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[str, tuple[tuple[str, int], _Item]] = {}
+
+    def add(self, text: str, place: tuple[str, int], *, item: _Item) -> None:
+        """Add one chunk to the candidates; of chunks with equal texts the one with the smallest place counts.
+
+        Parameters
+        ----------
+        text : text of the chunk; blank texts are ignored
+        place : source id and position of the chunk
+        item : what :meth:`chosen` returns for the chunk
+        """
+        if not text.strip():
+            return
+        key = checksum(text)
+        held = self._held.get(key)
+        if held is None or place < held[0]:
+            self._held[key] = place, item
+        if len(self._held) > SAMPLES:
+            del self._held[max(self._held)]
+
+    def chosen(self) -> list[_Item]:
+        """The items of the sample, in the order of the hashes of their texts."""
+        return [self._held[key][1] for key in sorted(self._held)]
+
+
+def sampled(items: Iterable[Document | ReadFailure], chunker: Chunker, *, corpus: str) -> list[ChunkInput]:
+    """A sample of the chunks of documents, see :class:`Sampler`; documents that cannot be ingested are skipped.
+
+    Each document is read and chunked once, and only the sample is held in memory. Takes time linear in the text.
+
+    Parameters
+    ----------
+    items : documents and read failures; of documents with equal uris the first counts
+    chunker : splits the documents
+    corpus : the corpus, from which source ids are made
+
+    Returns
+    -------
+    list
+        At most five chunks.
+    """
+    sampler, seen = Sampler[ChunkInput](), set[str]()
+    for document in items:
+        if isinstance(document, ReadFailure) or document.uri in seen or inadmissible(document) is not None:
+            continue
+        seen.add(document.uri)
+        source = source_id(corpus, document.uri)
+        for position, span in enumerate(chunker.chunk(document)):
+            text = document.text[span.start : span.end]
+            chunk = ChunkInput(text, document.title, span.headings, document.uri, position=position)
+            sampler.add(text, (source, position), item=chunk)
+    return sampler.chosen()

@@ -1,0 +1,470 @@
+"""Reads the configuration of a model from a sentence-transformers folder: sizes, token limit, pooling."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+
+import msgspec
+import numpy as np
+
+from hlgraph.errors import MissingExtraError, ModelError, ModelMissingError
+
+if TYPE_CHECKING:
+    import onnx
+
+
+Pooling: TypeAlias = Literal["mean", "cls"]
+Activation: TypeAlias = Literal["erf", "tanh", "relu"]
+
+_ACTIVATIONS: dict[str, Activation] = {
+    "gelu": "erf",
+    "gelu_new": "tanh",
+    "gelu_pytorch_tanh": "tanh",
+    "relu": "relu",
+}
+_PADDED_POSITIONS = ("roberta", "xlm-roberta", "camembert")  # their positions start after the padding id
+_KINDS = ("bert", *_PADDED_POSITIONS)
+
+
+class BertConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything but the weights that determines an embedding.
+
+    Attributes
+    ----------
+    hidden : length of a token vector
+    layers, heads : number of layers, and of attention heads per layer
+    epsilon : added to the variance by layer normalisation
+    activation : form of the feed-forward activation: exact GELU, tanh approximation, or ReLU
+    first_position : index of the first position embedding
+    pad_id : token id of padding
+    max_tokens : maximum number of tokens per text
+    pooling : how token vectors become one
+    is_lowercased : texts are lowercased first
+    """
+
+    hidden: int
+    layers: int
+    heads: int
+    epsilon: float
+    activation: Activation
+    first_position: int
+    pad_id: int
+    max_tokens: int
+    pooling: Pooling
+    is_lowercased: bool
+
+
+class _Config(msgspec.Struct):
+    model_type: str
+    hidden_size: int
+    num_hidden_layers: int
+    num_attention_heads: int
+    max_position_embeddings: int
+    hidden_act: str = "gelu"
+    layer_norm_eps: float = 1e-12
+    pad_token_id: int | None = 0
+    position_embedding_type: str | None = "absolute"
+
+
+class _Module(msgspec.Struct):
+    path: str
+    type: str
+
+
+class _PoolingConfig(msgspec.Struct):
+    pooling_mode: str | list[str] = []  # newer layout; the flags below are the older one
+    pooling_mode_mean_tokens: bool = False
+    pooling_mode_cls_token: bool = False
+    pooling_mode_max_tokens: bool = False
+    pooling_mode_mean_sqrt_len_tokens: bool = False
+    pooling_mode_weightedmean_tokens: bool = False
+    pooling_mode_lasttoken: bool = False
+
+
+class _SentenceConfig(msgspec.Struct):
+    max_seq_length: int | None = None
+    do_lower_case: bool = False
+
+
+class _TokenizerConfig(msgspec.Struct):
+    model_max_length: float | None = None  # some say 1e30
+
+
+_Parsed = TypeVar("_Parsed", bound=msgspec.Struct)
+
+
+def read_config(folder: Path) -> BertConfig:
+    """The configuration of a model, from ``config.json`` and, if present, ``modules.json``, pooling and tokenizer settings.
+
+    Raises
+    ------
+    ModelMissingError
+        There is no model in the folder.
+    ModelError
+        A file cannot be read, or the local embedder does not support this kind of model.
+
+    References
+    ----------
+    Reimers and Gurevych, Sentence-BERT, EMNLP 2019.
+    """
+    config = _read(folder / "config.json", _Config)
+    if config is None:
+        raise ModelMissingError(
+            f"{folder}: this folder holds no embedding model (config.json is missing); run: hlgraph models install"
+        )
+    if config.model_type not in _KINDS or config.position_embedding_type not in (None, "absolute"):
+        positions = config.position_embedding_type or "absolute"
+        raise _unusable(folder, f"its kind is {config.model_type!r} with {positions} positions", " or ".join(_KINDS))
+    if config.hidden_act not in _ACTIVATIONS:
+        raise _unusable(folder, f"its activation is {config.hidden_act!r}", ", ".join(_ACTIVATIONS))
+    if min(config.num_attention_heads, config.num_hidden_layers) < 1 or config.hidden_size % config.num_attention_heads:
+        raise ModelError(
+            f"{folder / 'config.json'}: hidden_size is not a multiple of num_attention_heads; download the model again"
+        )
+    pad_id = config.pad_token_id or 0
+    first_position = pad_id + 1 if config.model_type in _PADDED_POSITIONS else 0
+    sentence = _read(folder / "sentence_bert_config.json", _SentenceConfig) or _SentenceConfig()
+    return BertConfig(
+        hidden=config.hidden_size,
+        layers=config.num_hidden_layers,
+        heads=config.num_attention_heads,
+        epsilon=config.layer_norm_eps,
+        activation=_ACTIVATIONS[config.hidden_act],
+        first_position=first_position,
+        pad_id=pad_id,
+        max_tokens=_max_tokens(folder, sentence, config.max_position_embeddings - first_position),
+        pooling=_pooling(folder),
+        is_lowercased=sentence.do_lower_case,
+    )
+
+
+def _max_tokens(folder: Path, sentence: _SentenceConfig, positions: int) -> int:
+    """The token limit in the settings, and at most the number of positions."""
+    if sentence.max_seq_length:
+        return min(sentence.max_seq_length, positions)
+    tokenizer = _read(folder / "tokenizer_config.json", _TokenizerConfig) or _TokenizerConfig()
+    return int(min(tokenizer.model_max_length or positions, positions))
+
+
+def _pooling(folder: Path) -> Pooling:
+    """How token vectors become one; the mean by default, as in sentence-transformers."""
+    try:
+        modules = msgspec.json.decode((folder / "modules.json").read_bytes(), type=list[_Module])
+    except FileNotFoundError:
+        return "mean"
+    except (OSError, msgspec.MsgspecError) as error:
+        raise _unreadable(folder / "modules.json", error) from error
+    path = ""
+    for module in modules:
+        kind = module.type.rpartition(".")[2]
+        if kind not in ("Transformer", "Pooling", "Normalize") or (kind == "Transformer" and module.path):
+            raise _unusable(
+                folder, f"modules.json names {module.type!r} in {module.path!r}", "Transformer, Pooling, Normalize"
+            )
+        path = module.path if kind == "Pooling" else path
+    pooling = _read(folder / path / "config.json", _PoolingConfig) if path else None
+    if pooling is None:
+        return "mean"
+    modes = {pooling.pooling_mode} if isinstance(pooling.pooling_mode, str) else set(pooling.pooling_mode)
+    flags = {name for name in _PoolingConfig.__struct_fields__[1:] if getattr(pooling, name)}
+    match sorted(modes | {name.removeprefix("pooling_mode_").split("_")[0] for name in flags}):
+        case ["mean"] if "pooling_mode_mean_sqrt_len_tokens" not in flags:
+            return "mean"
+        case ["cls"]:
+            return "cls"
+        case found:
+            raise _unusable(
+                folder, f"it pools by {' and '.join(found) or 'nothing'} ({path}/config.json)", "mean or cls"
+            )
+
+
+def _read(path: Path, kind: type[_Parsed]) -> _Parsed | None:
+    """The file parsed as ``kind``; None if there is no such file."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, msgspec.MsgspecError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> ModelError:
+    return ModelError(f"{path}: not a valid model configuration ({error}); download the model again")
+
+
+def _unusable(folder: Path, reason: str, known: str) -> ModelError:
+    return ModelError(
+        f"{folder}: {reason}, which the local embedder does not support (it supports {known}); choose another model"
+    )
+
+
+# Locates the tensors in a weights file and computes its checksum; never parses the numbers.
+
+
+_MAX_HEADER = 100_000_000  # bytes; limit of the format
+_PREFIXES = ("bert.", "roberta.")  # in files that were saved with a task head
+
+
+class Tensor(msgspec.Struct, frozen=True):
+    """One tensor of a safetensors file; ``start`` and ``length`` are in bytes."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    start: int
+    length: int
+
+
+class _Entry(msgspec.Struct):
+    dtype: str
+    shape: tuple[int, ...]
+    data_offsets: tuple[int, int]
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """The tensors of a safetensors file, by name.
+
+    The file holds 8 bytes with the length of a JSON header, the header, and the numbers.
+
+    Raises
+    ------
+    ModelMissingError
+        There is no such file.
+    ModelError
+        The file is not a safetensors file, or is truncated.
+
+    References
+    ----------
+    https://github.com/huggingface/safetensors#format
+    """
+    try:
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if not 2 <= length <= _MAX_HEADER:
+                raise _broken(path, "it has no valid header length")
+            header = msgspec.json.decode(file.read(length), type=dict[str, msgspec.Raw])
+        size = path.stat().st_size
+        header.pop("__metadata__", None)
+        entries = {name: msgspec.json.decode(entry, type=_Entry) for name, entry in header.items()}
+    except FileNotFoundError as error:
+        raise ModelMissingError(f"{path} is missing; run: hlgraph models install") from error
+    except OSError as error:
+        raise ModelError(f"{path}: the weights cannot be read ({error}); check its permissions") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise _broken(path, f"its header cannot be read: {error}") from error
+    first = 8 + length
+    tensors = {}
+    for name, entry in entries.items():
+        start, end = entry.data_offsets
+        if not 0 <= start <= end <= size - first:
+            raise _broken(path, f"the tensor {name} lies beyond its end")
+        tensors[_plain(name, entries)] = Tensor(entry.dtype, entry.shape, first + start, end - start)
+    return tensors
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal. Raises ModelError if it cannot be read, ModelMissingError if it is missing."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError as error:
+        raise ModelMissingError(f"{path} is missing; run: hlgraph models install") from error
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read ({error}); check its permissions") from error
+
+
+def _plain(name: str, entries: Mapping[str, _Entry]) -> str:
+    for prefix in _PREFIXES:
+        if name.startswith(prefix) and f"{prefix}embeddings.word_embeddings.weight" in entries:
+            return name.removeprefix(prefix)
+    return name
+
+
+def _broken(path: Path, reason: str) -> ModelError:
+    return ModelError(f"{path}: not an intact safetensors file ({reason}); download the model again")
+
+
+# Builds the ONNX graph of a BERT-family sentence encoder. The graph refers to the weights file instead of copying it.
+
+
+OPSET = 20  # the first with Gelu; LayerNormalization is older
+IR_VERSION = 9
+_ONNX_TYPES = {"F32": 1, "F16": 10, "BF16": 16}  # onnx.TensorProto.FLOAT, FLOAT16, BFLOAT16
+_FLOAT = 1
+_MASKED = np.float32(-1e9)  # softmax of this is exactly 0
+
+
+def build_graph(config: BertConfig, tensors: Mapping[str, Tensor], *, location: str) -> bytes:
+    """The serialised graph ``(ids, mask) -> vectors``: transformer, pooling and L2 norm in one.
+
+    ``ids`` is int64 (batch, length), ``mask`` float32 of that shape (1 for a token, 0 for padding), ``vectors`` float32
+    (batch, hidden). Post-norm layers with scaled dot-product attention: ``softmax(QK'/sqrt(d) + mask) V``. Tokens are
+    rows of one matrix outside of the attention, so that every linear layer is a single Gemm with its bias.
+
+    Parameters
+    ----------
+    config : sizes, activation and pooling
+    tensors : position of each tensor in the weights file, by name
+    location : name of the weights file, relative to the folder that the runtime is given
+
+    Returns
+    -------
+    bytes
+        The ONNX model, serialised.
+
+    Raises
+    ------
+    MissingExtraError
+        onnx is not installed.
+    ModelError
+        A tensor is missing, or its shape or type differs from the configuration.
+
+    References
+    ----------
+    Devlin et al., BERT, NAACL 2019; Vaswani et al., Attention is all you need, 2017.
+    """
+    builder = _Builder(tensors, location)
+    vectors = _normalised(builder, _pooled(builder, config, _encoded(builder, config)))
+    return builder.serialised(vectors, config.hidden)
+
+
+def _encoded(builder: _Builder, config: BertConfig) -> str:
+    """The token vectors of the last layer, (batch * length, hidden)."""
+    hidden, add = config.hidden, builder.add
+    words = add("Gather", builder.weight("embeddings.word_embeddings.weight", (None, hidden)), "ids")
+    batch_shape = add("Shape", "ids")
+    length = add("Slice", batch_shape, builder.integers(1), builder.integers(2))
+    last = add("Add", length, builder.integers(config.first_position))
+    table = builder.weight("embeddings.position_embeddings.weight", (None, hidden))
+    places = add("Slice", table, builder.integers(config.first_position), last, builder.integers(0))
+    kinds = builder.weight("embeddings.token_type_embeddings.weight", (None, hidden))
+    kind = add("Slice", kinds, builder.integers(0), builder.integers(1), builder.integers(0))
+    rows = builder.integers(-1, hidden)
+    state = add("Reshape", add("Add", words, add("Add", places, kind)), rows)
+    state = builder.normalise(state, "embeddings.LayerNorm", config=config)
+    split = add("Concat", batch_shape, builder.integers(config.heads, hidden // config.heads), axis=0)
+    masked = add("Mul", add("Sub", builder.constant(np.float32(1)), "mask"), builder.constant(_MASKED))
+    bias = add("Unsqueeze", masked, builder.integers(1, 2))
+    for number in range(config.layers):
+        layer = f"encoder.layer.{number}"
+        heads = _attention(builder, config, state=state, layer=layer, split=split, bias=bias)
+        attended = builder.linear(
+            add("Reshape", heads, rows), f"{layer}.attention.output.dense", shape=(hidden, hidden)
+        )
+        state = builder.normalise(add("Add", state, attended), f"{layer}.attention.output.LayerNorm", config=config)
+        inner = builder.activate(builder.linear(state, f"{layer}.intermediate.dense", shape=(None, hidden)), config)
+        outer = builder.linear(inner, f"{layer}.output.dense", shape=(hidden, None))
+        state = builder.normalise(add("Add", state, outer), f"{layer}.output.LayerNorm", config=config)
+    return state
+
+
+def _attention(builder: _Builder, config: BertConfig, *, state: str, layer: str, split: str, bias: str) -> str:
+    """Values weighted by attention, (batch, length, heads, width)."""
+    add, square = builder.add, (config.hidden, config.hidden)
+
+    def by_head(name: str, order: tuple[int, ...]) -> str:
+        projected = builder.linear(state, f"{layer}.attention.self.{name}", shape=square)
+        return add("Transpose", add("Reshape", projected, split), perm=order)
+
+    scale = builder.constant(np.float32(1 / math.sqrt(config.hidden // config.heads)))
+    query, key, value = by_head("query", (0, 2, 1, 3)), by_head("key", (0, 2, 3, 1)), by_head("value", (0, 2, 1, 3))
+    scores = add("MatMul", add("Mul", query, scale), key)
+    weights = add("Softmax", add("Add", scores, bias), axis=-1)
+    return add("Transpose", add("MatMul", weights, value), perm=(0, 2, 1, 3))
+
+
+def _pooled(builder: _Builder, config: BertConfig, state: str) -> str:
+    """One vector per text, not normalised."""
+    add = builder.add
+    shape = add("Concat", add("Shape", "ids"), builder.integers(config.hidden), axis=0)
+    tokens = add("Reshape", state, shape)
+    if config.pooling == "cls":
+        return add("Gather", tokens, builder.constant(np.int64(0)), axis=1)
+    # The sum replaces the mean, since the vectors are normalised afterwards.
+    weighted = add("Mul", tokens, add("Unsqueeze", "mask", builder.integers(2)))
+    return add("ReduceSum", weighted, builder.integers(1), keepdims=0)
+
+
+def _normalised(builder: _Builder, vectors: str) -> str:
+    return builder.add("LpNormalization", vectors, axis=-1, p=2)
+
+
+class _Builder:
+    """Collects nodes and weights; ``add`` returns the name of the node's output."""
+
+    def __init__(self, tensors: Mapping[str, Tensor], location: str) -> None:
+        try:
+            import onnx
+        except ImportError as error:
+            raise MissingExtraError("local", "the local embedding model") from error
+        self._onnx = onnx
+        self._tensors = tensors
+        self._location = location
+        self._nodes: list[onnx.NodeProto] = []
+        self._initializers: dict[str, onnx.TensorProto] = {}
+
+    def add(self, operator: str, *inputs: str, **attributes: object) -> str:
+        name = f"{operator}_{len(self._nodes)}"
+        self._nodes.append(self._onnx.helper.make_node(operator, list(inputs), [name], **attributes))
+        return name
+
+    def constant(self, value: np.generic | np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> str:
+        array = np.asarray(value)
+        name = f"{array.dtype}_{array.tolist()}"
+        self._initializers.setdefault(name, self._onnx.numpy_helper.from_array(array, name))
+        return name
+
+    def integers(self, *values: int) -> str:
+        return self.constant(np.array(values, dtype=np.int64))
+
+    def weight(self, name: str, shape: tuple[int | None, ...]) -> str:
+        """A tensor of the weights file; None in ``shape`` allows any size. Half precision is cast to single."""
+        tensor = self._tensors.get(name)
+        if tensor is None:
+            raise ModelError(f"{self._location}: the tensor {name} is missing; choose a BERT-family sentence encoder")
+        fits = len(tensor.shape) == len(shape) and all(
+            want in (None, got) for want, got in zip(shape, tensor.shape, strict=True)
+        )
+        if not fits or tensor.dtype not in _ONNX_TYPES:
+            raise ModelError(
+                f"{self._location}: the tensor {name} is {tensor.dtype} {tensor.shape}, but config.json says"
+                f" {shape} (None: any) of {', '.join(_ONNX_TYPES)}; download the model again"
+            )
+        if name not in self._initializers:
+            proto = self._onnx.TensorProto(name=name, data_type=_ONNX_TYPES[tensor.dtype], dims=tensor.shape)
+            proto.data_location = self._onnx.TensorProto.EXTERNAL
+            for key, value in (("location", self._location), ("offset", tensor.start), ("length", tensor.length)):
+                proto.external_data.add(key=key, value=str(value))
+            self._initializers[name] = proto
+        return name if tensor.dtype == "F32" else self.add("Cast", name, to=_FLOAT)
+
+    def linear(self, rows: str, name: str, *, shape: tuple[int | None, int | None]) -> str:
+        """``rows W' + b``; the weights have the shape (outputs, inputs)."""
+        weight = self.weight(f"{name}.weight", shape)
+        return self.add("Gemm", rows, weight, self.weight(f"{name}.bias", shape[:1]), transB=1)
+
+    def normalise(self, rows: str, name: str, *, config: BertConfig) -> str:
+        scale = self.weight(f"{name}.weight", (config.hidden,))
+        shift = self.weight(f"{name}.bias", (config.hidden,))
+        return self.add("LayerNormalization", rows, scale, shift, axis=-1, epsilon=config.epsilon)
+
+    def activate(self, rows: str, config: BertConfig) -> str:
+        if config.activation == "relu":
+            return self.add("Relu", rows)
+        return self.add("Gelu", rows, approximate="tanh" if config.activation == "tanh" else "none")
+
+    def serialised(self, output: str, width: int) -> bytes:
+        helper = self._onnx.helper
+        batch = ["batch", "length"]
+        inputs = [helper.make_tensor_value_info("ids", self._onnx.TensorProto.INT64, batch)]
+        inputs.append(helper.make_tensor_value_info("mask", _FLOAT, batch))
+        self._nodes.append(helper.make_node("Identity", [output], ["vectors"]))
+        outputs = [helper.make_tensor_value_info("vectors", _FLOAT, ["batch", width])]
+        graph = helper.make_graph(self._nodes, "encoder", inputs, outputs, list(self._initializers.values()))
+        model = helper.make_model(
+            graph, producer_name="hlgraph", opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION
+        )
+        return bytes(model.SerializeToString())

@@ -1,0 +1,565 @@
+"""Turns rows of CSV, JSON and JSON lines into documents by a mapping of columns."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time
+from typing import NamedTuple
+from urllib.parse import quote
+
+from hlgraph.errors import ReadError
+from hlgraph.ids import checksum
+from hlgraph.read.content import (
+    NAME_ENCODING,
+    PIECE,
+    Origin,
+    ReadFailure,
+    clean,
+    clean_title,
+    decode,
+    failure,
+    found_encoding,
+    guessed,
+    marked_encoding,
+    read_bounded,
+)
+from hlgraph.records import Document, MetadataValue, Scalar
+
+# Converts values of rows and front matter to metadata: scalars and tuples of scalars, with their types.
+
+
+_MOST_VALUES = 10_000
+_DEEPEST = 32
+_INT64 = 1 << 63
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")
+_DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,17})\.[0-9]{1,17}")
+
+
+def leaves(tree: Mapping[str, object], path: str = "") -> Iterator[tuple[str, object]]:
+    """The values of nested objects with their dotted paths, in order.
+
+    Parameters
+    ----------
+    tree : the nested objects
+    path : prefix of all paths, default none
+
+    Raises
+    ------
+    ValueError
+        There are more than 10,000 values or 32 levels: YAML aliases expand without end from a few bytes.
+
+    Examples
+    --------
+    >>> list(leaves({"a": 1, "b": {"c": 2, "d": {"e": 3}}}))
+    [('a', 1), ('b.c', 2), ('b.d.e', 3)]
+    """
+    stack = [(path, iter(tree.items()))]
+    count = 0
+    while stack:
+        prefix, items = stack[-1]
+        for key, value in items:
+            count += 1
+            name = f"{prefix}.{key}" if prefix else str(key)
+            if count > _MOST_VALUES or len(stack) > _DEEPEST:
+                raise ValueError(f"has more than {_MOST_VALUES:,} metadata values or more than {_DEEPEST} levels")
+            if isinstance(value, Mapping):
+                stack.append((name, iter(value.items())))
+                break
+            yield name, value
+        else:
+            stack.pop()
+
+
+def metadata_value(value: object) -> MetadataValue | None:
+    """A value as metadata stores it, or None for a value that is left out.
+
+    Text, numbers and booleans keep their type; dates become ISO text; integers beyond 64 bits become text; lists of
+    these become tuples. None, NaN, infinities, empty lists and lists of lists or objects are left out.
+
+    Examples
+    --------
+    >>> metadata_value([1, "a", None, True]), metadata_value(date(2024, 3, 5)), metadata_value([[1]])
+    ((1, 'a', True), '2024-03-05', None)
+    """
+    if not isinstance(value, list | tuple):
+        return _scalar(value)
+    scalars = [_scalar(item) for item in value if item is not None]
+    kept = tuple(item for item in scalars if item is not None)
+    return kept if kept and len(kept) == len(scalars) else None
+
+
+def _scalar(value: object) -> Scalar | None:
+    match value:
+        case bool():
+            return value
+        case int():
+            return value if -_INT64 <= value < _INT64 else str(value)
+        case float():
+            return value if math.isfinite(value) else None
+        case str():
+            return clean(value)
+        case datetime() | date() | time():
+            return value.isoformat()
+    return None
+
+
+def cell_value(cell: object) -> MetadataValue | None:
+    """The value of a CSV cell: an integer, a decimal or a boolean if it is unmistakably one, else text.
+
+    Numbers with leading zeros, plus signs, exponents or thousands separators stay text, and so do dates. An empty cell is
+    None.
+
+    Examples
+    --------
+    >>> [cell_value(cell) for cell in ("7", "007", "3.50", "1e5", "True", "2024-03-05", "")]
+    [7, '007', 3.5, '1e5', True, '2024-03-05', None]
+    """
+    if not isinstance(cell, str) or not cell.strip():
+        return None
+    if _WHOLE.fullmatch(cell):
+        return int(cell)
+    if _DECIMAL.fullmatch(cell):
+        return float(cell)
+    lowered = cell.lower()
+    return lowered == "true" if lowered in ("true", "false") else clean(cell)
+
+
+def metadata_of(
+    tree: Mapping[str, object],
+    path: str = "",
+    *,
+    value_of: Callable[[object], MetadataValue | None] = metadata_value,
+) -> dict[str, MetadataValue]:
+    """The metadata of nested objects, by dotted path; values that metadata cannot store are left out.
+
+    Parameters
+    ----------
+    tree : the nested objects
+    path : prefix of all paths, default none
+    value_of : converts a value, or returns None to leave it out; default :func:`metadata_value`
+
+    Raises
+    ------
+    ValueError
+        There are more than 10,000 values or 32 levels; see :func:`leaves`.
+    """
+    found: dict[str, MetadataValue] = {}
+    for name, leaf in leaves(tree, path):
+        value = value_of(leaf)
+        if value is not None:
+            found.setdefault(clean(name), value)
+    return found
+
+
+_TEXT = (("text",), ("body",), ("content",))
+_TITLE = ("title", "name")
+_ID = ("id", "_id", "key")
+_IN_FRAGMENT = "/?:@!$&'()*+,;="  # characters that RFC 3986 allows in a fragment
+_HASH_DIGITS = 16
+_MOST_HELD = 1_000  # failures of rows without the mapped columns, until it is known whether any row has them
+
+
+class _NoColumnError(ReadError):
+    """A row lacks the column of its text or id, as all rows of its file may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One parsed row.
+
+    Attributes
+    ----------
+    number : its line number, or its position in the file, from 1
+    columns : the values by column name
+    """
+
+    number: int
+    columns: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """A row that could not be parsed."""
+
+    number: int
+    reason: str
+    mend: str = ""
+
+
+class RowMapping:
+    """Assigns the columns of a row to the parts of a document.
+
+    Parameters
+    ----------
+    mapping : part of a document to column; see ``ReadOptions.mapping``
+    value_of : converts the value of a column to a metadata value, or to None to leave it out
+    """
+
+    def __init__(
+        self,
+        mapping: Mapping[str, str],
+        *,
+        value_of: Callable[[object], MetadataValue | None] = metadata_value,
+    ) -> None:
+        text = mapping.get("text")
+        # a column may itself be named "a+b", so the whole name is tried first
+        self._text = ((text,), tuple(map(str.strip, text.split("+")))) if text else _TEXT
+        self._title = (mapping["title"],) if "title" in mapping else _TITLE
+        self._id = (mapping["id"],) if "id" in mapping else _ID
+        self._must_have_id = "id" in mapping
+        self._metadata = {
+            name.removeprefix("metadata."): path
+            for name, path in mapping.items()
+            if name not in ("text", "title", "id")
+        }
+        self._value_of = value_of
+        self._missing = {name: path for name, path in mapping.items() if name != "text"}
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """The mapped columns that no row had so far, as ``title=headline``."""
+        return tuple(f"{name}={path}" for name, path in self._missing.items())
+
+    def has_text(self, columns: Mapping[str, object]) -> bool:
+        """Whether a text column is present and holds a string, even an empty one."""
+        return any(isinstance(column_of(columns, path), str) for paths in self._text for path in paths)
+
+    def document(self, origin: Origin, columns: Mapping[str, object]) -> Document:
+        """The document of a row.
+
+        Parameters
+        ----------
+        origin : the file; its URI begins the URI of the row
+        columns : the values by column name
+
+        Raises
+        ------
+        ReadError
+            The row has no text, or no id although one is mapped. The error carries the URI of the row if it has an id.
+        ValueError, RecursionError
+            The row holds more than 10,000 values, or nests them too deeply.
+        """
+        for name in [name for name, path in self._missing.items() if column_of(columns, path) is not None]:
+            del self._missing[name]
+        id_path, key = _first_scalar(columns, self._id)
+        if not key and self._must_have_id:
+            raise _NoColumnError(origin.uri, f"has no id in the column {self._id[0]!r}", "correct --map id=COLUMN")
+        uri = f"{origin.uri}#{quote(key or _hash_of(columns), safe=_IN_FRAGMENT)}"
+        text_paths, text = self._text_of(uri if key else origin.uri, columns)
+        title_path, title = _first_scalar(columns, self._title)
+        return Document(
+            uri=uri,
+            text=text,
+            title=clean_title(title),
+            metadata=self._metadata_of(columns, {id_path, title_path, *text_paths}),
+            key=key or None,
+        )
+
+    def _text_of(self, blame: str, columns: Mapping[str, object]) -> tuple[tuple[str, ...], str]:
+        for paths in self._text:
+            parts = [_text_value(blame, path, columns) for path in paths]
+            text = "\n\n".join(part for part in parts if part.strip())
+            if text:
+                return paths, text
+        if self.has_text(columns):
+            raise ReadError(blame, "its text is empty")
+        wanted = " or ".join(dict.fromkeys("+".join(paths) for paths in self._text))
+        there = ", ".join(list(columns)[:20]) or "none"
+        raise _NoColumnError(blame, f"has no column {wanted} for the text; its columns: {there}", _map_text(columns))
+
+    def _metadata_of(self, columns: Mapping[str, object], used: set[str]) -> dict[str, MetadataValue]:
+        found: dict[str, MetadataValue] = {}
+        for name, path in self._metadata.items():
+            found |= metadata_of({name: column_of(columns, path)}, value_of=self._value_of)
+        mapped = tuple(self._metadata.values())
+        below = tuple(f"{path}." for path in mapped)
+        rest = {name: value for name, value in columns.items() if name and name not in used and name not in mapped}
+        for name, value in metadata_of(rest, value_of=self._value_of).items():
+            if name not in used and name not in mapped and not name.startswith(below):
+                found.setdefault(name, value)
+        return found
+
+
+def _first_scalar(columns: Mapping[str, object], paths: Iterable[str]) -> tuple[str, str]:
+    """The first column that holds a non-empty text or a number, and its value as text; else two empty strings."""
+    for path in paths:
+        value = column_of(columns, path)
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            text = clean(str(value))
+            if text.strip():
+                return path, text
+    return "", ""
+
+
+def _text_value(blame: str, path: str, columns: Mapping[str, object]) -> str:
+    value = column_of(columns, path)
+    if isinstance(value, bool) or not isinstance(value, str | int | float | None):
+        reason = f"its column {path!r} is not text but {type(value).__name__}"
+        raise _NoColumnError(blame, reason, _map_text(columns))
+    return "" if value is None else clean(str(value))
+
+
+def _map_text(columns: Mapping[str, object]) -> str:
+    """What to write for a row without a text: its longest column is the likeliest to hold it."""
+    texts = {name: value for name, value in columns.items() if isinstance(value, str) and name}
+    likely = max(texts, key=lambda name: len(texts[name]), default="COLUMN")
+    return f"name the column that holds the text, for example --map text={likely}"
+
+
+def column_of(columns: Mapping[str, object], path: str) -> object:
+    """The value of a column by its name or dotted path; None if there is no such column.
+
+    Parameters
+    ----------
+    columns : the values of a row; nested objects are mappings
+    path : a column name, or names joined by dots; a name that itself holds dots is tried first
+
+    Examples
+    --------
+    >>> column_of({"a": {"b": 1}, "c.d": 2}, "a.b"), column_of({"a": {"b": 1}, "c.d": 2}, "c.d"), column_of({}, "a.b")
+    (1, 2, None)
+    """
+    if path in columns:
+        return columns[path]
+    head, dot, rest = path.partition(".")
+    inner = columns.get(head) if dot else None
+    return column_of(inner, rest) if isinstance(inner, Mapping) else None
+
+
+def _hash_of(columns: Mapping[str, object]) -> str:
+    return checksum(json.dumps(columns, sort_keys=True))[:_HASH_DIGITS]
+
+
+def documents_of(
+    origin: Origin, rows: Iterable[Row | Flaw], *, mapping: RowMapping, unit: str, warnings: tuple[str, ...] = ()
+) -> Iterator[Document | ReadFailure]:
+    """A document or a failure per row.
+
+    A second row with the same URI is a failure: the same id or, without ids, the same content. To detect it, the URIs of
+    one file are held in memory.
+
+    Parameters
+    ----------
+    origin : the file
+    rows : its rows, parsed or not
+    mapping : which column is which part of a document
+    unit : what rows are counted in for messages, ``line`` or ``row``
+    warnings : about the file; the last document has them, and names mapped columns that no row had
+    """
+    held: list[Document | ReadFailure] = []  # the last document, and the failures after it
+    for item in _read_rows(origin, rows, mapping=mapping, unit=unit):
+        if isinstance(item, Document):
+            yield from held
+            held = []
+        held.append(item)
+    if held and isinstance(held[0], Document):
+        unused = (f"no row has the column of --map {name}; it had no effect" for name in mapping.unused)
+        held[0] = replace(held[0], warnings=(*warnings, *unused))
+    yield from held
+
+
+def _read_rows(
+    origin: Origin, rows: Iterable[Row | Flaw], *, mapping: RowMapping, unit: str
+) -> Iterator[Document | ReadFailure]:
+    seen: dict[str, int] = {}
+    lacking = _Lacking(origin, unit)
+    is_empty = True
+    for row in rows:
+        is_empty = False
+        place = f"{unit} {row.number}"
+        if isinstance(row, Flaw):
+            yield failure(origin.uri, f"{place} {row.reason}", mend=row.mend)
+            continue
+        try:
+            document = mapping.document(origin, row.columns)
+        except _NoColumnError as error:
+            yield from lacking.add(row.number, error, has_others=bool(seen))
+            continue
+        except ReadError as error:
+            yield failure(error.uri, f"{place}: {error.reason}", mend=error.mend)
+            continue
+        except (ValueError, RecursionError) as error:
+            yield failure(origin.uri, f"{place}: {error}")
+            continue
+        yield from lacking.one_by_one()
+        first = seen.setdefault(document.uri, row.number)
+        if first == row.number:
+            yield document
+        elif document.key is None:
+            reason = f"{place} is the same as {unit} {first}"
+            yield failure(document.uri, reason, mend="give the rows ids to keep both")
+        else:
+            reason = f"duplicate id {document.key!r} in {unit} {row.number}, first in {unit} {first}"
+            yield failure(document.uri, reason, mend="make the ids unique")
+    yield from lacking.together()
+    if is_empty:
+        yield failure(origin.uri, "is empty: it holds no rows")
+
+
+class _Lacking:
+    """The rows without the column of the text or id, until another row has it: where none has, the file is one failure."""
+
+    def __init__(self, origin: Origin, unit: str) -> None:
+        self._origin, self._unit = origin, unit
+        self._held: list[ReadFailure] = []
+        self._count = 0
+
+    def add(self, number: int, error: _NoColumnError, *, has_others: bool) -> Iterator[ReadFailure]:
+        """Take a row; its failure where other rows have the column."""
+        found = failure(error.uri, f"{self._unit} {number}: {error.reason}", mend=error.mend)
+        if has_others:
+            yield found
+            return
+        self._count += 1
+        if len(self._held) < _MOST_HELD:
+            self._held.append(found)
+
+    def one_by_one(self) -> Iterator[ReadFailure]:
+        """The failures of the rows so far, as another row has the column."""
+        yield from self._held
+        more = self._count - len(self._held)
+        if more:
+            last = self._held[-1].error
+            yield failure(self._origin.uri, f"{more:,} rows after these lack the same: {last.reason}", mend=last.mend)
+        self._held, self._count = [], 0
+
+    def together(self) -> Iterator[ReadFailure]:
+        """The failure of the file where no row has the column."""
+        if self._count == 1:
+            yield from self._held
+        elif self._held:
+            first = self._held[0].error
+            yield failure(
+                self._origin.uri, f"none of its {self._count:,} rows can be read: {first.reason}", mend=first.mend
+            )
+
+
+def object_row(number: int, value: object) -> Row | Flaw:
+    """The row of a JSON object, or a flaw for any other value.
+
+    Parameters
+    ----------
+    number : its line number or position in the file, from 1
+    value : the parsed JSON value
+    """
+    return (
+        Row(number, value) if isinstance(value, dict) else Flaw(number, f"is not an object but {type(value).__name__}")
+    )
+
+
+# The lines of files of rows, bounded in length, with their encoding.
+
+
+class Lines(NamedTuple):
+    """The lines of a file of rows.
+
+    Attributes
+    ----------
+    lines : the lines as bytes, with None in place of one that is too long
+    encoding : of the bytes
+    warnings : what the reader of the file should know: an encoding that was found by the bytes
+    """
+
+    lines: Iterator[bytes | None]
+    encoding: str
+    warnings: tuple[str, ...] = ()
+
+
+def bounded_lines(stream: io.BufferedIOBase, limit: int) -> Iterator[bytes | None]:
+    """The lines of a stream, with None in place of a line longer than ``limit``.
+
+    A long line is held in memory up to ``limit`` plus one piece (1 MiB); the rest of it is skipped.
+
+    Parameters
+    ----------
+    stream : the stream to read
+    limit : longest line, bytes without the line break
+    """
+    while line := stream.readline(PIECE):
+        if line.endswith(b"\n") and len(line) <= limit:
+            yield line
+        else:
+            yield _long_line(stream, line, limit)
+
+
+def _long_line(stream: io.BufferedIOBase, line: bytes, limit: int) -> bytes | None:
+    pieces = [line]
+    size = len(line)
+    while not line.endswith(b"\n") and (line := stream.readline(PIECE)):
+        size += len(line)
+        if size <= limit + 1:  # + 1 for the line break, which does not count
+            pieces.append(line)
+        else:
+            pieces.clear()
+    return b"".join(pieces) if size - line.endswith(b"\n") <= limit else None
+
+
+def row_lines(origin: Origin, stream: io.BufferedReader, *, limit: int, encoding: str | None) -> Lines:
+    """The lines of a file of rows as bytes, and their encoding.
+
+    A file whose encoding does not spell a line break as the byte 10 (UTF-16) is held whole and converted to UTF-8.
+
+    Parameters
+    ----------
+    origin : the file, named in errors
+    stream : its decompressed bytes
+    limit : longest line, bytes; for a converted file also the largest file
+    encoding : name of the encoding; None finds it from the first megabyte, see :func:`hlgraph.read.content.decode`
+
+    Returns
+    -------
+    Lines
+
+    Raises
+    ------
+    ReadError
+        The file is binary, or a file that is converted is too large or not text.
+    """
+    head = stream.peek(PIECE)
+    given = encoding or marked_encoding(head)
+    found = given or found_encoding(head, is_cut=True) or "utf-8"
+    if codecs.lookup(found).name == "utf-8-sig":
+        found = "utf-8"
+    warnings = (guessed(found),) if given is None and found != "utf-8" else ()
+    if "\n{".encode(found) != b"\n{":
+        text = decode(origin, read_bounded(origin, stream, limit=limit), encoding=found).text
+        return Lines(bounded_lines(io.BytesIO(text.encode()), limit), "utf-8", warnings)
+    if b"\0" in head:
+        raise ReadError(origin.uri, "is binary, not text", "give its --encoding, for example utf-16-le")
+    if head.startswith(codecs.BOM_UTF8):
+        stream.read(len(codecs.BOM_UTF8))
+    return Lines(bounded_lines(stream, limit), found, warnings)
+
+
+def too_long(limit: int, hint: str = "") -> tuple[str, str]:
+    """The reason and the remedy for a row beyond the limit.
+
+    Parameters
+    ----------
+    limit : the largest row, bytes
+    hint : a likely cause, appended to the reason; default none
+    """
+    return f"is longer than {limit:,} bytes{hint}", "split it, or raise --max-bytes"
+
+
+def not_text(line: bytes, encoding: str) -> tuple[str, str]:
+    """The reason and the remedy for a line that cannot be decoded.
+
+    Parameters
+    ----------
+    line : the bytes of the line
+    encoding : name of the encoding
+    """
+    try:
+        line.decode(encoding)
+    except UnicodeDecodeError as error:
+        return f"is not {encoding} text (byte {error.start} of the line)", NAME_ENCODING
+    except UnicodeError:  # some codecs raise an error without a position
+        pass
+    return f"is not {encoding} text", NAME_ENCODING

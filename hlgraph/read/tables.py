@@ -1,0 +1,582 @@
+"""Finds tables whose columns are aligned with spaces, as plain text and the pages of a PDF have them.
+
+Columns are found from where the values stand: values of two rows are of one column where they overlap or touch. A label above
+belongs to the columns that it covers, or is centred over. Where that is not certain, the columns have no labels, because a wrong
+one is worse than none.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.read.content import clean, clean_title, tolerated
+
+if TYPE_CHECKING:
+    from pdfplumber import PDF
+    from pdfplumber.page import Page
+    from pdfplumber.table import Table
+
+    from hlgraph.read.bounds import Produced
+
+
+_Span: TypeAlias = tuple[int, int]
+
+_FIELD = re.compile(r"\S+(?: \S+)*")  # words with one space between them
+_HAS_DIGIT = re.compile(r"\d")
+# A value, not a name with a number in it: only digits, separators, signs, currency and short units.
+_VALUE = re.compile(
+    r"\W*\d[\d.,\s]*(?:\W*|\s?[^\W\d_]{1,3}|(?:thousand|million|billion|percent|per cent|(?:year|day|hour|metre)s?))\W*"
+)
+_LONGEST_LABEL = 80
+_LONGEST_LINE = 400
+_MOST_HEADS = 4
+_MOST_COLUMNS = 30  # whose labels may span
+_NEAR = 3  # characters that the centre of a label may be away from the centre of its columns
+_ENDS_WITH_VALUE = re.compile(r"[^\W\d_]\S*\s+[$€£¥₹(]*\s?\d[\d.,]*[)%]*\Z")
+_GAP = re.compile(r"\w\S* {4,}\S*\w")  # between the columns of a text
+_MOST_IN_COLUMNS = 0.2  # of the lines outside of tables
+_LEAST_VALUES = 4
+_UNIT = re.compile(r"\(.*\b(?:in|except)\b", re.IGNORECASE)
+_RULE = re.compile(r"[\s\-=_]+")
+_SIGNS_BEFORE = frozenset("$€£¥₹(") | {"$(", "US$"}
+_SIGNS_BEHIND = frozenset(")%") | {")%"}
+_NOTHING = frozenset("-–—") | {"--", "n/a", "N/A"}
+
+
+class AlignedTable(NamedTuple):
+    """A table of aligned columns.
+
+    Attributes
+    ----------
+    first, size : its first line, heads included, and the number of its lines
+    head : label of each column, that of the row labels first; empty labels where they are not certain
+    rows : number of each line, and its cells; a line with a label alone names a section
+    """
+
+    first: int
+    size: int
+    head: list[str]
+    rows: list[tuple[int, list[str]]]
+
+
+class _Field(NamedTuple):
+    start: int
+    end: int
+    text: str
+
+    @property
+    def centre(self) -> float:
+        return (self.start + self.end) / 2
+
+
+def is_value(part: str) -> bool:
+    """Whether the text of a cell is a number, with signs, currency or a short unit at most.
+
+    Examples
+    --------
+    >>> [is_value(part) for part in ("$ 5,234", "(12)%", "120 m", "Route 66 north")]
+    [True, True, True, False]
+    """
+    return len(part) <= _LONGEST_LABEL and _HAS_DIGIT.search(part) is not None and _VALUE.fullmatch(part) is not None
+
+
+def is_year(part: str) -> bool:
+    """Whether the text of a cell is a year from 1500 to 2099.
+
+    Examples
+    --------
+    >>> is_year("1953"), is_year("1,953")
+    (True, False)
+    """
+    return re.fullmatch(r"(?:1[5-9]|20)\d\d", part) is not None
+
+
+def aligned_table(lines: Sequence[str], at: int) -> AlignedTable | None:
+    """The table whose first row with values is a line; None where none begins there.
+
+    A table has at least two rows of a label and values. It ends with a line that has words behind its values, with one that has no
+    value and is no label, or with one whose values do not fit into the columns. Time and memory are linear in the length of the
+    table.
+
+    Parameters
+    ----------
+    lines : of a text, with their leading spaces, without blank lines
+    at : number of a line
+
+    Returns
+    -------
+    AlignedTable or None
+
+    Examples
+    --------
+    >>> found = aligned_table(["            2023   2022", "Revenue    5,234  4,900", "Costs         12     10"], 1)
+    >>> found.head, found.rows
+    (['', '2023', '2022'], [(1, ['Revenue', '5,234', '4,900']), (2, ['Costs', '12', '10'])])
+    """
+    if _row_of(lines[at]) is None:
+        return None
+    columns: list[_Span] = []
+    found: list[tuple[int, list[_Field]]] = []
+    left = 0  # where the label that begins last begins
+    for number in range(at, len(lines)):
+        row = _row_of(lines[number])
+        if row is not None:
+            wider = _with(columns, row[1:], label_end=row[0].end)
+            if wider is None:
+                break
+            columns, left = wider, max(left, row[0].start)
+        elif _is_section(lines[number], columns, left):
+            row = _fields(lines[number])
+        elif not _is_rule(lines[number]):
+            break
+        found.append((number, row or []))
+    while found and len(found[-1][1]) < 2:  # a section without rows is no part of the table
+        found.pop()
+    if sum(len(row) > 1 for _, row in found) < 2 or (len(columns) == 1 and not _is_flush(found)):
+        return None
+    if at and _is_section(lines[at - 1], columns, left):
+        found.insert(0, (at - 1, _fields(lines[at - 1])))
+    first, head = _heads(lines, found[0][0], columns, left)
+    rows = [(number, _cells(row, columns)) for number, row in found if row]
+    return AlignedTable(first, found[-1][0] + 1 - first, head, rows)
+
+
+def may_have_table(text: str) -> bool:
+    """Whether a text has four lines of values, or of a label with a value at its end: what a table of numbers has at least.
+
+    Parameters
+    ----------
+    text : of a page, in any order of its lines
+
+    Returns
+    -------
+    bool
+    """
+    found = (
+        line for line in text.splitlines() if is_value(line.strip()) or _ENDS_WITH_VALUE.search(line[-_LONGEST_LABEL:])
+    )
+    return len(list(islice(found, _LEAST_VALUES))) == _LEAST_VALUES
+
+
+def with_markdown(text: str) -> str:
+    r"""A page that keeps the places of its words, as a text: tables become Markdown, other lines have single spaces.
+
+    Parameters
+    ----------
+    text : lines as they are laid out, with spaces for the distances between words
+
+    Returns
+    -------
+    str
+        Empty where the page has no table, or has text in columns, whose lines belong to different sentences.
+
+    Examples
+    --------
+    >>> print(with_markdown("Sales  of  us\n            2023   2022\nRevenue    5,234  4,900\nCosts         12     10"))
+    Sales of us
+    <BLANKLINE>
+    |  | 2023 | 2022 |
+    | --- | --- | --- |
+    | Revenue | 5,234 | 4,900 |
+    | Costs | 12 | 10 |
+    """
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    tables: list[AlignedTable] = []
+    at = 0
+    while at < len(lines):
+        table = aligned_table(lines, at)
+        if table is not None and tables and table.first < tables[-1].first + tables[-1].size:
+            table = None
+        tables += [table] if table else []
+        at = table.first + table.size if table else at + 1
+    inside = {number for table in tables for number in range(table.first, table.first + table.size)}
+    prose = [line.strip() for number, line in enumerate(lines) if number not in inside]
+    in_columns = sum(_GAP.search(line) is not None for line in prose)
+    if not tables or in_columns > max(2, len(prose) * _MOST_IN_COLUMNS):
+        return ""
+    parts: list[str] = []
+    at = 0
+    for table in tables:
+        parts.append("\n".join(" ".join(line.split()) for line in lines[at : table.first]))
+        parts.append(_markdown(table))
+        at = table.first + table.size
+    parts.append("\n".join(" ".join(line.split()) for line in lines[at:]))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _markdown(table: AlignedTable) -> str:
+    lines = [table.head, *(row for _, row in table.rows)]
+    head, *rows = ("| " + " | ".join(part.replace("|", "\\|") for part in parts) + " |" for parts in lines)
+    width = len(table.head)
+    return "\n".join((head, f"|{' --- |' * width}", *rows))
+
+
+def _fields(line: str) -> list[_Field]:
+    """The fields of a line; a sign that stands alone belongs to the value beside it."""
+    merged: list[_Field] = []
+    for match in _FIELD.finditer(line.expandtabs()):
+        field = _Field(match.start(), match.end(), match[0])
+        if merged and (merged[-1].text in _SIGNS_BEFORE or field.text in _SIGNS_BEHIND):
+            last = merged.pop()
+            field = _Field(last.start, field.end, f"{last.text} {field.text}")
+        merged.append(field)
+    return merged
+
+
+def _row_of(line: str) -> list[_Field] | None:
+    """A label and the values of a line; None where it is no such row."""
+    if len(line) > _LONGEST_LINE or "|" in line or not _HAS_DIGIT.search(line):
+        return None
+    fields = _fields(line)
+    is_number = [is_value(field.text) for field in fields]
+    names = next((at for at in range(1, len(fields)) if is_number[at] or fields[at].text in _NOTHING), len(fields))
+    values = fields[names:]
+    label = " ".join(field.text for field in fields[:names])
+    is_row = all(is_number[at] or fields[at].text in _NOTHING for at in range(names, len(fields)))
+    if not is_row or not any(is_number[names:]):
+        return None
+    # Years alone are the head of this table or of the next one. A year is the label of a row of other values.
+    if all(is_year(field.text) for field in values):
+        return None
+    if len(label) > _LONGEST_LABEL or (is_value(label) and not is_year(label)) or not any(map(str.isalnum, label)):
+        return None
+    return [_Field(fields[0].start, fields[names - 1].end, label), *values]
+
+
+def _is_section(line: str, columns: Sequence[_Span], left: int) -> bool:
+    """Whether a line has a label alone, where the labels of rows begin."""
+    fields = _fields(line) if len(line) <= _LONGEST_LINE else []
+    return (
+        len(fields) == 1
+        and fields[0].start <= left + _NEAR
+        and fields[0].start < columns[0][0] - _NEAR
+        and fields[0].end <= columns[-1][1]
+        and len(fields[0].text) <= _LONGEST_LABEL
+        and not fields[0].text.endswith((".", "!", "?"))
+    )
+
+
+def _is_rule(line: str) -> bool:
+    return _RULE.fullmatch(line) is not None
+
+
+def _with(columns: Sequence[_Span], values: Sequence[_Field], *, label_end: int) -> list[_Span] | None:
+    """The columns with the values of one more row; None where two of them would become one, or the label reaches into them."""
+    spans = [*columns]
+    taken: set[int] = set()
+    for value in values:
+        over = [at for at, span in enumerate(spans) if _touches(value, span)]
+        if len(over) > 1 or taken & set(over):
+            return None
+        if over:
+            start, end = spans[over[0]]
+            spans[over[0]] = (min(start, value.start), max(end, value.end))
+            taken.add(over[0])
+        else:
+            spans.append((value.start, value.end))
+            taken.add(len(spans) - 1)
+    spans.sort()
+    if any(left[1] + 1 >= right[0] for left, right in pairwise(spans)) or spans[0][0] <= label_end:
+        return None
+    return spans
+
+
+def _touches(field: _Field, span: _Span) -> bool:
+    """Whether a field overlaps a span or is one character away at most, as where a page of proportional letters is laid out."""
+    return field.start <= span[1] + 1 and span[0] <= field.end + 1
+
+
+def _is_flush(found: Sequence[tuple[int, list[_Field]]]) -> bool:
+    """Whether the values of a single column begin, or end, at the same place, but for a sign."""
+    values = [row[1] for _, row in found if len(row) > 1]
+    places = ([value.start for value in values], [value.end for value in values])
+    return any(max(each) - min(each) <= 1 for each in places)
+
+
+def _cells(row: Sequence[_Field], columns: Sequence[_Span]) -> list[str]:
+    parts = [row[0].text, *[""] * len(columns)]
+    for value in row[1:]:
+        at = next(at for at, span in enumerate(columns) if _touches(value, span))
+        parts[at + 1] = "" if value.text in _NOTHING else value.text
+    return parts
+
+
+def _heads(lines: Sequence[str], at: int, columns: Sequence[_Span], left: int) -> tuple[int, list[str]]:
+    """The first line of the table, and its labels: up to four lines above the first row, or none of them."""
+    head = [""] * (len(columns) + 1)
+    first = at
+    for line in range(at - 1, max(-1, at - 2 - 2 * _MOST_HEADS), -1):
+        text = lines[line] if len(lines[line]) <= _LONGEST_LINE else "."
+        if _is_rule(text):
+            first = line
+            continue
+        label, above = _parted(_fields(text), columns, left)
+        if label is None or not above or _row_of(text) is not None:
+            break
+        labels = _assigned(above, columns)
+        if labels is None:
+            # It is not certain what this line says. Labels below it that tell all columns apart do without; others say too little.
+            is_enough = all(head[1:]) and len(set(head[1:])) == len(columns)
+            return (first, head) if is_enough else (at, [""] * len(head))
+        head = [f"{new} {old}".strip() for new, old in zip([label, *labels], head, strict=True)]
+        if len(above) == len(columns):  # they show how wide the columns are
+            columns = [
+                (min(each.start, start), max(each.end, end)) for each, (start, end) in zip(above, columns, strict=True)
+            ]
+        first = line
+    named = [label for label in head[1:] if label]
+    # Labels that are the same do not tell columns apart: another line of the head was not understood.
+    return (first, head) if len(set(named)) == len(named) else (at, [""] * len(head))
+
+
+def _parted(fields: Sequence[_Field], columns: Sequence[_Span], left: int) -> tuple[str | None, list[_Field]]:
+    """The label of the row labels in a line of a head, and the labels of columns; None where the line is no part of a head."""
+    begin = columns[0][0]
+    beside = [field for field in fields[:1] if field.start <= left + _NEAR and field.end <= begin]
+    above = fields[len(beside) :]
+    # A title is centred over the page and begins far left of the values, or names the unit of all of them.
+    is_title = len(above) == 1 and (above[0].start < begin - 4 * _NEAR or _UNIT.search(above[0].text) is not None)
+    is_text = any(len(field.text) > _LONGEST_LABEL or field.text.endswith(("!", "?", ";")) for field in fields)
+    if is_text or is_title:
+        return None, []
+    return (beside[0].text if beside else ""), list(above)
+
+
+def _assigned(labels: Sequence[_Field], columns: Sequence[_Span]) -> list[str] | None:
+    """The label of each column from one line of a head; None where it is not certain to which columns a label belongs."""
+    if len(labels) == len(columns):
+        each = enumerate(labels)
+        edges = [float("-inf"), *((left[1] + right[0]) / 2 for left, right in pairwise(columns)), float("inf")]
+        is_clear = all(
+            edges[at] <= label.centre <= edges[at + 1] and _is_near(label, columns, at) for at, label in each
+        )
+        return [label.text for label in labels] if is_clear else None
+    if len(labels) > len(columns):
+        return None
+    ways = _ways(labels, columns) if len(columns) <= _MOST_COLUMNS else []
+    if len(ways) != 1:
+        return None
+    found = [""] * len(columns)
+    for label, (begin, end) in zip(labels, ways[0], strict=True):
+        found[begin:end] = [label.text] * (end - begin)
+    return found
+
+
+def _ways(labels: Sequence[_Field], columns: Sequence[_Span]) -> list[list[_Span]]:
+    """Up to two ways to give the labels columns, in order: the ranges that each may stand over."""
+
+    @cache
+    def ways(number: int, begin: int) -> list[list[_Span]]:
+        if number == len(labels):
+            return [[]]
+        ranges = ((first, end) for first in range(begin, len(columns)) for end in range(first + 1, len(columns) + 1))
+        fitting = (each for each in ranges if _may_stand_over(labels[number], columns, each))
+        return list(islice(([each, *rest] for each in fitting for rest in ways(number + 1, each[1])), 2))
+
+    return ways(0, 0)
+
+
+def _is_near(label: _Field, columns: Sequence[_Span], at: int) -> bool:
+    """Whether a label overlaps a column, or its centre is not far from that of the column."""
+    start, end = columns[at]
+    is_over = label.start < end and start < label.end
+    return is_over or abs(label.centre - (start + end) / 2) <= max(_NEAR, _pitch(columns) / 2)
+
+
+def _pitch(columns: Sequence[_Span]) -> float:
+    """The largest distance between the centres of neighbouring columns; 0 for one."""
+    return max(((sum(right) - sum(left)) / 2 for left, right in pairwise(columns)), default=0.0)
+
+
+def _may_stand_over(label: _Field, columns: Sequence[_Span], ours: _Span) -> bool:
+    """Whether a label is centred over these columns, as far as it can be told, and reaches into no other."""
+    first, end = ours
+    middle = (columns[first][0] + columns[end - 1][1]) / 2
+    others = (*columns[:first], *columns[end:])
+    return abs(label.centre - middle) <= max(_NEAR, _pitch(columns) / 2) and not any(
+        label.start < right and left < label.end for left, right in others
+    )
+
+
+# Writes the cells of a table as Markdown.
+
+
+def grid(rows: Sequence[Mapping[int, str]], width: int, *, produced: Produced) -> str:
+    """A Markdown table with its first row as header.
+
+    Columns behind the last one that holds text anywhere are left out, and so are rows at the end that hold none.
+
+    Parameters
+    ----------
+    rows : the text of cells by column, from 0; cells that are missing are empty
+    width : number of columns of the widest row
+    produced : counts the cells before the table is made
+
+    Returns
+    -------
+    str
+        Empty where no cell holds text.
+
+    Raises
+    ------
+    ReadError
+        The document has more than a million cells.
+
+    Examples
+    --------
+    >>> from hlgraph.read.bounds import Produced
+    >>> from hlgraph.read.content import Origin
+    >>> print(grid([{0: "Part", 2: "a|b"}, {0: "Seal"}], 4, produced=Produced(Origin("file:///a"), 1, 100)))
+    | Part |  | a\\|b |
+    | --- | --- | --- |
+    | Seal |  |  |
+    """
+    filled = [[at for at, text in row.items() if text] for row in rows]
+    last = max((number for number, found in enumerate(filled) if found), default=-1)
+    if last < 0:
+        return ""
+    width = min(width, 1 + max(at for found in filled for at in found))
+    produced.add_cells((last + 1) * width)
+    lines = [
+        "| " + " | ".join(row.get(at, "").replace("|", "\\|") for at in range(width)) + " |" for row in rows[: last + 1]
+    ]
+    return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]])
+
+
+# Finds the tables of a PDF page that have ruled lines, and writes them as Markdown where they stand, with pdfplumber.
+#
+# The text around them stays in the order of its lines. Where that cannot be told from the page (text in columns, text beside a
+# table), the page is left as it is.
+
+
+_MOST_CONTENT = 4 << 20  # bytes of the drawing operators of a page
+_MOST_EDGES = 2_000  # the time of finding tables grows with their square
+_MOST_LOST = 0.005  # of the characters of the page
+_LEAST_KEPT = 0.8  # of the lines around tables, which the plain text of the page has too
+_LEAST_FILLED = 0.4  # of the cells of a table
+_RECTANGLE = re.compile(rb"\sre\s")
+_VERTICAL = re.compile(rb"(-?[\d.]+) -?[\d.]+ m\s+\1 -?[\d.]+ l\s")
+
+
+def may_be_ruled(content: bytes) -> bool:
+    """Whether a page draws what tables have: four rectangles, or two vertical lines.
+
+    Parameters
+    ----------
+    content : its drawing operators
+
+    Examples
+    --------
+    >>> may_be_ruled(b"n 5 5 m 5 90 l S\\nn 9 5 m 9 90 l S\\n"), may_be_ruled(b"BT (words) Tj ET")
+    (True, False)
+    """
+    if len(content) > _MOST_CONTENT:
+        return False
+    padded = b"\n" + content + b"\n"
+    return len(_RECTANGLE.findall(padded)) >= 4 or len(_VERTICAL.findall(padded)) >= 2
+
+
+class RuledTables:
+    """The ruled tables of a PDF, page by page; the file is opened for the first page that may have one.
+
+    Parameters
+    ----------
+    data : the PDF
+    produced : counts the cells
+    """
+
+    def __init__(self, data: bytes, produced: Produced) -> None:
+        self._data = data
+        self._produced = produced
+        self._file: PDF | None = None
+
+    def text_of(self, index: int, text: str) -> str:
+        """The text of a page with its ruled tables as Markdown.
+
+        Parameters
+        ----------
+        index : number of the page, from 0
+        text : its text without tables, which the result is checked against
+
+        Returns
+        -------
+        str
+            Empty where the page has no such table, or where text would be lost or change its order.
+
+        Raises
+        ------
+        MissingExtraError
+            pdfplumber is not installed.
+        ReadError
+            The box of the page holds no numbers.
+        """
+        try:
+            import pdfplumber
+        except ImportError as error:
+            raise MissingExtraError("pdf", "reading tables of PDF") from error
+        parts: list[tuple[str, bool]] = []
+        with tolerated():  # the text is there without it
+            self._file = self._file or pdfplumber.open(io.BytesIO(self._data))
+            page = self._page(self._file, index)
+            parts = list(_parts(page, self._produced))
+            page.close()
+        found = "\n\n".join(part for part, _ in parts if part)
+        if not any(is_table for _, is_table in parts) or not _is_faithful(parts, found, text):
+            return ""
+        return found
+
+    def _page(self, file: PDF, index: int) -> Page:
+        from pdfplumber.utils.exceptions import MalformedPDFException
+
+        try:
+            return file.pages[index]
+        except MalformedPDFException as error:
+            reason = f"page {index + 1} cannot be read as PDF ({error})"
+            raise ReadError(self._produced.origin.uri, reason, "repair it, e.g. with qpdf") from None
+
+
+def _parts(page: Page, produced: Produced) -> Iterator[tuple[str, bool]]:
+    """The text above, between and below the tables, and the tables; whether each is a table."""
+    if len(page.edges) > _MOST_EDGES:
+        return
+    top = page.bbox[1]
+    for table in sorted(page.find_tables(), key=lambda each: (each.bbox[1], each.bbox[0])):
+        markdown = _ruled_markdown(table, produced)
+        if not markdown or table.bbox[1] < top:
+            continue
+        yield _band(page, top, table.bbox[1]), False
+        yield markdown, True
+        top = table.bbox[3]
+    yield _band(page, top, page.bbox[3]), False
+
+
+def _band(page: Page, top: float, bottom: float) -> str:
+    left, _, right, _ = page.bbox
+    if bottom - top < 1:
+        return ""
+    return clean(page.within_bbox((left, top, right, bottom)).extract_text()).strip()
+
+
+def _ruled_markdown(table: Table, produced: Produced) -> str:
+    rows = [{at: clean_title(clean(text)) for at, text in enumerate(row) if text} for row in table.extract()]
+    width = max((max(row, default=-1) + 1 for row in rows), default=0)
+    filled = sum(bool(text) for row in rows for text in row.values())
+    is_table = width > 1 and sum(map(bool, rows)) > 1 and filled >= _LEAST_FILLED * width * len(rows)
+    return grid([row for row in rows if row], width, produced=produced) if is_table else ""
+
+
+def _is_faithful(parts: list[tuple[str, bool]], found: str, text: str) -> bool:
+    """Whether nothing is lost, and the lines around the tables are lines of the plain text, not parts of two columns."""
+    lost = Counter("".join(text.split())) - Counter("".join(found.split()))
+    if lost.total() > len(text) * _MOST_LOST:
+        return False
+    plain = "".join(text.split())
+    lines = ["".join(line.split()) for part, is_table in parts if not is_table for line in part.splitlines()]
+    return sum(line in plain for line in lines) >= _LEAST_KEPT * len(lines)

@@ -1,0 +1,250 @@
+"""Checks the arguments of SDK calls against the annotations of its methods; raises InputError for invalid ones.
+
+One decorator serves every method, so that a new parameter is checked as soon as it has a type. The stages check values
+(bounds, names); this module checks kinds: a text where a text is wanted, a whole number where one is.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import inspect
+import numbers
+import os
+import sys
+import typing
+from collections import abc
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import cache, wraps
+from pathlib import Path
+from types import FunctionType, NoneType, SimpleNamespace, UnionType
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_args
+
+from hlgraph import telemetry
+from hlgraph.errors import InputError
+from hlgraph.sdk.opening import in_call, steps_in_calls
+from hlgraph.text import UNSTORABLE
+from hlgraph.where import AnyWhere, Where, from_mapping, parse
+
+if TYPE_CHECKING:
+    from hlgraph.settings import Settings
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_Misfit = tuple[str, object, object]
+"""What cannot be used: its place (``k``, ``uris[2]``), the value, and the annotation that it does not fit."""
+_C = TypeVar("_C")
+
+_QUIET = frozenset({"close", "in_corpus", "watched"})  # methods that ask nothing of a store
+_PATHS = frozenset({"backup", "extractions", "folder", "path", "results", "sources", "target", "uris"})
+"""Parameters that name files: a name that is not UTF-8 reaches Python with halves of surrogate pairs."""
+_SHOWN = 60  # characters of a refused value in a message
+_WORDS: Mapping[object, str] = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "True or False",
+    NoneType: "None",
+    abc.Callable: "a function",
+}
+_NUMBERS: Mapping[object, type] = {int: numbers.Integral, float: numbers.Real}
+_CONTAINERS = frozenset({abc.Iterable, abc.Mapping, abc.Sequence, list, set, tuple})
+
+
+def checked(kind: type[_C]) -> type[_C]:
+    """A class whose public methods check their arguments (:func:`checking`) and are traced (:mod:`hlgraph.telemetry`)."""
+    for name, method in list(vars(kind).items()):
+        if isinstance(method, FunctionType) and not name.startswith("_"):
+            setattr(kind, name, checking(method if name in _QUIET else _told(method)))
+    return kind
+
+
+def _told(method: Callable[_P, _R]) -> Callable[_P, _R]:
+    """The same method, whose calls are operations of :mod:`hlgraph.telemetry`, and are counted (:mod:`hlgraph.sdk.opening`)."""
+
+    @wraps(method)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        owner = args[0]
+        settings = getattr(owner, "settings", None) or getattr(owner, "_settings", None)
+        with telemetry.operation(method.__qualname__, getattr(settings, "telemetry", None)):
+            found = in_call(owner, method.__name__, work=lambda: method(*args, **kwargs))
+            if isinstance(found, Generator):
+                return telemetry.continued(steps_in_calls(owner, found))  # type: ignore[return-value]
+            return found
+
+    return call
+
+
+def checking(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """The same function, with InputError for an argument that does not match its annotation.
+
+    A number may be of any numeric type, and a bool is no number. A text must not hold what no store can: NUL, or half of a
+    surrogate pair. Options (dataclasses) are checked field by field. Protocols and what only hlgraph makes are not checked.
+    """
+    signature = inspect.signature(function)
+    rest = next((item.name for item in signature.parameters.values() if item.kind is item.VAR_KEYWORD), None)
+
+    @wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        try:
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError:  # a misspelt keyword: the words of Python name the method
+            return function(*args, **kwargs)
+        if rest is not None:
+            given |= given.pop(rest, {})
+        for name, value in given.items():
+            _check(name, value, _wanted(function).get(name, object))
+        return function(*args, **kwargs)
+
+    return call
+
+
+class _Names(dict[str, Any]):
+    """The names of annotations: those of the module, and those that are imported for type checkers alone."""
+
+    def __missing__(self, name: str) -> object:
+        package = sys.modules[__name__.partition(".")[0]]  # it offers every type that an annotation of the SDK names
+        for place in (package, builtins, abc, typing):
+            if hasattr(place, name):
+                return getattr(place, name)
+        if name == "Path":
+            return Path
+        raise KeyError(name)
+
+
+@cache
+def _wanted(owner: Any) -> dict[str, object]:
+    """The annotations of a function or a dataclass by name; ``object`` for one that cannot be resolved."""
+    found: dict[str, object] = {}
+    names = _Names(vars(inspect.getmodule(owner)))
+    for name, annotation in inspect.get_annotations(owner).items():
+        if name != "return":
+            holder = SimpleNamespace(__annotations__={name: annotation})
+            try:
+                found[name] = typing.get_type_hints(holder, globalns={}, localns=names)[name]
+            except (KeyError, NameError, TypeError):  # TypeError: an alias whose parts a type checker alone knows
+                found[name] = object
+    return found
+
+
+def _check(name: str, value: object, wanted: object) -> None:
+    """Raise InputError if a value cannot be used; ``name`` is the parameter, or ``parameter.field``."""
+    misfit = _misfit(name, value, wanted)
+    if misfit is not None:
+        place, found, kind = misfit
+        shown = f"{found!a}"
+        shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
+        if isinstance(found, str) and not _is_usable(place, found):
+            raise InputError(f"{place} is {shown}, with NUL or half of a surrogate pair; remove that character")
+        given = "" if found is None else f" ({_article(type(found).__name__)})"
+        raise InputError(f"{place} is {shown}{given}; give {_said(kind)}")
+    if dataclasses.is_dataclass(value) and not isinstance(value, type) and hasattr(value, "__post_init__"):
+        kinds = _wanted(type(value))
+        for part in dataclasses.fields(value):
+            _check(f"{name}.{part.name}", getattr(value, part.name), kinds.get(part.name, object))
+
+
+def parsed(where: AnyWhere | None) -> Where | None:
+    """A filter as data: a text is parsed, and a mapping is read by :func:`hlgraph.where.from_mapping`."""
+    if isinstance(where, str):
+        return parse(where)
+    return from_mapping(where) if isinstance(where, Mapping) else where
+
+
+def _misfit(name: str, value: object, wanted: object) -> _Misfit | None:
+    """The first part of a value that is not as wanted, with its place; None if all is."""
+    arms = get_args(wanted) if typing.get_origin(wanted) in (typing.Union, UnionType) else (wanted,)
+    found = [_misfit_of(name, value, arm) for arm in arms]
+    if any(item is None for item in found):
+        return None
+    # For a list with an invalid element, the message names the element; otherwise it names all accepted kinds.
+    return next((item for item in found if item is not None and item[0] != name), (name, value, wanted))
+
+
+def _misfit_of(name: str, value: object, wanted: object) -> _Misfit | None:
+    if not _fits(value, wanted) or (isinstance(value, str) and not _is_usable(name, value)):
+        return name, value, wanted
+    return _misfit_inside(name, value, get_args(wanted)) if typing.get_origin(wanted) in _CONTAINERS else None
+
+
+def _fits(value: object, wanted: Any) -> bool:
+    """Whether a value is of a kind; the elements of a container are not looked at."""
+    origin = typing.get_origin(wanted) or wanted
+    if origin in _CONTAINERS:
+        return isinstance(value, origin) and not isinstance(value, str | bytes)
+    if origin is abc.Callable:
+        return callable(value)
+    if origin is typing.Literal:
+        return isinstance(value, str)
+    if origin in _NUMBERS:
+        return isinstance(value, _NUMBERS[origin]) and not isinstance(value, bool)
+    if not isinstance(origin, type) or getattr(origin, "_is_protocol", False):
+        return True
+    return isinstance(value, str if issubclass(origin, str) else origin)  # the texts of an Enum of texts are as good
+
+
+def _is_usable(name: str, text: str) -> bool:
+    """Whether every store, or for a name of a file the file system, can hold a text."""
+    if name.partition("[")[0].rpartition(".")[2] not in _PATHS:
+        return not UNSTORABLE.search(text)
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+
+
+def _misfit_inside(name: str, value: object, inner: tuple[Any, ...]) -> _Misfit | None:
+    """The first element that is not as wanted; of what can be read only once, none is looked at."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            found = _misfit(f"a key of {name}", key, inner[0]) or _misfit(f"{name}[{key!r}]", item, inner[1])
+            if found:
+                return found
+    elif isinstance(value, Sequence) and inner:
+        wanted = inner if isinstance(value, tuple) and len(inner) == len(value) and ... not in inner else None
+        for at, item in enumerate(value):
+            found = _misfit(f"{name}[{at}]", item, wanted[at] if wanted else inner[0])
+            if found:
+                return found
+    return None
+
+
+def _article(name: str) -> str:
+    return f"an {name}" if name[0] in "aeiouAEIOU" else f"a {name}"
+
+
+def _said(wanted: Any) -> str:
+    """What may be given, in words."""
+    origin, inner = typing.get_origin(wanted), get_args(wanted)
+    if origin in (typing.Union, UnionType):
+        *rest, last = dict.fromkeys(_said(arm) for arm in inner)
+        words = f"{', '.join(rest)} or {last}" if rest else last
+    elif origin is typing.Literal:
+        words = " or ".join(map(repr, inner))
+    elif origin in _CONTAINERS:
+        words = "a mapping" if origin is abc.Mapping else f"a list, each {_said(inner[0])}"
+    else:
+        is_filter = isinstance(wanted, type) and issubclass(wanted, get_args(Where))
+        words = (
+            "a filter of hlgraph.field"
+            if is_filter
+            else _WORDS.get(origin or wanted) or _article(getattr(wanted, "__name__", str(wanted)))
+        )
+    return words
+
+
+def check_database(settings: Settings, corpus: str) -> None:
+    """Raise InputError for a corpus in another database of the server than the corpus of the settings.
+
+    Parameters
+    ----------
+    settings : the settings of open stores
+    corpus : another corpus
+    """
+    ours, other = (settings.neo4j.database_of(name) for name in (settings.corpus, corpus))
+    if ours != other and not settings.store.startswith("hlgraph://"):
+        raise InputError(
+            f"corpus {corpus!r} is in the database {other}, and this graph is open on {ours} (neo4j.databases); open it by "
+            "itself with hlgraph.connect"
+        )

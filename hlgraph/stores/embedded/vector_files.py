@@ -1,0 +1,876 @@
+"""The rows of one kind of one corpus as columns in memory-mapped files: ids, sources, changes, checksums, and 8-bit codes.
+
+Readers write them into a folder ``vectors/<file>-<generation>`` beside the matrix. All columns are in the order of slots, as
+the matrix is, so an edit changes the places of its own rows only: new slots come at the end, and are read from the database
+until they are many; the writer overwrites the places of deleted rows (:meth:`RowFiles.wipe`), so that nothing of them stays.
+
+A file is complete when it appears. A reader holds the lock of the folder from before it reads the database until its files are
+there, and the writer wipes under the same lock after its commit. So a deleted row is either wiped or was never written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import json
+import os
+import shutil
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hlgraph.change import VectorBlock
+from hlgraph.errors import ModelMismatchError
+from hlgraph.stores import files
+from hlgraph.stores.embedded import image_changes
+from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.sqlite import corrupt, mapped
+from hlgraph.stores.embedded.text_rows import entries, forget_file, index_rows, remove_rows
+from hlgraph.stores.image.graph_files import ArrayFiles
+from hlgraph.stores.protocols import VectorBatch
+
+# Where the embedded store keeps arrays: the matrices of vectors, and the folders of cached graphs and rows.
+#
+# A matrix is part of the store, and only the writer changes it. The other files are a cache that readers make: one folder per
+# state of a graph and one per generation of a matrix (:mod:`hlgraph.stores.image.graph_files`). The writer removes the folders of
+# old states and generations that are of no use any more.
+
+
+FORMAT = 2
+"""Version of the file layout; folders of another format are removed like those of an old version."""
+
+_GRAPH = "graph"
+_OLD_INDEX = ".usearch"  # approximate indices, which hlgraph 0.1 made; they hold vectors
+
+
+class State(NamedTuple):
+    """The state of a matrix: a deletion changes ``deletes``, a write ``writes`` and ``slots``.
+
+    Within a generation a slot is used once, and keeps its vector until its row is deleted.
+    """
+
+    file: int
+    generation: int
+    deletes: int
+    writes: int
+    dimensions: int
+    slots: int
+
+
+def folder_of(database: Database, c: int, *, state: image_changes.State) -> Path:
+    """The folder of the graph of one state of a corpus.
+
+    Parameters
+    ----------
+    database : database of the store
+    c : number of the corpus
+    state : state of the corpus
+    """
+    return database.path / _GRAPH / _name(c, state)
+
+
+def drop_old_graphs(database: Database) -> None:
+    """Removes the files of all graphs that are of no use: neither of a present version nor to be patched to one.
+
+    The caller has the lock of the writer.
+    """
+    folder = database.path / _GRAPH
+    if not folder.is_dir():
+        return
+    used = {_name(c, state) for c, state in image_changes.bases(database.writer())}
+    for path in folder.iterdir():
+        if path.name not in used:
+            shutil.rmtree(path, ignore_errors=True)  # on Windows a reader may have it open: the next change removes it
+
+
+def drop_older_graphs(database: Database, c: int, *, state: image_changes.State) -> None:
+    """Removes the files of the graphs of a corpus before a state, whose files are complete.
+
+    Parameters
+    ----------
+    database : database of the store
+    c : number of the corpus
+    state : state of the corpus
+    """
+    for path in (database.path / _GRAPH).glob(f"{FORMAT}-{c}-*-*"):
+        if int(path.name.split("-")[2]) < state.version:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _name(c: int, state: image_changes.State) -> str:
+    return f"{FORMAT}-{c}-{state.version}-{state.stamp}"
+
+
+def rows_folder(path: Path, state: State) -> Path:
+    """The folder of the rows of one generation of a matrix.
+
+    Parameters
+    ----------
+    path : folder of the store
+    state : state of the matrix
+    """
+    return path / "vectors" / f"{state.file}-{state.generation}"
+
+
+def drop_old_rows(path: Path, file: int, *, kept: State | None) -> None:
+    """Removes the folders of all generations of a matrix but one, and what an older hlgraph kept beside it.
+
+    Parameters
+    ----------
+    path : folder of the store
+    file : number of the matrix
+    kept : state whose folder stays; None: remove all
+    """
+    for found in (path / "vectors").glob(f"{file}-*"):
+        if found.is_dir():
+            if kept is None or found != rows_folder(path, kept):
+                shutil.rmtree(found, ignore_errors=True)
+        elif found.suffix == _OLD_INDEX:
+            found.unlink(missing_ok=True)
+
+
+def matrix_path(folder: Path, file: int, *, generation: int) -> Path:
+    """The path of a matrix file.
+
+    Parameters
+    ----------
+    folder : folder of the store
+    file : number of the matrix
+    generation : increases each time the matrix is rewritten without its free slots
+    """
+    return folder / "vectors" / f"{file}-{generation}.f32"
+
+
+def read_rows(path: Path, slots: int, *, dimensions: int) -> NDArray[np.float32]:
+    """The first rows of a matrix, as a read-only memory map of shape (slots, dimensions).
+
+    Parameters
+    ----------
+    path : path of the matrix
+    slots : number of rows; 0 gives an empty array
+    dimensions : length of a row
+
+    Raises
+    ------
+    StoreCorruptError
+        The file is gone or too short.
+    """
+    if not slots:
+        return np.empty((0, dimensions), dtype=np.float32)
+    if not path.exists() or path.stat().st_size < 4 * slots * dimensions:
+        raise corrupt(path.parents[1], f"{path.name} holds fewer than {slots} rows of {dimensions} numbers")
+    return np.memmap(path, dtype="<f4", mode="r", shape=(slots, dimensions))
+
+
+def write_rows(path: Path, first: int, *, rows: NDArray[np.float32]) -> None:
+    """Writes rows into consecutive slots, and waits until they are on disk.
+
+    Parameters
+    ----------
+    path : path of the matrix
+    first : slot of the first row
+    rows : shape (n, d)
+    """
+    files.make_folder(path.parent)
+    data = np.ascontiguousarray(rows, dtype="<f4")
+    is_new = not path.exists()
+    with files.write_bytes(path, "w+b") if is_new else path.open("r+b") as out:
+        out.seek(first * data.shape[1] * 4)
+        out.write(data.tobytes())
+        out.flush()
+        os.fsync(out.fileno())
+    if is_new:  # the directory entry must survive a power cut, too
+        files.sync_folder(path.parent)
+
+
+def zero_rows(path: Path, slots: NDArray[np.int64], *, dimensions: int) -> None:
+    """Overwrites rows with zeros, and waits until they are on disk.
+
+    Parameters
+    ----------
+    path : path of the matrix
+    slots : slots to overwrite; slots beyond the end of the file are ignored
+    dimensions : length of a row
+    """
+    if not path.exists() or not len(slots):
+        return
+    matrix = np.memmap(path, dtype="<f4", mode="r+", shape=(path.stat().st_size // (4 * dimensions), dimensions))
+    matrix[slots[slots < len(matrix)]] = 0.0
+    files.sync(path)
+
+
+# A first pass over many vectors with 8-bit codes: a superset of the k best rows, guaranteed to be complete.
+#
+# A search over 10^5 rows and more is bound by memory bandwidth, and 8-bit codes are a quarter of the data. The rounding error
+# is bounded row by row, so the remaining rows include all that a float32 product ranks among the k best. Only these are then
+# multiplied in float32, and the result is identical to the last bit. Needs ``simsimd`` (extra ``local``); without it,
+# every row is multiplied in float32.
+
+
+COARSE_LEAST_ROWS = 20_000
+"""Minimum number of rows before the first pass saves more time than it costs."""
+
+BLOCK = 8_192
+"""Number of rows encoded at once."""
+_LEVELS: Final = 127
+# Twice the unit roundoff: once for the product, once for the arithmetic of the bounds.
+_ROUNDING: Final = float(np.finfo(np.float32).eps)
+
+
+def is_wanted(rows: int) -> bool:
+    """Whether this number of rows is worth a first pass, and simsimd is available."""
+    return rows >= COARSE_LEAST_ROWS and _has_exact_products()
+
+
+@functools.cache
+def _has_exact_products() -> bool:
+    """Whether simsimd is installed and multiplies codes exactly on this processor, as the bounds assume."""
+    if importlib.util.find_spec("simsimd") is None:
+        return False
+    from simsimd import inner
+
+    codes = np.random.default_rng(0).integers(-_LEVELS, _LEVELS + 1, size=(64, 1_003)).astype(np.int8)
+    codes[:2] = [[_LEVELS], [-_LEVELS]]
+    wanted = codes.astype(np.int64) @ codes[0].astype(np.int64)
+    return bool((np.asarray(inner(codes[0], codes)).reshape(-1) == wanted).all())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CoarseRows:
+    """Rows as 8-bit codes: ``row = scale * code + rest``. Immutable: a search may use it while another thread adds rows.
+
+    Attributes
+    ----------
+    codes : shape (n, d)
+    scales : shape (n,)
+    lengths : shape (n,), Euclidean length of ``scale * code``, rounded up
+    rests : shape (n,), Euclidean length of ``rest``, rounded up
+
+    Examples
+    --------
+    >>> rows = np.eye(4, dtype=np.float32)
+    >>> coarse = CoarseRows.of(4).grown(rows)
+    >>> coarse.candidates(rows[2], 1)
+    array([2])
+    """
+
+    codes: NDArray[np.int8]
+    scales: NDArray[np.float32]
+    lengths: NDArray[np.float32]
+    rests: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, dimensions: int) -> CoarseRows:
+        """Codes of no rows."""
+        none = np.empty(0, dtype=np.float32)
+        return cls(np.empty((0, dimensions), dtype=np.int8), none, none, none)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def part(self, start: int, end: int) -> tuple[NDArray[Any], ...]:
+        """The fields of some of these rows.
+
+        Parameters
+        ----------
+        start, end : first row, and the row after the last one
+        """
+        return self.codes[start:end], self.scales[start:end], self.lengths[start:end], self.rests[start:end]
+
+    def grown(self, rows: NDArray[np.float32]) -> CoarseRows:
+        """The codes of all rows of a matrix, whose first ``len(self)`` rows have codes already (or were zeroed since).
+
+        O(n d) for n new rows.
+        """
+        blocks = range(len(self), len(rows), BLOCK)
+        if not blocks:
+            return self
+        parts = [encoded(np.asarray(rows[start : start + BLOCK])) for start in blocks]
+        codes, scales, lengths, rests = zip(*parts, strict=True)
+        return CoarseRows(
+            np.concatenate([self.codes, *codes]),
+            np.concatenate([self.scales, *scales]),
+            np.concatenate([self.lengths, *lengths]),
+            np.concatenate([self.rests, *rests]),
+        )
+
+    def candidates(
+        self, vector: NDArray[np.float32], k: int, *, slots: NDArray[np.int64] | None = None
+    ) -> NDArray[np.intp]:
+        """See :func:`candidates`, here for one part."""
+        return candidates([self], vector, k=k, slots=slots)
+
+    def bounds(self, vector: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """An estimate of the product of each row with a vector, and a bound on its error; see :func:`candidates`."""
+        from simsimd import inner
+
+        codes, scales, lengths, rests = encoded(vector[np.newaxis].astype(np.float32))
+        products = np.asarray(inner(codes[0], self.codes)).reshape(-1).astype(np.float32)
+        reach = float(lengths[0] + rests[0])
+        rounding = (len(vector) + 8) * _ROUNDING * reach
+        with np.errstate(invalid="ignore", over="ignore"):  # a NaN bound keeps its row
+            estimates = products * (self.scales * scales[0])
+            errors = self.rests * np.float32(reach + rounding) + self.lengths * np.float32(float(rests[0]) + rounding)
+        return estimates, errors
+
+
+def candidates(
+    parts: Sequence[CoarseRows],
+    vector: NDArray[np.float32],
+    *,
+    k: int,
+    slots: NDArray[np.int64] | None = None,
+    without: NDArray[np.int64] | None = None,
+) -> NDArray[np.intp]:
+    """The positions of the rows that can be among the k highest products with a vector, ascending.
+
+    With ``x = s c + r`` and ``q = t d + u`` the product differs from ``s t c.d`` by ``s c.u + r.q``, which is at most
+    ``|s c| |u| + |r| |q|`` (Cauchy and Schwarz); the float32 product also differs by its rounding. The result has the rows
+    whose upper bound reaches the k-th highest lower bound. At least k rows are above any other row, whatever the rounding.
+
+    Parameters
+    ----------
+    parts : the rows, one part after the other
+    vector : shape (d,)
+    k : number of rows wanted
+    slots : rows to look at, and the result counts positions in ``slots``; None: all rows
+    without : rows that are left out; without effect if ``slots`` are given
+    """
+    found = [part.bounds(vector) for part in parts if len(part)]
+    if not found:
+        return np.empty(0, dtype=np.intp)
+    estimates, errors = (np.concatenate(item) if len(item) > 1 else item[0] for item in zip(*found, strict=True))
+    with np.errstate(invalid="ignore", over="ignore"):
+        if slots is not None:
+            estimates, errors = estimates[slots], errors[slots]
+        elif without is not None and len(without):
+            estimates[without], errors[without] = -np.inf, 0.0
+            if k >= len(estimates) - len(without):
+                return np.setdiff1d(np.arange(len(estimates)), without, assume_unique=True)
+        if k >= len(estimates):
+            return np.arange(len(estimates))
+        lowest = np.fmax(estimates - errors, -np.inf)  # NaN: not known to be above any row
+        least = np.partition(lowest, len(lowest) - k)[len(lowest) - k]
+        is_left = ~(estimates + errors < least)
+        if slots is None and without is not None:
+            is_left[without] = False
+        return np.flatnonzero(is_left)
+
+
+def encoded(
+    rows: NDArray[np.float32],
+) -> tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+    """Codes, scales, lengths of the coded part and lengths of the rest; lengths are rounded up."""
+    with np.errstate(invalid="ignore", over="ignore"):  # a value that is not finite gives NaN bounds
+        scales = np.abs(rows).max(axis=1, initial=0.0) / _LEVELS
+        scales[scales < np.finfo(np.float32).tiny] = 0.0
+        divisors = np.where(scales == 0.0, 1.0, scales)[:, np.newaxis].astype(np.float32)
+        codes = np.nan_to_num(np.rint(rows / divisors)).clip(-_LEVELS, _LEVELS).astype(np.int8)
+        coded = codes * scales[:, np.newaxis]
+        return codes, scales, _length(coded), _length(rows - coded)
+
+
+def _length(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The length of each row, rounded up; an upper bound even where squares underflow in float32."""
+    least = np.float32(np.sqrt(np.finfo(np.float32).tiny) * 2 * rows.shape[1])
+    found: NDArray[np.float32] = np.sqrt(np.vecdot(rows, rows)) * np.float32(1 + rows.shape[1] * _ROUNDING) + least
+    return found
+
+
+LEAST_ROWS = 50_000
+"""Maximum number of rows held in memory; beyond it, all rows go to files."""
+
+NO_ROW = -1
+"""The source of a slot without a row."""
+
+_BATCH = 10_000
+_FIELDS = {"names": "S32", "last": "<i8", "sources": "<i4", "changes": "<i4", "checksums": "<u4", "ids": "S32"}
+_NOTHING: dict[str, Any] = {"sources": NO_ROW, "changes": NO_ROW, "checksums": 0, "ids": b""}
+_CODES = {"codes": "i1", "scales": "<f4", "lengths": "<f4", "rests": "<f4"}
+_LAST_CODE = "rests"
+_NEWEST = "SELECT max(n) FROM vector WHERE n > ?"
+_ROWS = "SELECT n, slot, id, source, change, checksum FROM vector WHERE +file = ? AND n > ? ORDER BY n"
+_LONGEST = 32
+
+
+class Columns(NamedTuple):
+    """What the rows of consecutive slots are; a slot without a row has the source ``NO_ROW``.
+
+    Attributes
+    ----------
+    names : ids of sources and changes, bytes of length 32
+    last : the highest number of a row in the database, of any kind and corpus, as an array of one element or of none: rows
+        with higher numbers were written later
+    sources, changes : positions in ``names``
+    checksums : CRC-32 of the bytes of each vector as it was written
+    ids : bytes of length 32
+    """
+
+    names: NDArray[np.bytes_]
+    last: NDArray[np.int64]
+    sources: NDArray[np.int32]
+    changes: NDArray[np.int32]
+    checksums: NDArray[np.uint32]
+    ids: NDArray[np.bytes_]
+
+    @property
+    def end(self) -> int:
+        """The number of slots."""
+        return len(self.ids)
+
+    @property
+    def number(self) -> int:
+        """The highest number of a row in the database; 0 if there is none."""
+        return int(self.last[-1]) if len(self.last) else 0
+
+
+def no_rows(slots: int = 0) -> Columns:
+    """Columns of some slots without rows, in memory."""
+    found = (np.full(slots, _NOTHING[name], dtype=_FIELDS[name]) for name in _NOTHING)
+    return Columns(np.empty(0, "S32"), np.empty(0, "<i8"), *found)
+
+
+class RowFiles(ArrayFiles):
+    """The files for the rows of one generation, as one state knows them."""
+
+    def __init__(self, path: Path, state: State) -> None:
+        super().__init__(rows_folder(path, state))
+        self.file = state.file
+        self.writes = state.writes
+        self.slots = state.slots
+
+    def columns(self) -> Columns:
+        """The longest columns in the files that are not newer than the state; no rows if there are no files."""
+        for part in sorted(self._parts(), reverse=True):
+            found = [self.array(f"{part}.{name}", dtype) for name, dtype in _FIELDS.items()]
+            if part <= self.writes and all(item is not None for item in found):
+                return Columns(*found)  # type: ignore[arg-type]
+        return no_rows()
+
+    def write_columns(self, connection: sqlite3.Connection) -> None:
+        """Writes all rows, a batch at a time, and removes the files with fewer rows; the caller has the lock of the folder.
+
+        Parameters
+        ----------
+        connection : connection to read with; only rows that the files lack are read
+
+        Raises
+        ------
+        OSError
+            The folder is not writable, or was removed.
+        ValueError
+            An id is longer than 32 bytes or not ASCII.
+        """
+        held = self.columns()
+        names = Places((str(name, "ascii") for name in held.names), start=0)
+        rows = self.folder / "rows.loose"
+        with files.write_bytes(rows) as out:
+            for batch in _batches(connection, file=self.file, last=held.number):
+                out.write(_table(batch, names).tobytes())
+        table = np.empty(0, dtype=_ROW) if not rows.stat().st_size else np.memmap(rows, dtype=_ROW, mode="r")
+        self.write(f"{self.writes}.names", [held.names, _texts(names.fresh)])
+        self.write(f"{self.writes}.last", [_newest(connection, held.number)])
+        for field, nothing in _NOTHING.items():  # the ids come last: once they exist, the set is complete
+            with self.filling(f"{self.writes}.{field}", _FIELDS[field], size=self.slots) as made:
+                made[: held.end] = getattr(held, field)
+                made[held.end :] = nothing
+                for at in range(0, len(table), _BATCH):
+                    made[_slots(table[at : at + _BATCH], first=0, end=self.slots)] = table[field][at : at + _BATCH]
+        for part in self._parts() - {self.writes}:
+            for field in _FIELDS:
+                (self.folder / f"{part}.{field}").unlink(missing_ok=True)
+
+    def wipe(self, slots: NDArray[np.int64]) -> None:
+        """Overwrites what the files hold of some slots, and ids of sources and changes that no row has any more.
+
+        Waits until it is on disk. For the writer, after the commit that freed the slots.
+
+        Parameters
+        ----------
+        slots : slots to overwrite
+        """
+        if not len(slots):
+            return
+        with self.making():
+            for part in self._parts():
+                self._wipe_columns(part, slots)
+            for part in self._parts(_LAST_CODE):
+                for name, dtype in _CODES.items():
+                    with self._changing(f"{part}.{name}", dtype) as found:
+                        rows = found.reshape(part, -1)
+                        rows[slots[slots < part]] = 0
+
+    def _wipe_columns(self, part: int, slots: NDArray[np.int64]) -> None:
+        with contextlib.ExitStack() as stack:
+            found = {
+                name: stack.enter_context(self._changing(f"{part}.{name}", dtype)) for name, dtype in _FIELDS.items()
+            }
+            places = slots[slots < len(found["ids"])]
+            users = (found["sources"], found["changes"])
+            touched = np.unique(np.concatenate([column[places] for column in users]))
+            for name, nothing in _NOTHING.items():
+                found[name][places] = nothing
+            is_used = np.isin(touched, users[0]) | np.isin(touched, users[1]) | (touched == NO_ROW)
+            found["names"][touched[~is_used]] = b""
+
+    @contextlib.contextmanager
+    def _changing(self, name: str, dtype: str) -> Iterator[NDArray[Any]]:
+        """A file to change in place, in the pages that it shares with all readers; on disk after the block."""
+        path = self.folder / name
+        if not path.stat().st_size:  # an empty file cannot be mapped
+            yield np.empty(0, dtype=dtype)
+            return
+        yield np.asarray(np.memmap(path, dtype=dtype, mode="r+"))
+        files.sync(path)
+
+    def codes(self, dimensions: int) -> CoarseRows | None:
+        """The codes of as many slots as the files hold; None if they hold none."""
+        for part in sorted(self._parts(_LAST_CODE), reverse=True):
+            found = [self.array(f"{part}.{name}", dtype) for name, dtype in _CODES.items()]
+            if all(item is not None for item in found):
+                codes, scales, lengths, rests = found
+                return CoarseRows(codes.reshape(-1, dimensions), scales, lengths, rests)  # type: ignore[union-attr,arg-type]
+        return None
+
+    def write_codes(self, matrix: NDArray[np.float32]) -> None:
+        """Writes the codes of all slots of a matrix, a block at a time; those in files are copied.
+
+        Raises
+        ------
+        OSError
+            The folder is not writable, or was removed.
+        """
+        count, dimensions = matrix.shape
+        older = self._parts(_LAST_CODE) - {count}
+        held = self.codes(dimensions) or CoarseRows.of(dimensions)
+        with contextlib.ExitStack() as stack:
+            made = [
+                stack.enter_context(
+                    self.filling(f"{count}.{name}", dtype, size=count * (dimensions if name == "codes" else 1))
+                )
+                for name, dtype in reversed(_CODES.items())  # the stack unwinds in reverse: _LAST_CODE appears last
+            ][::-1]
+            for start in range(0, count, BLOCK):
+                end = start + BLOCK
+                found = held.part(start, end) if end <= len(held) else encoded(np.asarray(matrix[start:end]))
+                columns: list[NDArray[Any]] = [*found]
+                for one, item in zip(made, columns, strict=True):
+                    width = item[0].size
+                    one[start * width : start * width + item.size] = item.ravel()
+        for part in older:
+            for name in _CODES:
+                (self.folder / f"{part}.{name}").unlink(missing_ok=True)
+
+    def _parts(self, last: str = "ids") -> set[int]:
+        return {int(path.stem) for path in self.folder.glob(f"*.{last}")} if self.folder.is_dir() else set()
+
+
+_ROW = np.dtype(
+    [
+        ("numbers", "<i8"),
+        ("slots", "<i8"),
+        *((name, _FIELDS[name]) for name in ("ids", "sources", "changes", "checksums")),
+    ]
+)
+
+
+class Places(dict[str, int]):
+    """The position of each id of a source or change; an id that is not there takes the next position.
+
+    Parameters
+    ----------
+    held : ids that have the first positions; an empty one is a position whose id was wiped
+    start : position of the first id
+    """
+
+    def __init__(self, held: Iterable[str] = (), *, start: int) -> None:
+        super().__init__()
+        self._next = start
+        self.fresh: list[str] = []
+        for name in held:
+            if name:
+                self[name] = self._next
+            self._next += 1
+
+    def copy(self) -> Places:
+        """The same positions, for more ids to be added to."""
+        made = Places(start=self._next)
+        made.update(self)
+        return made
+
+    def __missing__(self, name: str) -> int:
+        """The next position."""
+        self[name] = place = self._next
+        self._next += 1
+        self.fresh.append(name)
+        return place
+
+
+def read_columns(
+    connection: sqlite3.Connection, held: Columns, *, state: State, first: Columns, names: Places
+) -> Columns:
+    """The rows of all slots of a state after those in files, in memory, with empty ``names``.
+
+    Parameters
+    ----------
+    connection : connection to read with
+    held : these rows, as an older state knew them; later ones are read
+    state : state of the matrix
+    first : the rows in files
+    names : position of each id of a source or change; new ids are added to it
+
+    Raises
+    ------
+    IndexError
+        A row has a slot that the state does not have.
+    """
+    last = max(held.number, first.number)
+    parts = [_table(batch, names) for batch in _batches(connection, file=state.file, last=last)]
+    found = no_rows(state.slots - first.end)
+    for name in _NOTHING:
+        getattr(found, name)[: held.end] = getattr(held, name)
+    for table in parts:
+        places = _slots(table, first=first.end, end=state.slots) - first.end
+        for name in _NOTHING:
+            getattr(found, name)[places] = table[name]
+    return found._replace(last=_newest(connection, last))
+
+
+def _newest(connection: sqlite3.Connection, last: int) -> NDArray[np.int64]:
+    """The highest number of a row, which was ``last``. A number is used only once."""
+    (found,) = connection.execute(_NEWEST, (last,)).fetchone()
+    return np.array([last if found is None else found], dtype="<i8")
+
+
+def _slots(table: NDArray[np.void], *, first: int, end: int) -> NDArray[np.int64]:
+    slots: NDArray[np.int64] = table["slots"]
+    if len(slots) and not first <= slots.min() <= slots.max() < end:
+        raise IndexError(f"rows of vectors have slots beyond {first} to {end - 1}")
+    return slots
+
+
+def _batches(connection: sqlite3.Connection, *, file: int, last: int) -> Iterator[list[tuple[Any, ...]]]:
+    rows = connection.execute(_ROWS, (file, last))
+    while batch := rows.fetchmany(_BATCH):
+        yield batch
+
+
+def _table(batch: list[tuple[Any, ...]], names: Places) -> NDArray[np.void]:
+    found = np.empty(len(batch), dtype=_ROW)
+    numbers, slots, ids, sources, changes, checksums = zip(*batch, strict=True)
+    found["numbers"], found["slots"], found["ids"], found["checksums"] = numbers, slots, _texts(ids), checksums
+    found["sources"] = [names[name] for name in sources]
+    found["changes"] = [names[name] for name in changes]
+    return found
+
+
+def _texts(names: list[str] | tuple[str, ...]) -> NDArray[np.bytes_]:
+    if any(len(name) > _LONGEST for name in names):
+        raise ValueError("an id is longer than 32 characters")
+    return np.array(names, dtype="S32")  # raises UnicodeEncodeError, a ValueError, for a name that is not ASCII
+
+
+# Writes and removes rows of the vector store: vectors in a matrix file, and slot numbers and text in the database.
+#
+# Writing appends to the matrix file first and then commits the slot numbers in one transaction. Removing frees slots in a
+# transaction; at its end, when no search reads an older state, the writer overwrites them with zeros.
+# A new generation of the file is written when most slots are free.
+
+
+_COMPACT = 1_000  # minimum number of free slots before the matrix is rewritten
+_STATE = "SELECT file, generation, deletes, writes, dimensions, slots FROM vector_file"
+
+
+def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -> None:
+    """Writes the rows of one kind; the caller holds the transaction.
+
+    A row with an id that the store holds replaces the old row, unless the same change wrote it.
+
+    Parameters
+    ----------
+    database : database of the store
+    block : rows of one kind
+    batch : the batch that the block belongs to
+
+    Raises
+    ------
+    ModelMismatchError
+        The vectors have another length than those of the corpus.
+    """
+    connection = database.writer()
+    connection.execute(
+        "INSERT OR IGNORE INTO vector_file (corpus, kind, dimensions) VALUES (?, ?, ?)",
+        (batch.corpus, block.kind, block.dimensions),
+    )
+    file, generation, dimensions, slots = connection.execute(
+        "SELECT file, generation, dimensions, slots FROM vector_file WHERE corpus = ? AND kind = ?",
+        (batch.corpus, block.kind),
+    ).fetchone()
+    if dimensions != block.dimensions:
+        raise ModelMismatchError(
+            f"corpus {batch.corpus!r} holds {block.kind} vectors of {dimensions} dimensions, these have "
+            f"{block.dimensions}; use the embedding model of the corpus, or another corpus"
+        )
+    held = dict(
+        connection.execute(
+            "SELECT id, change FROM vector WHERE file = ? AND id IN (SELECT value FROM json_each(?))",
+            (file, json.dumps(block.ids)),
+        )
+    )
+    fresh = [at for at, item in enumerate(block.ids) if held.get(item) != batch.change_id]
+    if not fresh:
+        return
+    replaced = [block.ids[at] for at in fresh if block.ids[at] in held]
+    if replaced:
+        free_rows(database, file, wanted=json.dumps(replaced))
+    rows = np.ascontiguousarray(block.matrix()[fresh], dtype="<f4")
+    write_rows(matrix_path(database.path, file, generation=generation), slots, rows=rows)
+    last = connection.execute("SELECT coalesce(max(n), 0) FROM vector").fetchone()[0]
+    connection.executemany(
+        "INSERT INTO vector (file, id, source, change, slot, checksum) VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            (file, block.ids[at], block.source_ids[at], batch.change_id, slots + place, zlib.crc32(rows[place]))
+            for place, at in enumerate(fresh)
+        ),
+    )
+    n = dict(connection.execute("SELECT id, n FROM vector WHERE n > ? AND +file = ?", (last, file)))
+    texts = entries([block.texts[at] for at in fresh])
+    index_rows(connection, file, rows=[(n[block.ids[at]], text) for at, text in zip(fresh, texts, strict=True)])
+    connection.execute(
+        "UPDATE vector_file SET slots = slots + ?, writes = writes + 1 WHERE file = ?", (len(fresh), file)
+    )
+
+
+def free_rows(database: Database, file: int, *, wanted: str) -> int:
+    """Removes rows and frees their slots; the caller holds the transaction. The end of the writer overwrites them.
+
+    Parameters
+    ----------
+    database : database of the store
+    file : number of the matrix
+    wanted : ids as a JSON array
+
+    Returns
+    -------
+    int
+        How many rows were removed.
+    """
+    connection = database.writer()
+    rows = connection.execute(
+        "SELECT n, slot FROM vector WHERE file = ? AND id IN (SELECT value FROM json_each(?))", (file, wanted)
+    ).fetchall()
+    if not rows:
+        return 0
+    _note_zeroed(database, State(*connection.execute(f"{_STATE} WHERE file = ?", (file,)).fetchone()))
+    remove_rows(connection, file, rows=[n for n, _ in rows])
+    connection.executemany("DELETE FROM vector WHERE n = ?", ((n,) for n, _ in rows))
+    connection.executemany(
+        "INSERT OR IGNORE INTO vector_free (file, slot) VALUES (?, ?)", ((file, slot) for _, slot in rows)
+    )
+    connection.execute("UPDATE vector_file SET deletes = deletes + 1 WHERE file = ?", (file,))
+    return len(rows)
+
+
+def clean_files(database: Database) -> None:
+    """Overwrites all freed rows on disk, and drops cached files of old states; at the end of a writer, when the log is empty.
+
+    That a row is zero is noted by the next writer that frees one (:func:`free_rows`), since to write it here would fill the log.
+
+    Parameters
+    ----------
+    database : database of the store
+    """
+    connection = database.writer()
+    unclean = "WHERE file IN (SELECT file FROM vector_free WHERE is_zeroed = 0)"
+    with mapped(database.path):
+        for row in connection.execute(f"{_STATE} {unclean}").fetchall():
+            _clean(database, State(*row))
+
+
+def _clean(database: Database, state: State) -> None:
+    """Overwrites the freed rows of a matrix; rewrites it if most of its slots are free."""
+    connection, file, slots = database.writer(), state.file, state.slots
+    drop_old_rows(database.path, file, kept=state)
+    free = connection.execute("SELECT slot, is_zeroed FROM vector_free WHERE file = ?", (file,)).fetchall()
+    path = matrix_path(database.path, file, generation=state.generation)
+    for other in path.parent.glob(f"{file}-*{path.suffix}"):
+        if other != path:
+            _remove(other)
+    freed = np.array([slot for slot, done in free if not done], dtype=np.int64)
+    if rows_folder(database.path, state).is_dir():
+        RowFiles(database.path, state).wipe(freed)
+    zero_rows(path, freed, dimensions=state.dimensions)  # last: where a row is zero, nothing else holds it
+    if len(free) < max(_COMPACT, slots // 2) and len(free) < slots:
+        return
+    matrix = (
+        np.empty((0, state.dimensions), np.float32)
+        if len(free) == slots
+        else read_rows(path, slots, dimensions=state.dimensions)
+    )
+    move_rows(database, state, matrix=matrix)
+
+
+def _note_zeroed(database: Database, state: State) -> None:
+    """Notes which freed rows an earlier writer has overwritten; the caller holds the transaction."""
+    connection = database.writer()
+    query = "SELECT slot FROM vector_free WHERE file = ? AND is_zeroed = 0 AND slot < ?"
+    freed = [slot for (slot,) in connection.execute(query, (state.file, state.slots))]
+    path = matrix_path(database.path, state.file, generation=state.generation)
+    if not freed or not path.exists():
+        return
+    matrix = read_rows(path, state.slots, dimensions=state.dimensions)
+    zeroed = [slot for slot in freed if not matrix[slot].any()]
+    connection.execute(
+        "UPDATE vector_free SET is_zeroed = 1 WHERE file = ? AND slot IN (SELECT value FROM json_each(?))",
+        (state.file, json.dumps(zeroed)),
+    )
+
+
+def move_rows(database: Database, state: State, *, matrix: NDArray[np.float32]) -> None:
+    """Moves the rows of a matrix to a new file without free slots; forgets the matrix if no row is left.
+
+    Parameters
+    ----------
+    database : database of the store
+    state : state of the matrix
+    matrix : the rows by slot
+    """
+    connection, file = database.writer(), state.file
+    path = matrix_path(database.path, file, generation=state.generation)
+    kept = connection.execute("SELECT n, slot FROM vector WHERE file = ? ORDER BY slot", (file,)).fetchall()
+    if not kept:  # forget the dimensions, so that another model may fill it
+        with database.transaction():
+            connection.execute("DELETE FROM vector_free WHERE file = ?", (file,))
+            forget_file(connection, file)
+            connection.execute("DELETE FROM vector_file WHERE file = ?", (file,))
+        _remove(path)
+        drop_old_rows(database.path, file, kept=None)
+        return
+    with mapped(database.path):
+        fresh = matrix_path(database.path, file, generation=state.generation + 1)
+        fresh.unlink(missing_ok=True)
+        write_rows(fresh, 0, rows=matrix[[slot for _, slot in kept]])
+    with database.transaction():
+        connection.executemany(
+            "UPDATE vector SET slot = ? WHERE n = ?", ((place, n) for place, (n, _) in enumerate(kept))
+        )
+        connection.execute("DELETE FROM vector_free WHERE file = ?", (file,))
+        connection.execute(
+            "UPDATE vector_file SET generation = generation + 1, slots = ?, deletes = deletes + 1 WHERE file = ?",
+            (len(kept), file),
+        )
+    if database.drain():  # else the next writer removes it
+        _remove(path)
+    drop_old_rows(database.path, file, kept=None)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):  # on Windows a reader may have it open
+        path.unlink(missing_ok=True)

@@ -1,0 +1,373 @@
+"""Writes a corpus as files for ``neo4j-admin database import full``: one compressed table of CSV a label or type of relationship.
+
+The rows are those that an ordinary ingest sends (:mod:`hlgraph.stores.neo4j.rows`). Three things differ:
+
+- Of a source only its key is written: the types of its metadata differ from source to source, and a column has one type.
+- CSV has no empty list, and no list of one empty text. The import leaves out the first; in place of the second stands
+  ``ONE_EMPTY``. Both are mended once the server runs (``persist/mend_lists_of_*``).
+- The corpus itself has no node yet. A node ``BulkLoad`` tells which load was imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import itertools
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from hlgraph import progress
+from hlgraph.change import Change
+from hlgraph.errors import InputError
+from hlgraph.stores import files, migrate
+from hlgraph.stores.bulk_copies import ARGUMENTS, MANIFEST, CorpusReader, Found, ImportFile, Manifest, NamedEntity
+from hlgraph.stores.neo4j import rows
+from hlgraph.stores.neo4j.journal import whole
+from hlgraph.stores.neo4j.lease import Leases
+from hlgraph.stores.neo4j.migrations import Neo4jTarget
+from hlgraph.stores.neo4j.publish import name_rows
+from hlgraph.stores.neo4j.server import Row, Server, Value
+
+BETWEEN = "\ufdd0"
+"""Stands between the items of a list. Unicode reserves it for uses inside a program, so no text has it."""
+ONE_EMPTY = "\ufdd1"
+"""The only item of what is a list of one empty text, until it is mended."""
+_LEVEL = 1
+_LEAST_BUFFER = 4 << 20
+_LIST = "[]"
+
+
+class _Column(NamedTuple):
+    """A column: the property of the graph, the name in a row, and the type of ``neo4j-admin``; empty: text."""
+
+    name: str
+    key: str
+    type: str = ""
+
+
+class _Table(NamedTuple):
+    """A file: its name, the label or type, and its columns; a relationship begins with the keys of its two ends."""
+
+    name: str
+    label: str
+    columns: tuple[_Column, ...]
+    is_node: bool
+
+
+def _node(name: str, label: str, *columns: str) -> _Table:
+    return _Table(name, label, tuple(map(_column, ("id:ID", "corpus", *columns))), is_node=True)
+
+
+def _link(name: str, label: str, start: str, end: str, *columns: str) -> _Table:
+    ends = (_Column("", start, "START_ID"), _Column("", end, "END_ID"))
+    return _Table(name, label, (*ends, *map(_column, columns)), is_node=False)
+
+
+def _column(text: str) -> _Column:
+    """A column from ``name=key:type``."""
+    named, _, kind = text.partition(":")
+    name, _, key = named.partition("=")
+    return _Column(name, key or name, kind)
+
+
+_TABLES = (
+    _node("loads", "BulkLoad"),
+    _node("sources", "Source"),
+    _node(
+        *("chunks", "Chunk", "source_id=source", "text", "start:long", "end:long", "position:long", "tokens:long"),
+        *("headings:string[]", "page:long", "fingerprint"),
+    ),
+    _node("topics", "Topic", "source_id", "name"),
+    _node("statements", "Statement", "source_id", "text"),
+    _node("facts", "Fact", "predicate", "complement"),
+    _node(
+        *("entities", "Entity", "name", "kind", "aliases:string[]", "name_surfaces=surfaces:string[]"),
+        *("name_kinds=kinds:string[]", "name_counts=counts:long[]"),
+    ),
+    _link("from_sources", "FROM_SOURCE", "id", "source"),
+    _link("next_chunks", "NEXT", "id", "next"),
+    _link(
+        *("placements", "IN_CHUNK", "statement_id", "chunk_id"),
+        *("ordinal:long", "start:long", "end:long", "details:string[]"),
+    ),
+    _link("namings", "IN_CHUNK", "topic_id", "chunk_id", "name"),
+    _link("abouts", "ABOUT", "statement_id", "topic_id", "chunks:string[]"),
+    _link(
+        *("mentions", "MENTIONS", "statement_id", "entity_id"),
+        *("chunks:string[]", "surfaces:string[]", "kinds:string[]"),
+    ),
+    _link("supports", "SUPPORTS", "fact_id", "statement_id", "chunks:string[]"),
+    _link("subjects", "SUBJECT", "subject_id", "id"),
+    _link("objects", "OBJECT", "object_id", "id"),
+    _link("relations", "RELATES", "subject_id", "object_id", "predicate", "facts:long"),
+    _link("synonyms", "SYNONYM", "a", "b", "similarity:double"),
+)
+
+
+def write(reader: CorpusReader, folder: Path, *, corpus: str, load: str, prefix: str) -> tuple[ImportFile, ...]:
+    """Writes all files of a corpus, and the file of their arguments.
+
+    Parameters
+    ----------
+    reader : the corpus
+    folder : an empty folder
+    corpus : name of the corpus
+    load : id of the load
+    prefix : setting ``neo4j.label_prefix``
+
+    Returns
+    -------
+    tuple of ImportFile
+
+    Raises
+    ------
+    InputError
+        A text has one of the two characters that the files use themselves.
+    """
+    with ExitStack() as closing:
+        made = {table.name: closing.enter_context(_File(folder, table, corpus=corpus)) for table in _TABLES}
+        made["loads"].write([{"id": load}])
+        for change in reader.sources():
+            for name, found in _of_sources(change):
+                made[name].write(found)
+            progress.advance("write files", len(change.statements))
+        for change in reader.facts():
+            facts = rows.fact_rows(change)
+            made["facts"].write(facts)
+            made["subjects"].write(facts)
+            made["objects"].write(rows.object_rows(change))
+        for entities in reader.entities():
+            made["entities"].write(_entity_rows(entities))
+        for relations in reader.relations():
+            made["relations"].write(item._asdict() for item in relations)
+        for synonyms in reader.synonyms():
+            made["synonyms"].write(item._asdict() for item in synonyms)
+    longest = max(file.longest for file in made.values())
+    _write_arguments(folder, prefix=prefix, buffer=max(_LEAST_BUFFER, 4 * longest))
+    return tuple(file.entry() for file in made.values())
+
+
+def _write_arguments(folder: Path, *, prefix: str, buffer: int) -> None:
+    lines = [
+        f"--nodes={prefix}{table.label}=./{table.name}.csv.gz"
+        if table.is_node
+        else f"--relationships={table.label}=./{table.name}.csv.gz"
+        for table in _TABLES
+    ]
+    lines += ["--id-type=string", f"--array-delimiter=U+{ord(BETWEEN):04X}", "--multiline-fields=true"]
+    lines += [f"--read-buffer-size={buffer}", "--overwrite-destination"]
+    with files.write_bytes(folder / ARGUMENTS) as out:
+        out.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def _of_sources(change: Change) -> Iterator[tuple[str, Sequence[Row]]]:
+    """The rows of some sources and of all that is theirs, by the name of the file."""
+    chunks = rows.chunk_rows(change)
+    yield "sources", [{"id": item.id} for item in change.sources]
+    yield "chunks", chunks
+    yield "from_sources", chunks
+    yield "next_chunks", list(_next_rows(change))
+    yield "topics", rows.topic_rows(change)
+    yield "statements", rows.statement_rows(change)
+    yield "placements", rows.placement_rows(change)
+    yield "namings", rows.naming_rows(change)
+    yield "abouts", rows.about_rows(change)
+    yield "mentions", rows.mention_rows(change)
+    yield "supports", rows.support_rows(change)
+
+
+def _next_rows(change: Change) -> Iterator[Row]:
+    following: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    for item in change.chunks:
+        following[item.source_id].append((item.position, item.id))
+    for found in following.values():
+        for (_, one), (_, other) in itertools.pairwise(sorted(found)):
+            yield {"id": one, "next": other}
+
+
+def _entity_rows(entities: Sequence[NamedEntity]) -> list[Row]:
+    empty: list[Row] = [{"id": item.id, "surfaces": [], "kinds": [], "counts": []} for item in entities]
+    counts = {item.id: Counter({(name, kind): number for name, kind, number in item.said}) for item in entities}
+    found = name_rows(empty, counts)
+    for row, item in zip(found, entities, strict=True):
+        if row["name"] is None:
+            row["name"], row["kind"] = item.name, item.kind
+    return found
+
+
+class _File:
+    """One file while it is written; a context manager.
+
+    Attributes
+    ----------
+    longest : size of the longest row in bytes
+    """
+
+    def __init__(self, folder: Path, table: _Table, *, corpus: str) -> None:
+        self.longest = 0
+        self._rows = 0
+        self._table = table
+        self._corpus = _text(corpus)
+        self._path = folder / f"{table.name}.csv.gz"
+        self._raw = files.write_bytes(self._path)
+        self._out = gzip.GzipFile(filename="", mode="wb", fileobj=self._raw, compresslevel=_LEVEL, mtime=0)
+        self._out.write((",".join(_header(column) for column in table.columns) + "\n").encode())
+
+    def __enter__(self) -> _File:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._out.close()
+        self._raw.flush()
+        os.fsync(self._raw.fileno())
+        self._raw.close()
+
+    def write(self, found: Iterable[Mapping[str, Value]]) -> None:
+        """Adds rows; values that are no column are left out."""
+        keys = [(column.key, column.type.endswith(_LIST)) for column in self._table.columns]
+        lines: list[bytes] = []
+        for row in found:
+            values = (
+                self._corpus if key == "corpus" else _listed(row[key]) if is_list else _value(row[key])
+                for key, is_list in keys
+            )
+            lines.append((",".join(values) + "\n").encode())
+        if lines:
+            self._rows += len(lines)
+            self.longest = max(self.longest, *map(len, lines))
+            self._out.write(b"".join(lines))
+
+    def entry(self) -> ImportFile:
+        """The file as the manifest lists it, once it is closed."""
+        with self._path.open("rb") as data:
+            digest = hashlib.file_digest(data, "sha256").hexdigest()
+        return ImportFile(self._path.name, self._rows, self._path.stat().st_size, digest)
+
+
+def _header(column: _Column) -> str:
+    return f"{column.name}:{column.type}" if column.type else column.name
+
+
+def _value(value: Value) -> str:
+    """A field: nothing for None, a number as it is, a text in quotes."""
+    if value is None:
+        return ""
+    return _text(value) if isinstance(value, str) else repr(value)
+
+
+def _text(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _listed(value: Value) -> str:
+    """A field of a list: numbers or texts, with ``BETWEEN`` between them."""
+    items = value if isinstance(value, list) else []
+    if items == [""]:
+        return ONE_EMPTY
+    texts = [str(item) for item in items]
+    for text in texts:
+        if BETWEEN in text or ONE_EMPTY in text:
+            raise InputError(
+                f"{text[:80]!a}: it has the character U+FDD0 or U+FDD1, which import files use themselves; remove the character "
+                "from the source, or ingest without --bulk"
+            )
+    return _text(BETWEEN.join(texts)) if texts else ""
+
+
+# A bulk load into a Neo4j database: the import files, and what is done before and after the server imports them.
+
+
+_POPULATION = 24 * 3_600
+"""Seconds that the indexes of an imported graph may take."""
+_MENDED = ("chunks", "placements", "entities", "mentions")
+
+
+class Neo4jBulkGraph:
+    """One database; see :class:`hlgraph.stores.bulk_copies.BulkGraph`.
+
+    Parameters
+    ----------
+    server : the database
+    leases : the rights to write to it
+    """
+
+    def __init__(self, server: Server, leases: Leases) -> None:
+        self._server = server
+        self._leases = leases
+
+    def find(self, corpus: str) -> Found:
+        """See :meth:`BulkGraph.find`."""
+        row = self._server.ask("admin/find_load", corpus=corpus)[0]
+        loads = [str(item) for item in row["loads"]] if isinstance(row["loads"], list) else []
+        if len(loads) == 1 or row["mark"]:
+            return Found(loads[0] if loads else "", str(row["mark"] or ""), {})
+        found = self._server.ask("admin/count_labels", corpus=corpus)
+        return Found("", "", {str(item["label"]): whole(item, "number") for item in found})
+
+    def write_files(self, reader: CorpusReader, folder: Path, *, manifest: Manifest) -> Manifest:
+        """See :meth:`BulkGraph.write_files`."""
+        total = manifest.records.get("statement", 0)
+        with progress.step("write files", total, unit="statements"):
+            written = write(reader, folder, corpus=manifest.corpus, load=manifest.id, prefix=manifest.label_prefix)
+        whole_manifest = replace(manifest, files=written)
+        with files.write_bytes(folder / MANIFEST) as out:
+            out.write(msgspec.json.format(msgspec.json.encode(whole_manifest), indent=2))
+        return whole_manifest
+
+    def command(self, manifest: Manifest) -> tuple[str, ...]:
+        """See :meth:`BulkGraph.command`."""
+        return ("neo4j-admin", "database", "import", "full", f"@{ARGUMENTS}", manifest.database)
+
+    def forget(self) -> None:
+        """See :meth:`BulkGraph.forget`."""
+        self._server.forget()
+
+    @contextlib.contextmanager
+    def lock(self, corpus: str) -> Iterator[None]:
+        """See :meth:`BulkGraph.lock`."""
+        migrate.apply(Neo4jTarget(self._server, leases=self._leases, population=_POPULATION))
+        with self._leases.held(corpus):
+            yield
+
+    def complete(self, manifest: Manifest, reader: CorpusReader) -> None:
+        """See :meth:`BulkGraph.complete`."""
+        with progress.step("complete", manifest.records.get("source", 0), unit="sources"):
+            self._server.schema(self._server.text(f"persist/mend_lists_of_{name}") for name in _MENDED)
+            for change in reader.sources():
+                self._write_sources(change)
+                progress.advance("complete", len(change.sources))
+
+    def _write_sources(self, change: Change) -> None:
+        found = rows.source_rows(change)
+        self._server.write(lambda transaction: transaction.write("persist/merge_sources", found))
+
+    def counts(self, corpus: str) -> tuple[dict[str, int], dict[str, int]]:
+        """See :meth:`BulkGraph.counts`."""
+        found = (
+            {str(row[column]): whole(row, "number") for row in self._server.ask(name, corpus=corpus)}
+            for name, column in (("admin/count_records", "kind"), ("admin/count_relationships", "relationship"))
+        )
+        records, relationships = found
+        return records, relationships
+
+    def show(self, manifest: Manifest) -> None:
+        """See :meth:`BulkGraph.show`."""
+        scale = manifest.calibration
+        values = {
+            "load": manifest.id,
+            "name": manifest.corpus,
+            "ids": manifest.ids,
+            "version": manifest.version,
+            "embedding": manifest.embedding,
+            "dimensions": manifest.dimensions,
+            "calibration": None if scale is None else msgspec.json.encode(scale).decode(),
+        }
+        self._server.write(lambda transaction: transaction.rows("persist/show_corpus", **values))

@@ -1,0 +1,530 @@
+"""Bulk writes: bodies of bounded size, a few in flight at a time, and a result for each item."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import re
+import time
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import lru_cache
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from hlgraph.change import VectorBlock
+from hlgraph.errors import StoreError, StoreUnavailableError
+from hlgraph.records import Source
+from hlgraph.stores.opensearch import wire
+from hlgraph.stores.opensearch.connection import BUSY, Connection, FormRefusedError, Patience, refusal
+from hlgraph.stores.opensearch.indexes import Home, Seen
+from hlgraph.stores.opensearch.query_bodies import find
+from hlgraph.stores.opensearch.where_query import conditions
+from hlgraph.stores.opensearch.wire import Anything, Bulk, Cause, Json, Written
+from hlgraph.text import content_words, words
+
+BODY_BYTES = 2 << 20
+"""Size of a body in bytes. A server accepts 100 MiB by default, but small bodies are parsed while others are built."""
+
+_UNDER_WAY = 4
+_SHOWN = 3
+_BLOCK = "cluster_block_exception"
+_FORM_REFUSED = (400, 403, 406, 415)  # by a server, or by a proxy that lets JSON alone pass
+
+
+class Item(NamedTuple):
+    """One write.
+
+    Attributes
+    ----------
+    id : id of the row
+    source : the document; None: delete it
+    is_named : whether to send the id to the server
+    key : beginning of the id of the document, before that of the row: rows of two corpora may have one id
+    routing : what chooses the shard; empty: the id of the document
+    is_smile : whether the document is Smile, not JSON; the same for all items of one request
+    """
+
+    id: str
+    source: bytes | None = None
+    is_named: bool = True
+    key: str = ""
+    routing: str = ""
+    is_smile: bool = False
+
+    @property
+    def lines(self) -> bytes:
+        """The action and, if present, the source, each with its end mark."""
+        verb = b"delete" if self.source is None else b"index"
+        parts = {"_id": f"{self.key}-{self.id}" if self.key else self.id} if self.is_named else {}
+        if self.routing:
+            parts["routing"] = self.routing
+        if self.is_smile and self.source is not None:
+            return wire.document({verb.decode(): parts}) + self.source
+        action = b'{"' + verb + b'":' + msgspec.json.encode(parts) + b"}\n"
+        return action if self.source is None else action + self.source + b"\n"
+
+
+class Outcome(NamedTuple):
+    """How many documents were written, and how many were deleted."""
+
+    written: int
+    deleted: int
+
+
+def write(connection: Connection, alias: str, *, items: Iterable[Item], is_alias: bool = True) -> Outcome:
+    """Sends items to an index; returns when all of them are durable.
+
+    At most four bodies are in flight while a fifth is built, so that items are consumed no faster than the server accepts
+    them. Items that a busy server rejects are sent again, on their own, until the patience is over. All other refusals are
+    collected.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    alias : alias of the index
+    items : writes; consumed once
+    is_alias : False: ``alias`` is the name of an index, which exists
+
+    Raises
+    ------
+    StoreError
+        The server refused some items: states how many, which and why. All others were written.
+    IndexMovedError
+        The index is being moved, or was since the caller looked it up.
+    FormRefusedError
+        The items are Smile, and the server, or a proxy, does not accept it.
+    StoreUnavailableError
+        The index is read-only, or the server is busy for longer than the patience.
+    """
+    total = Outcome(0, 0)
+    running: set[Future[Outcome]] = set()
+    with ThreadPoolExecutor(_UNDER_WAY, thread_name_prefix="hlgraph-bulk") as threads:
+        for body in _bodies(items):
+            running.add(threads.submit(_send, connection, alias, items=body, is_alias=is_alias))
+            if len(running) > _UNDER_WAY:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                total = _added(total, done)
+        return _added(total, running)
+
+
+def _added(total: Outcome, done: Iterable[Future[Outcome]]) -> Outcome:
+    for one in done:
+        written, deleted = one.result()
+        total = Outcome(total.written + written, total.deleted + deleted)
+    return total
+
+
+def _bodies(items: Iterable[Item]) -> Iterator[list[Item]]:
+    body: list[Item] = []
+    size = 0
+    for item in items:
+        length = len(item.source or b"") + 64
+        if body and size + length > BODY_BYTES:
+            yield body
+            body, size = [], 0
+        body.append(item)
+        size += length
+    if body:
+        yield body
+
+
+def _send(connection: Connection, alias: str, *, items: Sequence[Item], is_alias: bool) -> Outcome:
+    """Sends one body, and repeats the items that a busy server rejects."""
+    waiting = Patience(connection.settings.patience)
+    left = list(items)
+    written = deleted = 0
+    refused: list[tuple[str, Written]] = []
+    while True:
+        found = connection.send(
+            "POST",
+            f"/{alias}/_bulk",
+            body=b"".join(item.lines for item in left),
+            parameters={"require_alias": str(is_alias).lower()},
+        )
+        if found.status in _FORM_REFUSED and left[0].is_smile:
+            raise FormRefusedError(f"{connection.url}: a body in Smile was refused ({found.status})")
+        answer = connection.accepted(found, Bulk)
+        results = list(itertools.chain.from_iterable(item.values() for item in answer.items))
+        if len(results) != len(left):
+            raise StoreError(
+                f"{connection.url}: {len(left)} writes to {alias} were answered by {len(results)} results; check any "
+                "proxy in between, and run the same command again; it continues where it stopped"
+            )
+        busy: list[Item] = []
+        last: Written | None = None
+        for item, result in zip(left, results, strict=True):
+            if result.status < 300:
+                written += result.result != "deleted"
+                deleted += result.result == "deleted"
+            elif result.status == 404 and result.error is None:
+                pass  # the document to delete does not exist
+            elif result.status in BUSY and (result.status >= 500 or _BLOCK not in _words(result)):
+                busy.append(item)
+                last = result
+            else:
+                refused.append((item.id, result))
+        if refused:
+            raise _complaint(connection, alias, refused=refused)
+        if not busy or last is None:
+            return Outcome(written, deleted)
+        if not waiting.goes_on():
+            raise refusal(connection.url, last.status, cause=last.error or "")
+        left = busy
+
+
+def _words(result: Written) -> str:
+    return result.error.words() if isinstance(result.error, Cause) else result.error or ""
+
+
+def _complaint(connection: Connection, alias: str, *, refused: Sequence[tuple[str, Written]]) -> Exception:
+    """One error for all refused items; a reason that concerns the whole index is raised by itself."""
+    first = refusal(connection.url, refused[0][1].status, cause=refused[0][1].error or "")
+    if type(first) is not StoreError:
+        return first
+    shown = "; ".join(f"{name}: {_words(item)[:200]}" for name, item in refused[:_SHOWN])
+    more = f" and {len(refused) - _SHOWN:,} more" if len(refused) > _SHOWN else ""
+    return StoreError(
+        f"{connection.url}: {len(refused):,} documents of {alias} were refused: {shown}{more}; all others were written, "
+        "fix the cause and run the same command again"
+    )
+
+
+# Splits a text into terms like the full-text index of the embedded store, so that both stores rank alike.
+#
+# SQLite's tokenizer ``unicode61`` splits the words of :func:`hlgraph.text.words` at every character that is neither a letter
+# nor a digit, and removes single accents from Latin letters. This module does the same before the text is sent, and leaves
+# only stemming to the server.
+
+
+_ASCII = re.compile(r"[a-z0-9]+")
+# The combining marks that unicode61 treats as part of the preceding letter; other marks separate words.
+_ACCENTS = frozenset(
+    {*range(0x300, 0x305), *range(0x306, 0x30D), 0x30F, 0x311, 0x31B, *range(0x323, 0x329), 0x32D, 0x32E, 0x330, 0x331}
+)
+
+
+def terms(text: str) -> list[str]:
+    """All terms of a text, in order.
+
+    Examples
+    --------
+    >>> terms("The U.S. café, 1,000.50")
+    ['the', 'u', 's', 'cafe', '1', '000', '50']
+    """
+    return [term for word in words(text) for term in _parts(word)]
+
+
+def phrases(question: str) -> list[tuple[str, ...]]:
+    """The words to search for, each once, as the terms that must be next to each other.
+
+    Function words are left out, unless the question has no others.
+
+    Examples
+    --------
+    >>> phrases("Who was in the U.S. in 1950?")
+    [('u', 's'), ('1950',)]
+    """
+    wanted = dict.fromkeys(content_words(question) or words(question))
+    return [parts for parts in map(_parts, wanted) if parts]
+
+
+@lru_cache(maxsize=65_536)
+def _parts(word: str) -> tuple[str, ...]:
+    if word.isascii():
+        return tuple(_ASCII.findall(word))
+    parts: list[str] = []
+    part = ""
+    for char in word:
+        code = ord(char)
+        if code in _ACCENTS:
+            continue
+        if unicodedata.category(char)[0] in "LN" or unicodedata.category(char) == "Co":
+            part += _plain(char)
+        elif part:
+            parts.append(part)
+            part = ""
+    return (*parts, part) if part else tuple(parts)
+
+
+def _plain(char: str) -> str:
+    """A Latin letter without its single accent; any other character unchanged."""
+    taken_apart = unicodedata.normalize("NFD", char)
+    is_accented = len(taken_apart) == 2 and taken_apart[0].isascii() and unicodedata.combining(taken_apart[1])
+    return taken_apart[0] if is_accented else char
+
+
+# Settings of indexes during a bulk load: no periodic refresh, no replicas while rows arrive; afterwards as they were.
+#
+# A kill leaves an index without refresh. The next load finds it so, and gives it the settings that a new index has. Nobody waits
+# for a refresh that does not come: whoever writes rows refreshes the index by itself.
+
+
+_REFRESH, _REPLICAS = "index.refresh_interval", "index.number_of_replicas"
+_OFF = "-1"
+_EVERY = "30s"  # of a new index, by the migrations
+
+Kept = dict[str, dict[str, str]]
+"""The settings to give back, by the name of the index."""
+
+
+def begin(connection: Connection, homes: Iterable[Home]) -> Kept:
+    """Ends the periodic refresh of some indexes, and the copying to replicas of those that no other corpus has rows in.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    homes : the indexes of a corpus
+
+    Returns
+    -------
+    Kept
+        The settings to give back by :func:`end`.
+    """
+    kept: Kept = {}
+    for home in homes:
+        path, plain = f"/{home.name}", {"flat_settings": "true"}
+        seen = connection.ask("GET", path, answer=dict[str, Seen], parameters=plain)[home.name].settings
+        was_left = seen.get(_REFRESH) == _OFF
+        every = _EVERY if was_left else str(seen.get(_REFRESH, _EVERY))
+        copies = str(connection.settings.replicas if was_left else seen.get(_REPLICAS, "0"))
+        kept[home.name] = {_REFRESH: every, _REPLICAS: copies}
+        now = {_REFRESH: _OFF}
+        if not was_left and (not home.meta.is_shared or not _rows(connection, home.name)):
+            now[_REPLICAS] = "0"
+        connection.ask("PUT", f"{path}/_settings", answer=Anything, body=dict(now))
+    return kept
+
+
+def end(connection: Connection, kept: Kept) -> None:
+    """Gives indexes their settings back, and makes all rows searchable.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    kept : result of :func:`begin`
+    """
+    for name, settings in kept.items():
+        connection.ask("PUT", f"/{name}/_settings", answer=Anything, body=dict(settings))
+    if kept:
+        connection.ask("POST", f"/{','.join(sorted(kept))}/_refresh", answer=Anything)
+
+
+def _rows(connection: Connection, name: str) -> int:
+    return find(connection, name, body={"size": 0, "track_total_hits": True}).count
+
+
+# Removes deleted rows from disk: a row that Lucene marks as deleted stays in its segment until the segment is rewritten.
+#
+# Three things keep a deleted row: its segment, the log of writes (until a flush), and the history that a replica of the shard
+# needs to catch up. A lease keeps this history; the server advances it every 30 seconds, and no setting changes that. The
+# steps are therefore: flush, wait for the leases, and rewrite the segments with deleted rows.
+
+
+_LEASE_SECONDS = 90.0
+_POLL_SECONDS = 0.5
+
+
+class _Lease(msgspec.Struct):
+    retaining_seq_no: int = 0
+
+
+class _Leases(msgspec.Struct):
+    leases: list[_Lease] = []
+
+
+class _Numbers(msgspec.Struct):
+    max_seq_no: int = -1
+
+
+class _Docs(msgspec.Struct):
+    count: int = 0
+    deleted: int = 0
+
+
+class _Copy(msgspec.Struct):
+    docs: _Docs = msgspec.field(default_factory=_Docs)
+    seq_no: _Numbers = msgspec.field(default_factory=_Numbers)
+    retention_leases: _Leases = msgspec.field(default_factory=_Leases)
+
+    def holds(self, write: int) -> bool:
+        """Whether the history up to the write of this number is still kept for a replica."""
+        return any(lease.retaining_seq_no <= write for lease in self.retention_leases.leases)
+
+
+class _Index(msgspec.Struct):
+    shards: dict[str, list[_Copy]] = {}
+
+
+class _Stats(msgspec.Struct):
+    indices: dict[str, _Index] = {}
+
+
+def purge(connection: Connection, names: Sequence[str]) -> None:
+    """Rewrites all segments with deleted rows; returns when nothing of these is on disk, after up to a minute.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    names : names of the indexes
+
+    Raises
+    ------
+    StoreUnavailableError
+        The server still keeps their history, for a replica that is behind.
+    """
+    if not names:
+        return
+    joined = ",".join(names)
+    connection.ask("POST", f"/{joined}/_flush", answer=Anything)
+    until = time.monotonic() + _LEASE_SECONDS
+    # What is written from now on, in a shared index by other corpora, too, is not waited for.
+    last = {shard: max(copy.seq_no.max_seq_no for copy in copies) for shard, copies in _shards(connection, joined)}
+    while any(copy.holds(last.get(shard, -1)) for shard, copies in _shards(connection, joined) for copy in copies):
+        if time.monotonic() > until:
+            raise StoreUnavailableError(
+                f"{connection.url}: the server keeps deleted rows of {joined} for a replica that is behind; wait until the "
+                "indexes are green (hlgraph doctor), and try again"
+            )
+        time.sleep(_POLL_SECONDS)
+    _merge(connection, joined, is_waiting=True)
+    connection.ask("POST", f"/{joined}/_refresh", answer=Anything)  # releases the replaced segments
+
+
+def begin_purge(connection: Connection, names: Sequence[str], *, always_below: int, share: float) -> None:
+    """Starts to rewrite the segments with deleted rows; rows deleted within the last 30 s may stay for now.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    names : names of the indexes
+    always_below : maximum number of rows of an index whose segments are rewritten in any case
+    share : share of deleted rows, from 0 to 1, beyond which the segments of a larger index are rewritten
+    """
+    due = []
+    for name, index in sorted(_stats(connection, ",".join(names)).items()):
+        copies = [copy.docs for copies in index.shards.values() for copy in copies]
+        live, deleted = sum(docs.count for docs in copies), sum(docs.deleted for docs in copies)
+        if live <= always_below or deleted > share * (live + deleted):
+            due.append(name)
+    if due:
+        _merge(connection, ",".join(due), is_waiting=False)
+
+
+def _merge(connection: Connection, names: str, *, is_waiting: bool) -> None:
+    parameters = {
+        "only_expunge_deletes": "true",
+        "ignore_unavailable": "true",
+        "wait_for_completion": str(is_waiting).lower(),
+    }
+    connection.ask("POST", f"/{names}/_forcemerge", answer=Anything, parameters=parameters)
+
+
+def _shards(connection: Connection, names: str) -> Iterator[tuple[tuple[str, str], list[_Copy]]]:
+    for name, index in _stats(connection, names).items():
+        for shard, copies in index.shards.items():
+            yield (name, shard), copies
+
+
+def _stats(connection: Connection, names: str) -> dict[str, _Index]:
+    parameters = {"level": "shards", "ignore_unavailable": "true"}
+    return connection.ask("GET", f"/{names}/_stats/docs", answer=_Stats, parameters=parameters).indices
+
+
+# Rows and sources as documents of OpenSearch, and the writes that put them into the index of their corpus.
+
+
+_AT_ONCE = 256  # rows whose vectors are encoded together
+
+
+def row_items(block: VectorBlock, change: str, *, home: Home, is_smile: bool = False) -> Iterator[Item]:
+    """The writes of rows.
+
+    Parameters
+    ----------
+    block : rows
+    change : id of the change that writes them
+    home : index of their corpus
+    is_smile : whether to write Smile, which has fewer bytes and costs the server less; default JSON
+    """
+    values = np.ascontiguousarray(block.matrix(), dtype="<f4")
+    for start in range(0, len(block.ids), _AT_ONCE):
+        part = values[start : start + _AT_ONCE]
+        numbers = wire.number_arrays(part) if is_smile else []
+        data = wire.binaries(part.view(np.uint8)) if is_smile else []
+        for at, vector in enumerate(part):
+            name = block.ids[start + at]
+            words = terms(block.texts[start + at])
+            fields: dict[str, str | int] = {
+                "id": name,
+                "source": block.source_ids[start + at],
+                "change": change,
+                "length": len(words),
+                "words": " ".join(words),
+            }
+            if is_smile:
+                yield _smile_item(name, {**fields, "vector": numbers[at], "data": data[at]}, home=home)
+            else:
+                yield item(name, {**fields, **vector_fields(vector)}, home=home)
+
+
+def _smile_item(name: str, document: Mapping[str, wire.Value], *, home: Home) -> Item:
+    """See :func:`item`."""
+    if not home.meta.is_shared:
+        return Item(name, wire.document(document), is_smile=True)
+    data = wire.document({"corpus": home.corpus, **document})
+    return Item(name, data, key=home.key, routing=home.key, is_smile=True)
+
+
+def vector_fields(vector: NDArray[np.float32]) -> dict[str, Json]:
+    """A vector twice: as numbers for the k-NN field, and as bytes to read back.
+
+    The numbers have nine decimals, from which HNSW is built; scores come from the bytes.
+    """
+    numbers: list[Json] = list(np.round(vector.astype(np.float64), 9).tolist())
+    return {"vector": numbers, "data": base64.b64encode(vector.astype("<f4").tobytes()).decode()}
+
+
+def source_items(sources: Iterable[Source], *, home: Home) -> Iterator[Item]:
+    """The writes of the metadata of sources.
+
+    Parameters
+    ----------
+    sources : sources of one corpus
+    home : index of the sources of the corpus
+    """
+    for source in sources:
+        described: dict[str, Json] = {
+            "uri": source.uri,
+            "title": source.title,
+            "metadata": msgspec.json.encode(source.metadata).decode(),
+        }
+        document: dict[str, Json] = {
+            "id": source.id,
+            "conditions": list[Json](conditions(source)),
+            "described": described,
+        }
+        yield item(source.id, document, home=home)
+
+
+def item(name: str, document: Mapping[str, object] | None, *, home: Home) -> Item:
+    """The write of one document.
+
+    In a shared index a document names its corpus, and the corpus chooses the shard. In an index of one corpus the id does. A
+    shared index refuses documents without routing, an index of one corpus those that name a corpus. So a process that does
+    not know that the index was replaced writes nothing to the new one.
+
+    Parameters
+    ----------
+    name : id of the row
+    document : its fields without the name of the corpus; None: delete it
+    home : index of its corpus
+    """
+    if not home.meta.is_shared:
+        return Item(name, None if document is None else msgspec.json.encode(document))
+    data = None if document is None else msgspec.json.encode({"corpus": home.corpus, **document})
+    return Item(name, data, key=home.key, routing=home.key)
