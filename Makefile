@@ -95,7 +95,7 @@ types: setup
 	$(RUN)/mypy
 
 architecture: setup
-	$(RUN)/pytest -q tests/unit/test_architecture.py tests/unit/test_architecture_imports.py
+	$(RUN)/pytest -q tests/unit/house/test_architecture.py tests/unit/house/test_architecture_imports.py
 
 # Every test can be imported. What they import is compiled on the way, once and beside the pages: the processes of `make test`
 # begin at the same moment, and each would compile all of it.

@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from hlgraph.answer.plan import AnswerPlan
     from hlgraph.answer.request import AnswerMode, AnswerRequest, AnswerStyle
     from hlgraph.answer.verify import Unsupported, Verify
+    from hlgraph.evaluate.datasets import Question
+    from hlgraph.evaluate.judges.report import JudgeOptions
+    from hlgraph.evaluate.questions.record import MadeQuestion, QuestionSet
+    from hlgraph.evaluate.report import Evaluation
     from hlgraph.extract.quarantine import Quarantined
     from hlgraph.index.communities import BuiltCommunities
     from hlgraph.index.hierarchy import BuiltHierarchy, HierarchyQuery
@@ -60,6 +64,7 @@ if TYPE_CHECKING:
     from hlgraph.retrieve.request import Explanation, Mode, SearchRequest, SearchResult, Unit
     from hlgraph.retrieve.retriever import Retriever
     from hlgraph.sdk.aio import AsyncHLGraph
+    from hlgraph.sdk.align import Alignment
     from hlgraph.sdk.answers import Answers
     from hlgraph.sdk.backup import restore
     from hlgraph.sdk.batches import Batches
@@ -72,6 +77,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.hierarchy import FoundHierarchy, Hierarchy
     from hlgraph.sdk.merges import FoundMerges, Merges
     from hlgraph.sdk.quality import Coverage, Faithfulness, Quality
+    from hlgraph.sdk.questions import Questions
     from hlgraph.sdk.reconcile import Drift
     from hlgraph.settings import Settings
     from hlgraph.stores.cypher import Limits, Table
@@ -82,6 +88,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 __all__ = [
+    "Alignment",
     "Answer",
     "AnswerEvent",
     "AnswerEvidence",
@@ -121,6 +128,7 @@ __all__ = [
     "Drift",
     "Embedder",
     "Entity",
+    "Evaluation",
     "Evidence",
     "Explanation",
     "Fact",
@@ -144,10 +152,12 @@ __all__ = [
     "InferredDomain",
     "IngestOptions",
     "Ingestion",
+    "JudgeOptions",
     "JudgedMerges",
     "Kind",
     "LeftOut",
     "Limits",
+    "MadeQuestion",
     "Mending",
     "Merges",
     "Mode",
@@ -156,6 +166,9 @@ __all__ = [
     "Progress",
     "Quality",
     "Quarantined",
+    "Question",
+    "QuestionSet",
+    "Questions",
     "Relationship",
     "Report",
     "Reranker",
@@ -184,6 +197,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "Alignment": "hlgraph.sdk.align",
     "AnswerEvent": "hlgraph.answer.events",
     "AnswerEvidence": "hlgraph.answer.events",
     "AnswerMode": "hlgraph.answer.request",
@@ -214,6 +228,7 @@ _LATER = {
     "Decision": "hlgraph.stores.protocols",
     "Drift": "hlgraph.sdk.reconcile",
     "Embedder": "hlgraph.models.protocols",
+    "Evaluation": "hlgraph.evaluate.report",
     "Explanation": "hlgraph.retrieve.request",
     "Failure": "hlgraph.ingest.report",
     "Facts": "hlgraph.sdk.facts",
@@ -233,9 +248,11 @@ _LATER = {
     "InferredDomain": "hlgraph.sdk.domain",
     "IngestOptions": "hlgraph.ingest.options",
     "Ingestion": "hlgraph.ingest.run",
+    "JudgeOptions": "hlgraph.evaluate.judges.report",
     "JudgedMerges": "hlgraph.resolve.decide",
     "LeftOut": "hlgraph.read.outcomes",
     "Limits": "hlgraph.stores.cypher",
+    "MadeQuestion": "hlgraph.evaluate.questions.record",
     "Mending": "hlgraph.sdk.failures",
     "Merges": "hlgraph.sdk.merges",
     "Mode": "hlgraph.retrieve.request",
@@ -244,6 +261,9 @@ _LATER = {
     "Progress": "hlgraph.progress",
     "Quality": "hlgraph.sdk.quality",
     "Quarantined": "hlgraph.extract.quarantine",
+    "Question": "hlgraph.evaluate.datasets",
+    "QuestionSet": "hlgraph.evaluate.questions.record",
+    "Questions": "hlgraph.sdk.questions",
     "Report": "hlgraph.ingest.report",
     "Reranker": "hlgraph.models.protocols",
     "Retriever": "hlgraph.retrieve.retriever",
@@ -264,10 +284,10 @@ _LATER = {
     "restore": "hlgraph.sdk.backup",
 }
 
-if not TYPE_CHECKING:  # a type checker sees the imports above, and so a name that is not there
+if not TYPE_CHECKING:  # a type checker sees the imports above, and reports unknown names
 
     def __getattr__(name: str) -> object:
-        """Import what is not light when it is first used."""
+        """Import heavy modules at first use."""
         if name not in _LATER:
             raise AttributeError(f"module 'hlgraph' has no attribute {name!r}")
         from importlib import import_module

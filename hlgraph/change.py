@@ -1,6 +1,6 @@
-"""The change of one ingest step, the unit of the journal; it is complete, so it can be written again after a crash.
+"""The change of one ingest step, the unit of the journal. It is complete, so it can be written again after a crash.
 
-A :class:`Change` is assembled by ``persist``, recorded by ``GraphStore.stage`` before anything else is written, and contains
+``persist`` assembles a :class:`Change`, and ``GraphStore.stage`` records it before anything else is written. It contains
 everything that both stores need. Links name the chunk that asserted them, so removing a chunk removes exactly its assertions.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ChangeState(StrEnum):
-    """The state of a change: recorded, visible, or finished (what it removed is deleted from both stores)."""
+    """The state of a change: recorded, visible, or finished (removed records are deleted from both stores)."""
 
     STAGED = "staged"
     PUBLISHED = "published"
@@ -42,8 +42,8 @@ class Placement(NamedTuple):
 class About(NamedTuple):
     """An ABOUT link of a statement; with an empty ``statement_id`` only the IN_CHUNK link of the topic.
 
-    ``name`` is the spelling of the topic in the chunk. The stored name is the spelling of most chunks, ties in alphabetical
-    order.
+    ``name`` is the spelling of the topic in the chunk. The stored name is the most frequent spelling among the
+    chunks, ties in alphabetical order.
     """
 
     chunk_id: str
@@ -99,12 +99,12 @@ class Move(NamedTuple):
 
 
 class Renewal(NamedTuple):
-    """How far the topics of a corpus of an older version have vectors with their statements in them.
+    """Progress of renewing the topic vectors of a corpus of an older version, which lack the statements.
 
     Attributes
     ----------
-    last_id : all topics up to this id have one
-    is_complete : all topics have one
+    last_id : all topics up to this id are renewed
+    is_complete : all topics are renewed
     """
 
     last_id: str
@@ -115,7 +115,7 @@ class Renewal(NamedTuple):
 class VectorBlock:
     """Rows of one kind for the vector store; ``data`` is a C-ordered float32 matrix, one row per id.
 
-    A journal may keep the ids alone, see :attr:`is_hollow`.
+    A journal may keep only the ids, see :attr:`is_hollow`.
     """
 
     kind: Kind
@@ -133,11 +133,11 @@ class VectorBlock:
 
     @property
     def is_hollow(self) -> bool:
-        """Whether only the ids are left of the rows: they are known to the vector store, or lost."""
+        """Whether only the ids of the rows are left. The vector store has the rows, or they are lost."""
         return bool(self.ids) and not self.data
 
     def hollow(self) -> VectorBlock:
-        """The same with the ids of its rows alone."""
+        """The block with only the ids of its rows."""
         return VectorBlock(self.kind, self.ids, (), (), self.dimensions, b"")
 
 
@@ -147,15 +147,15 @@ class Change:
 
     Attributes
     ----------
-    id : hash of what changes
+    id : hash of the content of the change
     corpus : the corpus of the sources
     embedding : fingerprint of the model of the vectors
     dimensions : length of the vectors
-    sources : sources that are added, edited or have new metadata; ``version`` is one above the stored one, except that new
-        metadata alone keep it
+    sources : sources that are added, edited or have new metadata; ``version`` is one above the stored one, or the same if
+        only the metadata changed
     base_versions : for each source the stored version; 0 for a new one
     removed_sources : ids of sources to remove
-    chunks : chunks that are new or were extracted again; all links below are those of these chunks
+    chunks : chunks that are new or were extracted again; all links below belong to these chunks
     removed_chunks : ids of chunks to remove
     moves : kept chunks at a new position
     topics, statements, entities, facts : records that ``chunks`` assert
@@ -164,12 +164,12 @@ class Change:
     vectors : rows of new records; written before the change is published, and hidden until then
     replacements : rows of existing records; written after the change is published, since the records stay visible
     recounted : entities whose names and common chunks are counted again from the stored graph, not from the difference, and
-        topics that are named again; for repairs after a loss of data
-    doubted : kept chunks that are to be extracted again when their source is next ingested; for repairs
-    topic_names : stored topics whose statements the change may change, with the vectors of their names; the rows of those whose
-        statements it does change are made of these and the vectors of the statements, once it is published
-    renewal : what the store remembers of a renewal of topics
-    calibration : the new scale of the cosines of the corpus; None: it stays
+        topics whose names are chosen again; for repairs after a loss of data
+    doubted : kept chunks to extract again at the next ingest of their source; for repairs
+    topic_names : stored topics whose statements the change may affect, with the vectors of their names. Once the change is
+        published, the rows of the affected topics are computed from these and the vectors of their statements
+    renewal : progress of a renewal of topics
+    calibration : the new scale of the cosines of the corpus; None keeps the old one
     """
 
     id: str
@@ -208,8 +208,8 @@ class Outcome:
     ----------
     added : number of added records, by kind
     vanished : ids of vanished records, by kind
-    about : for each topic of ``Change.topic_names`` that a chunk of the change names, or named, the ids of its statements,
-        ascending
+    about : the ids of the statements, ascending, of each topic of ``Change.topic_names`` that a chunk of the change names or
+        used to name
     """
 
     added: dict[str, int] = field(default_factory=dict)

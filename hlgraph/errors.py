@@ -1,4 +1,4 @@
-"""All errors that hlgraph raises on purpose, as one tree. Each says whether a retry may succeed.
+"""All errors that hlgraph raises on purpose, as one tree. Each error tells whether a retry may succeed.
 
 ::
 
@@ -65,8 +65,8 @@ class ReadError(InputError):
     ----------
     uri : the source
     reason : why it cannot be read
-    mend : what to do about it; may be empty
-    extra : name of the extra that is not installed, where this is the reason; else empty
+    mend : the remedy; may be empty
+    extra : name of a missing extra, if that is the reason; otherwise empty
     """
 
     extra: str = ""

@@ -1,12 +1,12 @@
-"""Ids computed from content, so that reading the same thing twice gives the same node.
+"""Ids computed from content, so that reading the same content twice gives the same node.
 
 An id is the first 128 bits of SHA-256 over the kind and its canonical fields, each prefixed by its length in bytes, so that no
-two inputs collide by concatenation. Properties that can change while the thing stays the same (metadata, the kind of an
+two inputs collide by concatenation. Properties that can change without changing the identity (metadata, the kind of an
 entity, times) are not part of an id.
 
-The first half of an id hashes the content without the name of the corpus, the second half both. Records are ordered by id, so
-two corpora of the same content have the same order, whatever their names are, and yet no id in common. A corpus that an older
-hlgraph began keeps its scheme, in which both halves hash the name.
+The first half of an id hashes the content without the name of the corpus, the second half hashes both. Records are ordered by
+id, so two corpora of the same content have the same order under any name, but no id in common. A corpus that an older
+hlgraph created keeps its scheme, in which both halves hash the name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WITH_NAME, WITHOUT_NAME = SCHEMES = 1, 2
 
 
 def content_id(kind: str, *fields: str) -> str:
-    """The id of a thing from its kind and canonical fields: 32 hexadecimal digits.
+    """The id of a record from its kind and canonical fields: 32 hexadecimal digits.
 
     Examples
     --------
@@ -39,13 +39,13 @@ def content_id(kind: str, *fields: str) -> str:
 
 
 def halved_id(kind: str, parts: Sequence[str], *, free: Sequence[str], scheme: int) -> str:
-    """The id of a thing in a corpus with a scheme.
+    """The id of a record in a corpus with the given scheme.
 
     Parameters
     ----------
     kind : its kind
     parts : its canonical fields, with the name of the corpus or ids that hash it
-    free : the same fields without the name, and with :func:`free_half` in place of ids
+    free : the same fields without the name, with :func:`free_half` in place of ids
     scheme : scheme of the ids of the corpus
     """
     whole = content_id(kind, *parts)
@@ -58,12 +58,12 @@ def free_half(name: str) -> str:
 
 
 def scheme_of(corpus: str, sources: Iterable[Source]) -> int:
-    """The scheme that the ids of sources of a corpus have; that of new corpora if there are none.
+    """The scheme of the ids of a corpus, determined from its sources; the scheme of new corpora if there are none.
 
     Parameters
     ----------
     corpus : name of the corpus
-    sources : the first of them tells
+    sources : its sources; only the first one is examined
     """
     first = next(iter(sources), None)
     is_old = first is not None and first.id == source_id(corpus, first.uri, scheme=WITH_NAME)
@@ -84,7 +84,7 @@ def normalise_name(name: str) -> str:
 
 
 def source_id(corpus: str, uri: str, *, scheme: int = WITHOUT_NAME) -> str:
-    """The id of a source, which depends on corpus and URI alone; its title and metadata may change.
+    """The id of a source, which depends only on corpus and URI. Its title and metadata may change.
 
     Parameters
     ----------
@@ -195,12 +195,12 @@ def fact_id(
 
 
 def entity_ids(corpus: str, name: str) -> tuple[str, str]:
-    """See :func:`entity_id`: the ids by each scheme, that of new corpora first."""
+    """See :func:`entity_id`: the ids in both schemes, the scheme of new corpora first."""
     return entity_id(corpus, name), entity_id(corpus, name, scheme=WITH_NAME)
 
 
 def source_ids(corpus: str, uri: str) -> tuple[str, str]:
-    """See :func:`source_id`: the ids by each scheme, that of new corpora first."""
+    """See :func:`source_id`: the ids in both schemes, the scheme of new corpora first."""
     return source_id(corpus, uri), source_id(corpus, uri, scheme=WITH_NAME)
 
 
@@ -215,7 +215,7 @@ def summary_id(about: str, summariser: str, below: Sequence[str], *, scheme: int
     ----------
     about : id of its community or source
     summariser : fingerprint of the summariser
-    below : ids of what it sums up, in ascending order
+    below : ids of the summarised records, in ascending order
     scheme : scheme of the ids of the corpus
     """
     hashed = checksum(summariser, *below)
@@ -224,5 +224,5 @@ def summary_id(about: str, summariser: str, below: Sequence[str], *, scheme: int
 
 
 def checksum(*parts: str) -> str:
-    """A fingerprint of texts, which changes if any of them does."""
+    """A fingerprint of texts, which changes if any of them changes."""
     return content_id("checksum", *parts)

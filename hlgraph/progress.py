@@ -1,8 +1,8 @@
-"""Progress of long work: each step tells how far it is, and whoever listens hears it; without a listener nothing happens.
+"""Progress of long work: steps report events to a listener. Without a listener nothing happens.
 
-Who listens is found by context (:mod:`contextvars`), as in :mod:`hlgraph.stores.trace`: two ingests in two threads do not
-hear each other, and no function between a command and its innermost loop passes a callback on. The two threads of one ingest
-tell one listener, which hears one event at a time; each has steps of its own.
+The listener is looked up by context (:mod:`contextvars`), as in :mod:`hlgraph.stores.trace`. So two ingests in two threads do
+not mix their events, and no function between a command and its innermost loop passes a callback on. The two threads of one
+ingest have separate steps and share one listener, which receives one event at a time.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from typing import TypeAlias
 from hlgraph import telemetry
 
 EVERY = 0.1
-"""Seconds between two events inside a step; the first and the last event of a step always come."""
+"""Minimum number of seconds between two events inside a step. The first and the last event are always reported."""
 _WINDOW = 60.0
-"""Seconds of the past from which the time left is estimated, so that sources that were skipped at once do not count."""
+"""Seconds of recent progress from which the remaining time is estimated, so that skipped sources soon stop to count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far long work is.
+    """Progress of long work.
 
     Attributes
     ----------
-    step : what is being done: in an ingest ``look``, ``read``, ``compare``, ``extract``, ``embed`` and ``persist``
-    done, total : how much of this turn of the step is done, and of how much; ``total`` is None where it is not known. An ingest
-        goes through its steps again for every batch of sources. Of a step that is over both are the same
-    unit : what ``done`` counts, such as ``texts``
-    so_far : how much is done in all turns of the step
-    sources, chunks, statements : of an ingest so far: sources that are stored or unchanged, and what they added
-    found : number of files and documents that the ingest has to go through; None where it is not known
-    seconds : since the work began
-    rate : units of this step in a second, over all its turns so far; None before there is anything to measure
-    seconds_left : for the whole ingest, from the bytes read in the last minute; else for this step; None if not known
+    step : the current step; in an ingest ``look``, ``read``, ``compare``, ``extract``, ``embed`` and ``persist``
+    done, total : units done in this round of the step, and their total; ``total`` is None if unknown. An ingest repeats its
+        steps for every batch of sources. At the end of a step both are equal
+    unit : the unit that ``done`` counts, such as ``texts``
+    so_far : units done in all rounds of the step
+    sources, chunks, statements : totals of an ingest so far: sources that are stored or unchanged, and the records added
+    found : number of files and documents of the ingest; None if unknown
+    seconds : seconds since the work began
+    rate : units of this step per second, over all its rounds so far; None before anything is measured
+    seconds_left : estimate for the whole ingest from the bytes read in the last minute, else for this step; None if unknown
     """
 
     step: str
@@ -57,16 +57,16 @@ class Progress:
 
 
 OnProgress: TypeAlias = Callable[[Progress], None]
-"""Called with the progress of long work, in a thread of the work; never twice at once."""
+"""Called with the progress of long work, in a thread of the work, never concurrently."""
 
 
 @dataclass(slots=True)
 class _Listener:
-    """One who listens, and what is known so far."""
+    """A listener, and the totals so far."""
 
     call: OnProgress
     began: float
-    told: float = 0.0
+    last_event: float = 0.0
     guard: threading.RLock = field(default_factory=threading.RLock)
     past: dict[str, tuple[int, float]] = field(default_factory=dict)
     sources: int = 0
@@ -78,11 +78,11 @@ class _Listener:
     arrived: deque[tuple[float, int]] = field(default_factory=deque)
 
     def tell(self, step: _Step, *, is_edge: bool) -> None:
-        """Call the function; the caller holds the guard."""
+        """Call the function. The caller must hold the guard."""
         now = time.monotonic()
-        if not is_edge and now - self.told < EVERY:
+        if not is_edge and now - self.last_event < EVERY:
             return
-        self.told = now
+        self.last_event = now
         units, seconds = self.past.get(step.name, (0, 0.0))
         units, seconds = units + step.done, seconds + now - step.began
         rate = units / seconds if units and seconds > 0 else None
@@ -92,7 +92,7 @@ class _Listener:
         self.call(Progress(step.name, step.done, step.total, step.unit, *counts, now - self.began, rate, left))
 
     def _left(self, step: _Step, rate: float | None, now: float) -> float | None:
-        """The rest of the bytes, at the speed of the last minute; in the first batch, at that of its embedding."""
+        """Seconds for the remaining bytes at the speed of the last minute, or in the first batch at its embedding speed."""
         if self.size is None:
             return None
         if not self.arrived:
@@ -109,7 +109,7 @@ class _Listener:
 
 @dataclass(slots=True)
 class _Step:
-    """A step under way."""
+    """A running step."""
 
     listener: _Listener
     outer: _Step | None
@@ -121,19 +121,19 @@ class _Step:
     is_over: bool = False
 
     def tell(self, *, is_edge: bool) -> None:
-        """Tell how far it is."""
+        """Report its progress."""
         with self.listener.guard:
             self.listener.tell(self, is_edge=is_edge)
 
     def advance(self, count: int) -> None:
-        """Tell that more of it is done; its end tells the last of it."""
+        """Add to the units done and report them. The end of the step reports the last event."""
         with self.listener.guard:
             self.done += count
             if self.total is None or self.done < self.total:
                 self.listener.tell(self, is_edge=False)
 
     def end(self) -> None:
-        """Add it to what is past."""
+        """Add this round to the totals of the step."""
         self.is_over = True
         with self.listener.guard:
             units, seconds = self.listener.past.get(self.name, (0, 0.0))
@@ -146,7 +146,7 @@ def _left_of(step: _Step, rate: float | None) -> float | None:
 
 _LISTENER: ContextVar[_Listener | None] = ContextVar("hlgraph_progress", default=None)
 _STEP: ContextVar[_Step | None] = ContextVar("hlgraph_progress_step", default=None)
-"""The step that this context began last."""
+"""The last step that this context began."""
 
 
 @contextlib.contextmanager
@@ -155,8 +155,8 @@ def listening(call: OnProgress | None) -> Iterator[None]:
 
     Parameters
     ----------
-    call : called in the thread of the work, at most ten times a second inside a step; what it raises ends the work. None:
-        whoever listens already goes on listening
+    call : called in the thread of the work, at most ten times per second inside a step. An error that it raises ends the
+        work. None keeps the current listener
 
     Examples
     --------
@@ -177,96 +177,96 @@ def listening(call: OnProgress | None) -> Iterator[None]:
 
 
 def is_listening() -> bool:
-    """Whether anyone hears the progress of this context."""
+    """Whether this context has a listener."""
     return _LISTENER.get() is not None
 
 
 @contextlib.contextmanager
 def step(name: str, total: int | None = None, *, unit: str = "") -> Iterator[None]:
-    """Tell that a step begins, and that it ends, unless it ends by an error. A span of OpenTelemetry too.
+    """Report the begin of a step, and its end unless it fails. Also an OpenTelemetry span.
 
     Parameters
     ----------
     name : name of the step, a verb
-    total : how much there is to do; None: not known
-    unit : what is counted, in the plural
+    total : number of units; None if unknown
+    unit : the unit, in the plural
     """
     with telemetry.span(f"hlgraph {name}", {"hlgraph.step.unit": unit}) as span:
         span.set({"hlgraph.step.total": total})
-        with _told(name, total, unit=unit):
+        with _reported(name, total, unit=unit):
             yield
 
 
 @contextlib.contextmanager
-def _told(name: str, total: int | None, *, unit: str) -> Iterator[None]:
+def _reported(name: str, total: int | None, *, unit: str) -> Iterator[None]:
     listener = _LISTENER.get()
     if listener is None:
         yield
         return
-    made = _Step(listener, _current(), name, total, unit, time.monotonic())
-    _STEP.set(made)
+    current = _Step(listener, _current(), name, total, unit, time.monotonic())
+    _STEP.set(current)
     try:
-        made.tell(is_edge=True)
+        current.tell(is_edge=True)
         yield
         if total is None:
-            made.total = made.done  # now it is known
+            current.total = current.done  # now it is known
         else:
-            made.done = total
-        made.tell(is_edge=True)
+            current.done = total
+        current.tell(is_edge=True)
     finally:
-        made.end()
+        current.end()
         _STEP.set(_current())
 
 
 def _current() -> _Step | None:
-    """The innermost step of this context that is not over: a generator may end one after another one has begun."""
-    found = _STEP.get()
-    while found is not None and found.is_over:
-        found = found.outer
-    return found
+    """The innermost running step of this context. A generator may end a step after another one has begun."""
+    innermost = _STEP.get()
+    while innermost is not None and innermost.is_over:
+        innermost = innermost.outer
+    return innermost
 
 
 def advance(name: str, count: int = 1) -> None:
-    """Tell that more of a step is done; ignored where another step is under way, such as the search of an evaluation.
+    """Add to the units done of a step; ignored if another step is running, such as the search of an evaluation.
 
     Parameters
     ----------
     name : name of the innermost step
-    count : how much more
+    count : units to add
     """
     current = _current()
     if current is not None and current.listener is _LISTENER.get() and current.name == name:
         current.advance(count)
 
 
-def expect(found: int, size: int) -> None:
-    """Note how many files and documents an ingest goes through, and their size, from which the time left is estimated.
+def expect(number: int, size: int) -> None:
+    """Set the number and the size of the files and documents of an ingest, from which the remaining time is estimated.
 
     Parameters
     ----------
-    found : number of files and documents
-    size : of all of them, in bytes or characters
+    number : number of files and documents
+    size : their total size, in bytes or characters
     """
     listener = _LISTENER.get()
     if listener is not None:
-        listener.found, listener.size = found, size
+        listener.found, listener.size = number, size
         listener.arrived.clear()
 
 
 def take(size: int) -> None:
-    """Note how much of the files and documents a batch and those before it have, in the measure of :func:`expect`."""
+    """Set the total size of the files and documents up to the current batch, in the unit of :func:`expect`."""
     listener = _LISTENER.get()
     if listener is not None:
         listener.taken = size
 
 
 def count(*, sources: int, chunks: int = 0, statements: int = 0, size: int | None = None) -> None:
-    """Note what an ingest has done since it last noted something.
+    """Add to the totals of an ingest.
 
     Parameters
     ----------
-    sources, chunks, statements : how many more, see :class:`Progress`
-    size : of all files and documents that are done, in the measure of :func:`expect`; None: not known
+    sources, chunks, statements : numbers to add, see :class:`Progress`
+    size : total size of the finished files and documents, in the unit of :func:`expect`; None if unknown
     """
     listener = _LISTENER.get()
     if listener is None:

@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
 
 class Relationship(StrEnum):
-    """The type of an edge of the graph: first the asserted ones, then the derived ones."""
+    """The type of an edge of the graph: first the asserted types, then the derived ones."""
 
     FROM_SOURCE = "from_source"
     NEXT = "next"
@@ -61,7 +61,7 @@ class Document:
     metadata : values by key, for filters
     key : identifier in the row that it was read from (JSON lines, CSV), if any
     page_starts : offset at which each page begins (PDF); empty for formats without pages
-    warnings : what the report of an ingest says about how it was read; no part of what is stored or compared
+    warnings : warnings from reading it, for the report of an ingest; neither stored nor compared
     """
 
     uri: str
@@ -123,7 +123,7 @@ class Extraction:
     propositions : assertions, in the order of the text
     topics : names of topics of the chunk
     problem : why the result is empty or partial, for the report; otherwise empty
-    is_failed : the extraction failed: what is stored of the chunk stays, and the next ingest retries
+    is_failed : the extraction failed; the stored records of the chunk stay, and the next ingest retries
     """
 
     propositions: tuple[Proposition, ...] = ()
@@ -157,7 +157,7 @@ class Chunk:
     source_id : its source
     text : its text
     start : offset of its first character in the text of the source
-    end : offset behind its last character
+    end : offset after its last character
     position : its index among the chunks of the source, from 0
     tokens : its size in tokens
     headings : titles of the headings above it
@@ -188,7 +188,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A self-contained assertion, the unit of evidence; its span covers the words that it was made from."""
+    """A self-contained assertion, the unit of evidence; its span covers the words that it was extracted from."""
 
     id: str
     source_id: str
@@ -256,12 +256,16 @@ class Hit:
     score: float
 
 
+SEARCH_K, ANSWER_K, REPORT_K, TOOL_K = 10, 20, 200, 8
+"""Default ``k``, the number of pieces of evidence: of a search, an answer, a report, and one call of an agent's tool."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A result of retrieval: a text with its provenance, its score, and why it was found.
+    """A result of retrieval: a text with its provenance, its score, and the reasons for the score.
 
-    It is a chunk, a statement, or a summary, as ``kind`` says. The text of a summary is not part of a source: it rests on the
-    chunks and statements in ``rests_on``, and ``chunk_id``, ``start``, ``end``, ``source`` and ``page`` are those of the first.
+    It is a chunk, a statement or a summary, see ``kind``. The text of a summary is not part of a source. It rests on the
+    chunks and statements in ``rests_on``, and takes ``chunk_id``, ``start``, ``end``, ``source`` and ``page`` from the first.
 
     Attributes
     ----------
@@ -269,13 +273,13 @@ class Evidence:
     score : higher is better
     chunk_id : its chunk
     start : offset of its first character in the text of the source
-    end : offset behind its last character
+    end : offset after its last character
     source : its source
     statement_id : its statement; empty for a chunk or a summary
     page : page number, from 1; None for formats without pages
     headings : titles of the headings above it
     why : figures and words that explain its score
-    labels : what the tables of its chunk say about its numbers, if requested; not part of ``text``
+    labels : labels of its numbers from the tables of its chunk, if requested; not part of ``text``
     summary_id : its summary; empty for a part of a source
     is_stale : whether the corpus has changed since the summary was written; False for a part of a source
     rests_on : for a summary, all chunks that it rests on, then the statements that it quotes, the closest to the question first,
@@ -299,7 +303,7 @@ class Evidence:
 
     @property
     def kind(self) -> Kind:
-        """What it is: ``summary``, ``statement`` or ``chunk``."""
+        """Kind of the evidence: ``summary``, ``statement`` or ``chunk``."""
         return Kind.SUMMARY if self.summary_id else Kind.STATEMENT if self.statement_id else Kind.CHUNK
 
     @property
@@ -309,8 +313,8 @@ class Evidence:
 
     @property
     def opened(self) -> tuple[Evidence, ...]:
-        """The parts of sources that it opens to: the chunks below a summary, else itself."""
-        return tuple(item for item in self.rests_on if not item.statement_id) if self.summary_id else (self,)
+        """The parts of sources behind it: the chunks of a summary, else itself."""
+        return tuple(part for part in self.rests_on if not part.statement_id) if self.summary_id else (self,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,12 +335,12 @@ class Domain:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The scale of the cosines of a corpus, measured on its own vectors; :mod:`hlgraph.algorithms.calibration` says how.
+    """The scale of the cosines of a corpus, measured on its own vectors; see :mod:`hlgraph.algorithms.calibration`.
 
     Attributes
     ----------
     names : number of names that the corpus had
-    spread : cosine of a name and its nearest one, above that of two random names
+    spread : cosine of a name and its nearest name, minus the cosine of two random names
     entity, statement, chunk : median cosine of two random rows of that kind
     """
 
@@ -347,13 +351,13 @@ class Calibration:
     chunk: float
 
     def median(self, kind: Kind) -> float:
-        """The median cosine of two random rows; of a kind that is not measured, that of statements."""
+        """The median cosine of two random rows of a kind; for kinds that are not measured, the median of statements."""
         return {Kind.ENTITY: self.entity, Kind.CHUNK: self.chunk}.get(kind, self.statement)
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A citation ``[n]`` of an answer and the evidence behind it."""
+    """A citation ``[n]`` of an answer and the evidence that it cites."""
 
     number: int
     evidence: Evidence
@@ -397,15 +401,15 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class ChatUse:
-    """Who decided in the steps of a search that a paper gives to a model, and what the calls cost.
+    """How a search made the decisions that a paper leaves to a model, and the cost of the calls.
 
     Attributes
     ----------
-    by : ``rules`` or ``chat``; empty for a strategy that has no such step
+    by : ``rules`` or ``chat``; empty for a strategy without such steps
     calls : paid calls of the chat model
-    kept_calls : calls whose replies were kept and cost nothing
-    input_tokens, output_tokens : of the paid calls
-    fallbacks : for each way in which a reply could not be used, in words, how often the search did without it
+    kept_calls : calls that were answered by stored replies and cost nothing
+    input_tokens, output_tokens : tokens of the paid calls
+    fallbacks : number of fallbacks to rules by reason, for replies that could not be used
     """
 
     by: str = ""
@@ -418,21 +422,21 @@ class ChatUse:
 
 @dataclass(frozen=True, slots=True)
 class ReportFigures:
-    """What a report by communities was written from, and what it cost.
+    """The evidence that a report by communities was written from, and its cost.
 
     Attributes
     ----------
     communities : number of communities that were read
     anchors : collected statements
-    shown_anchors : those of them that were read
+    shown_anchors : collected statements that were read
     statements, passages, summaries : pieces of evidence that were read
-    divided : communities that were larger than the budget of one call, and took several
-    calls, kept_calls : paid calls of the chat model, and those whose replies were kept
-    input_tokens, output_tokens : of the paid calls
-    points : points that the replies have, with a usable citation
-    used_points : points that the report was written from; the others did not fit, or had a score of 0
+    divided : communities that exceeded the budget of one call and took several
+    calls, kept_calls : paid calls of the chat model, and calls answered by stored replies
+    input_tokens, output_tokens : tokens of the paid calls
+    points : points in the replies with a usable citation
+    used_points : points that the report was written from; the others did not fit or had a score of 0
     rejected_points : points without a citation of the evidence that their call showed
-    foreign_citations : citations of evidence that the call did not show, such as that of another community; they were removed
+    foreign_citations : removed citations of evidence that the call did not show, such as evidence of another community
     """
 
     communities: int = 0
@@ -461,8 +465,8 @@ class Answer:
     question : the question
     text : the text of the answer
     citations : the cited evidence, by number
-    is_supported : whether the cited evidence supports at least one sentence; without a model also whether the sentences speak of
-        the question
+    is_supported : whether the cited evidence supports at least one sentence; without a model also whether the sentences are
+        about the question
     uncited : sentences of a chat model's answer without a citation
     dropped_citations : number of citations of evidence that does not exist; they were removed from the text
     made_by : version of the prompt, and the model that wrote the answer; empty without a model
@@ -472,10 +476,9 @@ class Answer:
     left_out : number of pieces of evidence that did not fit into the context
     cut : number of pieces that the context contains only in part, from their beginning
     choice : the chosen answer of a question with choices; None if the evidence supports none of them
-    search : who decided in the search for the evidence, and its calls of the chat model
-    report : what a report was written from; None for other answers, and for reports without a chat model
-    is_truncated : a reply of the chat model stopped at its length limit, even when it was asked again with twice the room; the
-        answer is incomplete
+    search : how the search for the evidence made its decisions, and its calls of the chat model
+    report : the evidence of a report; None for other answers, and for reports without a chat model
+    is_truncated : a reply of the chat model stopped at its length limit, even at twice the limit; the answer is incomplete
     uncovered : words of the question that no cited piece has, for an answer without a chat model
     """
 
@@ -492,7 +495,7 @@ class Answer:
     left_out: int = 0
     cut: int = 0
     choice: Choice | None = None
-    search: ChatUse = field(default_factory=ChatUse, compare=False)  # what it cost makes no other answer
+    search: ChatUse = field(default_factory=ChatUse, compare=False)  # the cost does not make answers differ
     report: ReportFigures | None = field(default=None, compare=False)
     is_truncated: bool = False
     uncovered: tuple[str, ...] = ()

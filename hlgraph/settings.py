@@ -1,6 +1,7 @@
 """Settings: small frozen dataclasses, read from a YAML file with ``${NAME}`` and from the environment.
 
-No other module reads the environment. These variables override the file:
+:func:`load` reads them, and :func:`accounts_folder`, :func:`quarantine_folder` and :func:`cache_folder` give the folders that
+they name. No other module reads the environment. These variables override the file:
 
 - ``HLGRAPH_CONFIG`` (settings file), ``HLGRAPH_STORE`` (URL of the store), ``HLGRAPH_CORPUS``
 - ``HLGRAPH_MODELS`` (folder of local models), ``HLGRAPH_CACHE`` (folder of the embedding cache), ``HLGRAPH_LEDGER`` (folder of
@@ -114,32 +115,32 @@ class Price:
 class ModelSettings:
     """The models, and the folders of local models and caches.
 
-    API keys are not settings: the package of each provider reads them from the environment, as its documentation says.
+    API keys are not settings: the package of each provider reads them from the environment, see its documentation.
 
     Attributes
     ----------
-    root : folder of local models; None: in the user's data folder
-    cache : folder of caches; None: the user's cache folder
+    root : folder of local models; None for the user's data folder
+    cache : folder of caches; None for the user's cache folder
     embedder : name of an installed model, a folder that contains one, or ``provider:model`` (openai, ollama, cohere, bedrock)
-    chat : ``provider:model`` (openai, anthropic, bedrock, ollama); empty: no chat model, so answers consist of the evidence
-    judge : the chat model that judges answers of an evaluation, as ``provider:model``; empty: the one of ``chat``
+    chat : ``provider:model`` (openai, anthropic, bedrock, ollama); empty for no chat model: answers then consist of the evidence
+    judge : the chat model that judges answers of an evaluation, as ``provider:model``; empty for the model of ``chat``
     reranker : name of an installed cross-encoder, a folder that contains one, or ``provider:model`` (cohere, bedrock); empty:
         the lexical one, which needs no download
     runtime : what runs a local embedder: ``onnxruntime`` (the same vectors on every machine) or ``openvino`` (needs the extra
         ``openvino``; about three times as fast on processors with bfloat16, with a cosine above 0.9999 to the vectors of
         ``onnxruntime``)
-    dimensions : vector length to request from a provider's embedder; None: its default
-    embedder_url, chat_url, judge_url, reranker_url : URLs of servers other than the provider's own; empty: the provider's own
-    region : region of Amazon Bedrock; empty: what boto3 finds
+    dimensions : vector length to request from a provider's embedder; None for its default
+    embedder_url, chat_url, judge_url, reranker_url : URLs of servers; empty for the provider's own
+    region : region of Amazon Bedrock; empty to let boto3 find it
     timeout : seconds for one call to a provider, default 60; a chat call is abandoned after twice this time
     concurrency : maximum number of concurrent calls of a chat model, default 8; fewer while its provider is busy or slow
     max_tokens : maximum tokens of a reply of the chat model, default 4,096
-    quarantine : folder for unusable replies; None: in the cache folder
-    ledger : folder of the ledger of chat calls and of the stored replies; None: the folder of an embedded store, otherwise
+    quarantine : folder for unusable replies; None for a folder in the cache folder
+    ledger : folder of the ledger of chat calls and of the stored replies; None for the folder of an embedded store, otherwise
         the user's data folder
     keep_replies : store the replies of chat models, so that no call is paid for twice, default True
-    structured : request JSON by the provider's own feature (a schema, a tool) if it has one, default True; otherwise by the
-        prompt alone
+    structured : request JSON by the provider's own feature (a schema, a tool) if it has one, default True; otherwise only
+        by the prompt
     prices : US dollars per million tokens, by model (``openai:gpt-4o-mini: {input: 0.15, output: 0.6}``); they override the
         prices that come with hlgraph
 
@@ -210,19 +211,19 @@ class Neo4jSettings:
     timeout : seconds to connect, and to wait for a free connection of the pool, default 30
     retry_seconds : seconds during which a transaction is retried while the server is unavailable or busy, default 120: longer
         than a restart
-    read_seconds : seconds after which a search ends with StoreUnavailableError if the server is away or does not answer, default
-        5. A server that comes back within them answers the search. A search that a live server takes longer for goes on
+    read_seconds : seconds after which a search fails with StoreUnavailableError if the server is down or does not answer,
+        default 5. If the server comes back within this time, it answers the search. A slow search on a live server continues
     pool_size : maximum number of connections to each server, default 100
     max_connection_lifetime : seconds after which a connection is replaced, default 3,600; choose less than a firewall or load
         balancer allows
     keep_projections : leave the projections for PageRank on the server when the process ends, so that the next process can
         reuse them, default False. They use memory of the server until a newer version of their corpus is projected, the server
         restarts, or they are dropped (``gds.graph.drop``)
-    ranking : where the graph is walked and ranked. ``auto`` (default): in process, on the image of the corpus, a copy of the
-        graph in local files; on the server while there is no image. ``process``: always in
-        process; a search waits for the image. ``server``: pulls and PageRank on the server, without an image
+    ranking : where graph traversal and ranking run. ``auto`` (default): in process on the image of the corpus, a copy of the
+        graph in local files, or on the server while there is no image. ``process``: always in process; a search waits for the
+        image. ``server``: pulls and PageRank on the server, without an image
     image_links : maximum number of relationships of a corpus that gets an image, default 50,000,000
-    images : folder of the images, readable by its owner only; None: ``images`` in the cache folder
+    images : folder of the images, readable only by its owner; None for ``images`` in the cache folder
     import_command : command that makes the server import the files of ``hlgraph ingest --bulk``; ``{folder}`` and ``{database}``
         are filled in, and no shell runs it. Default empty: the user runs the import
 
@@ -285,7 +286,7 @@ class Neo4jSettings:
 
 
 QUANTISATIONS = {"lucene": ("none", "byte"), "faiss": ("none", "fp16")}
-"""The forms of vectors that each k-NN engine of OpenSearch has."""
+"""The vector formats of each k-NN engine of OpenSearch."""
 _BOUNDS: dict[str, tuple[float, float]] = {"shards": (1, 1_024), "replicas": (0, 100), "hnsw_m": (2, 100)}
 _BOUNDS |= {"hnsw_ef_construction": (2, 10_000), "hnsw_ef_search": (0, 10_000), "read_seconds": (0.01, 3_600)}
 
@@ -311,13 +312,13 @@ class OpenSearchSettings:
     engine : k-NN engine of each index: ``lucene`` (default) or ``faiss``; a serverless service always uses faiss
     hnsw_m : links of a vector in the HNSW graph, from 2 to 100, default 16
     hnsw_ef_construction : candidates for these links when a vector is added, default 128
-    hnsw_ef_search : minimum number of candidates that an HNSW search visits, default 0: as many as it requests (512 or more)
+    hnsw_ef_search : minimum number of candidates that an HNSW search visits, default 0 for the number it requests (512 or more)
     quantisation : form of the vectors in the HNSW graph: ``none`` (default, float32), ``fp16`` (faiss) or ``byte`` (lucene, 7
-        bits). It changes which candidates are found, not their scores
+        bits). It affects the selection of candidates, not their scores
     timeout : seconds for one request, default 30
     patience : seconds during which rejected requests (429, 5xx) are retried, default 120
-    read_seconds : seconds after which a search ends with StoreUnavailableError if the server is away, busy or does not answer,
-        default 5. A server that comes back within them answers the search. A search that a live server takes longer for goes on
+    read_seconds : seconds after which a search fails with StoreUnavailableError if the server is down, busy or does not answer,
+        default 5. If the server comes back within this time, it answers the search. A slow search on a live server continues
 
     ``hlgraph migrate verify`` lists existing indexes whose settings differ; ``hlgraph migrate repair`` converts them, by a
     re-index if necessary.
@@ -382,11 +383,11 @@ class TelemetrySettings:
     Attributes
     ----------
     exporter : where ``hlgraph`` on the command line sends spans and metrics: ``console`` (standard error), ``otlp`` (a
-        collector, which the ``OTEL_EXPORTER_OTLP_`` variables of OpenTelemetry name), empty (default): nowhere. In an
-        application, the OpenTelemetry SDK that the application configures receives them, whatever this setting is
+        collector, which the ``OTEL_EXPORTER_OTLP_`` variables of OpenTelemetry name), or empty for nowhere (default). In an
+        application, its own OpenTelemetry SDK receives them, whatever this setting is
     content : record questions, texts, parameters of statements, and messages of chat models in spans, default False
     slow_query_seconds : store calls that take at least this many seconds are logged as warnings, with their name, seconds and
-        rows, without parameters; None (default): never
+        rows, without parameters; default None for never
 
     Raises
     ------
@@ -415,13 +416,13 @@ class Settings:
     store : URL of the store, default an embedded store in the folder ``.hlgraph``
     vectors : URL of the vector store if ``store`` is a graph server
     corpus : name of the default corpus
-    wait : seconds that a writing call waits for the write lock, default None: no limit; 0: it raises StoreLockedError at once
+    wait : seconds that a writing call waits for the write lock, default None for no limit; 0 raises StoreLockedError at once
     chunk, models, neo4j, opensearch, telemetry : settings of these parts
 
     Raises
     ------
     SettingsError
-        The name of the corpus is not a text, is empty, or holds a character that no store can hold; or ``wait`` is negative.
+        The name of the corpus is not a text, is empty, or has a character that no store can hold, or ``wait`` is negative.
     """
 
     store: str = DEFAULT_STORE
@@ -457,8 +458,8 @@ def load(path: str | Path | None = None, *, environment: Mapping[str, str] | Non
 
     Parameters
     ----------
-    path : the settings file; None: the one that ``HLGRAPH_CONFIG`` names, if any
-    environment : environment variables; None: those of the process
+    path : the settings file; None for the file that ``HLGRAPH_CONFIG`` names, if any
+    environment : environment variables; None for those of the process
 
     Returns
     -------
@@ -502,8 +503,8 @@ def load(path: str | Path | None = None, *, environment: Mapping[str, str] | Non
 def _given(part: _Server, env: Mapping[str, str], names: Sequence[str]) -> _Server:
     """A part of the settings, overridden by the variables ``HLGRAPH_<PART>_<NAME>``."""
     prefix = "HLGRAPH_NEO4J_" if isinstance(part, Neo4jSettings) else "HLGRAPH_OPENSEARCH_"
-    found: dict[str, Any] = {name: env.get(f"{prefix}{name.upper()}") for name in names}
-    return replace(part, **{name: value for name, value in found.items() if value})
+    values: dict[str, Any] = {name: env.get(f"{prefix}{name.upper()}") for name in names}
+    return replace(part, **{name: value for name, value in values.items() if value})
 
 
 def _from_file(path: Path, env: Mapping[str, str]) -> Settings:
@@ -533,21 +534,21 @@ def _from_file(path: Path, env: Mapping[str, str]) -> Settings:
 
 
 def _expanded(value: object, env: Mapping[str, str], path: Path) -> object:
-    """Replace ``${NAME}`` and ``${NAME:-default}`` in every text of a parsed tree, so that a value cannot become structure."""
+    """Replace ``${NAME}`` and ``${NAME:-default}`` in every text of a parsed tree, so a value cannot change the structure."""
     if isinstance(value, dict):
-        return {key: _expanded(item, env, path) for key, item in value.items()}
+        return {key: _expanded(part, env, path) for key, part in value.items()}
     if not isinstance(value, str):
         return value
 
     def put(match: re.Match[str]) -> str:
-        found = env.get(match[1])
-        if not found and match[2] is not None:  # as in a shell, the default also replaces an empty variable
-            found = match[2]
-        if found is None:
+        text = env.get(match[1])
+        if not text and match[2] is not None:  # as in a shell, the default also replaces an empty variable
+            text = match[2]
+        if text is None:
             raise SettingsError(
                 f"{path}: the environment variable {match[1]} is not set; set it, or write ${{{match[1]}:-value}}"
             )
-        return found
+        return text
 
     return _NAME.sub(put, value)
 
@@ -562,8 +563,8 @@ def _check_keys(tree: Mapping[str, object], path: Path) -> None:
         ("opensearch.", OpenSearchSettings, tree.get("opensearch")),
         ("telemetry.", TelemetrySettings, tree.get("telemetry")),
     )
-    for name, made, part in parts:
-        known = [item.name for item in fields(made)]
+    for name, kind, part in parts:
+        known = [setting.name for setting in fields(kind)]
         unknown = sorted(str(key) for key in part if key not in known) if isinstance(part, dict) else []
         if unknown:
             raise SettingsError(f"{path}: unknown key {name}{unknown[0]}; the known keys are: {', '.join(known)}")

@@ -62,7 +62,7 @@ class Subgraph:
     def adjacency(self, weights: Mapping[Relationship, float] | None = None) -> Csr:
         """One undirected adjacency, CSR of shape (n, n), float32: the weighted sum of the relationships in both directions.
 
-        ``weights`` gives the factor of each relationship, 0 for those not named; None: all have the factor 1.
+        ``weights`` gives the factor of each relationship, 0 for relationships not in it; None for a factor of 1 each.
         """
         n = len(self.ids)
         total = sp.csr_array((n, n), dtype=np.float32)
@@ -134,9 +134,9 @@ def block(matrix: Csr, rows: NDArray[np.integer], *, columns: NDArray[np.integer
     """
     place = np.full(matrix.shape[1], -1, dtype=np.int32)
     place[columns] = np.arange(len(columns), dtype=np.int32)
-    found = entries(matrix, rows)
-    to = place[found.columns]
+    selected = entries(matrix, rows)
+    to = place[selected.columns]
     inside = to >= 0
     ends = np.zeros(len(rows) + 1, dtype=np.int32)
-    np.cumsum(np.bincount(found.owner[inside], minlength=len(rows)), out=ends[1:])
-    return sp.csr_array((found.values[inside], to[inside], ends), shape=(len(rows), len(columns)))
+    np.cumsum(np.bincount(selected.owner[inside], minlength=len(rows)), out=ends[1:])
+    return sp.csr_array((selected.values[inside], to[inside], ends), shape=(len(rows), len(columns)))

@@ -1,7 +1,7 @@
-"""Splits text into blocks, sentences, tokens and words; pure functions that several stages share.
+"""Splits text into blocks, sentences, tokens and words. Pure functions that several stages share.
 
-Every decision depends on a few characters to the left and right, never on a count from the top of the text, so an edit
-changes the result only near itself (the one exception is a code fence that is opened or closed). Every function takes time
+Every decision depends on a few characters to the left and right, never on a count from the top of the text. So an edit
+changes the result only nearby, unless it opens or closes a code fence. Every function takes time
 linear in the length of its text, for any text.
 """
 
@@ -34,18 +34,18 @@ STOP_WORDS = _names(
 )
 """English function and question words, which :func:`content_words` leaves out."""
 
-# After these a full stop never ends a sentence.
+# Words after which a full stop never ends a sentence.
 _NEVER_LAST = _names(
     """mr mrs ms mx dr prof gen col maj capt cpt cmdr lt sgt cpl rev fr hon gov sen rep pres supt messrs mme mlle sra
     dra sig dott e.g eg i.e ie a.k.a aka cf viz vs approx resp incl excl bzw evtl ggf z.b d.h u.a vgl hrsg p.ex т.е
     т.к т.д им ул гр"""
 )
-# After these a full stop does not end a sentence when a number follows.
+# Words after which a full stop does not end a sentence if a number follows.
 _BEFORE_NUMBER = _names(
     """no nos nr n° núm num fig figs eq eqs vol vols p pp pg pág par para sec secs sect ch chap art arts tab app ex ver
     v op col ed abb bd abs стр рис гл ст п"""
 )
-# After these, as after initials and dotted abbreviations, it ends a sentence only if a common first word follows.
+# Words after which, as after initials and dotted abbreviations, it ends a sentence only if a common first word follows.
 _MAYBE_LAST = _names(
     """etc inc ltd co corp llc plc bros jr sr al st mt ft ca cir dept univ assn govt intl est ave blvd rd hwy sq bldg
     jan feb mar apr jun jul aug sep sept oct nov dec oz lb lbs hr hrs mins usw gmbh cie esq fl phd ret tel avg г гг
@@ -59,7 +59,7 @@ _EDGE = _OPENERS + "."
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _HANGUL = "\uac00-\ud7af"
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer: no spaces between words
-# For `re` combining marks are not word characters; without them words of many scripts would be split.
+# Combining marks are not word characters for `re`. Without this set, words of many scripts would be split.
 _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u0669\u0670\u06d6-\u06ed\u0730-\u074a"
     "\u0900-\u0963\u0966-\u096f\u0971-\u0df3\u0f18-\u0fbc\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20f0\u3099\u309a"
@@ -100,7 +100,7 @@ _WORD = re.compile(
     rf"[{_CJK}]+|[{_UNSPACED}]+|\d+(?:[.,]\d+)+|[^\W\d_](?:\.[^\W\d_])+(?![\w{_MARKS}])"
     rf"|{_LETTER}+(?:(?:[{_MARKS}]+|['’](?={_LETTER})){_LETTER}*)*"
 )
-# Finds what _WORD finds in lower-case ASCII text, at half the cost.
+# Equivalent to _WORD for lower-case ASCII text, at half the cost.
 _ASCII_WORD = re.compile(r"\d+(?:[.,]\d+)+|[a-z](?:\.[a-z])+(?!\w)|[a-z0-9]+(?:'[a-z0-9]+)*", re.ASCII)
 # A single quotation mark may be part of a word, as in "Ada’s"; dashes and double quotation marks never are.
 _PLAIN = {"’": "'", "–": " ", "—": " ", "“": " ", "”": " "}
@@ -125,10 +125,10 @@ class Block(NamedTuple):
     Attributes
     ----------
     start : offset of its first character
-    end : offset behind its last character
-    kind : what it is
-    level : of a heading, from 1; otherwise 0
-    title : of a heading; otherwise empty
+    end : offset after its last character
+    kind : kind of the block
+    level : level of a heading, from 1; otherwise 0
+    title : title of a heading; otherwise empty
     is_loose : whether a blank line or the end of a long line separates it from the previous block
     """
 
@@ -157,7 +157,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def block_sentences(text: str, block: Block) -> list[tuple[int, int]]:
-    """Start and end of each sentence of one block; only prose and list items can have more than one.
+    """Start and end of each sentence of one block. Only prose and list items can have more than one.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def _is_enumeration(parts: list[str], *, is_first: bool) -> bool:
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """The blocks of a text, in order and without overlaps; together they contain all characters that are not white space.
+    """The blocks of a text, in order and without overlaps. Together they contain all characters that are not white space.
 
     The Markdown that matters for structure (ATX and setext headings, list items, table rows, fenced code) is recognised in
     any text, since its marks are rare in plain text.
@@ -315,7 +315,7 @@ def _is_underline(above: Block, title: str, block: Block, line: str) -> bool:
 
 
 def _goes_on(above: Block, last: str, block: Block, line: str) -> bool:
-    """Whether a line continues the paragraph or item above, where the line break only wraps the text."""
+    """Whether a line continues the paragraph or item above, so that the line break only wraps the text."""
     if block.is_loose or block.kind is not BlockKind.PROSE or above.kind not in (BlockKind.PROSE, BlockKind.ITEM):
         return False
     head = line[0]
@@ -386,24 +386,24 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    found = unicodedata.normalize("NFKC", text).casefold()
-    for mark, plain in _PLAIN.items():  # a text that is ASCII after this is split at a fraction of the cost
-        found = found.replace(mark, plain)
-    return found
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    for mark, plain in _PLAIN.items():  # splitting a text that is ASCII after this is much cheaper
+        folded = folded.replace(mark, plain)
+    return folded
 
 
 def folded_words(text: str) -> list[str]:
     """The words of a text that :func:`fold` has folded; see :func:`words`."""
     if text.isascii():
-        found: list[str] = _ASCII_WORD.findall(text)
-        return [word.removesuffix("'s") for word in found] if "'" in text else found
-    found = []
+        result: list[str] = _ASCII_WORD.findall(text)
+        return [word.removesuffix("'s") for word in result] if "'" in text else result
+    result = []
     for word in _WORD.findall(text):
         if _RUN.fullmatch(word):
-            found.extend(word[i : i + 2] for i in range(max(1, len(word) - 1)))
+            result.extend(word[i : i + 2] for i in range(max(1, len(word) - 1)))
         else:
-            found.append(word.removesuffix("'s"))
-    return found
+            result.append(word.removesuffix("'s"))
+    return result
 
 
 def content_words(text: str) -> list[str]:

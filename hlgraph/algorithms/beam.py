@@ -3,15 +3,16 @@
 :func:`beam_search` is a generator. It yields one request per batch (:class:`Expand`, :class:`Score`, :class:`Rescore`) and
 is sent the reply, so it reads no store and computes no embedding itself. The same search therefore runs on an adjacency in
 memory and on a store that is queried once per depth. A :class:`Frontier` answers the requests, and :func:`run` connects the
-two.
+two. :func:`attention_scores` and :func:`mean_scores` score paths by the embeddings of their nodes.
 """
 
 from __future__ import annotations
 
 import heapq
+from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,15 +94,18 @@ Request: TypeAlias = Expand | Score | Rescore
 Reply: TypeAlias = Children | NDArray[np.floating]
 
 
-class Frontier(Protocol):
+class Frontier(ABC):
     """Answers the requests of a search: reads neighbours and computes scores."""
 
+    @abstractmethod
     def expand(self, nodes: Nodes) -> Children:
         """See :class:`Expand`."""
 
+    @abstractmethod
     def score(self, candidates: Candidates) -> NDArray[np.floating]:
         """See :class:`Score`."""
 
+    @abstractmethod
     def rescore(self, candidates: Candidates) -> NDArray[np.floating]:
         """See :class:`Rescore`; never called without ``BeamOptions.rescored``."""
 
@@ -112,7 +116,7 @@ def run(search: Generator[Request, Reply, _T], frontier: Frontier) -> _T:
     Parameters
     ----------
     search : a generator such as :func:`beam_search`
-    frontier : where the replies come from
+    frontier : answers the requests
 
     Returns
     -------
@@ -223,7 +227,7 @@ class BeamStep(NamedTuple):
     revisits : pruned because the node is already in the path
     duplicates : pruned because another path of this depth has the same nodes, in the same beam
     scored : children that were scored
-    not_rescored : pruned because they were not among the best, which alone are scored exactly
+    not_rescored : pruned because they were not among the best, and only those are scored exactly
     not_better : pruned because they score no better than their parent
     beam_full : pruned because the beam was full
     kept : paths of the new beam
@@ -335,14 +339,14 @@ def beam_search(
     beam = _Beam(nodes[kept, np.newaxis], scores[kept], places)
     full = len(nodes) - len(kept)
     steps = [BeamStep(0, 0, len(nodes), 0, 0, len(nodes), 0, 0, full, len(kept), _best(beam))]
-    found = [beam]
+    beams = [beam]
     while len(steps) <= options.max_depth and len(beam.scores):
         beam, step = yield from _deepen(beam, jumps, names=names, options=options, depth=len(steps))
-        found.append(beam)
+        beams.append(beam)
         steps.append(step)
     paths = [
         BeamPath(tuple(path), score)
-        for each in found
+        for each in beams
         for path, score in zip(each.paths.tolist(), each.scores.tolist(), strict=True)
     ]
     paths.sort(key=lambda path: (-path.score, [names[node] for node in path.nodes]))
@@ -440,7 +444,7 @@ def _ranks(nodes: Nodes, names: dict[int, str | int]) -> Nodes:
 
 
 def _beams(paths: Nodes, options: BeamOptions) -> Nodes:
-    """The beam of each path: the seed that it begins with, where every seed has its own."""
+    """The beam of each path: 0 for a shared beam, else the seed that the path begins with."""
     return paths[:, 0] if options.is_per_seed else np.zeros(len(paths), dtype=np.intp)
 
 
@@ -481,7 +485,7 @@ def _select(scores: Scores, ties: Nodes, *, owners: Nodes, beam: _Beam, options:
 
 
 def _nested(parents: Nodes, width: int) -> list[tuple[int, int]]:
-    """Which of the children, best first, with parents in these places, take which places."""
+    """Pairs of a child's index and the place it takes; ``parents`` are the places of the children's parents, best child first."""
     waiting: dict[int, list[int]] = {}
     for at, parent in enumerate(parents.tolist()):
         waiting.setdefault(parent, []).append(at)
@@ -511,7 +515,6 @@ def _best(beam: _Beam) -> float:
 
 # Scores of paths, from the embeddings of their nodes.
 
-
 _ROWS = 4_096  # paths per block, which bounds the memory
 
 
@@ -534,7 +537,7 @@ def attention_scores(
     Returns
     -------
     NDArray
-        Shape (m,), float64, from -1 to 1; 0 where the embedding of the path or the question is zero.
+        Shape (m,), float64, from -1 to 1; 0 if the embedding of the path or the question is zero.
 
     References
     ----------
@@ -546,43 +549,6 @@ def attention_scores(
     >>> attention_scores(pair, vectors=np.eye(2, dtype=np.float32), question=np.array([1, 0], dtype=np.float32)).round(3)
     array([0.939])
     """
-    return _scores(candidates, vectors, question, has_attention=True)
-
-
-def mean_scores(
-    candidates: Candidates, *, vectors: NDArray[np.float32], question: NDArray[np.float32]
-) -> NDArray[np.float64]:
-    """Cosine between a question and the mean embedding of each path.
-
-    ``e(P)`` is the mean of the ``e_i``, and the score is ``cos(q, e(P))``; time as for :func:`attention_scores`.
-
-    Parameters
-    ----------
-    candidates : m paths
-    vectors : shape (n, d), the embedding of each node in the row of its number, of any length
-    question : shape (d,), the embedding of the question, of any length
-
-    Returns
-    -------
-    NDArray
-        Shape (m,), float64, from -1 to 1; 0 where the embedding of the path or the question is zero.
-
-    References
-    ----------
-    PropRAG, section 5.3 (the first score of a path).
-
-    Examples
-    --------
-    >>> pair = Candidates(np.array([[0]]), np.array([0]), np.array([1]))
-    >>> mean_scores(pair, vectors=np.eye(2, dtype=np.float32), question=np.array([1, 0], dtype=np.float32)).round(3)
-    array([0.707])
-    """
-    return _scores(candidates, vectors, question, has_attention=False)
-
-
-def _scores(
-    candidates: Candidates, vectors: NDArray[np.float32], question: NDArray[np.float32], *, has_attention: bool
-) -> NDArray[np.float64]:
     used, at = np.unique(np.concatenate((candidates.prefixes.ravel(), candidates.nodes)), return_inverse=True)
     if not len(used):
         return np.empty(0)
@@ -593,7 +559,7 @@ def _scores(
     dots = np.vecdot(matrix, asked).astype(np.float64)
     squares = np.vecdot(matrix, matrix).astype(np.float64)
     lengths = np.sqrt(squares)
-    weights = np.exp(dots / np.where(lengths > 0, lengths, 1.0)) if has_attention else np.ones(len(used))
+    weights = np.exp(dots / np.where(lengths > 0, lengths, 1.0))
     prefixes = at[: candidates.prefixes.size].reshape(candidates.prefixes.shape)
     last = at[candidates.prefixes.size :]
     # |u + w e|^2 = |u|^2 + 2 w u.e + w^2 |e|^2 for the weighted sum u of a parent and the last node e.

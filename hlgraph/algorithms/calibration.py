@@ -14,12 +14,12 @@ SAMPLE = 1_024
 """Largest number of rows of a kind that are measured."""
 BLOCK = 128
 """Number of names that are compared with each other; a corpus with fewer names has no calibration."""
-_LEAST_ROWS = 16  # of a kind other than names
+_LEAST_ROWS = 16  # minimum for a kind other than names
 _NEAR = 0.25  # quantile of the cosines of each name and its nearest one
 _LEAST_SPREAD = 1e-3
 _DIGITS = 5
 _ALIKE = 1 / 3
-_BOUND = 1e-3  # of a threshold to 0 and to 1
+_BOUND = 1e-3  # minimum distance of a threshold from 0 and from 1
 
 USUAL = Calibration(names=0, spread=0.22, entity=0.142, statement=0.056, chunk=0.053)
 """The reference: all-MiniLM-L6-v2, quantized to int8, mean of six sets of passages from Wikipedia and the news."""
@@ -52,23 +52,23 @@ def measured(rows: Mapping[Kind, NDArray[np.float32]], *, names: int) -> Calibra
     Returns
     -------
     Calibration
-        None with fewer than 128 rows of names. A kind of fewer than 16 rows gets the median that its distance to that of names
-        has in :data:`USUAL`.
+        None with fewer than 128 rows of names. A kind with fewer than 16 rows gets the median of the names plus the scaled
+        difference of the two medians in :data:`USUAL`.
     """
     sample = rows.get(Kind.ENTITY)
     if sample is None or len(sample) < BLOCK:
         return None
-    found = _measured(sample[:SAMPLE])
-    spread = max(found.near - found.median, _LEAST_SPREAD)
+    names_scale = _measured(sample[:SAMPLE])
+    spread = max(names_scale.near - names_scale.median, _LEAST_SPREAD)
     factor = spread / USUAL.spread
     medians: dict[Kind, float] = {}
     for kind in (Kind.STATEMENT, Kind.CHUNK):
         some = rows.get(kind)
         if some is None or len(some) < _LEAST_ROWS:
-            medians[kind] = found.median + factor * (USUAL.median(kind) - USUAL.entity)
+            medians[kind] = names_scale.median + factor * (USUAL.median(kind) - USUAL.entity)
         else:
             medians[kind] = _measured(some[:SAMPLE]).median
-    values = (round(float(value), _DIGITS) for value in (spread, found.median, *medians.values()))
+    values = (round(float(value), _DIGITS) for value in (spread, names_scale.median, *medians.values()))
     return Calibration(names, *values)
 
 
@@ -86,14 +86,14 @@ def _measured(rows: NDArray[np.float32]) -> _Measured:
 
 
 def fitted_cosine(usual: float, kind: Kind, *, calibration: Calibration | None) -> float:
-    """The cosine that a corpus has where the shipped embedder usually has ``usual``.
+    """The cosine in a corpus that corresponds to ``usual`` for the shipped embedder.
 
     With ``z = (usual - m0) / s0``, for the median ``m0`` and the spread ``s0`` of :data:`USUAL`, it is ``m + z s``. Above
     ``z = 1`` it is not further towards 1 than ``usual`` is: at most ``n + (1 - n) (usual - n0) / (1 - n0)`` with ``n = m + s``,
     as the cosine of equal texts is 1 for every embedder.
 
-    It is ``usual`` itself where ``s`` differs from ``s0``, and ``m`` from ``m0``, by less than a third of ``s0``: corpora of
-    one embedder differ by that much, so their thresholds stay equal, in whatever order a corpus grew.
+    It is ``usual`` itself if ``s`` differs from ``s0``, and ``m`` from ``m0``, by less than a third of ``s0``. Corpora of one
+    embedder differ by that much, so their thresholds stay equal, whatever the order in which a corpus grew.
 
     Parameters
     ----------
@@ -109,21 +109,21 @@ def fitted_cosine(usual: float, kind: Kind, *, calibration: Calibration | None) 
     Examples
     --------
     >>> crowded = Calibration(names=1_000, spread=0.05, entity=0.78, statement=0.72, chunk=0.72)
-    >>> [fitted_cosine(0.8, Kind.ENTITY, calibration=found) for found in (None, USUAL, crowded)]
+    >>> [fitted_cosine(0.8, Kind.ENTITY, calibration=scale) for scale in (None, USUAL, crowded)]
     [0.8, 0.8, 0.92955]
     """
     if calibration is None or _is_usual(kind, calibration):
         return usual
     far, near = USUAL.median(kind), USUAL.median(kind) + USUAL.spread
     low, high = calibration.median(kind), calibration.median(kind) + calibration.spread
-    found = low + calibration.spread * (usual - far) / USUAL.spread
+    cosine = low + calibration.spread * (usual - far) / USUAL.spread
     if usual > near:
-        found = min(found, high + (1 - high) * (usual - near) / (1 - near))
-    return round(min(max(found, _BOUND), 1 - _BOUND), _DIGITS)
+        cosine = min(cosine, high + (1 - high) * (usual - near) / (1 - near))
+    return round(min(max(cosine, _BOUND), 1 - _BOUND), _DIGITS)
 
 
 def usual_cosine(cosine: float, kind: Kind, *, calibration: Calibration | None) -> float:
-    """The cosine that the shipped embedder usually has where a corpus has ``cosine``: the inverse of :func:`fitted_cosine`.
+    """The cosine for the shipped embedder that corresponds to ``cosine`` in a corpus: the inverse of :func:`fitted_cosine`.
 
     Parameters
     ----------
@@ -139,25 +139,25 @@ def usual_cosine(cosine: float, kind: Kind, *, calibration: Calibration | None) 
     Examples
     --------
     >>> crowded = Calibration(names=1_000, spread=0.05, entity=0.78, statement=0.72, chunk=0.72)
-    >>> [round(usual_cosine(found, Kind.STATEMENT, calibration=crowded), 3) for found in (0.72, 0.8)]
+    >>> [round(usual_cosine(cosine, Kind.STATEMENT, calibration=crowded), 3) for cosine in (0.72, 0.8)]
     [0.056, 0.408]
     """
     if calibration is None or _is_usual(kind, calibration):
         return cosine
     far, near = USUAL.median(kind), USUAL.median(kind) + USUAL.spread
     low, high = calibration.median(kind), calibration.median(kind) + calibration.spread
-    found = far + USUAL.spread * (cosine - low) / calibration.spread
+    usual = far + USUAL.spread * (cosine - low) / calibration.spread
     if cosine > high:
-        found = max(found, near + (1 - near) * (cosine - high) / (1 - high)) if high < 1 else 1.0
-    return min(found, 1.0)
+        usual = max(usual, near + (1 - near) * (cosine - high) / (1 - high)) if high < 1 else 1.0
+    return min(usual, 1.0)
 
 
 def stretch(calibration: Calibration | None) -> float:
-    """How wide the scale of a corpus is, over that of the shipped embedder; 1 within a third, and without a calibration."""
-    found = 1.0 if calibration is None else calibration.spread / USUAL.spread
-    return 1.0 if abs(found - 1) < _ALIKE else found
+    """The spread of a corpus over that of the shipped embedder; 1 if they differ by less than a third, or without a calibration."""
+    ratio = 1.0 if calibration is None else calibration.spread / USUAL.spread
+    return 1.0 if abs(ratio - 1) < _ALIKE else ratio
 
 
 def _is_usual(kind: Kind, calibration: Calibration) -> bool:
-    """Whether the scale of a kind differs from that of the shipped embedder as corpora of one embedder do."""
+    """Whether the scale of a kind differs from the shipped embedder's by no more than corpora of one embedder do."""
     return stretch(calibration) == 1 and abs(calibration.median(kind) - USUAL.median(kind)) < _ALIKE * USUAL.spread

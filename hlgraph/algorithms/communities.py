@@ -1,4 +1,8 @@
-"""Communities of a weighted undirected graph, found by the Leiden algorithm."""
+"""Partitions of graphs and of vectors.
+
+:func:`leiden` finds communities of a weighted undirected graph; other functions measure, limit and extend such partitions.
+:func:`partition` divides vectors into a few groups of similar direction, by average linkage.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +32,10 @@ class CommunityLevels(NamedTuple):
     levels: NDArray[np.int64]
 
     @property
-    def coarsest(self) -> NDArray[np.int64]:
-        """The label of each node in the coarsest partition, shape (n,)."""
-        found: NDArray[np.int64] = self.levels[0]
-        return found
-
-    @property
     def finest(self) -> NDArray[np.int64]:
         """The label of each node in the finest partition, shape (n,)."""
-        found: NDArray[np.int64] = self.levels[-1]
-        return found
+        labels: NDArray[np.int64] = self.levels[-1]
+        return labels
 
 
 def leiden(
@@ -85,43 +83,6 @@ def leiden(
     return CommunityLevels(np.stack(labels))
 
 
-def modularity(adjacency: Csr, labels: NDArray[np.integer], *, resolution: float = 1.0) -> float:
-    """Modularity of a partition, ``Q = sum_c (w_c / m - r (k_c / 2m)^2)``.
-
-    ``w_c`` is the weight of the edges inside community c, ``k_c`` the sum of the degrees of its nodes, ``m`` the weight of all
-    edges and ``r`` the resolution. A graph without edges has the modularity 0. Time linear in nodes and edges, apart from
-    sorting the labels.
-
-    Parameters
-    ----------
-    adjacency : CSR of shape (n, n), symmetric
-    labels : shape (n,), the community of each node
-    resolution : r, default 1
-
-    Returns
-    -------
-    The modularity, at most 1.
-
-    References
-    ----------
-    Newman and Girvan, 2004. Reichardt and Bornholdt, 2006 (resolution).
-
-    Examples
-    --------
-    >>> two = sp.csr_array(np.kron(np.eye(2), np.ones((2, 2)) - np.eye(2)))
-    >>> modularity(two, np.array([0, 0, 2, 2]))
-    0.5
-    """
-    total = float(adjacency.sum())
-    if total == 0:
-        return 0.0
-    edges = adjacency.tocoo()
-    inside = float(edges.data[labels[edges.row] == labels[edges.col]].sum())
-    degrees = np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()
-    sums = np.bincount(np.unique(labels, return_inverse=True)[1], weights=degrees)
-    return inside / total - resolution * float(((sums / total) ** 2).sum())
-
-
 def by_smallest_node(labels: NDArray[np.integer]) -> NDArray[np.int64]:
     """The same partition with each community named by its smallest node; O(n log n).
 
@@ -166,15 +127,15 @@ def capped(levels: NDArray[np.int64], max_size: int) -> NDArray[np.int64]:
     [[0, 0, 0, 3], [0, 1, 1, 3]]
     """
     check.positive("max_size", max_size)
-    found = [by_smallest_node(levels[0])]
+    refined = [by_smallest_node(levels[0])]
     for row in levels[1:]:
-        last = found[-1]
+        last = refined[-1]
         is_large = np.bincount(last, minlength=len(last))[last] > max_size if len(last) else last.astype(bool)
         both = last * (int(row.max(initial=0)) + 1) + row
         finer = by_smallest_node(np.where(is_large, both, -1 - last))
         if not np.array_equal(finer, last):
-            found.append(finer)
-    return np.stack(found)
+            refined.append(finer)
+    return np.stack(refined)
 
 
 def extended(adjacency: Csr, labels: NDArray[np.integer], *, max_size: int, seed: int = 0) -> NDArray[np.int64]:
@@ -210,24 +171,24 @@ def extended(adjacency: Csr, labels: NDArray[np.integer], *, max_size: int, seed
     [5, 5, 5, 5]
     """
     check.positive("max_size", max_size)
-    found = np.asarray(labels, dtype=np.int64).copy()
-    top = int(found.max(initial=-1))
-    sizes = np.bincount(found[found >= 0], minlength=top + 1)
-    for node in np.flatnonzero(found < 0):
+    partition_of = np.asarray(labels, dtype=np.int64).copy()
+    top = int(partition_of.max(initial=-1))
+    sizes = np.bincount(partition_of[partition_of >= 0], minlength=top + 1)
+    for node in np.flatnonzero(partition_of < 0):
         row = slice(adjacency.indptr[node], adjacency.indptr[node + 1])
-        near, weights = found[adjacency.indices[row]], adjacency.data[row]
+        near, weights = partition_of[adjacency.indices[row]], adjacency.data[row]
         is_open = near >= 0
         is_open[is_open] = sizes[near[is_open]] < 2 * max_size
         if is_open.any():
             names, inverse = np.unique(near[is_open], return_inverse=True)
             best = int(names[np.argmax(np.bincount(inverse, weights=weights[is_open]))])
-            found[node] = best
+            partition_of[node] = best
             sizes[best] += 1
-    rest = np.flatnonzero(found < 0)
+    rest = np.flatnonzero(partition_of < 0)
     if len(rest):
         inside = leiden(sp.csr_array(adjacency[rest][:, rest]), max_size=max_size, seed=seed)
-        found[rest] = inside.finest + top + 1
-    return found
+        partition_of[rest] = inside.finest + top + 1
+    return partition_of
 
 
 def at_most(levels: NDArray[np.int64], count: int) -> NDArray[np.int64]:
@@ -282,7 +243,7 @@ def _partition(matrix: Csr, *, resolution: float, iterations: int, seed: int) ->
         from graspologic_native import leiden_csr
     except ImportError as error:
         raise MissingExtraError("communities", "the Leiden algorithm in process") from error
-    _, found = leiden_csr(
+    _, clusters = leiden_csr(
         matrix.indptr.astype(np.int64),
         matrix.indices.astype(np.int32),
         matrix.data,
@@ -291,8 +252,8 @@ def _partition(matrix: Csr, *, resolution: float, iterations: int, seed: int) ->
         iterations=iterations,
         seed=seed,
     )
-    nodes = np.fromiter(found.keys(), dtype=np.int64, count=len(found))
-    labels[nodes] = np.fromiter(found.values(), dtype=np.int64, count=len(found)) + size
+    nodes = np.fromiter(clusters.keys(), dtype=np.int64, count=len(clusters))
+    labels[nodes] = np.fromiter(clusters.values(), dtype=np.int64, count=len(clusters)) + size
     return by_smallest_node(labels)
 
 
@@ -318,9 +279,6 @@ def _cut(matrix: Csr, max_size: int) -> NDArray[np.int64]:
     labels = np.empty(size, dtype=np.int64)
     labels[order] = np.arange(size) * -(-size // max_size) // size
     return by_smallest_node(labels)
-
-
-# Partition of vectors into a few groups of similar direction.
 
 
 def partition(vectors: NDArray[np.floating], groups: int) -> list[NDArray[np.intp]]:
@@ -367,9 +325,9 @@ def partition(vectors: NDArray[np.floating], groups: int) -> list[NDArray[np.int
     # Rounded, so that distances that should be equal are equal on every machine, and ties follow the order of the vectors.
     distances = np.clip(1 - unit @ unit.T, 0, 2).round(9)
     merges = linkage(distances[np.triu_indices(count, 1)], method="average")
-    held: dict[int, list[int]] = {at: [at] for at in range(count)}
+    clusters: dict[int, list[int]] = {at: [at] for at in range(count)}
     for number, (one, other) in enumerate(merges[: count - groups, :2].astype(int).tolist()):
-        held[count + number] = held.pop(one) + held.pop(other)
+        clusters[count + number] = clusters.pop(one) + clusters.pop(other)
     return sorted(
-        (np.array(sorted(members), dtype=np.intp) for members in held.values()), key=lambda item: int(item[0])
+        (np.array(sorted(members), dtype=np.intp) for members in clusters.values()), key=lambda members: int(members[0])
     )

@@ -73,20 +73,20 @@ def communities_of(levels: NDArray[np.integer]) -> list[NDArray[np.intp]]:
     >>> [members.tolist() for members in communities_of(np.array([[0, 0, 0], [0, 0, 2]]))]
     [[0, 1, 2], [0, 1], [2]]
     """
-    found: dict[bytes, NDArray[np.intp]] = {}
+    distinct: dict[bytes, NDArray[np.intp]] = {}
     for labels in levels:
         order = np.argsort(labels, kind="stable")
         starts = np.flatnonzero(np.diff(labels[order])) + 1
         for members in np.split(order, starts):
             if len(members):
-                found.setdefault(members.tobytes(), members)
-    return list(found.values())
+                distinct.setdefault(members.tobytes(), members)
+    return list(distinct.values())
 
 
 def greedy_cover(
     communities: Sequence[NDArray[np.integer]], wanted: NDArray[np.integer], *, bounds: CoverBounds | None = None
 ) -> Cover:
-    """Greedy budgeted cover: choose again and again the community with the most newly covered wanted nodes for its size.
+    """Greedy budgeted cover: repeatedly choose the community with the most newly covered wanted nodes for its size.
 
     The score of a community c is ``|uncovered wanted nodes in c| / size(c)``. Ties go to the larger number of such nodes, then
     to the lower index. A community larger than the remaining budget is skipped. The loop ends when no community covers

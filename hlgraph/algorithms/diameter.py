@@ -12,6 +12,9 @@ guarantees are:
 ``Distance.INDUCED`` (the default) enforces Eq. 1 as written, by an explicit check of every chosen node; it implies the bound
 in G. ``Distance.GRAPH`` enforces the bound of the lemmas. If the given graph is part of a larger one, its distances are at
 least those of the larger graph, so both bounds hold there too.
+
+The module has, in this order: the candidates of a search (:func:`guided_traversal`, :func:`prune_by_radius`), the two measures
+of diameters (:class:`Induced`, :class:`InGraph`), and the searches (:func:`post_filter`, :func:`in_filter`).
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +38,6 @@ from hlgraph.algorithms.distances import (
 )
 from hlgraph.errors import InputError
 from hlgraph.subgraph import Csr
-
-# Candidates of a search under a diameter bound: traversal guided by similarity, and pruning by radius (TopoRAG).
 
 
 class Pruned(NamedTuple):
@@ -152,45 +153,11 @@ def prune_by_radius(
     return Pruned(left, np.array(used, dtype=np.intp))
 
 
-# Diameters of sets of candidates, measured inside the set or in the whole graph (TopoRAG).
-
-
-class Measure(Protocol):
-    """Measures the diameters of subsets of a pool of c candidates, in hops.
-
-    Members and candidates are indices into the pool. A set of at most one member has the diameter 0. ``max_diameter + 1``
-    stands for every larger diameter.
-
-    Attributes
-    ----------
-    max_diameter : D, the bound, in hops
-    """
-
-    max_diameter: int
-
-    def of(self, members: Sequence[int]) -> int:
-        """The diameter of the set."""
-
-    def with_each(self, members: Sequence[int], candidates: NDArray[np.intp]) -> NDArray[np.int16]:
-        """The diameter of the set with each single candidate added.
-
-        Parameters
-        ----------
-        members : a set within the bound, or an empty one
-        candidates : indices into the pool, each added alone
-
-        Returns
-        -------
-        NDArray
-            One diameter per candidate, in hops.
-        """
-
-    def edges_of(self, members: Sequence[int]) -> NDArray[np.bool_]:
-        """The edges between the members as a dense matrix."""
-
-
 class Induced:
-    """Diameters along paths inside the set: ``diam(G[S])``, TopoRAG's Eq. 1. A disconnected set exceeds every bound.
+    """Diameters of sets of candidates along paths inside the set: ``diam(G[S])``, TopoRAG's Eq. 1.
+
+    Members and candidates are indices into a pool of c candidates. A set of at most one member has the diameter 0.
+    ``max_diameter + 1`` stands for every larger diameter, and for that of a disconnected set.
 
     Parameters
     ----------
@@ -203,15 +170,26 @@ class Induced:
         self._inside = inside
 
     def edges_of(self, members: Sequence[int]) -> NDArray[np.bool_]:
-        """See :class:`Measure`."""
+        """The edges between the members as a dense matrix."""
         return self._inside[np.ix_(members, members)]
 
     def of(self, members: Sequence[int]) -> int:
-        """See :class:`Measure`."""
+        """The diameter of the set, in hops."""
         return _widest(hops_within(self.edges_of(members), max_hops=self.max_diameter))
 
     def with_each(self, members: Sequence[int], candidates: NDArray[np.intp]) -> NDArray[np.int16]:
-        """See :class:`Measure`. O(c s^2 D) time for c candidates and s members."""
+        """The diameter of the set with each single candidate added, in hops. O(c s^2 D) time for c candidates and s members.
+
+        Parameters
+        ----------
+        members : a set within the bound, or an empty one
+        candidates : indices into the pool, each added alone
+
+        Returns
+        -------
+        NDArray
+            One diameter per candidate.
+        """
         if not members:
             return np.zeros(len(candidates), dtype=np.int16)
         far = self.max_diameter + 1
@@ -225,8 +203,8 @@ class Induced:
         left, right = np.nonzero(np.triu(hops > 2))
         between = np.minimum(hops[left, right], near[:, left] + near[:, right]).max(axis=1, initial=0)
         kept = int(np.minimum(hops, 2).max())
-        found: NDArray[np.int16] = np.minimum(np.maximum(np.maximum(widths, between), kept), far).astype(np.int16)
-        return found
+        diameters: NDArray[np.int16] = np.minimum(np.maximum(np.maximum(widths, between), kept), far).astype(np.int16)
+        return diameters
 
 
 class InGraph:
@@ -245,18 +223,22 @@ class InGraph:
         self._hops = hops
 
     def edges_of(self, members: Sequence[int]) -> NDArray[np.bool_]:
-        """See :class:`Measure`."""
+        """The edges between the members as a dense matrix."""
         return self._inside[np.ix_(members, members)]
 
     def of(self, members: Sequence[int]) -> int:
-        """See :class:`Measure`."""
+        """The diameter of the set, in hops."""
         return _widest(self._hops[np.ix_(members, members)])
 
     def with_each(self, members: Sequence[int], candidates: NDArray[np.intp]) -> NDArray[np.int16]:
-        """See :class:`Measure`. O(c s) time for c candidates and s members."""
+        """See :meth:`Induced.with_each`. O(c s) time for c candidates and s members."""
         farthest = self._hops[np.ix_(candidates, np.array(members, dtype=np.intp))].max(axis=1, initial=0)
-        found: NDArray[np.int16] = np.maximum(farthest, self.of(members)).astype(np.int16)
-        return found
+        diameters: NDArray[np.int16] = np.maximum(farthest, self.of(members)).astype(np.int16)
+        return diameters
+
+
+Measure: TypeAlias = Induced | InGraph
+"""Measures diameters, with the bound ``max_diameter``."""
 
 
 def _widest(hops: NDArray[np.int16]) -> int:
@@ -362,18 +344,18 @@ def post_filter(
     --------
     >>> import scipy.sparse as sp
     >>> line = sp.csr_array(np.eye(5, k=1) + np.eye(5, k=-1))
-    >>> found = post_filter(line, np.array([.9, .1, .2, .3, .8]), candidates=np.arange(5), bounds=DiameterBounds(k=3))
-    >>> found.nodes.tolist(), found.diameter, found.is_complete
+    >>> chosen = post_filter(line, np.array([.9, .1, .2, .3, .8]), candidates=np.arange(5), bounds=DiameterBounds(k=3))
+    >>> chosen.nodes.tolist(), chosen.diameter, chosen.is_complete
     ([0, 2, 1], 2, True)
     """
     edges, scores = _checked(adjacency, similarities)
     pool = _by_similarity(np.unique(checked_nodes("candidates", candidates, size=edges.shape[0])), scores)
     measure = _measure(edges, pool, bounds)
-    found: list[Selection] = []
+    selections: list[Selection] = []
     for start in range(min(bounds.starts, len(pool))):
         members = _grown(measure, [start], list(range(len(pool))), bounds=bounds, is_widening_least=True)
-        found.append(_selection(members, pool, measure, bounds))
-    return _best(found, scores, len(pool))
+        selections.append(_selection(members, pool, measure, bounds))
+    return _best(selections, scores, len(pool))
 
 
 def in_filter(
@@ -424,15 +406,15 @@ def in_filter(
     --------
     >>> import scipy.sparse as sp
     >>> line = sp.csr_array(np.eye(5, k=1) + np.eye(5, k=-1))
-    >>> found = in_filter(line, np.array([.1, .3, .2, .9, .8]), entries=np.array([0]), bounds=DiameterBounds(k=3))
-    >>> found.nodes.tolist(), found.diameter, found.visited
+    >>> chosen = in_filter(line, np.array([.1, .3, .2, .9, .8]), entries=np.array([0]), bounds=DiameterBounds(k=3))
+    >>> chosen.nodes.tolist(), chosen.diameter, chosen.visited
     ([3, 4, 2], 2, 5)
     """
     edges, scores = _checked(adjacency, similarities)
     visited = guided_traversal(edges, scores, entries=entries, limit=bounds.candidates)
     pool = _by_similarity(visited, scores)
     measure = _measure(edges, pool, bounds)
-    found: list[Selection] = []
+    selections: list[Selection] = []
     everywhere = list(range(len(pool)))
     for start in range(min(bounds.starts, len(pool))):
         first, near = start, everywhere
@@ -446,9 +428,9 @@ def in_filter(
         members = _grown(measure, members, everywhere, bounds=bounds)
         members, rejected, replaced = _replaced(edges, scores[pool], members, pool=pool, measure=measure)
         members = _grown(measure, members, everywhere, bounds=bounds)
-        made = _selection(members, pool, measure, bounds)
-        found.append(made._replace(pruned=len(pool) - len(near), rejected=rejected, replaced=replaced))
-    return _best(found, scores, len(pool))
+        selection = _selection(members, pool, measure, bounds)
+        selections.append(selection._replace(pruned=len(pool) - len(near), rejected=rejected, replaced=replaced))
+    return _best(selections, scores, len(pool))
 
 
 def _grown(
@@ -544,9 +526,12 @@ def _selection(members: list[int], pool: NDArray[np.intp], measure: Measure, bou
     return Selection(pool[places], measure.of(places), len(places) == bounds.k)
 
 
-def _best(found: list[Selection], scores: NDArray[np.float64], visited: int) -> Selection:
+def _best(selections: list[Selection], scores: NDArray[np.float64], visited: int) -> Selection:
     """The largest set; ties go to the highest sum of similarities, then to the set found first."""
-    if not found:
+    if not selections:
         return Selection(np.empty(0, dtype=np.intp), 0, is_complete=False, visited=visited)
-    order = sorted(range(len(found)), key=lambda at: (-len(found[at].nodes), -float(scores[found[at].nodes].sum()), at))
-    return found[order[0]]._replace(visited=visited)
+    order = sorted(
+        range(len(selections)),
+        key=lambda at: (-len(selections[at].nodes), -float(scores[selections[at].nodes].sum()), at),
+    )
+    return selections[order[0]]._replace(visited=visited)

@@ -1,4 +1,8 @@
-"""Distances in hops, by breadth-first search of bounded depth from many nodes at once."""
+"""Distances between nodes and between vectors.
+
+The first part measures distances in hops, by breadth-first search of bounded depth from many nodes at once. The second,
+:func:`similarity_graph`, joins every vector to its nearest ones.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +49,9 @@ def hops_from(adjacency: Csr, starts: NDArray[np.integer], *, max_hops: int) -> 
     edges = checked_edges(adjacency)
     check.not_negative("max_hops", max_hops)
     wanted = checked_nodes("starts", starts, size=edges.shape[0])
-    found = np.full((len(wanted), edges.shape[0]), max_hops + 1, dtype=np.int16)
+    distances = np.full((len(wanted), edges.shape[0]), max_hops + 1, dtype=np.int16)
     for at in range(0, len(wanted), _BLOCK):
-        block = found[at : at + _BLOCK]
+        block = distances[at : at + _BLOCK]
         frontier = np.zeros((edges.shape[0], len(block)), dtype=np.float32)
         frontier[wanted[at : at + _BLOCK], np.arange(len(block))] = 1
         block[frontier.T > 0] = 0
@@ -55,7 +59,7 @@ def hops_from(adjacency: Csr, starts: NDArray[np.integer], *, max_hops: int) -> 
             is_new = ((edges @ frontier).T > 0) & (block > max_hops)
             block[is_new] = hops
             frontier = np.ascontiguousarray(is_new.T, dtype=np.float32)
-    return found
+    return distances
 
 
 def hops_to_any(adjacency: Csr, targets: NDArray[np.integer], *, max_hops: int) -> NDArray[np.int16]:
@@ -87,14 +91,14 @@ def hops_to_any(adjacency: Csr, targets: NDArray[np.integer], *, max_hops: int) 
     """
     edges = checked_edges(adjacency)
     check.not_negative("max_hops", max_hops)
-    found = np.full(edges.shape[0], max_hops + 1, dtype=np.int16)
-    found[checked_nodes("targets", targets, size=edges.shape[0])] = 0
+    distances = np.full(edges.shape[0], max_hops + 1, dtype=np.int16)
+    distances[checked_nodes("targets", targets, size=edges.shape[0])] = 0
     for hops in range(1, max_hops + 1):
-        is_new = (edges @ (found < hops).astype(np.float32) > 0) & (found > max_hops)
+        is_new = (edges @ (distances < hops).astype(np.float32) > 0) & (distances > max_hops)
         if not is_new.any():
             break
-        found[is_new] = hops
-    return found
+        distances[is_new] = hops
+    return distances
 
 
 def hops_within(inside: NDArray[np.bool_], *, max_hops: int) -> NDArray[np.int16]:
@@ -104,7 +108,7 @@ def hops_within(inside: NDArray[np.bool_], *, max_hops: int) -> NDArray[np.int16
 
     Parameters
     ----------
-    inside : shape (s, s), symmetric; True where there is an edge
+    inside : shape (s, s), symmetric; True if there is an edge
     max_hops : largest distance that is told apart, 0 or more
 
     Returns
@@ -120,15 +124,15 @@ def hops_within(inside: NDArray[np.bool_], *, max_hops: int) -> NDArray[np.int16
            [2, 1, 0]], dtype=int16)
     """
     size = len(inside)
-    found = np.full((size, size), max_hops + 1, dtype=np.int16)
-    np.fill_diagonal(found, 0)
+    distances = np.full((size, size), max_hops + 1, dtype=np.int16)
+    np.fill_diagonal(distances, 0)
     step = inside.astype(np.float32)
     for hops in range(1, max_hops + 1):
-        is_new = ((found < hops).astype(np.float32) @ step > 0) & (found > max_hops)
+        is_new = ((distances < hops).astype(np.float32) @ step > 0) & (distances > max_hops)
         if not is_new.any():
             break
-        found[is_new] = hops
-    return found
+        distances[is_new] = hops
+    return distances
 
 
 def articulation_nodes(inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -138,7 +142,7 @@ def articulation_nodes(inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
     Parameters
     ----------
-    inside : shape (s, s), symmetric; True where there is an edge
+    inside : shape (s, s), symmetric; True if there is an edge
 
     Returns
     -------
@@ -188,7 +192,7 @@ def articulation_nodes(inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def checked_edges(adjacency: Csr) -> Csr:
-    """The adjacency in float32 with positive entries alone, whose sums tell whether there is an edge.
+    """The adjacency in float32 with positive entries only, so that a sum above 0 means there is an edge.
 
     Raises
     ------
@@ -199,7 +203,7 @@ def checked_edges(adjacency: Csr) -> Csr:
     if rows != columns:
         raise InputError(f"the adjacency has the shape {adjacency.shape}; it must be square, (n, n)")
     if adjacency.dtype == np.float32 and (not adjacency.nnz or adjacency.data.min() > 0):
-        return adjacency  # a sum of positive weights is positive exactly where a count of edges is
+        return adjacency  # a sum of positive weights is positive if and only if the number of edges is
     edges = sp.csr_array(adjacency != 0, dtype=np.float32)
     edges.eliminate_zeros()
     return edges
@@ -224,14 +228,11 @@ def checked_nodes(name: str, nodes: NDArray[np.integer], *, size: int) -> NDArra
     InputError
         A node is negative, or not below ``size``.
     """
-    found = np.asarray(nodes, dtype=np.intp)
-    is_wrong = (found < 0) | (found >= size)
+    indices = np.asarray(nodes, dtype=np.intp)
+    is_wrong = (indices < 0) | (indices >= size)
     if is_wrong.any():
-        raise InputError(f"{name}: {found[is_wrong][0]} is not a node of a graph of {size} nodes; indices start at 0")
-    return found
-
-
-# Similarity graph: every row is joined to its nearest rows, exactly for few rows, by cells of close rows for many.
+        raise InputError(f"{name}: {indices[is_wrong][0]} is not a node of a graph of {size} nodes; indices start at 0")
+    return indices
 
 
 EXACT = 10_000
@@ -242,7 +243,7 @@ _SAMPLE = 64  # rows per cell on which k-means runs
 _ROUNDS = 4  # iterations of k-means
 
 
-class _Found(NamedTuple):
+class _Nearest(NamedTuple):
     """Pairs of a row and one of its nearest rows, with their cosine."""
 
     rows: NDArray[np.intp]
@@ -298,13 +299,13 @@ def similarity_graph(
     check.not_negative("threshold", threshold)
     wanted = np.arange(len(rows)) if only is None else np.unique(only)
     if len(rows) <= exact:
-        found = _nearest(rows, wanted, np.arange(len(rows)), k=k, threshold=threshold)
+        pairs = _nearest(rows, wanted, np.arange(len(rows)), k=k, threshold=threshold)
     else:
         if rng is None:
             raise InputError(f"{len(rows)} rows are more than the {exact} whose pairs are all compared; pass rng")
-        found = _by_cells(rows, wanted, k=k, threshold=threshold, rng=rng)
+        pairs = _by_cells(rows, wanted, k=k, threshold=threshold, rng=rng)
     shape = (len(rows), len(rows))
-    half = sp.csr_array((found.cosines, (found.rows, found.near)), shape=shape, dtype=np.float32)
+    half = sp.csr_array((pairs.cosines, (pairs.rows, pairs.near)), shape=shape, dtype=np.float32)
     graph = sp.csr_array(half.maximum(half.T))
     graph.eliminate_zeros()
     graph.sort_indices()
@@ -313,9 +314,9 @@ def similarity_graph(
 
 def _nearest(
     rows: NDArray[np.float32], wanted: NDArray[np.intp], among: NDArray[np.intp], *, k: int, threshold: float
-) -> _Found:
+) -> _Nearest:
     """The ``k`` nearest rows of ``among`` for each row; ties go to the lower row."""
-    parts = [_Found(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.float32))]
+    parts = [_Nearest(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.float32))]
     base = rows[among]
     for start in range(0, len(wanted), _PAIR_BLOCK):
         block = wanted[start : start + _PAIR_BLOCK]
@@ -331,13 +332,13 @@ def _nearest(
         row, column, values = row[order], column[order], values[order]
         place = np.arange(len(row)) - np.searchsorted(row, row)
         keep = place < k
-        parts.append(_Found(block[row[keep]], among[column[keep]], values[keep].astype(np.float32)))
-    return _Found(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        parts.append(_Nearest(block[row[keep]], among[column[keep]], values[keep].astype(np.float32)))
+    return _Nearest(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _by_cells(
     rows: NDArray[np.float32], wanted: NDArray[np.intp], *, k: int, threshold: float, rng: np.random.Generator
-) -> _Found:
+) -> _Nearest:
     """The nearest rows among those of the nearest cells; a cell consists of the rows closest to one centre."""
     count = max(2, round(len(rows) ** 0.5))
     centres = _centres(rows, count, rng)
@@ -345,7 +346,7 @@ def _by_cells(
     order = np.argsort(cell, kind="stable")
     starts = np.searchsorted(cell[order], np.arange(count + 1))
     reach = _closest(rows[wanted], centres, min(_PROBES, count))
-    parts = [_Found(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.float32))]
+    parts = [_Nearest(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.float32))]
     # All rows of a cell are compared, in one product, with the cells that most of them have among their nearest.
     own = cell[wanted]
     for name in np.unique(own):
@@ -353,10 +354,12 @@ def _by_cells(
         cells, votes = np.unique(reach[inside], return_counts=True)
         chosen = cells[np.lexsort((cells, -votes))][:_PROBES]
         among = np.sort(
-            np.concatenate([order[starts[item] : starts[item + 1]] for item in {*chosen.tolist(), int(name)}])
+            np.concatenate(
+                [order[starts[neighbour] : starts[neighbour + 1]] for neighbour in {*chosen.tolist(), int(name)}]
+            )
         )
         parts.append(_nearest(rows, wanted[inside], among, k=k, threshold=threshold))
-    return _Found(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return _Nearest(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _centres(rows: NDArray[np.float32], count: int, rng: np.random.Generator) -> NDArray[np.float32]:
@@ -376,8 +379,8 @@ def _centres(rows: NDArray[np.float32], count: int, rng: np.random.Generator) ->
 
 def _closest(rows: NDArray[np.float32], centres: NDArray[np.float32], count: int) -> NDArray[np.intp]:
     """The ``count`` closest centres of each row, shape (rows, count)."""
-    found = np.empty((len(rows), count), dtype=np.intp)
+    closest = np.empty((len(rows), count), dtype=np.intp)
     for start in range(0, len(rows), _PAIR_BLOCK):
         cosines = rows[start : start + _PAIR_BLOCK] @ centres.T
-        found[start : start + _PAIR_BLOCK] = np.argpartition(-cosines, count - 1, axis=1)[:, :count]
-    return found
+        closest[start : start + _PAIR_BLOCK] = np.argpartition(-cosines, count - 1, axis=1)[:, :count]
+    return closest

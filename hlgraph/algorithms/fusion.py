@@ -1,4 +1,4 @@
-"""Fusion of several rankings into one."""
+"""Fusion of several rankings into one, and the k best of one ranking, both in a reproducible order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hlgraph.errors import InputError
 def reciprocal_rank(
     rankings: Sequence[Sequence[str]], k: float = 60, *, weights: Sequence[float] | None = None
 ) -> list[tuple[str, float]]:
-    r"""Fuse rankings by their ranks alone: :math:`\sum_i w_i / (k + r_i)`, where :math:`r_i` is the rank in ranking i, from 1.
+    r"""Fuse rankings by their ranks only: :math:`\sum_i w_i / (k + r_i)`, where :math:`r_i` is the rank in ranking i, from 1.
 
     O(n log n) time for n ranked ids.
 
@@ -29,8 +29,8 @@ def reciprocal_rank(
     Returns
     -------
     list
-        Each id with its fused score, best first; ties break by the rank in the first ranking, then in the next one, so that they
-        are as independent of ids as the rankings are.
+        Each id with its fused score, best first. Ties break by the rank in the first ranking, then in the next one, so they
+        depend on ids no more than the rankings do.
 
     Raises
     ------
@@ -50,47 +50,9 @@ def reciprocal_rank(
     check.positive("k", k)
     parts: defaultdict[str, list[float]] = defaultdict(list)
     for ranking, weight in zip(rankings, _weights(len(rankings), weights), strict=True):
-        for rank, item in enumerate(dict.fromkeys(ranking), start=1):
-            parts[item].append(weight / (k + rank))
+        for rank, name in enumerate(dict.fromkeys(ranking), start=1):
+            parts[name].append(weight / (k + rank))
     return _best_first(parts)
-
-
-def weighted_sum(
-    score_lists: Sequence[Mapping[str, float]], weights: Sequence[float] | None = None
-) -> list[tuple[str, float]]:
-    """Fuse scores: the weighted sum of the scores of each list, scaled to 0..1 by the list's minimum and maximum.
-
-    An id that a list lacks scores 0 there. A list with equal scores gives 1 to each of its ids. O(n log n) time for n scores.
-
-    Parameters
-    ----------
-    score_lists : finite scores by id, higher is better
-    weights : one weight per list, 0 or more; None: all are 1
-
-    Returns
-    -------
-    list
-        Each id with its fused score, best first; ties break by id.
-
-    Raises
-    ------
-    InputError
-        A score is not finite, a weight is negative, or the lengths differ.
-
-    Examples
-    --------
-    >>> weighted_sum([{"a": 3.0, "b": 1.0, "c": 2.0}, {"b": 0.9}], [1.0, 0.25])
-    [('a', 1.0), ('c', 0.5), ('b', 0.25)]
-    """
-    parts: defaultdict[str, list[float]] = defaultdict(list)
-    for scores, weight in zip(score_lists, _weights(len(score_lists), weights), strict=True):
-        for item, score in scores.items():
-            if not math.isfinite(score):
-                raise InputError(f"the score of {item!r} is {score}; fusion needs finite scores")
-        low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
-        for item, score in scores.items():
-            parts[item].append(weight * ((score - low) / (high - low) if high > low else 1.0))
-    return _best_first(dict(sorted(parts.items())))
 
 
 def _weights(count: int, weights: Sequence[float] | None) -> Iterable[float]:
@@ -105,11 +67,8 @@ def _weights(count: int, weights: Sequence[float] | None) -> Iterable[float]:
 
 def _best_first(parts: Mapping[str, Sequence[float]]) -> list[tuple[str, float]]:
     # fsum gives the same sum to the last bit in any order of the parts; otherwise rounding would break a tie.
-    fused = [(item, math.fsum(values)) for item, values in parts.items()]
-    return sorted(fused, key=lambda entry: -entry[1])  # stable: of a tie the first one of ``parts``
-
-
-# The k highest scores, exact and in a reproducible order.
+    fused = [(name, math.fsum(values)) for name, values in parts.items()]
+    return sorted(fused, key=lambda entry: -entry[1])  # stable: ties keep the order of ``parts``
 
 
 def top_k(

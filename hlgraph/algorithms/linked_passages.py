@@ -1,4 +1,4 @@
-"""Scores passages by what links them to the best ones: a title that another passage mentions, words that complete a question."""
+"""Rescores passages by their links to the best ones: titles that other passages mention, and words that complete the question."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOPS = 8
 
 
 class Passages(NamedTuple):
-    """n passages, best first, and what is known of them.
+    """n passages, best first, and their features.
 
     Attributes
     ----------
@@ -37,13 +37,13 @@ class Passages(NamedTuple):
 def link_features(passages: Passages) -> NDArray[np.float64]:
     r"""Six features of each passage, each from 0 to 1.
 
-    With the relative score :math:`b_t = s_t / s_1`, the share :math:`c(T)` of the question's words, weighted, that the passages
-    ``T`` have together, and the best eight passages without ``i`` itself, of which ``M`` mention the title of ``i``, while ``i``
-    mentions the titles of ``O``:
+    :math:`b_t = s_t / s_1` is the relative score, and :math:`c(T)` the weighted share of the question's words that the passages
+    ``T`` contain together. Of the best eight passages without ``i`` itself, ``M`` are those that mention the title of ``i``, and
+    ``O`` those whose titles ``i`` mentions. The features are:
 
-    0. 1 where the question names the title of ``i``
+    0. 1 if the question names the title of ``i``
     1. the words that ``i`` has and none of the best three (without ``i``) has: :math:`c(B \cup i) - c(B)`
-    2. :math:`\max_{t \in M} b_t`, and 0 where the question names the title: a bridge that the question leaves out
+    2. :math:`\max_{t \in M} b_t`, and 0 if the question names the title: a bridge that the question leaves out
     3. :math:`\max_{t \in M} b_t c(\{t, i\})`
     4. :math:`\max_{t \in O} b_t`
     5. :math:`\max_{t \in O} b_t c(\{t, i\})`
@@ -102,7 +102,7 @@ def link_factors(
     Parameters
     ----------
     passages : the passages, at least one
-    weights : one for each feature
+    weights : one per feature
     strength : :math:`\lambda`, 0 or more; 0: all factors are 1
 
     Returns
@@ -119,8 +119,8 @@ def link_factors(
     --------
     >>> mentions = np.array([[False, False, True], [False, False, False], [False, False, False]])
     >>> covers = np.array([[True, False], [True, False], [False, True]])
-    >>> given = Passages(np.array([1.0, 0.9, 0.8]), covers, np.ones(2), np.array([True, False, False]), mentions)
-    >>> (given.scores * link_factors(given)).argsort().tolist()  # the second one has no link
+    >>> passages = Passages(np.array([1.0, 0.9, 0.8]), covers, np.ones(2), np.array([True, False, False]), mentions)
+    >>> (passages.scores * link_factors(passages)).argsort().tolist()  # the second one has no link
     [1, 0, 2]
     """
     features = link_features(passages)

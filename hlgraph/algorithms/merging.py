@@ -30,7 +30,7 @@ class Groups:
 
     def __init__(self, pairs: Iterable[Pair] = ()) -> None:
         self._above: dict[str, str] = {}
-        self._held: dict[str, list[str]] = {}
+        self._members: dict[str, list[str]] = {}
         for a, b in pairs:
             self.join(a, b)
 
@@ -68,19 +68,19 @@ class Groups:
         one, other = self.root(a), self.root(b)
         if one == other:
             return
-        size = len(self._held.get(one, ())), len(self._held.get(other, ()))
+        size = len(self._members.get(one, ())), len(self._members.get(other, ()))
         if size[0] < size[1]:
             one, other = other, one
         self._above[one] = self._above[other] = one
-        self._held.setdefault(one, [one]).extend(self._held.pop(other, [other]))
+        self._members.setdefault(one, [one]).extend(self._members.pop(other, [other]))
 
     def members(self, name: str) -> tuple[str, ...]:
         """The group of a name, ascending; the name alone if it is in no group."""
-        return tuple(sorted(self._held.get(self.root(name), [name])))
+        return tuple(sorted(self._members.get(self.root(name), [name])))
 
     def all(self) -> tuple[tuple[str, ...], ...]:
         """All groups of two or more, each ascending, ordered by their first member."""
-        return tuple(sorted(tuple(sorted(some)) for some in self._held.values()))
+        return tuple(sorted(tuple(sorted(some)) for some in self._members.values()))
 
 
 class Conflict(NamedTuple):
@@ -135,8 +135,8 @@ def settle(pairs: Sequence[Pair], *, same: Iterable[Pair] = (), apart: Iterable[
 
     Examples
     --------
-    >>> found = settle([("a", "b"), ("b", "c"), ("b", "a")], apart=[("a", "c")])
-    >>> found.joined, found.known, found.conflicts
+    >>> settled = settle([("a", "b"), ("b", "c"), ("b", "a")], apart=[("a", "c")])
+    >>> settled.joined, settled.known, settled.conflicts
     ((('a', 'b'),), (('b', 'a'),), (Conflict(pair=('b', 'c'), apart=('a', 'c')),))
     """
     groups = Groups(same)
@@ -153,7 +153,7 @@ def settle(pairs: Sequence[Pair], *, same: Iterable[Pair] = (), apart: Iterable[
             known.append((a, b))
             continue
         hit = min(
-            (item for item in foes.get(one, ()) if {groups.root(name) for name in item[1]} == {one, other}),
+            (foe for foe in foes.get(one, ()) if {groups.root(name) for name in foe[1]} == {one, other}),
             default=None,
         )
         if hit is not None:
@@ -161,9 +161,9 @@ def settle(pairs: Sequence[Pair], *, same: Iterable[Pair] = (), apart: Iterable[
             continue
         groups.join(a, b)
         joined.append((a, b))
-        held = [*foes.pop(one, ()), *foes.pop(other, ())]
-        if held:
-            foes[groups.root(a)] = held
+        foes_left = [*foes.pop(one, ()), *foes.pop(other, ())]
+        if foes_left:
+            foes[groups.root(a)] = foes_left
     return Settled(tuple(joined), tuple(known), tuple(conflicts))
 
 
@@ -194,7 +194,7 @@ def share_edges(graph: Subgraph, groups: Mapping[str, Sequence[str]]) -> Subgrap
     place = dict(zip(names, graph.nodes(Kind.ENTITY).tolist(), strict=True))
     rows, columns = [], []
     for name in groups.keys() & place.keys():
-        inside = [place[item] for item in groups[name] if item in place]
+        inside = [place[member] for member in groups[name] if member in place]
         if len(inside) > 1:
             rows += [place[name]] * len(inside)
             columns += inside
@@ -204,7 +204,7 @@ def share_edges(graph: Subgraph, groups: Mapping[str, Sequence[str]]) -> Subgrap
     alone = np.ones(len(graph), dtype=np.float32)
     alone[rows] = 0.0
     both = sp.csr_array(spread + sp.diags_array(alone, dtype=np.float32))
-    edges = {item: _shared(item, matrix, both, inside=spread) for item, matrix in graph.edges.items()}
+    edges = {member: _shared(member, matrix, both, inside=spread) for member, matrix in graph.edges.items()}
     return Subgraph(graph.ids, graph.kinds, edges, graph.version, graph.is_cut)
 
 
@@ -213,14 +213,14 @@ def _shared(relationship: Relationship, matrix: Csr, both: Csr, *, inside: Csr) 
         return matrix
     if relationship is Relationship.SYNONYM:
         # SYNONYM is symmetric, so the direction of an edge does not matter; of several edges the largest counts.
-        found = _largest(matrix, both)
+        shared = _largest(matrix, both)
     else:
-        found = sp.csr_array(both @ matrix @ both)
+        shared = sp.csr_array(both @ matrix @ both)
         if relationship not in _SUMMED:
-            found.data = np.minimum(found.data, 1.0)
-    found = sp.csr_array(found - found.multiply(inside))
-    found.eliminate_zeros()
-    return sp.csr_array(found, dtype=np.float32)
+            shared.data = np.minimum(shared.data, 1.0)
+    shared = sp.csr_array(shared - shared.multiply(inside))
+    shared.eliminate_zeros()
+    return sp.csr_array(shared, dtype=np.float32)
 
 
 def _largest(matrix: Csr, both: Csr) -> Csr:

@@ -2,7 +2,8 @@
 
 :func:`exact_pagerank` is what retrieval uses: :func:`prepare` makes a :class:`Walk` of a graph once, and every ranking
 reuses it. :func:`personalised_pagerank` is plain power iteration on an adjacency: simple, slower, without preparation.
-For approximate scores around the seeds alone see :mod:`hlgraph.algorithms.ppr`.
+:func:`local_pagerank` gives approximate scores around the seeds, in time independent of the size of the graph.
+:func:`replaced` patches a prepared walk after some rows of the graph changed.
 """
 
 from __future__ import annotations
@@ -45,11 +46,11 @@ class Ranking(NamedTuple):
 
 
 class Over(NamedTuple):
-    """Rows laid over those of a walk: classes that are there no more, and new ones, which :func:`replaced` appends.
+    """A patch of a walk: classes that were removed, and new ones, which :func:`replaced` appends.
 
     Attributes
     ----------
-    gone : classes of the older walk that are there no more, ascending
+    gone : classes of the older walk that were removed, ascending
     rows : CSR of shape (t, c + t), the steps of the t appended classes
     columns : CSR of shape (c, t), the steps of the c older classes to the appended ones
     pairs : shape (2, m), the entries of ``rows``: an appended class, and its neighbour
@@ -79,7 +80,7 @@ class Walk:
     roots : shape (c,), the square roots of ``degrees`` in the precision of ``steps`` (directed: ones)
     twins : the classes
     is_directed : whether the walk follows edges from row to column only
-    over : what is laid over ``steps``, which then are those of an older graph; None: nothing
+    over : the patch of ``steps``, which then belong to an older graph; None: no patch
     """
 
     steps: Csr
@@ -97,12 +98,12 @@ class Walk:
 
         Parameters
         ----------
-        values : shape (c,), 0 for classes that are there no more
+        values : shape (c,), 0 for classes that were removed
         """
         over = self.over
         if over is None:
-            found: NDArray[np.floating] = self.steps @ values
-            return found
+            product: NDArray[np.floating] = self.steps @ values
+            return product
         size = self.steps.shape[0]
         old = self.steps @ values[:size]
         old += over.columns @ values[size:]
@@ -111,14 +112,14 @@ class Walk:
 
     def dense(self) -> NDArray[np.float64]:
         """The steps as one array of shape (c, c)."""
-        found = np.zeros((len(self.degrees),) * 2)
+        matrix = np.zeros((len(self.degrees),) * 2)
         size = self.steps.shape[0]
-        found[:size, :size] = self.steps.toarray()
+        matrix[:size, :size] = self.steps.toarray()
         if self.over is not None:
-            found[self.over.gone] = found[:, self.over.gone] = 0
-            found[size:] = self.over.rows.toarray()
-            found[:size, size:] = self.over.columns.toarray()
-        return found
+            matrix[self.over.gone] = matrix[:, self.over.gone] = 0
+            matrix[size:] = self.over.rows.toarray()
+            matrix[:size, size:] = self.over.columns.toarray()
+        return matrix
 
     def spread(
         self, scores: NDArray[np.float64], seeds: NDArray[np.integer], *, own: NDArray[np.float64]
@@ -140,10 +141,10 @@ class Walk:
         NDArray
             Shape (n,), not negative.
         """
-        held = np.bincount(self.twins.of[seeds], own, minlength=len(scores))
-        found: NDArray[np.float64] = ((scores - held) / self.twins.sizes)[self.twins.of]
-        np.add.at(found, seeds, own)
-        return np.maximum(found, 0, out=found)
+        seed_mass = np.bincount(self.twins.of[seeds], own, minlength=len(scores))
+        node_scores: NDArray[np.float64] = ((scores - seed_mass) / self.twins.sizes)[self.twins.of]
+        np.add.at(node_scores, seeds, own)
+        return np.maximum(node_scores, 0, out=node_scores)
 
     def is_precise_enough(self, tolerance: float, damping: float) -> bool:
         """Whether scores in the precision of this walk can be exact to ``tolerance``.
@@ -206,26 +207,26 @@ def prepare(adjacency: Csr, *, is_directed: bool = False, precision: Precision =
     check.finite("adjacency", adjacency.data)
     if (adjacency.data < 0).any():
         raise InputError("the adjacency has negative weights; a walk cannot follow them")
-    held = sp.csr_array(adjacency, dtype=np.float64, copy=True)
-    held.sum_duplicates()
-    held.eliminate_zeros()
-    if not is_directed and held.nnz and abs(held - held.T).max() > 1e-6 * held.data.max():
+    matrix = sp.csr_array(adjacency, dtype=np.float64, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    if not is_directed and matrix.nnz and abs(matrix - matrix.T).max() > 1e-6 * matrix.data.max():
         raise InputError("the adjacency is not symmetric; add its transpose, or pass is_directed=True")
-    twins = _singletons(held.shape[0]) if is_directed else find_twins(held)
+    twins = _singletons(matrix.shape[0]) if is_directed else find_twins(matrix)
     if not is_directed:
         # Rows of equal length are adjacent: a product takes half the time, because the processor predicts where they end.
-        held = twins.merged(held)
-        order = np.argsort(-np.diff(held.indptr), kind="stable")
-        twins, held = twins.ordered(order), sp.csr_array(held[order][:, order])
-        held.sort_indices()
-    degrees = np.asarray(held.sum(axis=1), dtype=np.float64).ravel()
-    rows = np.repeat(np.arange(len(degrees)), np.diff(held.indptr))
+        matrix = twins.merged(matrix)
+        order = np.argsort(-np.diff(matrix.indptr), kind="stable")
+        twins, matrix = twins.ordered(order), sp.csr_array(matrix[order][:, order])
+        matrix.sort_indices()
+    degrees = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
+    rows = np.repeat(np.arange(len(degrees)), np.diff(matrix.indptr))
     roots = np.ones(len(degrees)) if is_directed else np.sqrt(degrees)
-    shares = held.data / (degrees[rows] if is_directed else roots[rows] * roots[held.indices])
+    shares = matrix.data / (degrees[rows] if is_directed else roots[rows] * roots[matrix.indices])
     dtype = _DTYPES[precision]
-    index = np.int32 if held.nnz < np.iinfo(np.int32).max else np.int64  # int32 halves the memory traffic
+    index = np.int32 if matrix.nnz < np.iinfo(np.int32).max else np.int64  # int32 halves the memory traffic
     steps = sp.csr_array(
-        (shares.astype(dtype), held.indices.astype(index), held.indptr.astype(index)), shape=held.shape
+        (shares.astype(dtype), matrix.indices.astype(index), matrix.indptr.astype(index)), shape=matrix.shape
     )
     return Walk(steps, degrees, roots.astype(dtype), twins, is_directed)
 
@@ -372,21 +373,21 @@ def exact_pagerank(
         )
     restart = np.bincount(walk.twins.of[seeds], shares, minlength=len(walk.degrees)).astype(np.float64)
     if len(walk.degrees) <= _DENSE:
-        found = Ranking(_solve(walk, restart, damping), 1, has_converged=True)
+        ranking = Ranking(_solve(walk, restart, damping), 1, has_converged=True)
     elif walk.is_directed:
-        found = _iterate(walk, restart, damping, goal=tolerance / 2, most=max_iterations)
+        ranking = _iterate(walk, restart, damping, goal=tolerance / 2, most=max_iterations)
     else:
-        found = _conjugate(walk, restart, damping, goal=tolerance, most=max_iterations)
-    scores = walk.spread(found.scores, seeds, own=own_shares(walk, seeds, shares=shares, damping=damping))
-    return found._replace(scores=scores / scores.sum())
+        ranking = _conjugate(walk, restart, damping, goal=tolerance, most=max_iterations)
+    scores = walk.spread(ranking.scores, seeds, own=own_shares(walk, seeds, shares=shares, damping=damping))
+    return ranking._replace(scores=scores / scores.sum())
 
 
 def _solve(walk: Walk, restart: NDArray[np.float64], damping: float) -> NDArray[np.float64]:
     system = np.eye(len(walk.degrees)) - damping * walk.dense().T
     roots = walk.roots.astype(np.float64)
     scaled = np.divide(restart, roots, out=restart.copy(), where=roots > 0)
-    found = np.linalg.solve(system, (1 - damping) * scaled)
-    scores: NDArray[np.float64] = np.maximum(found * np.where(roots > 0, roots, 1), 0)
+    solution = np.linalg.solve(system, (1 - damping) * scaled)
+    scores: NDArray[np.float64] = np.maximum(solution * np.where(roots > 0, roots, 1), 0)
     return scores
 
 
@@ -413,7 +414,7 @@ def _conjugate(walk: Walk, restart: NDArray[np.float64], damping: float, *, goal
     number = roots.dtype.type
     scaled = np.divide(restart, roots, out=np.zeros(len(roots)), where=~is_alone)
     rest = ((1 - damping) * scaled).astype(roots.dtype)
-    found = np.zeros_like(rest)
+    solution = np.zeros_like(rest)
     along = rest.copy()
     size = dot(rest, rest)
     iteration = 0
@@ -424,7 +425,7 @@ def _conjugate(walk: Walk, restart: NDArray[np.float64], damping: float, *, goal
         ahead *= number(-damping)
         ahead += along
         step = size / dot(along, ahead)
-        found += step * along
+        solution += step * along
         rest -= step * ahead
         has_converged = float(dot(np.abs(rest), roots)) <= goal
         following = dot(rest, rest)
@@ -432,7 +433,7 @@ def _conjugate(walk: Walk, restart: NDArray[np.float64], damping: float, *, goal
         along += rest
         size = following
     # Exact scores are never negative; rounding may push one slightly below 0.
-    scores = np.maximum(found * roots, 0).astype(np.float64)
+    scores = np.maximum(solution * roots, 0).astype(np.float64)
     scores[is_alone] = (1 - damping) * restart[is_alone]
     return Ranking(scores, iteration, has_converged)
 
@@ -467,8 +468,8 @@ def seed_shares(
         raise InputError("weights must not be negative, and at least one must be above 0")
     if not 0 <= damping < 1:
         raise InputError(f"damping is {damping}; it must be from 0 to below 1")
-    found: NDArray[np.float64] = np.asarray(weights, dtype=np.float64) / float(weights.sum())
-    return found
+    shares: NDArray[np.float64] = np.asarray(weights, dtype=np.float64) / float(weights.sum())
+    return shares
 
 
 def own_shares(
@@ -519,7 +520,7 @@ def dot(one: NDArray[np.floating], other: NDArray[np.floating]) -> np.floating:
     return total
 
 
-# Approximate personalised PageRank around the seeds, in time independent of the size of the graph.
+# Approximate PageRank around the seeds.
 
 
 @dataclass(slots=True)
@@ -532,7 +533,7 @@ class Space:
     rest : shape (n,), mass of each class that is not yet distributed; all 0 between calls
     given : shape (n,), scores during a call; all 0 between calls
     place : shape (n,), scratch of :meth:`distinct`
-    is_there : shape (c,), whether each class of ``walk.steps`` is still there; None: all are
+    is_there : shape (c,), False for classes of ``walk.steps`` that were removed; None: none were
     """
 
     walk: Walk
@@ -576,8 +577,8 @@ class Space:
         """Each of these nodes once, in time linear in ``nodes``."""
         order = np.arange(len(nodes))
         self.place[nodes] = order
-        found: NDArray[np.intp] = nodes[self.place[nodes] == order]
-        return found
+        unique: NDArray[np.intp] = nodes[self.place[nodes] == order]
+        return unique
 
 
 class Local(NamedTuple):
@@ -653,26 +654,28 @@ def local_pagerank(
         raise InputError("the work space belongs to another walk; pass Space(walk) of this one")
     classes = walk.twins.of[seeds]
     alone = float(shares[walk.degrees[classes] == 0].sum())
-    found = _push(walk, classes, shares, damping, (epsilon * (1 - damping * alone), space))
-    return _spread(walk, found, space, (seeds.astype(np.intp), own_shares(walk, seeds, shares=shares, damping=damping)))
+    pushed = _push(walk, classes, shares, damping, (epsilon * (1 - damping * alone), space))
+    return _spread(
+        walk, pushed, space, (seeds.astype(np.intp), own_shares(walk, seeds, shares=shares, damping=damping))
+    )
 
 
-def _spread(walk: Walk, found: _Pushed, space: Space, own: tuple[NDArray[np.intp], NDArray[np.float64]]) -> Local:
+def _spread(walk: Walk, pushed: _Pushed, space: Space, own: tuple[NDArray[np.intp], NDArray[np.float64]]) -> Local:
     """Scores of nodes from those of classes, as :meth:`Walk.spread`, in time linear in the nodes of these classes."""
     seeds, given = own
     twins, of = walk.twins, walk.twins.of
-    nodes = twins.nodes(found.classes)
-    held = space.given  # indexed by class first, by node afterwards
-    held[found.classes] = found.scores
-    np.subtract.at(held, of[seeds], given)
-    scores = held[of[nodes]] / twins.sizes[of[nodes]]
-    held[found.classes] = 0
-    held[nodes] = scores
-    np.add.at(held, seeds, given)
-    scores = np.maximum(held[nodes], 0)
-    held[nodes] = 0
+    nodes = twins.nodes(pushed.classes)
+    buffer = space.given  # indexed by class first, by node afterwards
+    buffer[pushed.classes] = pushed.scores
+    np.subtract.at(buffer, of[seeds], given)
+    scores = buffer[of[nodes]] / twins.sizes[of[nodes]]
+    buffer[pushed.classes] = 0
+    buffer[nodes] = scores
+    np.add.at(buffer, seeds, given)
+    scores = np.maximum(buffer[nodes], 0)
+    buffer[nodes] = 0
     order = np.argsort(nodes)
-    return Local(nodes[order], scores[order] / found.kept, found.left / found.kept)
+    return Local(nodes[order], scores[order] / pushed.kept, pushed.left / pushed.kept)
 
 
 class _Pushed(NamedTuple):
@@ -701,14 +704,14 @@ def _push(
     frontier = first[_is_over(walk, rest, first, epsilon)]
     ended = 0.0
     while len(frontier):
-        held = rest[frontier]
+        pushing = rest[frontier]
         rest[frontier] = 0
         gave.append(frontier)
-        kept.append((1 - damping) * held)
-        held *= damping
+        kept.append((1 - damping) * pushing)
+        pushing *= damping
         if len(touched) == 1 or walk.is_directed:  # undirected: no edge leads to a node without edges
-            ended += float(held[walk.degrees[frontier] == 0].sum())
-        to, mass = space.pushed(frontier, held)
+            ended += float(pushing[walk.degrees[frontier] == 0].sum())
+        to, mass = space.pushed(frontier, pushing)
         np.add.at(rest, to, mass)
         reached = space.distinct(to)
         touched.append(reached)
@@ -742,18 +745,17 @@ def _above_zero(roots: NDArray[np.floating]) -> NDArray[np.floating]:
 
 def _is_over(walk: Walk, rest: NDArray[np.float64], nodes: NDArray[np.intp], epsilon: float) -> NDArray[np.bool_]:
     bounds = walk.degrees[nodes] if walk.is_directed else walk.roots[nodes]
-    found: NDArray[np.bool_] = rest[nodes] > epsilon * bounds
-    return found
+    is_over: NDArray[np.bool_] = rest[nodes] > epsilon * bounds
+    return is_over
 
 
-# Replaces the rows of some nodes in a prepared walk, in time linear in these rows and in the number of nodes.
-#
-# The arrays of the older walk stay as they are. The nodes whose rows changed leave their classes of twins and become classes of
-# their own, which are appended. So the scores are those of a walk that is prepared from nothing, up to rounding.
+# Patches of a prepared walk, in time linear in the changed rows and in the number of nodes. The arrays of the older walk stay as
+# they are. Nodes whose rows changed leave their classes of twins; each becomes a class of its own, appended at the end. The scores
+# equal those of a walk prepared from scratch, up to rounding.
 
 
 class Rows(NamedTuple):
-    """The rows of some nodes, as they are now.
+    """The new rows of some nodes.
 
     Attributes
     ----------
@@ -784,13 +786,13 @@ def with_twins(walk: Walk, nodes: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def replaced(walk: Walk, rows: Rows) -> Walk:
-    """The walk of the graph in which some nodes have other rows. The given one stays as it is.
+    """The walk of the graph after the rows of some nodes changed. The given walk stays as it is.
 
     Parameters
     ----------
     walk : an undirected walk, also one that was patched before
-    rows : the new rows of every node whose row changed, and of all twins that such a node had; the row of a neighbour of
-        theirs may lack, if no other weight of it changed
+    rows : the new rows of every node whose row changed, and of all its twins; the row of a neighbour may be missing if no
+        other weight in it changed
 
     Returns
     -------
@@ -832,9 +834,15 @@ def replaced(walk: Walk, rows: Rows) -> Walk:
     steps = weights / (roots[pairs[0]] * roots[pairs[1]])
     size = len(degrees) - base
     dtype = walk.steps.dtype
-    made = sp.csr_array((steps.astype(dtype), (pairs[0] - base, pairs[1])), shape=(size, len(degrees)))
-    held = walk.over.gone if walk.over is not None else gone[:0]
-    over = Over(np.union1d(held, gone[gone < base]), made, sp.csr_array(sp.csr_array(made[:, :base]).T), pairs, weights)
+    new_rows = sp.csr_array((steps.astype(dtype), (pairs[0] - base, pairs[1])), shape=(size, len(degrees)))
+    gone_before = walk.over.gone if walk.over is not None else gone[:0]
+    over = Over(
+        np.union1d(gone_before, gone[gone < base]),
+        new_rows,
+        sp.csr_array(sp.csr_array(new_rows[:, :base]).T),
+        pairs,
+        weights,
+    )
     starts = np.concatenate([twins.starts[:-1], len(twins.members) + np.arange(len(alive) + 1)])
     made_twins = twins._replace(
         of=of,
@@ -849,14 +857,14 @@ def replaced(walk: Walk, rows: Rows) -> Walk:
 def _entries(
     walk: Walk, gone: NDArray[np.intp], pairs: NDArray[np.intp], weights: NDArray[np.floating]
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """The entries of all appended classes: those of before that stay, the new ones, and these seen from the other end."""
+    """The entries of all appended classes: earlier ones that stay, new ones, and the new ones in the reverse direction."""
     base, number = walk.steps.shape[0], len(walk.degrees)
     is_gone = np.zeros(number, dtype=bool)
     is_gone[gone] = True
     is_back = (pairs[1] >= base) & (pairs[1] < number)
-    found, parts = [pairs, pairs[::-1, is_back]], [weights, weights[is_back]]
+    entries, parts = [pairs, pairs[::-1, is_back]], [weights, weights[is_back]]
     if walk.over is not None:
         stays = ~is_gone[walk.over.pairs].any(axis=0)
-        found.append(walk.over.pairs[:, stays])
+        entries.append(walk.over.pairs[:, stays])
         parts.append(walk.over.weights[stays])
-    return np.concatenate(found, axis=1), np.concatenate(parts).astype(np.float64)
+    return np.concatenate(entries, axis=1), np.concatenate(parts).astype(np.float64)

@@ -23,7 +23,7 @@ PER_STATEMENT = 2.0
 
 
 class ProjectionShape(StrEnum):
-    """The graph of a paper: its kinds of nodes, its edges and their weights.
+    """A graph from a paper: its kinds of nodes, its edges and their weights.
 
     ``entity_passage`` (PropRAG A.1): entities and chunks. The entities of a statement form a clique; a pair weighs 2 per
     shared statement. A chunk and an entity of one of its statements are joined by 1. Synonyms weigh their cosine. (The paper
@@ -120,7 +120,7 @@ def project(
     ----------
     graph : a subgraph with the relationships and kinds of ``INGREDIENTS[shape]``
     shape : which graph to make
-    given : the incidence of the subgraph, if the caller has it; None: it is computed where the shape needs it
+    given : the incidence of the subgraph, if the caller has it; None: it is computed if the shape needs it
     synonyms : ``statement_entity_chunk`` only: entities that a SYNONYM edge of at least this similarity joins are joined by 1;
         None: they are not
 
@@ -198,8 +198,8 @@ def reconciled(graph: Subgraph, entities: NDArray[np.intp], *, least: float) -> 
         return sp.csr_array((len(entities), len(entities)), dtype=np.float32)
     pairs = sp.coo_array(block(graph.edges[Relationship.SYNONYM], entities, columns=entities))
     keep = (pairs.data >= np.float32(least)) & (pairs.row != pairs.col)
-    found = sp.csr_array((pairs.data[keep], (pairs.row[keep], pairs.col[keep])), shape=pairs.shape)
-    return _made_binary(sp.csr_array(found + found.T))
+    kept = sp.csr_array((pairs.data[keep], (pairs.row[keep], pairs.col[keep])), shape=pairs.shape)
+    return _made_binary(sp.csr_array(kept + kept.T))
 
 
 def _made_binary(matrix: Csr) -> Csr:
@@ -234,8 +234,8 @@ def _entity_passage(graph: Subgraph, given: Incidence) -> Projected:
     keep = (rows != columns) & (weights != 0)
     size = (len(nodes), len(nodes))
     # One matrix is built from all parts: each sum or block of matrices would be another pass over all entries.
-    found = sp.csr_array((weights[keep], (rows[keep], columns[keep])), shape=size, dtype=np.float32)
-    return Projected(nodes, found)
+    adjacency = sp.csr_array((weights[keep], (rows[keep], columns[keep])), shape=size, dtype=np.float32)
+    return Projected(nodes, adjacency)
 
 
 def _statement_entity_chunk(graph: Subgraph, given: Incidence, synonyms: float | None) -> Projected:
@@ -251,7 +251,11 @@ def _statement_entity_chunk(graph: Subgraph, given: Incidence, synonyms: float |
 def _entity_entity(graph: Subgraph) -> Projected:
     entities = graph.nodes(Kind.ENTITY)
     edges = sum(
-        (graph.edges[item] for item in (Relationship.RELATES, Relationship.CO_OCCURS) if item in graph.edges),
+        (
+            graph.edges[relationship]
+            for relationship in (Relationship.RELATES, Relationship.CO_OCCURS)
+            if relationship in graph.edges
+        ),
         start=sp.csr_array((len(graph), len(graph)), dtype=np.float32),
     )
     inside = block(sp.csr_array(edges), entities, columns=entities)
@@ -259,22 +263,22 @@ def _entity_entity(graph: Subgraph) -> Projected:
 
 
 def _without_loops(matrix: Csr) -> Csr:
-    found = sp.csr_array(matrix, dtype=np.float32)
-    found.sum_duplicates()
-    rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
-    keep = (rows != found.indices) & (found.data != 0)
-    ends = np.zeros(len(found.indptr), dtype=found.indptr.dtype)
-    np.cumsum(np.bincount(rows[keep], minlength=found.shape[0]), out=ends[1:])
-    return sp.csr_array((found.data[keep], found.indices[keep], ends), shape=found.shape)
+    summed = sp.csr_array(matrix, dtype=np.float32)
+    summed.sum_duplicates()
+    rows = np.repeat(np.arange(summed.shape[0]), np.diff(summed.indptr))
+    keep = (rows != summed.indices) & (summed.data != 0)
+    ends = np.zeros(len(summed.indptr), dtype=summed.indptr.dtype)
+    np.cumsum(np.bincount(rows[keep], minlength=summed.shape[0]), out=ends[1:])
+    return sp.csr_array((summed.data[keep], summed.indices[keep], ends), shape=summed.shape)
 
 
 def _ordered(parts: list[NDArray[np.intp]], adjacency: Csr) -> Projected:
     """The same graph with its nodes in ascending order."""
     nodes = np.concatenate(parts)
     order = np.argsort(nodes)
-    found = sp.csr_array(sp.csr_array(adjacency, dtype=np.float32)[order][:, order])
-    found.sort_indices()
-    return Projected(nodes[order], found)
+    ordered = sp.csr_array(sp.csr_array(adjacency, dtype=np.float32)[order][:, order])
+    ordered.sort_indices()
+    return Projected(nodes[order], ordered)
 
 
 class Twins(NamedTuple):
@@ -298,8 +302,8 @@ class Twins(NamedTuple):
     def merged(self, adjacency: Csr) -> Csr:
         """The graph of the classes, CSR of shape (c, c); weights between two classes are summed, those inside form a loop."""
         rows = np.repeat(self.of, np.diff(adjacency.indptr))
-        made = sp.coo_array((adjacency.data, (rows, self.of[adjacency.indices])), shape=(len(self.sizes),) * 2)
-        return sp.csr_array(made.tocsr())
+        matrix = sp.coo_array((adjacency.data, (rows, self.of[adjacency.indices])), shape=(len(self.sizes),) * 2)
+        return sp.csr_array(matrix.tocsr())
 
     def ordered(self, order: NDArray[np.intp]) -> Twins:
         """The same classes renumbered: class ``order[i]`` becomes class ``i``."""
@@ -315,8 +319,10 @@ class Twins(NamedTuple):
         count = self.starts[classes + 1] - self.starts[classes]
         ends = np.cumsum(count)
         total = int(ends[-1]) if len(ends) else 0
-        found: NDArray[np.intp] = self.members[np.arange(total) + np.repeat(self.starts[classes] - ends + count, count)]
-        return found
+        members: NDArray[np.intp] = self.members[
+            np.arange(total) + np.repeat(self.starts[classes] - ends + count, count)
+        ]
+        return members
 
 
 def find_twins(adjacency: Csr) -> Twins:
@@ -368,8 +374,8 @@ def find_twins(adjacency: Csr) -> Twins:
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """A hash of each number: the finaliser of splitmix64 (Steele, Lea and Flood, 2014)."""
-    found = values + np.uint64(0x9E3779B97F4A7C15)
-    found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: NDArray[np.uint64] = found ^ (found >> np.uint64(31))
+    state = values + np.uint64(0x9E3779B97F4A7C15)
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: NDArray[np.uint64] = state ^ (state >> np.uint64(31))
     return mixed

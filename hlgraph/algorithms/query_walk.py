@@ -1,4 +1,8 @@
-"""Query-aware personalised PageRank: a walk over statements that share entities or chunks, drawn to the question (ToPG)."""
+"""Query-aware personalised PageRank: a walk over statements that share entities or chunks, drawn to the question (ToPG).
+
+Also here: :func:`visit_shares`, PageRank sampled by random walks, and :func:`refined_query`, the relevance feedback (Rocchio)
+that moves a query between two walks.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +61,7 @@ class QueryWalk:
             raise InputError(f"threshold is {self.threshold}; it must be from -1 to 1")
 
     def attraction(self, calibration: Calibration | None = None) -> Attraction:
-        """The numbers of the attraction: those given, else those of the paper, fitted to the scale of a corpus.
+        """The parameters of the attraction: those given, else the paper's, fitted to the scale of a corpus.
 
         Parameters
         ----------
@@ -133,24 +137,24 @@ def bipartite(across: Csr) -> Bipartite:
     ----------
     ToPG, Eq. 5.
     """
-    held = sp.csr_array(across, dtype=np.float64, copy=True)
-    held.sum_duplicates()
-    held.eliminate_zeros()
-    held.data[:] = 1
-    count = held.shape[0]
-    rows = np.repeat(np.arange(count), np.diff(held.indptr))
-    degrees = np.diff(held.indptr).astype(np.float64)
-    having = np.bincount(held.indices, minlength=held.shape[1])
+    incidence = sp.csr_array(across, dtype=np.float64, copy=True)
+    incidence.sum_duplicates()
+    incidence.eliminate_zeros()
+    incidence.data[:] = 1
+    count = incidence.shape[0]
+    rows = np.repeat(np.arange(count), np.diff(incidence.indptr))
+    degrees = np.diff(incidence.indptr).astype(np.float64)
+    having = np.bincount(incidence.indices, minlength=incidence.shape[1])
     # An entity or chunk of only one statement joins nothing: all mass that goes there would return to this statement.
     is_shared = having > 1
-    kept = is_shared[held.indices]
-    inner, joints = rows[kept], (np.cumsum(is_shared) - 1)[held.indices[kept]]
+    kept = is_shared[incidence.indices]
+    inner, joints = rows[kept], (np.cumsum(is_shared) - 1)[incidence.indices[kept]]
     ends = np.zeros(count + 1, dtype=np.intp)
     np.cumsum(np.bincount(inner, minlength=count), out=ends[1:])
     sizes = having[is_shared].astype(np.float64)
-    shared = sp.csr_array((held.data[kept], joints, ends), shape=(count, len(sizes)))
+    shared = sp.csr_array((incidence.data[kept], joints, ends), shape=(count, len(sizes)))
     back = np.bincount(inner, 1 / sizes[joints], minlength=count).astype(np.float64)
-    own = np.bincount(rows, 1 / having[held.indices], minlength=count)
+    own = np.bincount(rows, 1 / having[incidence.indices], minlength=count)
     joins = np.diff(ends) > 0
     outward = np.divide(1.0, degrees - own, out=np.zeros(count), where=joins)
     up = sp.csr_array((1 / sizes[shared.indices], shared.indices, shared.indptr), shape=shared.shape)
@@ -184,7 +188,7 @@ def query_pagerank(
     graph : n statements, from :func:`bipartite`
     cosines : shape (w, n), of each statement to the question of each walker
     seed_weights : shape (w, n), not negative, each row with a weight above 0
-    walk : parameters of the transition; None: the paper's, which also stand for those of its numbers that are None
+    walk : parameters of the transition; None: the paper's, which also replace single parameters that are None
     tolerance : largest sum of absolute changes of any walker in the last iteration, above 0, default 1e-6
     max_iterations : default 1,000
 
@@ -207,8 +211,8 @@ def query_pagerank(
     Three statements in a row; the last one is similar to the question.
 
     >>> line = bipartite(sp.csr_array(np.array([[1, 0], [1, 1], [0, 1]])))
-    >>> found = query_pagerank(line, np.array([[0.1, 0.1, 0.9]]), seed_weights=np.array([[1.0, 0, 0]]))
-    >>> found.scores.round(3)
+    >>> ranking = query_pagerank(line, np.array([[0.1, 0.1, 0.9]]), seed_weights=np.array([[1.0, 0, 0]]))
+    >>> ranking.scores.round(3)
     array([[0.512, 0.298, 0.19 ]])
     """
     walk = walk or QueryWalk()
@@ -283,7 +287,7 @@ class _Drawn(NamedTuple):
     Attributes
     ----------
     nodes : shape (t,), the statements that attract at least one walker
-    towards : CSR of shape (t, n), 1 where a step leads from a statement to an attracting one
+    towards : CSR of shape (t, n), 1 if a step leads from a statement to an attracting one
     weights : shape (t, w), how strongly each attracts each walker
     outward : shape (n, w), 1 over the sum of the weights that attract a walker from a statement; 0 if that sum is 0
     """
@@ -325,9 +329,6 @@ def _checked(
     if (seed_weights < 0).any() or not (sums > 0).all():
         raise InputError("seed_weights must not be negative, and each walker needs at least one above 0")
     return np.asarray((seed_weights / sums).T, dtype=np.float64)
-
-
-# Sampled personalised PageRank: how often random walks with restart visit each node.
 
 
 def visit_shares(
@@ -395,9 +396,6 @@ def visit_shares(
     return shares
 
 
-# Queries refined by relevance feedback: what was kept attracts, what was pruned repels (Rocchio, as used by ToPG).
-
-
 @dataclass(frozen=True, slots=True)
 class RocchioWeights:
     """Weights of the three parts of a refined query. The paper's "Simple-feedback" is ``RocchioWeights(1, 0, 0)``.
@@ -440,7 +438,7 @@ def refined_query(
     ----------
     origins : shape (c, d), c at least 1; for each partition the query of the walker that most likely led to the node
     node : shape (d,), the embedding of the node
-    pruned : shape (c, d), for each partition the mean embedding of what Select left out; zeros where it left out nothing
+    pruned : shape (c, d), for each partition the mean embedding of the statements that Select left out; zeros if there are none
     weights : weights of the parts; None: the paper's
 
     Returns
@@ -470,10 +468,10 @@ def refined_query(
         )
     for name, values in (("origins", origins), ("node", node), ("pruned", pruned)):
         check.finite(name, values)
-    found: NDArray[np.float64] = (
+    query: NDArray[np.float64] = (
         weights.origin * origins.mean(axis=0, dtype=np.float64)
         + weights.positive * node.astype(np.float64)
         - weights.negative * pruned.mean(axis=0, dtype=np.float64)
     )
-    length = float(np.linalg.norm(found))
-    return found / length if length > 0 else found
+    length = float(np.linalg.norm(query))
+    return query / length if length > 0 else query

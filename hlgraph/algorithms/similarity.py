@@ -37,8 +37,8 @@ class ThresholdIndex:
     For unit vectors x, y split into head and tail the Cauchy-Schwarz inequality gives
     ``x.y <= x_head.y_head + |x_tail| |y_tail|``. A product of 97 columns (the head and the length of the tail) thus bounds
     the cosine from above, and only pairs whose bound reaches the threshold are computed in full. The pruning never loses a
-    pair. The full cosine is summed pair by pair, so it does not depend on the division into blocks. Where the bounds leave
-    many pairs of a block, as with vectors that have no principal directions, the product of the block leaves fewer.
+    pair. The full cosine is summed pair by pair, so it does not depend on the division into blocks. If the bounds leave many
+    pairs of a block, as for vectors without principal directions, the full product of the block is computed instead.
 
     Parameters
     ----------
@@ -179,11 +179,11 @@ def _above(
             q, b = q + start, b + column
             if is_within:
                 q, b = q[q < b], b[q < b]
-            found = _dot(*exact, q, b)
-            keep = found >= threshold
+            exact_cosines = _dot(*exact, q, b)
+            keep = exact_cosines >= threshold
             queries.append(q[keep])
             base.append(b[keep])
-            cosines.append(found[keep])
+            cosines.append(exact_cosines[keep])
     q, b, c = np.concatenate(queries), np.concatenate(base), np.concatenate(cosines)
     order = np.lexsort((b, q))
     return Pairs(q[order], b[order], c[order])
@@ -193,11 +193,11 @@ def _dot(
     left: NDArray[np.float32], right: NDArray[np.float32], rows: NDArray[np.intp], columns: NDArray[np.intp]
 ) -> NDArray[np.float32]:
     """Row-wise dot products, 4,096 at a time."""
-    found = np.empty(len(rows), dtype=np.float32)
+    products = np.empty(len(rows), dtype=np.float32)
     for start in range(0, len(rows), 4096):
         part = slice(start, start + 4096)
-        found[part] = np.einsum("ij,ij->i", left[rows[part]], right[columns[part]])
-    return found
+        products[part] = np.einsum("ij,ij->i", left[rows[part]], right[columns[part]])
+    return products
 
 
 NAME_WEIGHT = 0.4
@@ -258,5 +258,5 @@ _CANCELLED = 1e-6  # sums below this are rounding errors of members that cancel 
 
 def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    found: NDArray[np.float64] = rows / np.where(lengths > 0, lengths, 1.0)
-    return found
+    unit: NDArray[np.float64] = rows / np.where(lengths > 0, lengths, 1.0)
+    return unit

@@ -43,7 +43,7 @@ class WordCounts(NamedTuple):
         Returns
         -------
         WordCounts
-            One row a group.
+            One row per group.
 
         Examples
         --------
@@ -59,9 +59,9 @@ class WordCounts(NamedTuple):
 
 
 class CountedTexts:
-    """Counts of the same terms in texts that come again and again: every text is counted once.
+    """Counts of the same terms in recurring texts: every distinct text is counted once.
 
-    It keeps all texts that it has seen, so its owner bounds its life: a search has one for its question.
+    It keeps all texts that it has seen, so it should not outlive one search: each search has one for its question.
 
     Parameters
     ----------
@@ -71,17 +71,17 @@ class CountedTexts:
     def __init__(self, terms: Sequence[str]) -> None:
         self._terms = terms
         self._rows: dict[str, int] = {}
-        self._held = WordCounts(np.zeros((0, len(terms))), np.zeros(0))
+        self._counts = WordCounts(np.zeros((0, len(terms))), np.zeros(0))
 
     def of(self, texts: Sequence[str]) -> WordCounts:
         """The counts of these texts, as from :func:`count_words`."""
         new = list(dict.fromkeys(text for text in texts if text not in self._rows))
         if new:
             self._rows.update(zip(new, range(len(self._rows), len(self._rows) + len(new)), strict=True))
-            pairs = zip(self._held, count_words(self._terms, new), strict=True)
-            self._held = WordCounts(*(np.concatenate(pair) for pair in pairs))
+            pairs = zip(self._counts, count_words(self._terms, new), strict=True)
+            self._counts = WordCounts(*(np.concatenate(pair) for pair in pairs))
         rows = np.array([self._rows[text] for text in texts], dtype=np.intp)
-        return WordCounts(self._held.counts[rows], self._held.lengths[rows])
+        return WordCounts(self._counts.counts[rows], self._counts.lengths[rows])
 
 
 def count_words(terms: Sequence[str], texts: Sequence[str]) -> WordCounts:
@@ -167,10 +167,12 @@ def _count(
     firsts = np.searchsorted(starts, begins)
     lengths += np.diff(content[firsts])
     for at, term in enumerate(terms):
-        found = starts[_runs_like(term, codes)]
+        positions = starts[_runs_like(term, codes)]
         if len(term) > 2 * _HALF:
-            found = np.array([begin for begin in found.tolist() if joined.startswith(term, begin)], dtype=np.intp)
-        counts[:, at] = np.bincount(np.searchsorted(begins, found, side="right") - 1, minlength=len(folded))
+            positions = np.array(
+                [begin for begin in positions.tolist() if joined.startswith(term, begin)], dtype=np.intp
+            )
+        counts[:, at] = np.bincount(np.searchsorted(begins, positions, side="right") - 1, minlength=len(folded))
     column = {term: at for at, term in enumerate(terms)}
     for row, words in enumerate(listed):
         for word in words:
@@ -224,19 +226,19 @@ def _runs_like(term: str, codes: NDArray[np.uint64]) -> NDArray[np.intp]:
     if not (term.isascii() and term.isalnum()):
         return np.empty(0, dtype=np.intp)
     first, second = _code(term)
-    found = np.flatnonzero(codes[0] == np.uint64(first))
-    is_equal = (codes[1, found] == np.uint64(second)) & (codes[2, found] == np.uint64(len(term)))
-    same: NDArray[np.intp] = found[is_equal]
+    candidates = np.flatnonzero(codes[0] == np.uint64(first))
+    is_equal = (codes[1, candidates] == np.uint64(second)) & (codes[2, candidates] == np.uint64(len(term)))
+    same: NDArray[np.intp] = candidates[is_equal]
     return same
 
 
 def _are_stop_words(codes: NDArray[np.uint64]) -> NDArray[np.bool_]:
     factor, table, longer = _stop_words()
     place = (codes[0] * factor) >> np.uint64(64 - _BITS)
-    found: NDArray[np.bool_] = (table[place] == codes[0]) & (codes[2] <= _HALF)
+    is_stop: NDArray[np.bool_] = (table[place] == codes[0]) & (codes[2] <= _HALF)
     for word in longer:
-        found[_runs_like(word, codes)] = True
-    return found
+        is_stop[_runs_like(word, codes)] = True
+    return is_stop
 
 
 @cache

@@ -11,6 +11,7 @@ import numpy as np
 from hlgraph.align.pairs import Pair, named, parts_of
 from hlgraph.answer.citations import MARK
 from hlgraph.errors import InputError
+from hlgraph.evaluate.figures import Table, as_html
 from hlgraph.evaluate.metrics.answer_scores import normalised
 from hlgraph.text import sentences
 
@@ -87,6 +88,11 @@ class Audit:
     def breaks_training(self) -> bool:
         """Whether a finding does."""
         return any(item.breaks_training for item in self.findings)
+
+    def _repr_html_(self) -> str:
+        rows = tuple(("broken" if item.breaks_training else "warning", item.message) for item in self.findings)
+        title = f"{self.pairs:,} pairs for training, {self.held_out:,} held out; AUC of length {self.length.auc:.3f}"
+        return "\n".join(as_html(Table(title, ("finding", "what is wrong"), rows)))
 
 
 def audit(train: Sequence[Pair], test: Sequence[Pair] = (), *, most_auc: float = MOST_AUC) -> Audit:
@@ -174,9 +180,9 @@ def check_no_leak(train: Sequence[Pair], test: Sequence[Pair]) -> None:
     train : pairs for training
     test : held-out pairs
     """
-    found = next((item for item in _leaks(train, test) if item.breaks_training), None)
-    if found is not None:
-        raise InputError(found.message)
+    leak = next((item for item in _leaks(train, test) if item.breaks_training), None)
+    if leak is not None:
+        raise InputError(leak.message)
 
 
 def _leaks(train: Sequence[Pair], test: Sequence[Pair]) -> list[Finding]:

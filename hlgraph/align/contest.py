@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -11,9 +14,10 @@ from numpy.typing import NDArray
 
 from hlgraph import progress
 from hlgraph.align.losses import BETA, SMOOTHING, dpo, margin, mode_seeking
-from hlgraph.align.pairs import NEGATIVES, Pair, Prompt, parts_of
-from hlgraph.align.train import Policy
+from hlgraph.align.pairs import NEGATIVES, Pair, Prompt, parts_of, prompts_beside, read_pairs
+from hlgraph.align.train import TransformersPolicy, adapter_in, beyond_reach, load, with_adapter
 from hlgraph.errors import InputError
+from hlgraph.evaluate.figures import Table, as_html
 from hlgraph.evaluate.metrics.answer_scores import exact_match, f1, has_answer
 from hlgraph.evaluate.statistics import Difference, Resamples
 
@@ -118,6 +122,18 @@ class Comparison:
     questions: int
     policies: tuple[PolicyFigures, ...]
 
+    def _repr_html_(self) -> str:
+        rows = tuple(
+            (
+                item.name,
+                f"{100 * item.prefers:.1f} %",
+                *(f"{value:.3f}" for value in (item.margin, item.mode_seeking, item.dpo)),
+            )
+            for item in self.policies
+        )
+        head = ("policy", "prefers", "margin", "mode-seeking", "dpo")
+        return "\n".join(as_html(Table(f"{self.pairs:,} pairs", head, rows)))
+
 
 class _Row(NamedTuple):
     """The figures of one answer."""
@@ -132,7 +148,7 @@ class _Row(NamedTuple):
 
 def compare(
     pairs: Sequence[Pair],
-    policies: Iterable[tuple[str, Callable[[], Policy]]],
+    policies: Iterable[tuple[str, Callable[[], TransformersPolicy]]],
     *,
     prompts: Sequence[Prompt] = (),
     answer_tokens: int = 200,
@@ -160,9 +176,9 @@ def compare(
     texts = [(pair.prompt, answer) for pair in pairs for answer in (pair.chosen, pair.rejected)]
     figures: list[PolicyFigures] = []
     reference: tuple[NDArray[np.float64], list[_Row]] | None = None
-    for name, load in policies:
+    for name, load_policy in policies:
         with progress.step(f"compare {name}", unit="policies"):
-            policy = load()
+            policy = load_policy()
             logs = policy.log_probabilities(texts).reshape(-1, 2)
             replies = policy.answers([item.prompt for item in asked], max_tokens=answer_tokens) if asked else []
         rows = _rows(asked, replies)
@@ -211,11 +227,11 @@ def _negatives(
     pairs: Sequence[Pair], logs: NDArray[np.float64], margins: NDArray[np.float64] | None
 ) -> tuple[NegativeFigures, ...]:
     kinds = np.array([pair.negative for pair in pairs])
-    found = []
+    figures = []
     for kind in NEGATIVES:
         some = kinds == kind
         if some.any():
-            found.append(
+            figures.append(
                 NegativeFigures(
                     kind,
                     int(some.sum()),
@@ -224,7 +240,7 @@ def _negatives(
                     0.0 if margins is None else float(margins[some].mean()),
                 )
             )
-    return tuple(found)
+    return tuple(figures)
 
 
 def _rows(prompts: Sequence[Prompt], replies: Sequence[str]) -> list[_Row]:
@@ -252,3 +268,96 @@ def _gain(rows: Sequence[_Row], first: Sequence[_Row]) -> Difference | None:
     if len(values) < _LEAST:
         return None
     return Resamples(np.array([np.mean(some, axis=0) for some in values.values()])).difference(0, 1)
+
+
+# The comparison of a model with its trained adapters, from files.
+
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions:
+    """How policies are compared.
+
+    Attributes
+    ----------
+    limit : only the first pairs; None: all
+    ask : ask for answers to the first questions only; None: to all; 0: to none
+    answer_tokens : limit of one answer, in tokens
+    beta : of the losses that are reported
+    device : ``cpu``, ``cuda``, or ``auto``: a GPU if there is one
+    """
+
+    limit: int | None = None
+    ask: int | None = None
+    answer_tokens: int = 200
+    beta: float = BETA
+    device: str = "auto"
+
+
+def compare_adapters(
+    path: str | Path, model: str, *, adapters: Sequence[str] = (), options: CompareOptions | None = None
+) -> Comparison:
+    """The comparison of the untrained model with trained adapters on the held-out pairs of a folder or file.
+
+    Logs a warning if pairs are longer than the model reads.
+
+    Parameters
+    ----------
+    path : the pairs
+    model : see :func:`hlgraph.align.train.load`
+    adapters : each as ``NAME=DIR``
+    options : default: the defaults
+
+    Raises
+    ------
+    MissingExtraError
+        The extra ``align`` is not installed.
+    InputError
+        There is no pair, a name is taken, or the model or an adapter cannot be loaded.
+    ReadError
+        A file cannot be read.
+    """
+    chosen = options or CompareOptions()
+    folders = adapter_folders(adapters)
+    pairs = read_pairs(path, held_out=True)[: chosen.limit]
+
+    def policy(name: str) -> TransformersPolicy:
+        loaded = load(model, device=chosen.device)
+        if name == UNTRAINED and (reason := beyond_reach(loaded, pairs)):
+            _LOG.warning("%s; their figures are worth little", reason)
+        return TransformersPolicy(with_adapter(loaded, folders[name]) if name in folders else loaded)
+
+    return compare(
+        pairs,
+        [(name, partial(policy, name)) for name in (UNTRAINED, *folders)],
+        prompts=prompts_for(path, pairs, most=chosen.ask),
+        answer_tokens=0 if chosen.ask == 0 else chosen.answer_tokens,
+        beta=chosen.beta,
+    )
+
+
+def prompts_for(path: str | Path, pairs: Sequence[Pair], *, most: int | None) -> list[Prompt]:
+    """The prompts of at most ``most`` questions: those in prompts.jsonl beside the pairs, otherwise those of the pairs.
+
+    Parameters
+    ----------
+    path : the pairs
+    pairs : what they are
+    most : number of questions; None: all
+    """
+    prompts = prompts_beside(path) or prompts_of(pairs)
+    questions = set(list(dict.fromkeys(item.question_id for item in prompts))[:most])
+    return [item for item in prompts if item.question_id in questions]
+
+
+def adapter_folders(given: Sequence[str]) -> dict[str, Path]:
+    """The folders of adapters by name, from NAME=DIR. All are checked for existence before the long comparison starts."""
+    folders: dict[str, Path] = {}
+    for text in given:
+        name, sign, folder = text.partition("=")
+        if not sign or not name or not folder or name == UNTRAINED or name in folders:
+            raise InputError(f"--adapter {text!r}: write NAME=DIR, each name once, and none is {UNTRAINED}")
+        folders[name] = adapter_in(folder)
+    return folders

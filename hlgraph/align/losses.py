@@ -70,8 +70,8 @@ def margin(policy: ArrayLike, reference: ArrayLike, *, beta: float = BETA) -> Fl
             f"log-probabilities have the shapes {trained.shape} and {frozen.shape}; give two arrays of shape (pairs, 2)"
         )
     ratios = trained - frozen
-    found: Floats = beta * (ratios[:, 0] - ratios[:, 1])
-    return found
+    margins: Floats = beta * (ratios[:, 0] - ratios[:, 1])
+    return margins
 
 
 def mode_seeking(h: ArrayLike, *, smoothing: float = SMOOTHING) -> LossAndSlope:
@@ -235,15 +235,15 @@ def toy_of_two_modes(*, apart: float = 3.0, width: float = 0.5, steps: int = 121
 
 
 def _log_normal(points: Floats, centre: float, width: float) -> Floats:
-    found: Floats = -(((points - centre) / width) ** 2) / 2 - np.log(width * np.sqrt(2 * np.pi))
-    return found
+    logs: Floats = -(((points - centre) / width) ** 2) / 2 - np.log(width * np.sqrt(2 * np.pi))
+    return logs
 
 
 def _finite(h: ArrayLike) -> Floats:
-    found: Floats = np.asarray(h, dtype=np.float64)
-    if not np.all(np.isfinite(found)):
+    margins: Floats = np.asarray(h, dtype=np.float64)
+    if not np.all(np.isfinite(margins)):
         raise InputError("a margin is infinite or not a number; give log-probabilities above minus infinity")
-    return found
+    return margins
 
 
 def _check_beta(beta: float) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -24,25 +26,34 @@ from hlgraph.align.pairs import (
     Piece,
     Prompt,
     Split,
+    check_negatives,
+    given_split,
     parts_of,
     preferred,
+    split_by_source,
     write_lines,
 )
 from hlgraph.answer.citations import CITED, MARK, cited_sentences, named_numbers, objection, said
 from hlgraph.errors import BudgetError, InputError, ModelAnswerError
+from hlgraph.evaluate.datasets import Dataset, Question, load
+from hlgraph.evaluate.figures import Table, as_html
 from hlgraph.evaluate.metrics.answer_scores import exact_match, has_answer, normalised
-from hlgraph.evaluate.runner import PREFIX
+from hlgraph.evaluate.runner import PREFIX, ingest_set, prepare
 from hlgraph.ids import checksum
+from hlgraph.models import choose
 from hlgraph.models.accounts.budget import MEASURED_FROM, Budget, ExpectedCost, guessed_seconds
 from hlgraph.models.accounts.ledger import Experience, Purpose
+from hlgraph.models.accounts.open import executor_of
 from hlgraph.models.executor import Executor, Request
 from hlgraph.models.prompts import delimited, read_prompt, request_tokens
+from hlgraph.retrieve.search import retriever
+from hlgraph.sdk.batches import planning_executor
 from hlgraph.stores.files import write_bytes
 
 if TYPE_CHECKING:
-    from hlgraph.evaluate.datasets import Question
-    from hlgraph.models.executor import Executor
     from hlgraph.records import Evidence
+    from hlgraph.sdk.client import HLGraph
+    from hlgraph.settings import Settings
 
 
 # Reasons: a chat model writes why an answer is right, from the question and the gold answer; what does not hold is left out.
@@ -316,14 +327,14 @@ def pairs_of(found: Sequence[Reasoned], *, negatives: Sequence[Negative]) -> lis
         by_size.setdefault(len(item.task.contexts), []).append(item)
     pairs: dict[tuple[str, str, str], Pair] = {}
     for item in found:
-        made: Mapping[Negative, str] = {
+        rejected: Mapping[Negative, str] = {
             "bare": item.task.gold,
             "citation": wrong_citations(item),
             "other": other_answer(item, by_size[len(item.task.contexts)]),
         }
         for kind in negatives:
-            if made[kind]:
-                pair = _pair(item, kind, made[kind])
+            if rejected[kind]:
+                pair = _pair(item, kind, rejected[kind])
                 pairs.setdefault((pair.prompt, normalised(pair.chosen), normalised(pair.rejected)), pair)
     return list(pairs.values())
 
@@ -444,7 +455,7 @@ class MakeOptions:
 
 @dataclass(slots=True)
 class Made:
-    """What was made.
+    """What was made. A notebook shows the counts.
 
     Attributes
     ----------
@@ -464,6 +475,18 @@ class Made:
     tasks: int = 0
     faults: dict[str, int] = field(default_factory=dict)
     by_model: dict[str, int] = field(default_factory=dict)
+
+    def write(self, folder: str | Path) -> None:
+        """Write the pairs and a report to a folder, see :func:`write`. Raises InputError."""
+        write(self, Path(folder))
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("questions", f"{self.questions:,}", f"{self.held_out:,}"),
+            ("pairs", f"{len(self.train):,}", f"{len(self.test):,}"),
+        ]
+        title = f"{self.tasks:,} reasons asked for, {sum(self.faults.values()):,} left out"
+        return "\n".join(as_html(Table(title, ("", "for training", "held out"), tuple(rows))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -492,8 +515,8 @@ def find_contexts(split: Split, find: Find, *, most: int) -> Tasks:
     def side(questions: Sequence[Question], without: set[str]) -> tuple[Task, ...]:
         tasks: list[Task] = []
         for question in questions:
-            found = find(question.text, _SPARE * most) if most else ()
-            tasks += tasks_of(question, _usable(found, without), most=most)
+            evidence = find(question.text, _SPARE * most) if most else ()
+            tasks += tasks_of(question, _usable(evidence, without), most=most)
             progress.advance("search")
         return tuple(tasks)
 
@@ -501,8 +524,8 @@ def find_contexts(split: Split, find: Find, *, most: int) -> Tasks:
         return Tasks(side(split.train, hidden), side(split.test, set()), split)
 
 
-def _usable(found: Iterable[Evidence], without: set[str]) -> list[Context]:
-    pieces = (context_of(item) for item in found)
+def _usable(evidence: Iterable[Evidence], without: set[str]) -> list[Context]:
+    pieces = (context_of(item) for item in evidence)
     return list({item.text: item for item in pieces if not without.intersection(item.piece.sources)}.values())
 
 
@@ -523,7 +546,7 @@ def make(tasks: Tasks, executors: Sequence[Executor], *, options: MakeOptions, b
     ModelError
         A model cannot be called.
     """
-    made = Made(questions=len(tasks.split.train), held_out=len(tasks.split.test))
+    result = Made(questions=len(tasks.split.train), held_out=len(tasks.split.test))
     faults: Counter[str] = Counter()
     sides: dict[str, list[Reasoned]] = {"train": [], "test": []}
     begun: Executor | None = None
@@ -534,17 +557,17 @@ def make(tasks: Tasks, executors: Sequence[Executor], *, options: MakeOptions, b
         for side, some in (("train", tasks.train), ("test", tasks.test)):
             with progress.step(f"reasons {side}", len(some), unit="reasons"):
                 outcomes = begun.run(ask, some, step=f"reasons {side}")
-            made.tasks += len(outcomes)
+            result.tasks += len(outcomes)
             faults.update(item.fault for item in outcomes if item.fault)
             sides[side] += [
                 Reasoned(item.task, item.reason, executor.fingerprint) for item in outcomes if not item.fault
             ]
-    made.prompts = [prompt_of(task) for task in tasks.test]
-    made.train = pairs_of(sides["train"], negatives=options.negatives)
-    made.test = pairs_of(sides["test"], negatives=options.negatives)
-    made.faults = {fault: faults[fault] for fault in FAULTS if faults[fault]}
-    made.by_model = dict(sorted(Counter(pair.model for pair in (*made.train, *made.test)).items()))
-    return made
+    result.prompts = [prompt_of(task) for task in tasks.test]
+    result.train = pairs_of(sides["train"], negatives=options.negatives)
+    result.test = pairs_of(sides["test"], negatives=options.negatives)
+    result.faults = {fault: faults[fault] for fault in FAULTS if faults[fault]}
+    result.by_model = dict(sorted(Counter(pair.model for pair in (*result.train, *result.test)).items()))
+    return result
 
 
 def planned(tasks: Tasks, executors: Sequence[Executor], *, options: MakeOptions) -> list[ExpectedCost]:
@@ -567,7 +590,7 @@ def write(made: Made, folder: Path) -> None:
     Parameters
     ----------
     made : what was made
-    folder : made where it is missing; the four files in it are replaced
+    folder : created where it is missing; the four files in it are replaced
 
     Raises
     ------
@@ -646,3 +669,148 @@ def _expected(executor: Executor, tasks: Iterable[Task], max_tokens: int) -> Exp
         model=executor.fingerprint,
         measured_calls=known.calls,
     )
+
+
+# The pairs of an evaluation set: its questions are split, its passages ingested and searched.
+
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairsOptions:
+    """Which pairs are made; the parameters of :meth:`hlgraph.sdk.align.Alignment.make`.
+
+    Attributes
+    ----------
+    questions : file of questions in place of that of the set
+    test : file of held-out questions; None: a share of the questions
+    subsets, limit : which questions are used
+    contexts : most pieces of context
+    held_out : share of the questions that is held out, where ``test`` is None
+    negatives : kinds of rejected answers
+    strategy : finds the contexts
+    chats : names of the chat models that write reasons; none: that of the settings
+    """
+
+    questions: str | Path | None = None
+    test: str | Path | None = None
+    subsets: tuple[str, ...] = ()
+    limit: int | None = None
+    contexts: int = CONTEXTS
+    held_out: float = 0.1
+    negatives: tuple[str, ...] = NEGATIVES
+    strategy: str = "hierarchy"
+    chats: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PairsCost:
+    """What pairs would cost: the tasks, and the cost by model."""
+
+    tasks: Tasks
+    models: tuple[ExpectedCost, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairsPlan:
+    """Pairs that can be made: the options were checked, and the questions split.
+
+    Attributes
+    ----------
+    dataset : the set
+    split : its questions with answers
+    options : how pairs are made
+    strategy : finds the contexts
+    chats : names of the chat models
+    """
+
+    dataset: Dataset
+    split: Split
+    options: MakeOptions
+    strategy: str
+    chats: tuple[str, ...]
+
+    def make(self, graph: HLGraph, *, budget: Budget | None = None) -> Made:
+        """The pairs.
+
+        Parameters
+        ----------
+        graph : the corpus of the set
+        budget : for all models together; None: no limit
+        """
+        with _executors(self.chats, graph.settings, is_planned=False) as executors:
+            return make(self._tasks(graph), executors, options=self.options, budget=budget)
+
+    def cost(self, graph: HLGraph) -> PairsCost:
+        """What :meth:`make` would cost; the set is ingested and searched, and no chat model is called."""
+        with _executors(self.chats, graph.settings, is_planned=True) as executors:
+            tasks = self._tasks(graph)
+            return PairsCost(tasks, tuple(planned(tasks, executors, options=self.options)))
+
+    def _tasks(self, graph: HLGraph) -> Tasks:
+        """The questions with the contexts that the strategy finds in the corpus of the set, which is ingested first."""
+        chosen = retriever(self.strategy, "paper")
+        for failure in ingest_set(graph, self.dataset).failed:
+            _LOG.warning("not ingested: %s", failure.error)
+        prepare(graph, [chosen])
+        return find_contexts(
+            self.split,
+            lambda question, k: graph.search(question, strategy=chosen, k=k).evidence,
+            most=self.options.contexts,
+        )
+
+
+def plan_pairs(folder: str | Path, options: PairsOptions, *, settings: Settings) -> PairsPlan:
+    """The pairs of an evaluation set; everything that can be checked before its corpus is opened is.
+
+    Parameters
+    ----------
+    folder : of the set
+    options : the options
+    settings : all settings
+
+    Raises
+    ------
+    InputError
+        Options that cannot be used, no question has answers, no chat model is named, or a given split leaks.
+    ReadError
+        A file cannot be read.
+    """
+    dataset = load(folder, questions=options.questions, limit=options.limit, subsets=options.subsets)
+    negatives = check_negatives(options.negatives)
+    making = MakeOptions(contexts=options.contexts, negatives=negatives, max_tokens=settings.models.max_tokens)
+    split = _split(dataset, options.test, held_out=options.held_out)
+    chats = tuple(dict.fromkeys(options.chats or ([settings.models.chat] if settings.models.chat else [])))
+    if not chats:
+        raise InputError(
+            "the reasons are written by a chat model, and none is named; give --chat, or set HLGRAPH_CHAT or models.chat "
+            "(such as ollama:llama3:8b)"
+        )
+    return PairsPlan(dataset=dataset, split=split, options=making, strategy=options.strategy, chats=chats)
+
+
+def _split(dataset: Dataset, test: str | Path | None, *, held_out: float) -> Split:
+    """The split of the questions with answers: by a held-out file if given, otherwise by source."""
+    answered = [question for question in dataset.questions if question.answers]
+    if not answered:
+        raise InputError(f"no question of {dataset.name} has answers; give the questions a list answers")
+    if test is None:
+        return split_by_source(answered, held_out=held_out)
+    others = load(dataset.passages_path.parent, questions=test).questions
+    return given_split(answered, [question for question in others if question.answers])
+
+
+@contextmanager
+def _executors(names: Sequence[str], settings: Settings, *, is_planned: bool) -> Iterator[list[Executor]]:
+    """The executors of chat models, with the ledger and the replies of the store; for a plan no model is made."""
+    with ExitStack() as closing:
+        executors = []
+        for name in names:
+            if is_planned:
+                executors.append(closing.enter_context(planning_executor(name, settings)))
+            else:
+                chat = choose.chosen_chat(name, settings.models)
+                executors.append(executor_of(chat, settings, corpus=settings.corpus))
+                closing.callback(executors[-1].close)
+        yield executors

@@ -144,8 +144,8 @@ def parts_of(text: str) -> Parts | None:
     >>> parts_of("yes") is parts_of("###Reason: a ###Answer: b ###Answer: c") is None
     True
     """
-    found = _PARTS.fullmatch(text)
-    return Parts(found["reason"], found["answer"]) if found is not None and text.count("###") == 2 else None
+    match = _PARTS.fullmatch(text)
+    return Parts(match["reason"], match["answer"]) if match is not None and text.count("###") == 2 else None
 
 
 def write_lines(path: Path, items: Iterable[Pair | Prompt]) -> None:

@@ -11,15 +11,17 @@ from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import asdict, dataclass
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph import progress
+from hlgraph.align.audit import check_no_leak
 from hlgraph.align.losses import BETA, SMOOTHING
-from hlgraph.align.pairs import Pair
+from hlgraph.align.pairs import Pair, held_out_beside, read_pairs
 from hlgraph.errors import InputError, MissingExtraError
+from hlgraph.evaluate.figures import Table, as_html
 from hlgraph.ids import checksum
 from hlgraph.stores.files import make_folder, write_bytes
 
@@ -34,27 +36,6 @@ if TYPE_CHECKING:
 ADAPTER = "adapter"
 """Folder of the trained adapter, in the folder of a training."""
 _NEEDED_FOR = "training and comparing language models"
-
-
-class Policy(Protocol):
-    """A language model, as a comparison asks it."""
-
-    def log_probabilities(self, texts: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-        """The log-probability of each answer, given its prompt: the sum over its tokens.
-
-        Parameters
-        ----------
-        texts : prompts with their answers
-        """
-
-    def answers(self, prompts: Sequence[str], *, max_tokens: int) -> list[str]:
-        """The most probable continuation of each prompt, token by token.
-
-        Parameters
-        ----------
-        prompts : the prompts
-        max_tokens : limit of one answer, in tokens
-        """
 
 
 class Encoded(NamedTuple):
@@ -247,7 +228,7 @@ def beyond_reach(loaded: Loaded, pairs: Sequence[Pair]) -> str:
 
 
 class TransformersPolicy:
-    """A model of transformers as a :class:`Policy`.
+    """A language model of transformers, as a comparison asks it.
 
     Parameters
     ----------
@@ -260,11 +241,16 @@ class TransformersPolicy:
         self._batch = batch
 
     def log_probabilities(self, texts: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-        """See :class:`Policy`."""
+        """The log-probability of each answer, given its prompt: the sum over its tokens.
+
+        Parameters
+        ----------
+        texts : prompts with their answers
+        """
         import torch
 
         model, tokenizer, device = self._loaded
-        found: list[float] = []
+        sums: list[float] = []
         for begin in range(0, len(texts), self._batch):
             rows = [encoded(tokenizer, prompt, answer=answer) for prompt, answer in texts[begin : begin + self._batch]]
             width = max(len(row.ids) for row in rows)
@@ -276,27 +262,33 @@ class TransformersPolicy:
                 logits = model(input_ids=ids, attention_mask=mask).logits[:, :-1].float()
             each = torch.log_softmax(logits, dim=-1).gather(-1, ids[:, 1:, None])[..., 0].double()
             for row, values in zip(rows, each, strict=True):
-                found.append(float(values[max(0, row.start - 1) : len(row.ids) - 1].sum()))
-        return np.array(found, dtype=np.float64)
+                sums.append(float(values[max(0, row.start - 1) : len(row.ids) - 1].sum()))
+        return np.array(sums, dtype=np.float64)
 
     def answers(self, prompts: Sequence[str], *, max_tokens: int) -> list[str]:
-        """See :class:`Policy`."""
+        """The most probable continuation of each prompt, token by token.
+
+        Parameters
+        ----------
+        prompts : the prompts
+        max_tokens : limit of one answer, in tokens
+        """
         import torch
 
         model, tokenizer, device = self._loaded
-        found = []
+        answers = []
         for prompt in prompts:
             ids = torch.tensor([prompt_ids(tokenizer, prompt)], device=device)
             with torch.no_grad():
-                made = model.generate(
+                generated = model.generate(
                     input_ids=ids,
                     attention_mask=torch.ones_like(ids),
                     max_new_tokens=max_tokens,
                     do_sample=False,
                     pad_token_id=tokenizer.pad_token_id,
                 )
-            found.append(str(tokenizer.decode(made[0, ids.shape[1] :], skip_special_tokens=True)))
-        return found
+            answers.append(str(tokenizer.decode(generated[0, ids.shape[1] :], skip_special_tokens=True)))
+        return answers
 
 
 Loss = Literal["mode-seeking", "dpo"]
@@ -399,6 +391,11 @@ class Trained:
     curve: tuple[Mapping[str, float], ...]
     seconds: float
 
+    def _repr_html_(self) -> str:
+        names = ("step", "loss", "margin", "preferred", "log_chosen", "log_rejected")
+        rows = tuple(tuple(f"{line[name]:.4g}" for name in names) for line in self.curve)
+        return "\n".join(as_html(Table(f"{self.pairs:,} pairs, {self.steps:,} steps", names, rows)))
+
 
 def train(
     pairs: Sequence[Pair], model: str, *, folder: Path, settings: TrainSettings | None = None, resume: bool = False
@@ -458,6 +455,21 @@ def train(
         curve=curve_of(lines),
         seconds=time.perf_counter() - start,
     )
+
+
+def train_on(
+    path: str | Path, model: str, *, folder: Path, settings: TrainSettings | None = None, resume: bool = False
+) -> Trained:
+    """Train an adapter on the pairs of a folder or file, if no held-out source leaks into them.
+
+    Parameters
+    ----------
+    path : the pairs
+    model, folder, settings, resume : see :func:`train`
+    """
+    pairs = read_pairs(path)
+    check_no_leak(pairs, held_out_beside(path))
+    return train(pairs, model, folder=folder, settings=settings, resume=resume)
 
 
 def curve_of(lines: Sequence[Mapping[str, float]], *, most: int = 10) -> tuple[Mapping[str, float], ...]:
@@ -563,8 +575,8 @@ def _claim(folder: Path, identity: dict[str, object], *, resume: bool) -> None:
     if file.is_file():
         if not resume:
             raise InputError(f"{folder}: it holds a training; give --resume to continue it, or another folder")
-        held = json.loads(file.read_text(encoding="utf-8"))
-        other = sorted(name for name in identity if identity[name] != held.get(name))
+        stored = json.loads(file.read_text(encoding="utf-8"))
+        other = sorted(name for name in identity if identity[name] != stored.get(name))
         if other:
             raise InputError(
                 f"{folder}: the training in it has another {', '.join(other)}; give the same, or another folder"
@@ -579,8 +591,10 @@ def _claim(folder: Path, identity: dict[str, object], *, resume: bool) -> None:
 
 
 def _last_checkpoint(folder: Path) -> str | None:
-    found = sorted((folder / CHECKPOINTS).glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]))
-    return str(found[-1]) if found else None
+    checkpoints = sorted(
+        (folder / CHECKPOINTS).glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2])
+    )
+    return str(checkpoints[-1]) if checkpoints else None
 
 
 def _step_of(checkpoint: str | None) -> int:

@@ -1,4 +1,4 @@
-"""Multiple choice: picks one of the given answers by the evidence, with the chat model or by the words of the evidence."""
+"""Multiple choice: picks one of several answers by the evidence, with a chat model or by the words of the evidence."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Chosen(NamedTuple):
 
     Attributes
     ----------
-    place : index of the choice, from 0; None where the model says that the corpus holds no answer
+    place : index of the choice, from 0; None if the model says that the corpus holds no answer
     marks : the citations of the reply, as it writes them
     """
 
@@ -61,7 +61,7 @@ def choice_in(reply: str, count: int) -> Chosen | None:
     Returns
     -------
     Chosen | None
-        None where the reply is anything else.
+        None if the reply is anything else.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def chosen_by_model(
     """The choice that the chat model makes from the evidence; it replies with the letter of the choice.
 
     A reply that is not one of the letters, with or without citations, is rejected, and the model is asked once more. The answer
-    is supported where the model cites existing evidence. Without evidence the model is not called.
+    is supported if the model cites existing evidence. Without evidence the model is not called.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def chosen_by_model(
     Returns
     -------
     Answer
-        Its text is the choice with citations; ``NOT_FOUND`` without evidence, or where the model says that nothing helps.
+        Its text is the choice with citations; ``NOT_FOUND`` without evidence, or if the model says that nothing helps.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def chosen_by_words(question: str, choices: Sequence[str], *, evidence: Sequence
 
     The own words of a choice are those that not all choices share. A piece supports a choice by the squared share of the
     choice's own words that it has, times the share of the other words of the question that it has. A piece that contradicts the
-    choice scores 0. The score of a choice is the mean over its three best pieces. Where no evidence has an own word of any
+    choice scores 0. The score of a choice is the mean over its three best pieces. If no evidence has an own word of any
     choice (as between yes and no), nothing is chosen. With equal scores the choice that was given first wins, with a margin of 0.
 
     Measured on 60 questions of MuSiQue, each with its answer and those of three other questions: 85 % right (chance: 25 %; the
@@ -154,31 +154,31 @@ def chosen_by_words(question: str, choices: Sequence[str], *, evidence: Sequence
     ----------
     question : text of the question
     choices : at least 2 texts
-    evidence : one sequence for each choice: what a search for the question and the choice together finds
+    evidence : one sequence per choice: the results of a search for the question and the choice together
 
     Returns
     -------
     Answer
-        Its text is the choice with citations; ``NOT_FOUND`` where nothing is chosen.
+        Its text is the choice with citations; ``NOT_FOUND`` if nothing is chosen.
     """
-    told = [[word for part in telling_words(choice) for word in part] for choice in choices]
-    shared = set(told[0]).intersection(*told[1:])
+    words_of = [[word for part in telling_words(choice) for word in part] for choice in choices]
+    shared = set(words_of[0]).intersection(*words_of[1:])
     about = [word for part in telling_words(question) for word in part]
     scores: list[float] = []
     cited: list[list[Evidence]] = []
-    for choice, words, found in zip(choices, told, evidence, strict=True):
+    for choice, words, pieces in zip(choices, words_of, evidence, strict=True):
         own = [word for word in words if word not in shared]
         asked = [word for word in about if word not in own]
-        ranked = _speaking(choice, own, asked=asked, evidence=found) if own else []
+        ranked = _speaking(choice, own, asked=asked, evidence=pieces) if own else []
         best = ranked[:_MOST_CITED]
         scores.append(sum(score for score, _ in best) / _MOST_CITED)
-        cited.append([item for _, item in best])
+        cited.append([piece for _, piece in best])
     index = max(range(len(choices)), key=lambda at: scores[at])
     if not scores[index]:
         return Answer(question, NOT_FOUND, (), is_supported=False)
     margin = scores[index] - max(score for at, score in enumerate(scores) if at != index)
-    citations = tuple(Citation(number, item) for number, item in enumerate(cited[index], 1))
-    text = f"{choices[index]} {' '.join(f'[{item.number}]' for item in citations)}"
+    citations = tuple(Citation(number, piece) for number, piece in enumerate(cited[index], 1))
+    text = f"{choices[index]} {' '.join(f'[{citation.number}]' for citation in citations)}"
     choice_made = Choice(index, choices[index], margin, tuple(scores))
     return Answer(question, text, citations, is_supported=True, choice=choice_made)
 
@@ -187,13 +187,13 @@ def _speaking(
     choice: str, own: Sequence[str], *, asked: Sequence[str], evidence: Sequence[Evidence]
 ) -> list[tuple[float, Evidence]]:
     """The pieces that support a choice, with their scores, best first; each text once."""
-    found: dict[str, tuple[float, Evidence]] = {}
-    for item in evidence:
-        wording = Wording([item.text, *item.labels], places=[item.source.title, *item.headings])
+    by_text: dict[str, tuple[float, Evidence]] = {}
+    for piece in evidence:
+        wording = Wording([piece.text, *piece.labels], places=[piece.source.title, *piece.headings])
         score = wording.share(own) ** 2 * wording.share(asked)
-        if score and item.text not in found and not wording.contradicts(choice):
-            found[item.text] = (score, item)
-    return sorted(found.values(), key=lambda pair: -pair[0])
+        if score and piece.text not in by_text and not wording.contradicts(choice):
+            by_text[piece.text] = (score, piece)
+    return sorted(by_text.values(), key=lambda pair: -pair[0])
 
 
 def _bracketed(marks: str) -> str:

@@ -1,4 +1,7 @@
-"""The citations of a text: removes invalid ones, renumbers the rest, and attributes them to sentences, also in a stream."""
+"""The citations of a text: removes invalid ones, renumbers the rest, and attributes them to sentences, also in a stream.
+
+:func:`objection` and :class:`Wording` check by words alone whether the cited evidence supports a sentence.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)")
 MARK = re.compile(r"\[(\d{1,4})\]")
 _MARKS_FIRST = re.compile(r"\s*(?:\[\d{1,4}\]\s*)+")
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)  # cut-off thoughts have no end tag
-_LABEL = re.compile(r"[\s#*]*(?:Reason|Answer)[\s*]*:[\s*]*")  # of the two parts of an answer with its reason
+_LABEL = re.compile(r"[\s#*]*(?:Reason|Answer)[\s*]*:[\s*]*")  # labels the two parts of an answer with a reason
 # An incomplete citation mark or thoughts tag at the end of the text so far.
 _OPEN = re.compile(r"\s*(?:\[[\d\s,;–-]*|<(?:t(?:h(?:i(?:n(?:k(?:i(?:n(?:g)?)?)?)?)?)?)?)?)?\Z")
 
@@ -68,15 +71,15 @@ class Numbering:
         return CITED.sub(self._renumbered, text)
 
     def _renumbered(self, match: re.Match[str]) -> str:
-        found = named_numbers(match[1])
-        there = [number for number in found if number - 1 in self._allowed]
-        self.dropped += len(found) - len(there)
+        cited = named_numbers(match[1])
+        there = [number for number in cited if number - 1 in self._allowed]
+        self.dropped += len(cited) - len(there)
         new = (self.numbers.setdefault(number, len(self.numbers) + 1) for number in dict.fromkeys(there))
         return "".join(f" [{number}]" for number in new)
 
 
 class Arriving:
-    """The text of a reply while it arrives in pieces: without thoughts, with its citations checked and renumbered.
+    """The text of a streamed reply: without thoughts, with its citations checked and renumbered.
 
     Text that was given out never changes. A citation mark or an opening thoughts tag is held back until it is complete. A reply
     that begins by saying that the corpus holds no answer is held back until it cites something.
@@ -95,24 +98,24 @@ class Arriving:
     def __init__(self, allowed: Collection[int]) -> None:
         self._allowed = allowed
         self._raw = ""
-        self._told = ""
+        self._given_out = ""
 
     def add(self, piece: str) -> str:
         """The text that can be given out now that this piece has arrived; may be empty."""
         self._raw += piece
         numbering = Numbering(self._allowed)
-        held = said(_OPEN.sub("", _THOUGHTS.sub("", self._raw)))
-        text = numbering.of(held).strip()
+        complete = said(_OPEN.sub("", _THOUGHTS.sub("", self._raw)))
+        text = numbering.of(complete).strip()
         start = " ".join(words(text)).upper()
         if not numbering.numbers and (start.startswith(NOT_THERE) or NOT_THERE.startswith(start)):
             return ""
         return self.rest(text)
 
     def rest(self, text: str) -> str:
-        """The part of this text that was not given out yet; empty where the text given out is not its beginning."""
-        if not text.startswith(self._told):
+        """The part of this text that was not given out yet; empty if the text given out is not its beginning."""
+        if not text.startswith(self._given_out):
             return ""
-        new, self._told = text[len(self._told) :], text
+        new, self._given_out = text[len(self._given_out) :], text
         return new
 
 
@@ -139,15 +142,19 @@ def checked(question: str, text: str, *, evidence: Sequence[Evidence], known: Co
     Returns
     -------
     Answer
-        Supported where at least one citation is left; ``uncited`` has the sentences without a citation.
+        Supported if at least one citation is left; ``uncited`` has the sentences without a citation.
     """
     numbering = Numbering(range(len(evidence)) if known is None else known)
-    found = numbering.of(text).strip()
+    renumbered = numbering.of(text).strip()
     citations = tuple(Citation(new, evidence[old - 1]) for old, new in numbering.numbers.items())
-    uncited = tuple(found[item.start : item.end].strip() for item in cited_sentences(found) if not item.numbers)
+    uncited = tuple(
+        renumbered[sentence.start : sentence.end].strip()
+        for sentence in cited_sentences(renumbered)
+        if not sentence.numbers
+    )
     return Answer(
         question,
-        found,
+        renumbered,
         citations,
         is_supported=bool(citations),
         uncited=uncited,
@@ -164,7 +171,7 @@ def cited_sentences(text: str) -> list[CitedSentence]:
     Examples
     --------
     >>> text = "Quill did. [1] She was born in Tessing [2]. It is old."
-    >>> [(text[item.start : item.end], item.numbers) for item in cited_sentences(text)]
+    >>> [(text[cited.start : cited.end], cited.numbers) for cited in cited_sentences(text)]
     [('Quill did. [1]', (1,)), ('She was born in Tessing [2].', (2,)), ('It is old.', ())]
     """
     spans: list[list[int]] = []
@@ -189,25 +196,25 @@ def cited_sentences(text: str) -> list[CitedSentence]:
 
 def named_numbers(inner: str) -> list[int]:
     """The numbers between two brackets; of a range that spans more than 20, only the two ends."""
-    found: list[int] = []
+    named: list[int] = []
     for part in re.split(r"[,;]", inner):
         ends = _RANGE.fullmatch(part.strip())
         if ends is None:
-            found.extend(int(number) for number in re.findall(r"\d+", part))
+            named.extend(int(number) for number in re.findall(r"\d+", part))
         elif 0 <= int(ends[2]) - int(ends[1]) <= _WIDEST_RANGE:
-            found.extend(range(int(ends[1]), int(ends[2]) + 1))
+            named.extend(range(int(ends[1]), int(ends[2]) + 1))
         else:
-            found.extend((int(ends[1]), int(ends[2])))
-    return found
+            named.extend((int(ends[1]), int(ends[2])))
+    return named
 
 
-# Checks whether evidence supports a sentence by words alone: a rule of our own, without a model.
+# Lexical support: whether evidence supports a sentence by words alone, without a model.
 #
-# It is a proxy: it detects what is missing from the evidence or contradicted there, not whether the sentence follows. Measured
-# on facts that a large model had extracted from 1,500 encyclopaedic passages, written as sentences: 93 % of the true sentences
-# are supported by their passage, and none by another passage; 6 % of those with an added ``never``; 13 % of those with the
-# object of a fact from another passage; but 94 % of those with the object of another fact of the same passage, which only a
-# model can tell apart.
+# The rule is a proxy: it detects what the evidence lacks or contradicts, not whether the sentence follows. Measured on facts
+# that a large model had extracted from 1,500 encyclopaedic passages, written as sentences: 93 % of the true sentences are
+# supported by their passage, and none by another passage; 6 % of those with an added ``never``; 13 % of those with the object of
+# a fact from another passage; but 94 % of those with the object of another fact of the same passage, which only a model can
+# tell apart.
 
 
 LEAST_SHARE = 0.5
@@ -232,7 +239,7 @@ _COUNTED = {word: str(number) for number, word in enumerate(_NUMERALS, 2)}
 
 @dataclass(slots=True)
 class _Words:
-    """What a text says: its names and numbers, its ordinary words, and which words are affirmed or denied.
+    """The content of a text: its names and numbers, its ordinary words, and which words it affirms or denies.
 
     Attributes
     ----------
@@ -249,24 +256,25 @@ class _Words:
 
 
 def objection(sentence: str, evidence: Sequence[str], *, places: Iterable[str] = ()) -> str:
-    """The reason why evidence does not support a sentence; empty where its words give none.
+    """The reason why evidence does not support a sentence; empty if its words give none.
 
-    A sentence is supported where three conditions hold:
+    A sentence is supported if three conditions hold:
 
     1. The evidence has all its numbers and all its names.
     2. The evidence has at least half of its other content words. Two words are the same when they share their beginning and
        differ in an ending of at most three letters.
-    3. Nothing that it says is only denied there, nor the other way round. A word is denied when it is one of the first three
-       content words after a negation in the same clause. Between two sentences that both have a negation nothing is denied.
+    3. The evidence does not deny what the sentence affirms, or affirm what it denies. A word is denied when it is one of the
+       first three content words after a negation in the same clause. Two sentences that both have a negation never contradict
+       each other.
 
-    Names are words with a capital letter; the first word of a sentence only where another capital follows. A sentence without a
-    content word has nothing to look up, and is supported.
+    Names are words with a capital letter; the first word of a sentence is one only if another capitalised word follows. A
+    sentence without content words has nothing to look up and is supported.
 
     Parameters
     ----------
-    sentence : marks such as ``[1]`` in it are ignored
+    sentence : the sentence; marks such as ``[1]`` in it are ignored
     evidence : the texts of all pieces that it cites
-    places : titles and headings of these pieces, where names and numbers may occur as well
+    places : titles and headings of these pieces, in which names and numbers may occur too
 
     Returns
     -------
@@ -275,40 +283,40 @@ def objection(sentence: str, evidence: Sequence[str], *, places: Iterable[str] =
 
     Examples
     --------
-    >>> told = ["The Aldane Bridge was designed by Mara Quill in 1931."]
-    >>> objection("Mara Quill designed it. [1]", told)
+    >>> texts = ["The Aldane Bridge was designed by Mara Quill in 1931."]
+    >>> objection("Mara Quill designed it. [1]", texts)
     ''
-    >>> objection("It was designed in 1932 [1].", told)
+    >>> objection("It was designed in 1932 [1].", texts)
     'the evidence has no 1932'
-    >>> objection("Ivo Brandt designed the bridge.", told)
+    >>> objection("Ivo Brandt designed the bridge.", texts)
     'the evidence has no Ivo, Brandt'
-    >>> objection("Mara Quill never designed the bridge.", told)
+    >>> objection("Mara Quill never designed the bridge.", texts)
     'the sentence denies what the evidence says: designed, bridge'
-    >>> objection("The bridge collapsed during a storm.", told)
+    >>> objection("The bridge collapsed during a storm.", texts)
     'the evidence has too few of its words: no collapsed, storm'
     """
     asked = _read(_MARK.sub(" | ", sentence))
-    held = Wording(evidence, places=places)
-    same_value = held.numbers_of_value(sentence)
-    lacking = [item for item in (*asked.numbers, *asked.names) if not held.has(item) and item not in same_value]
+    wording = Wording(evidence, places=places)
+    same_value = wording.numbers_of_value(sentence)
+    lacking = [word for word in (*asked.numbers, *asked.names) if not wording.has(word) and word not in same_value]
     if lacking:
         return f"the evidence has no {', '.join(dict.fromkeys(lacking))}"
-    missing = [item for item in asked.plain if not held.forms.of(item)]
+    missing = [word for word in asked.plain if not wording.forms.of(word)]
     if len(missing) > (1 - LEAST_SHARE) * len(asked.plain):
         return f"the evidence has too few of its words: no {', '.join(dict.fromkeys(missing))}"
-    return _contradiction(asked, held)
+    return _contradiction(asked, wording)
 
 
 def telling_words(text: str) -> tuple[list[str], list[str]]:
-    """The names of a text; and its numbers and ordinary content words; each once, in order.
+    """Two lists: the names of a text, and its numbers and ordinary content words; each once, in order.
 
     Examples
     --------
     >>> telling_words("Which book did the engineer of the Halfmoon Bridge publish in 1875?")
     (['Halfmoon', 'Bridge'], ['1875', 'book', 'engineer', 'publish'])
     """
-    found = _read(text)
-    return list(dict.fromkeys(found.names)), list(dict.fromkeys((*found.numbers, *found.plain)))
+    read = _read(text)
+    return list(dict.fromkeys(read.names)), list(dict.fromkeys((*read.numbers, *read.plain)))
 
 
 class Wording:
@@ -322,11 +330,11 @@ class Wording:
 
     def __init__(self, texts: Iterable[str], *, places: Iterable[str] = ()) -> None:
         texts, places = tuple(texts), tuple(places)
-        held, around = _read_all(texts), _read_all(places)
-        self.said, self.denied, self.negated = held.said, held.denied, held.negated
-        self.forms = _Forms((*held.said, *held.denied))
-        self._numbers = {*held.numbers, *around.numbers}
-        self._known = {*held.said, *held.denied, *around.said, *around.denied}
+        own, around = _read_all(texts), _read_all(places)
+        self.said, self.denied, self.negated = own.said, own.denied, own.negated
+        self.forms = _Forms((*own.said, *own.denied))
+        self._numbers = {*own.numbers, *around.numbers}
+        self._known = {*own.said, *own.denied, *around.said, *around.denied}
         self._texts = (*texts, *places)
 
     def has(self, word: str) -> bool:
@@ -343,36 +351,36 @@ class Wording:
         """The numbers of ``text`` whose values occur here in another spelling: 3,500,000 for 3.5 million."""
         written = numbers(text)
         quantities = (
-            {_NO_DIGIT.sub("", item.text) for held in self._texts for item in numbers(held)} if written else set()
+            {_NO_DIGIT.sub("", number.text) for own in self._texts for number in numbers(own)} if written else set()
         )
-        return {item.value for item in written if _NO_DIGIT.sub("", item.text) in quantities}
+        return {number.value for number in written if _NO_DIGIT.sub("", number.text) in quantities}
 
     def share(self, words: Sequence[str]) -> float:
         """The share of these words that occur here; 1 for an empty sequence."""
         return sum(map(self.has, words)) / len(words) if words else 1.0
 
     def contradicts(self, text: str) -> bool:
-        """Whether something that ``text`` says is only denied here, or the other way round."""
+        """Whether the texts deny something that ``text`` affirms, or affirm something that it denies."""
         return bool(_contradiction(_read(text), self))
 
 
-def _contradiction(asked: _Words, held: Wording) -> str:
-    """What one side denies and the other says; empty where they agree."""
+def _contradiction(asked: _Words, wording: Wording) -> str:
+    """The reason why sentence and evidence contradict each other; empty if they do not."""
 
     def against(mine: set[str], theirs: set[str], others: set[str]) -> list[str]:
-        found = []
-        for word in (item for item in (*asked.plain, *map(_bare, asked.names)) if item in mine):
-            same = held.forms.of(word)
+        opposed = []
+        for word in (named for named in (*asked.plain, *map(_bare, asked.names)) if named in mine):
+            same = wording.forms.of(word)
             # "The flood did not destroy the mill" and "the mill was not destroyed" deny different words, and say the same.
-            agrees = any(asked.negated[word] & held.negated[other] for other in same)
+            agrees = any(asked.negated[word] & wording.negated[other] for other in same)
             if same & theirs and not same & others and not agrees:
-                found.append(word)
-        return list(dict.fromkeys(found))
+                opposed.append(word)
+        return list(dict.fromkeys(opposed))
 
-    wrong = against(asked.denied - asked.said, held.said, held.denied)
+    wrong = against(asked.denied - asked.said, wording.said, wording.denied)
     if wrong:
         return f"the sentence denies what the evidence says: {', '.join(wrong)}"
-    wrong = against(asked.said - asked.denied, held.denied, held.said)
+    wrong = against(asked.said - asked.denied, wording.denied, wording.said)
     return f"the evidence denies it: {', '.join(wrong)}" if wrong else ""
 
 
@@ -410,26 +418,26 @@ def _bare(word: str) -> str:
 
 
 def _read_all(texts: Iterable[str]) -> _Words:
-    found = _Words()
+    every = _Words()
     for text in texts:
         part = _read(text)
         for name in ("names", "numbers", "plain"):
-            getattr(found, name).extend(getattr(part, name))
-        found.said |= part.said
-        found.denied |= part.denied
+            getattr(every, name).extend(getattr(part, name))
+        every.said |= part.said
+        every.denied |= part.denied
         for word, negated in part.negated.items():
-            found.negated.setdefault(word, set()).update(negated)
-    return found
+            every.negated.setdefault(word, set()).update(negated)
+    return every
 
 
 def _read(text: str) -> _Words:
-    found = _Words()
+    said = _Words()
     for start, end in sentences(text):
-        _read_sentence(text[start:end], found)
-    return found
+        _read_sentence(text[start:end], said)
+    return said
 
 
-def _read_sentence(text: str, found: _Words) -> None:
+def _read_sentence(text: str, words: _Words) -> None:
     tokens = _TOKEN.findall(_THOUSANDS.sub("", text))
     folded = [fold(token) for token in tokens]
     denying = [_is_negation(folded, at) for at in range(len(tokens))]
@@ -441,16 +449,16 @@ def _read_sentence(text: str, found: _Words) -> None:
         if word in _NEGATIONS or word.endswith("n't"):
             reach = _REACH if denying[at] else 0
         elif any(sign.isdigit() for sign in _COUNTED.get(word, word)):
-            found.numbers.append(_COUNTED.get(word, word).removesuffix("'s"))
+            words.numbers.append(_COUNTED.get(word, word).removesuffix("'s"))
         elif word not in STOP_WORDS and word not in _EMPTY:
             is_name = token[0].isupper() and (not is_first or _is_name_after(tokens, at))
             if is_name:
-                found.names.append(token)
+                words.names.append(token)
             for part in _words_of(token, is_name=is_name):
                 if not is_name:
-                    found.plain.append(part)
-                (found.denied if reach else found.said).add(part)
-                found.negated.setdefault(part, set()).add(any(denying))
+                    words.plain.append(part)
+                (words.denied if reach else words.said).add(part)
+                words.negated.setdefault(part, set()).add(any(denying))
             reach = max(0, reach - 1)
         is_first = False
 

@@ -74,24 +74,24 @@ def numbered(evidence: Sequence[Evidence], *, numbers: Sequence[int] = ()) -> st
     Parameters
     ----------
     evidence : the pieces
-    numbers : one for each piece; default: from 1
+    numbers : one per piece; default: from 1
 
     Returns
     -------
     str
-        One block for each piece, with its number, source, text and table labels. A summary is named as one, with the titles of the
-        sources that it rests on, and as older than the corpus where it is stale.
+        One block per piece, with its number, source, text and table labels. A summary is marked as one, with the titles of the
+        sources that it rests on; a stale summary is also marked as older than the corpus.
     """
     pairs = zip(numbers or range(1, len(evidence) + 1), evidence, strict=True)
-    return "\n".join(_block(item, number) for number, item in pairs)
+    return "\n".join(_block(piece, number) for number, piece in pairs)
 
 
-def cost(item: Evidence, *, number: int = 1) -> int:
+def cost(piece: Evidence, *, number: int = 1) -> int:
     """Estimated number of tokens that a piece takes in a context, including its number, delimiters and source.
 
     Parameters
     ----------
-    item : the piece
+    piece : the piece
     number : the number that it has in the context
 
     Returns
@@ -99,15 +99,15 @@ def cost(item: Evidence, *, number: int = 1) -> int:
     int
         See :func:`hlgraph.models.prompts.estimated_tokens`.
     """
-    return estimated_tokens(f"\n{_block(item, number)}")
+    return estimated_tokens(f"\n{_block(piece, number)}")
 
 
 def fitted(evidence: Sequence[Evidence], tokens: int) -> Fit:
     """As many pieces as fit ``tokens``, greedily by rank; a piece that does not fit is skipped and counted.
 
-    Where even the best piece is too long, it is cut to as many of its first sentences as fit (where the first alone is too long,
-    to its first words), with a note that the rest is left out. No other piece is ever cut. A budget below about 100 tokens may
-    hold nothing at all.
+    If even the best piece is too long, it is cut to as many of its first sentences as fit, or to its first words if the first
+    sentence alone is too long, with a note that the rest is left out. No other piece is ever cut. A budget below about 100
+    tokens may hold nothing at all.
 
     Parameters
     ----------
@@ -122,10 +122,10 @@ def fitted(evidence: Sequence[Evidence], tokens: int) -> Fit:
     kept: list[int] = []
     pieces: list[Evidence] = []
     left, cut = tokens, 0
-    for place, item in enumerate(evidence):
-        needed, chosen = cost(item, number=place + 1), item
+    for place, piece in enumerate(evidence):
+        needed, chosen = cost(piece, number=place + 1), piece
         if needed > left and not kept:
-            chosen, cut = _beginning(item, left, number=place + 1), 1
+            chosen, cut = _beginning(piece, left, number=place + 1), 1
             needed = cost(chosen, number=place + 1)
         if needed <= left:
             kept.append(place)
@@ -134,35 +134,35 @@ def fitted(evidence: Sequence[Evidence], tokens: int) -> Fit:
     return Fit(tuple(kept), tuple(pieces), len(evidence) - len(kept), cut)
 
 
-def _block(item: Evidence, number: int) -> str:
-    place = summary_place(item) if item.summary_id else _place(item)
-    body = f"From: {' '.join(place.split())}\n{item.text}" if place else item.text
-    body = "\n".join((body, *(f"In its table: {label}" for label in item.labels)))
+def _block(piece: Evidence, number: int) -> str:
+    place = summary_place(piece) if piece.summary_id else _place(piece)
+    body = f"From: {' '.join(place.split())}\n{piece.text}" if place else piece.text
+    body = "\n".join((body, *(f"In its table: {label}" for label in piece.labels)))
     return f"[{number}]\n{delimited('evidence', body)}"
 
 
-def _place(item: Evidence) -> str:
-    return ", ".join(part for part in (item.source.title, *item.headings[-1:]) if part)
+def _place(piece: Evidence) -> str:
+    return ", ".join(part for part in (piece.source.title, *piece.headings[-1:]) if part)
 
 
-def summary_place(item: Evidence) -> str:
+def summary_place(piece: Evidence) -> str:
     """What a summary rests on, with the titles of the closest sources, and whether it is older than the corpus."""
-    titles = list(dict.fromkeys(part.source.title or part.source.uri for part in item.opened))
+    titles = list(dict.fromkeys(part.source.title or part.source.uri for part in piece.opened))
     rest = f" and {len(titles) - _TITLES} more" if len(titles) > _TITLES else ""
-    older = ", written before the corpus last changed" if item.is_stale else ""
-    return f"a summary of {len(item.opened)} passages from {'; '.join(titles[:_TITLES])}{rest}{older}"
+    older = ", written before the corpus last changed" if piece.is_stale else ""
+    return f"a summary of {len(piece.opened)} passages from {'; '.join(titles[:_TITLES])}{rest}{older}"
 
 
-def _beginning(item: Evidence, tokens: int, *, number: int) -> Evidence:
+def _beginning(piece: Evidence, tokens: int, *, number: int) -> Evidence:
     """A piece with as much of its text as fits, and a note that the rest is left out."""
-    title = item.source.title[:_PLACE]
-    short = replace(item, source=replace(item.source, title=title), headings=(), labels=())
+    title = piece.source.title[:_PLACE]
+    short = replace(piece, source=replace(piece.source, title=title), headings=(), labels=())
 
     def until(end: int) -> Evidence:
-        return replace(short, text=f"{item.text[:end].rstrip()} {CUT}")
+        return replace(short, text=f"{piece.text[:end].rstrip()} {CUT}")
 
     def longest(ends: Sequence[int]) -> int:
-        """The last of these ends that fits, by binary search; 0 where none does."""
+        """The last of these ends that fits, by binary search; 0 if none does."""
         low, high = 0, len(ends)
         while low < high:
             middle = (low + high) // 2
@@ -172,6 +172,6 @@ def _beginning(item: Evidence, tokens: int, *, number: int) -> Evidence:
                 high = middle
         return ends[low - 1] if low else 0
 
-    ends = [end for _, end in sentences(item.text)]
-    spaces = [at for at, sign in enumerate(item.text) if sign.isspace()]
-    return until(longest(ends) or longest(spaces) or longest(range(1, len(item.text) + 1)))
+    ends = [end for _, end in sentences(piece.text)]
+    spaces = [at for at, sign in enumerate(piece.text) if sign.isspace()]
+    return until(longest(ends) or longest(spaces) or longest(range(1, len(piece.text) + 1)))

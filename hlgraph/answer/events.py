@@ -1,4 +1,7 @@
-"""An answer as a stream of events: its evidence, its text as it arrives, and last the checked answer."""
+"""An answer as a stream of events: its evidence, its text as it arrives, and last the checked answer.
+
+:func:`answering` yields the events. :func:`finding` makes the search that supplies the evidence.
+"""
 
 from __future__ import annotations
 
@@ -68,9 +71,9 @@ def answering(
     ----------
     request : the question, and how to answer it
     find : runs a search for a text
-    chat : the chat model; None: the answer is made of the evidence itself
+    chat : the chat model; None: the answer consists of sentences of the evidence
     max_tokens : maximum length of one reply of the model, in tokens (default 4,096)
-    is_streamed : the text arrives in pieces, where the model can stream
+    is_streamed : the text arrives in pieces, if the model can stream
 
     Returns
     -------
@@ -81,21 +84,21 @@ def answering(
     ------
     HLGraphError : from the search or the model
     """
-    found = find(request.question)
-    reading = _read(request, found)
+    result = find(request.question)
+    reading = _read(request, result)
     evidence = reading.evidence
-    yield AnswerEvidence(evidence, found.explain)
+    yield AnswerEvidence(evidence, result.explain)
     writer: Writer | None = None
     if chat is not None:
-        model = asking_about(chat, Purpose(stage="answer", strategy=found.explain.strategy))
+        model = asking_about(chat, Purpose(stage="answer", strategy=result.explain.strategy))
         writer = Writer(model=model, max_tokens=max_tokens, is_streamed=is_streamed)
     if request.choices is not None:
-        answer = replace(_chosen(request, found, find=find, writer=writer), search=found.explain.chat)
+        answer = replace(_chosen(request, result, find=find, writer=writer), search=result.explain.chat)
         yield AnswerPiece(answer.text)
         yield answer
         return
-    is_told = False
-    with closing(_telling(request, reading, writer=writer, calibration=found.calibration)) as telling:
+    has_text = False
+    with closing(_telling(request, reading, writer=writer, calibration=result.calibration)) as telling:
         while True:
             try:
                 piece = next(telling)
@@ -103,30 +106,30 @@ def answering(
                 answer = end.value
                 break
             yield AnswerPiece(piece)
-            is_told = True
-    if not is_told:
+            has_text = True
+    if not has_text:
         yield AnswerPiece(answer.text)
     is_judged = request.verify == "chat" and writer is not None
     check = by_judge(writer, context_tokens=request.context_tokens) if is_judged and writer else by_words
-    yield replace(verified(answer, check=check, unsupported=request.unsupported), search=found.explain.chat)
+    yield replace(verified(answer, check=check, unsupported=request.unsupported), search=result.explain.chat)
 
 
 def last(events: Iterator[AnswerEvent]) -> Answer:
     """The answer, which is the last of its events."""
-    found = [event for event in events if isinstance(event, Answer)]
-    return found[-1]
+    answers = [event for event in events if isinstance(event, Answer)]
+    return answers[-1]
 
 
-def _read(request: AnswerRequest, found: SearchResult) -> Reading:
-    """The evidence that an answer is made of: for a report the communities of the search, whole, where it gives them."""
-    if request.mode != "report" or not found.communities:
-        return Reading(found.evidence, ())
+def _read(request: AnswerRequest, result: SearchResult) -> Reading:
+    """The evidence to read: for a report whole communities, if the search returned any; else the evidence of the search."""
+    if request.mode != "report" or not result.communities:
+        return Reading(result.evidence, ())
     bounds, among = _bounds(request), None
     if request.k is not None:
-        among = frozenset(item.statement_id for item in found.evidence)
-    summaries = [item for item in found.evidence if item.summary_id]
+        among = frozenset(piece.statement_id for piece in result.evidence)
+    summaries = [piece for piece in result.evidence if piece.summary_id]
     tokens, most = bounds.batch_tokens, bounds.passage_tokens
-    return read(found.communities, tokens=tokens, passage_tokens=most, among=among, summaries=summaries)
+    return read(result.communities, tokens=tokens, passage_tokens=most, among=among, summaries=summaries)
 
 
 def _bounds(request: AnswerRequest) -> ReportBounds:
@@ -136,9 +139,9 @@ def _bounds(request: AnswerRequest) -> ReportBounds:
 def _telling(
     request: AnswerRequest, reading: Reading, *, writer: Writer | None, calibration: Calibration | None
 ) -> Telling[Answer]:
-    """The answer of a mode, written by the chat model where there is one; else from the evidence itself, which yields no pieces."""
+    """The answer of a mode, written by the chat model if there is one; else made of evidence, without yielding pieces."""
     evidence = reading.evidence
-    # A model that reads the evidence recognises by itself, and more reliably, that it holds no answer.
+    # A model that reads the evidence recognises more reliably than this rule that it holds no answer.
     least = 0.0 if request.least_support is None and writer is not None else request.least_support
     if is_missing(request.question, evidence, least=least, calibration=calibration):
         return Answer(request.question, NOT_FOUND, (), is_supported=False)
@@ -152,7 +155,7 @@ def _telling(
             yield from telling_answer(request.question, evidence, writer=writer, context_tokens=tokens, prompt=prompt)
         )
     if request.mode == "report":
-        said = [item for item in evidence if item.statement_id] if reading.sections else evidence
+        said = [piece for piece in evidence if piece.statement_id] if reading.sections else evidence
         answer = extractive_report(request.question, said, bounds=bounds, calibration=calibration)
     else:
         fit = fitted(evidence, request.context_tokens)
@@ -162,23 +165,23 @@ def _telling(
     return answer
 
 
-def _chosen(request: AnswerRequest, found: SearchResult, *, find: Find, writer: Writer | None) -> Answer:
+def _chosen(request: AnswerRequest, result: SearchResult, *, find: Find, writer: Writer | None) -> Answer:
     choices = request.choices or ()
     if writer is not None:
         return chosen_by_model(
-            request.question, choices, evidence=found.evidence, writer=writer, context_tokens=request.context_tokens
+            request.question, choices, evidence=result.evidence, writer=writer, context_tokens=request.context_tokens
         )
     for _ in range(ATTEMPTS):
         others = [find(f"{request.question} {choice}") for choice in choices]
-        if {item.explain.version for item in others} <= {found.explain.version}:  # all are of one state
+        if {other.explain.version for other in others} <= {result.explain.version}:  # all are of one state
             break
-        found = find(request.question)
-    every = [(*found.evidence, *item.evidence) for item in others]
+        result = find(request.question)
+    every = [(*result.evidence, *other.evidence) for other in others]
     return chosen_by_words(request.question, choices, evidence=every)
 
 
 def check_has_chat(request: AnswerRequest, chat: object | None) -> None:
-    """Raise InputError where a chat model is to verify the answer or to give its reason, and none is configured.
+    """Raise InputError if the answer needs a chat model, to verify it or to give its reason, and none is configured.
 
     Parameters
     ----------
@@ -193,7 +196,7 @@ def check_has_chat(request: AnswerRequest, chat: object | None) -> None:
             )
 
 
-# Searches the evidence of an answer: chooses its unit, and adds summaries for a report.
+# The search for the evidence of an answer.
 
 
 SUMMARIES = 20
@@ -211,12 +214,12 @@ def finding(
     stores: Stores,
     chat: ChatModel | None,
 ) -> Find:
-    """The search of an answer.
+    """The search of an answer: chooses the unit of its evidence, and adds summaries for a report.
 
-    Where the search names no unit and a chat model reads the evidence, it reads summaries too: of a strategy that finds summaries
-    chunks and summaries in one ranking; in a report by any other strategy, behind its statements, the 20 summaries of the
-    hierarchy that are closest to the question, if there is a hierarchy. Without a model the evidence is statements, because the
-    answer is made of sentences of the sources.
+    If the search names no unit and a chat model reads the evidence, the evidence includes summaries. A strategy that finds
+    summaries ranks them together with chunks. In a report by any other strategy, the 20 summaries of the hierarchy that are
+    closest to the question follow the statements, if there is a hierarchy. Without a model the evidence is statements, because
+    the answer consists of sentences of the sources.
 
     Parameters
     ----------
@@ -224,13 +227,13 @@ def finding(
     search : options of the search
     strategy : a name, or a retriever
     run : searches
-    stores : tell whether the corpus has a hierarchy
-    chat : writes the answer; None: the answer is sentences of the evidence
+    stores : read to see whether the corpus has a hierarchy
+    chat : writes the answer; None: the answer consists of sentences of the evidence
 
     Returns
     -------
     Find
-        From a text to evidence.
+        Maps a text to the result of a search.
 
     Raises
     ------
@@ -239,39 +242,43 @@ def finding(
     check_has_chat(request, chat)
     is_report = request.mode == "report"
     chosen = for_report(strategy) if is_report else strategy
-    made = STRATEGIES.get(chosen) if isinstance(chosen, str) else chosen
-    has_layers = made is not None and "mixed" in units_of(made)
+    retriever = STRATEGIES.get(chosen) if isinstance(chosen, str) else chosen
+    has_layers = retriever is not None and "mixed" in units_of(retriever)
     unit = search.unit or ("mixed" if chat is not None and has_layers else "statement")
     usual = replace(search, unit=unit, communities=is_report)
     is_wide = is_report and chat is not None and not has_layers and search.unit is None
 
     def find(text: str) -> SearchResult:
         asked = replace(usual, question=text)
-        if not is_wide or stores.derived is None or run_named(stores.derived, search.corpus, name=RUN) is None:
+        if (
+            not is_wide
+            or stores.graph.derived is None
+            or run_named(stores.graph.derived, search.corpus, name=RUN) is None
+        ):
             return run(asked, chosen)
         summaries = replace(asked, unit="summary", k=SUMMARIES, explain=False, tabular=False, communities=False)
         with stores.snapshot():
             for _ in range(ATTEMPTS):
-                found, more = run(asked, chosen), run(summaries, HierarchyRetriever())
-                if found.explain.version == more.explain.version:
-                    return _both(found, more)
-        return found
+                result, more = run(asked, chosen), run(summaries, HierarchyRetriever())
+                if result.explain.version == more.explain.version:
+                    return _both(result, more)
+        return result
 
     return find
 
 
-def _both(found: SearchResult, more: SearchResult) -> SearchResult:
+def _both(result: SearchResult, more: SearchResult) -> SearchResult:
     """The evidence of both searches; the explanation of the first, with the steps and the round trips of both."""
     # Both searches number their groups from 0, so the summaries of the second become a separate group.
     summaries = [
-        replace(item, why={name: value for name, value in item.why.items() if name != "group"})
-        for item in more.evidence
+        replace(piece, why={name: value for name, value in piece.why.items() if name != "group"})
+        for piece in more.evidence
     ]
-    one, two = found.explain, more.explain
+    one, two = result.explain, more.explain
     explain = replace(
         one,
         steps=(*one.steps, *two.steps),
         round_trips=one.round_trips + two.round_trips,
         milliseconds=one.milliseconds + two.milliseconds,
     )
-    return replace(found, evidence=(*found.evidence, *summaries), explain=explain)
+    return replace(result, evidence=(*result.evidence, *summaries), explain=explain)

@@ -1,4 +1,9 @@
-"""Answers without a chat model: the pieces of evidence that cover the question, each with its citation."""
+"""Answers without a chat model: the pieces of evidence that cover the question, each with its citation.
+
+The parts, in order: the kind of answer that a question asks for (:func:`expected`), the choice of the fewest pieces that cover
+it (:func:`chosen`), the answer made of them (:func:`extractive_answer`), and the test whether the evidence covers the question
+at all (:func:`is_missing`). All of them work by words and cosines.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +21,10 @@ from hlgraph.answer.citations import Wording, telling_words
 from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
 from hlgraph.text import content_words, fold
 
-# What kind of answer a question asks for, by its question word: a person, a place, a time, a number, or anything.
-
+# The kind of answer that a question asks for, by its question word.
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_NEAR = 3  # words after "what" or "which" among which the noun is looked for that says what is asked
+_NEAR = 3  # number of words after "what" or "which" in which the noun is looked up that names the kind of answer
 _VERBS = frozenset(("is", "was", "are", "were", "do", "does", "did", "has", "have", "had", "can", "could", "will"))
 _AMOUNTS = frozenset(
     ("many", "much", "long", "old", "far", "tall", "high", "large", "big", "often", "deep", "fast", "heavy", "wide")
@@ -85,7 +89,7 @@ _MONTHS = (
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _TIME = re.compile(
     r"\b(?:1\d{3}|20\d{2})s?\b|\b\d{1,2}[:.]\d{2}\b|\b\d+(?:st|nd|rd|th)?\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|"
-    rf"years?|century)\b|\b(?:{'|'.join((*(item.capitalize() for item in _MONTHS), *(item.capitalize() for item in _DAYS)))})s?\b"
+    rf"years?|century)\b|\b(?:{'|'.join((*(name.capitalize() for name in _MONTHS), *(name.capitalize() for name in _DAYS)))})s?\b"
     r"|\b(?:daily|weekly|monthly|yearly|annually|spring|summer|autumn|winter|morning|noon|evening|night|midnight|today|yesterday|"
     r"tomorrow|before|after|during|until|since|once|when|every)\b"
 )
@@ -95,8 +99,8 @@ _NOT_NAMES = frozenset((*_MONTHS, *_DAYS))
 def expected(question: str) -> Expected:
     """The kind of answer that a question asks for.
 
-    The first question word decides: who, where, when; "how many" and the like ask for a number. After "what" and "which" a noun
-    such as year, city or author among the next three words decides.
+    The first question word decides: "who", "where" or "when"; "how many" and similar words ask for a number. After "what" and
+    "which", a noun such as "year", "city" or "author" among the next three words decides.
 
     Parameters
     ----------
@@ -132,21 +136,21 @@ def asks_for_several(question: str) -> bool:
 
 
 def has_expected(kind: Expected, text: str, *, asked: Collection[str]) -> bool:
-    """Whether a text has something of a kind that the question does not have.
+    """Whether a text contains something of a kind that the question does not contain.
 
     A person is a name (any word with a capital but the first); a place is a name after a preposition such as "in"; a time is a
-    date, a duration, or a word such as "daily" or "before"; a number is in digits or a word. This is a sign, not a proof.
+    date, a duration, or a word such as "daily" or "before"; a number is in digits or a word. This is a heuristic.
 
     Parameters
     ----------
-    kind : what is asked for
+    kind : the expected kind of answer
     text : a text of the evidence
     asked : folded words of the question
 
     Returns
     -------
     bool
-        True for every text where anything is asked for.
+        True for every text if the question asks for no particular kind.
 
     Examples
     --------
@@ -157,11 +161,11 @@ def has_expected(kind: Expected, text: str, *, asked: Collection[str]) -> bool:
     if kind is Expected.ANY:
         return True
     if kind is Expected.PERSON:
-        found = [match[0] for match in _NAME.finditer(text) if match.start() or _has_name_after(text, match.end())]
+        names = [match[0] for match in _NAME.finditer(text) if match.start() or _has_name_after(text, match.end())]
     else:
         pattern = {Expected.PLACE: _AFTER_PREPOSITION, Expected.TIME: _TIME, Expected.NUMBER: _NUMBER}[kind]
-        found = [match[match.re.groups] for match in pattern.finditer(text)]
-    folded = (fold(item).strip(".,").removesuffix("'s") for item in found)
+        names = [match[match.re.groups] for match in pattern.finditer(text)]
+    folded = (fold(name).strip(".,").removesuffix("'s") for name in names)
     return any(
         word not in asked and not (kind in (Expected.PERSON, Expected.PLACE) and word in _NOT_NAMES) for word in folded
     )
@@ -172,17 +176,16 @@ def _has_name_after(text: str, at: int) -> bool:
     return text[at + 1 : at + 2].isupper()
 
 
-# Chooses the fewest pieces of evidence that cover a question, the one that answers it first; pure, by words.
-
+# The choice of the fewest pieces that cover a question.
 
 MOST = 5
 """Maximum number of pieces of an answer without a model."""
 
 LEAST_GAIN = 0.2
-"""Share of the question's weight that a further piece must cover anew. A piece with the expected kind of answer scores as much."""
+"""Share of the question's weight that each further piece must newly cover; also the bonus for the expected kind of answer."""
 
-_HOP = 0.3  # score of a piece about something that another chosen piece names
-_FAVOUR = 0.1  # score of the first rank, and of a sentence that says what its subject is
+_HOP = 0.3  # bonus of a piece about something that another chosen piece names
+_FAVOUR = 0.1  # bonus of the first rank, and of a sentence that defines its subject
 _CLOSE_COVER = (
     0.8  # a piece that covers nothing new is an alternative where its score is at least this share of the best
 )
@@ -200,7 +203,7 @@ class Chosen(NamedTuple):
     ----------
     places : their places in the evidence, the answering one first
     uncovered : words of the question that none of them has, in order
-    is_covered : they have all names of the question and at least 60 % of its content words, and, for a question for a time or a
+    is_covered : they have all names of the question and at least 60 % of its content words, and, if it asks for a time or a
         number, one that the question does not have
     has_kind : one of them has the kind of answer that the question asks for
     """
@@ -217,18 +220,18 @@ def chosen(
     """The fewest pieces that cover what is asked, greedily.
 
     With the words ``w`` of the question and the pieces ``p``, ``idf(w) = ln(1 + (n - df(w) + 0.5) / (df(w) + 0.5))`` over the
-    ``n`` pieces weighs the words: what all pieces have tells none of them apart. A piece scores its relevance, plus 0.2 where it
-    has the expected kind of answer (:func:`hlgraph.answer.extractive.expected`), plus 0.1 where it says what its subject is ("X is
-    a ..."), plus ``0.1 / (1 + rank)``.
+    ``n`` pieces weighs the words: a word that all pieces have does not tell them apart. The score of a piece is its relevance,
+    plus 0.2 if it has the expected kind of answer (:func:`hlgraph.answer.extractive.expected`), plus 0.1 if it defines its
+    subject ("X is a ..."), plus ``0.1 / (1 + rank)``.
 
     1. The piece with the highest score is chosen.
-    2. The next one is that with the highest sum of score and gain: the weight of the words that it covers first, and 0.2 where it
-       is the first one about something that a chosen piece names and the question does not (or the first to name what a chosen
-       piece is about): the second hop of a question. A gain below 0.2 adds nothing.
-    3. Where nothing adds anything, the next piece whose score is at least 80 % of the best is added as an alternative: up to three
-       pieces where words of the question are still uncovered, up to ``most`` where it asks for several things.
-    4. Of the chosen pieces the one with the highest score comes first, where a piece of the expected kind at the end of a hop
-       scores 0.3 more.
+    2. The next piece is the one with the highest sum of score and gain. The gain is the weight of the words that it is the first
+       to cover, plus 0.2 if it is the second hop of the question: the first piece about something that a chosen piece names and
+       the question does not, or the first to name what a chosen piece is about. Pieces with a gain below 0.2 are not considered.
+    3. If no piece gains enough, the best remaining piece is added as an alternative if its score is at least 80 % of the best:
+       up to three pieces while words of the question are uncovered, up to ``most`` if the question asks for several things.
+    4. Of the chosen pieces the one with the highest score comes first; a piece of the expected kind at the end of a hop scores
+       0.3 more.
 
     Takes time quadratic in the number of pieces, linear in their length.
 
@@ -261,14 +264,14 @@ def chosen(
 
 
 class _Pool:
-    """The pieces with what the choice needs of each."""
+    """The pieces with the features that the choice needs."""
 
     def __init__(
         self, question: str, evidence: Sequence[Evidence], *, words: Sequence[str], relevance: Sequence[float | None]
     ) -> None:
-        bodies = [_body(item) for item in evidence]
+        bodies = [_body(piece) for piece in evidence]
         has = np.array(
-            [[held.has(word) for word in words] for held in (Wording([text]) for text in bodies)], dtype=bool
+            [[wording.has(word) for word in words] for wording in (Wording([text]) for text in bodies)], dtype=bool
         )
         self.has = has.reshape(len(evidence), len(words))
         having = self.has.sum(axis=0)
@@ -277,8 +280,8 @@ class _Pool:
         self.asked = {*map(fold, words), *content_words(question)}
         self.kind, self.is_plural = expected(question), asks_for_several(question)
         self.has_kind = np.array([has_expected(self.kind, text, asked=self.asked) for text in bodies])
-        self.said = [set(content_words(item.text)) for item in evidence]
-        self.titles = [set(content_words(_ASIDE.sub("", item.source.title))) for item in evidence]
+        self.said = [set(content_words(piece.text)) for piece in evidence]
+        self.titles = [set(content_words(_ASIDE.sub("", piece.source.title))) for piece in evidence]
         defines = np.array([_DEFINES.match(text) is not None for text in bodies])
         known = np.array([np.nan if each is None else each for each in relevance])
         rank = 1 / (1 + np.arange(len(evidence)))
@@ -316,8 +319,8 @@ class _Pool:
         return max(among, key=lambda at: (values[at], -at))
 
     def _repeats(self, at: int, places: Sequence[int]) -> bool:
-        held = self.said[at]
-        return any(len(held & self.said[one]) >= _SAME * min(len(held), len(self.said[one])) for one in places)
+        words = self.said[at]
+        return any(len(words & self.said[one]) >= _SAME * min(len(words), len(self.said[one])) for one in places)
 
     def _is_new_hop(self, at: int, places: Sequence[int]) -> bool:
         """Whether a piece is the first one about something that a chosen piece names, or the first to name what one is about."""
@@ -332,15 +335,15 @@ class _Pool:
         return bool(title) and title <= self.said[one] and not title <= self.asked and not title <= self.titles[one]
 
 
-def _body(item: Evidence) -> str:
+def _body(piece: Evidence) -> str:
     """The text of a piece without its title and heading in front."""
-    head, _, rest = item.text.partition(": ")
-    place = {word for part in _places_of(item) for word in content_words(part)}
-    return rest if rest and set(content_words(head)) <= place else item.text
+    head, _, rest = piece.text.partition(": ")
+    place = {word for part in _places_of(piece) for word in content_words(part)}
+    return rest if rest and set(content_words(head)) <= place else piece.text
 
 
-def _places_of(item: Evidence) -> list[str]:
-    return [item.source.title, *item.headings]
+def _places_of(piece: Evidence) -> list[str]:
+    return [piece.source.title, *piece.headings]
 
 
 NOT_FOUND = "Nothing in the corpus answers this."
@@ -359,10 +362,10 @@ def extractive_answer(
     """The fewest pieces of evidence that cover the question, as sentences with ``[n]``, the answering one first.
 
     A piece is considered when it shares a content word with the question, or its cosine to the question is at least 0.25, fitted
-    to the scale of the corpus; :func:`chosen` chooses among them. The answer is supported where its pieces
-    cover the question (all its names, and at least 60 % of its words; a time or a number where one is asked for), or where the
-    cosine of one is at least 0.55. It is refused where they do not cover the question and no piece has a cosine of at least 0.45;
-    without cosines nothing is refused for this.
+    to the scale of the corpus; :func:`chosen` chooses among them. The answer is supported if its pieces cover the question (all
+    its names, at least 60 % of its words, and a time or a number if it asks for one), or if the cosine of one piece is at least
+    0.55. It is refused if the pieces do not cover the question and no piece has a cosine of at least 0.45; without cosines
+    nothing is refused for this reason.
 
     Parameters
     ----------
@@ -375,27 +378,29 @@ def extractive_answer(
     Returns
     -------
     Answer
-        ``NOT_FOUND`` where no piece is about the question. ``uncovered`` names the words of the question that no piece has.
+        ``NOT_FOUND`` if no piece is about the question. ``uncovered`` names the words of the question that no piece has.
     """
     asked = set(content_words(question))
-    about = [item for item in evidence if content_words(item.text) and is_about(asked, item, calibration=calibration)]
-    cosines = [cosine_of(item, calibration) for item in about]
-    relevance = [_relevance(item, cosine) for item, cosine in zip(about, cosines, strict=True)]
-    found = chosen(question, about, relevance=relevance, most=sentences)
+    about = [
+        piece for piece in evidence if content_words(piece.text) and is_about(asked, piece, calibration=calibration)
+    ]
+    cosines = [cosine_of(piece, calibration) for piece in about]
+    relevance = [_relevance(piece, cosine) for piece, cosine in zip(about, cosines, strict=True)]
+    selection = chosen(question, about, relevance=relevance, most=sentences)
     known = [cosine for cosine in cosines if cosine is not None]
     is_far = bool(known) and max(known) < _FAR
-    if not about or (refuse and is_far and not found.is_covered):
-        return Answer(question, NOT_FOUND, (), is_supported=False, uncovered=found.uncovered if about else ())
-    is_close = found.has_kind and max(cosines[at] or 0.0 for at in found.places) >= _CLOSE
-    answer = joined(question, [[about[at] for at in found.places]])
-    return replace(answer, is_supported=found.is_covered or is_close, uncovered=found.uncovered)
+    if not about or (refuse and is_far and not selection.is_covered):
+        return Answer(question, NOT_FOUND, (), is_supported=False, uncovered=selection.uncovered if about else ())
+    is_close = selection.has_kind and max(cosines[at] or 0.0 for at in selection.places) >= _CLOSE
+    answer = joined(question, [[about[at] for at in selection.places]])
+    return replace(answer, is_supported=selection.is_covered or is_close, uncovered=selection.uncovered)
 
 
-def _relevance(item: Evidence, cosine: float | None) -> float | None:
-    """How relevant the search found a piece, from 0 to 1: by the reranker, else by its cosine; None where neither is known."""
-    reranked = item.why.get("rerank")
-    found = reranked if isinstance(reranked, float) else cosine
-    return None if found is None else min(1.0, max(0.0, found))
+def _relevance(piece: Evidence, cosine: float | None) -> float | None:
+    """How relevant the search found a piece, from 0 to 1: by the reranker, else by its cosine; None if neither is known."""
+    reranked = piece.why.get("rerank")
+    score = reranked if isinstance(reranked, float) else cosine
+    return None if score is None else min(1.0, max(0.0, score))
 
 
 def joined(question: str, paragraphs: Sequence[Sequence[Evidence]]) -> Answer:
@@ -413,49 +418,48 @@ def joined(question: str, paragraphs: Sequence[Sequence[Evidence]]) -> Answer:
     """
     if not paragraphs:
         return Answer(question, NOT_FOUND, (), is_supported=False)
-    flat = [item for paragraph in paragraphs for item in paragraph]
-    citations = tuple(Citation(number, item) for number, item in enumerate(flat, 1))
+    flat = [piece for paragraph in paragraphs for piece in paragraph]
+    citations = tuple(Citation(number, piece) for number, piece in enumerate(flat, 1))
     said = tuple(
-        AnswerSentence(f"{' '.join(item.evidence.text.split())} [{item.number}]", (item.number,), is_supported=True)
-        for item in citations
+        AnswerSentence(f"{' '.join(cited.evidence.text.split())} [{cited.number}]", (cited.number,), is_supported=True)
+        for cited in citations
     )
     parts = iter(said)
     text = "\n\n".join(" ".join(next(parts).text for _ in paragraph) for paragraph in paragraphs)
     return Answer(question, text, citations, is_supported=True, sentences=said)
 
 
-def is_about(asked: set[str], item: Evidence, *, calibration: Calibration | None = None) -> bool:
+def is_about(asked: set[str], piece: Evidence, *, calibration: Calibration | None = None) -> bool:
     """Whether a piece of evidence is about a question.
 
     Parameters
     ----------
     asked : content words of the question
-    item : the piece
+    piece : the piece
     calibration : see :func:`cosine_of`
 
     Returns
     -------
     bool
-        True where it shares a content word with the question, or its :func:`cosine_of` is at least 0.25.
+        True if it shares a content word with the question, or its :func:`cosine_of` is at least 0.25.
     """
-    return bool(asked & set(content_words(item.text))) or (cosine_of(item, calibration) or 0.0) >= _LEAST_COSINE
+    return bool(asked & set(content_words(piece.text))) or (cosine_of(piece, calibration) or 0.0) >= _LEAST_COSINE
 
 
-def cosine_of(item: Evidence, calibration: Calibration | None = None) -> float | None:
-    """The cosine of a piece to the question, as the shipped embedder usually has it; None where the search did not report it.
+def cosine_of(piece: Evidence, calibration: Calibration | None = None) -> float | None:
+    """The cosine of a piece to the question, as the shipped embedder usually has it; None if the search did not report it.
 
     Parameters
     ----------
-    item : the piece
+    piece : the piece
     calibration : the scale of the cosines of the corpus; None: the cosine is returned as it is
     """
-    found = item.why.get("cosine", item.why.get("vector"))
-    kind = Kind.STATEMENT if item.statement_id else Kind.CHUNK
-    return usual_cosine(found, kind, calibration=calibration) if isinstance(found, float) else None
+    cosine = piece.why.get("cosine", piece.why.get("vector"))
+    kind = Kind.STATEMENT if piece.statement_id else Kind.CHUNK
+    return usual_cosine(cosine, kind, calibration=calibration) if isinstance(cosine, float) else None
 
 
-# Decides whether the evidence covers a question at all; if not, an answer without a model is refused.
-
+# The test whether the evidence covers a question at all.
 
 LEAST_SUPPORT = 0.5
 
@@ -479,33 +483,33 @@ def is_missing(
     So a refused question is mostly one without an answer in the corpus. Evidence that has all the right names but does not say
     what was asked is not detected; that takes a model.
 
-    The scale of cosines depends on the embedder, so they are counted as the shipped embedder usually has them. Without a
-    calibration they are not: where those of all texts lie above 0.5, nothing is refused until ``least`` is raised.
+    The scale of cosines depends on the embedder, so they are converted to the scale of the shipped embedder. Without a
+    calibration they are not converted: if the cosines of all texts are above 0.5, nothing is refused until ``least`` is raised.
 
     Parameters
     ----------
     question : text of the question
     evidence : in any order
-    least : minimum :func:`support`, from 0 (never refuse) to 1; None: 0.5 where cosines to the question are known, else 0
+    least : minimum :func:`support`, from 0 (never refuse) to 1; None: 0.5 if cosines to the question are known, else 0
     calibration : the scale of the cosines of the corpus; None: that of the shipped embedder
 
     Returns
     -------
     bool
-        True where the answer is to be refused.
+        True if the answer is to be refused.
     """
     if least is None:
-        least = LEAST_SUPPORT if any(cosine_of(item) is not None for item in evidence) else 0.0
+        least = LEAST_SUPPORT if any(cosine_of(piece) is not None for piece in evidence) else 0.0
     return bool(least) and support(question, evidence, calibration=calibration) < least
 
 
 def support(question: str, evidence: Sequence[Evidence], *, calibration: Calibration | None = None) -> float:
-    """How far evidence covers what a question is about, from 0 to 1: by words or by meaning, whichever is higher.
+    """How far evidence covers the subject of a question, from 0 to 1: by words or by meaning, whichever is higher.
 
     By words it is the mean of two shares: the share of the question's names that occur in any piece, its title, its headings or
     the metadata of its source; and the share of the question's content words, names included, that the single best piece has. For
     a question without a name, its content words replace the names in the first share. By meaning it is the cosine of the closest
-    piece, where the search reports it.
+    piece, if the search reports it.
 
     Parameters
     ----------
@@ -520,7 +524,7 @@ def support(question: str, evidence: Sequence[Evidence], *, calibration: Calibra
     """
     if not evidence:
         return 0.0
-    closest = max(cosine_of(item, calibration) or 0.0 for item in evidence)
+    closest = max(cosine_of(piece, calibration) or 0.0 for piece in evidence)
     return min(1.0, max(by_words(question, evidence), closest))
 
 
@@ -538,10 +542,12 @@ def by_words(question: str, evidence: Sequence[Evidence]) -> float:
         From 0 to 1.
     """
     names, others = telling_words(question)
-    everything = Wording((item.text for item in evidence), places=(part for item in evidence for part in _places(item)))
-    best = max(Wording([item.text], places=_places(item)).share([*names, *others]) for item in evidence)
+    everything = Wording(
+        (piece.text for piece in evidence), places=(part for piece in evidence for part in _places(piece))
+    )
+    best = max(Wording([piece.text], places=_places(piece)).share([*names, *others]) for piece in evidence)
     return (everything.share(names or others) + best) / 2
 
 
-def _places(item: Evidence) -> list[str]:
-    return [item.source.title, *item.headings, *map(str, item.source.metadata.values())]
+def _places(piece: Evidence) -> list[str]:
+    return [piece.source.title, *piece.headings, *map(str, piece.source.metadata.values())]

@@ -1,4 +1,4 @@
-"""Plans an answer: the calls that it would make, their tokens and their price, by a run in which no model is asked."""
+"""Plans an answer by a dry run: the calls that it would make, their tokens and their price, without calling a model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hlgraph.models.protocols import Completion
 from hlgraph.records import Answer
 from hlgraph.retrieve.question.subqueries import FacetSplitter, names
 
-# Guesses: points of a community, words of a point, sentences of a report. The ledger replaces them after ten calls.
+# Guesses for points per community, words per point and sentences per report. After ten calls the ledger replaces them.
 _POINTS, _WORDS, _SENTENCES = 6, 20, 24
 _POINT_TOKENS = 30
 _SHOWN = re.compile(r"^\[(\d+)\]", re.MULTILINE)
@@ -26,18 +26,18 @@ _CITED = re.compile(r"\[(\d+)\]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerPlan(ExpectedCost):
-    """What an answer would do and cost. The lengths of replies to prompts with fewer than ten paid calls are guessed.
+    """The calls and the cost of an answer. The lengths of replies to prompts with fewer than ten paid calls are guessed.
 
     Attributes
     ----------
     strategy : of the search
     mode : ``short`` or ``report``
-    by : who decides in the steps of the strategy: ``rules`` or ``chat``; empty where it has no such step
+    by : who decides in the steps of the strategy: ``rules`` or ``chat``; empty if it has no such step
     communities, anchors : number that a report by communities would read; 0 for other answers
     statements, passages : number of pieces of evidence that would be read
     retrieve_calls : number of paid calls of the search; 0 by rules. How many a chat model needs depends on what it selects: the
-        plan supposes half of what it is shown, and that it always asks for more
-    answer_calls : number of paid calls for the answer: one for each community, and one that writes
+        plan assumes that it selects half of what it is shown, and always asks for more
+    answer_calls : number of paid calls for the answer: one per community, and one that writes the report
     """
 
     strategy: str
@@ -62,10 +62,10 @@ class _Call(NamedTuple):
 
 
 class Rehearsal(Executor):
-    """An executor that asks no model and writes nothing: it gives stored replies, else made-up ones, and counts what is asked.
+    """An executor for dry runs: calls no model, writes nothing, returns stored or made-up replies, and counts the requests.
 
     A made-up reply has the form that its prompt asks for. Its length is the mean of the ledger once ten calls of the prompt were
-    paid, else a guess. Input tokens are those of the messages themselves, corrected by the ledger in the same way.
+    paid, else a guess. Input tokens are counted in the messages themselves, and corrected by the ledger in the same way.
 
     Parameters
     ----------
@@ -82,11 +82,11 @@ class Rehearsal(Executor):
 
     def ask(self, request: Request) -> Completion:
         """See :meth:`hlgraph.models.executor.Executor.ask`; raises nothing, because nothing is asked."""
-        held = self.held(request)
+        stored = self.held(request)
         with self._counting:
-            if held is not None:
+            if stored is not None:
                 self._kept += 1
-                return held
+                return stored
             prompt = request.purpose.prompt
             known = self._experience(prompt)
             sent = request_tokens(request.system, request.user)
@@ -116,7 +116,7 @@ class Rehearsal(Executor):
         return _made_up(request, length=length)
 
     def expected(self) -> ExpectedCost:
-        """The cost of the calls so far, which are made side by side."""
+        """The cost of the calls so far, assuming that they run concurrently."""
         price = self.accounts.price
         sent = sum(each.input_tokens for each in self._calls)
         replied = sum(each.output_tokens for each in self._calls)
@@ -136,7 +136,7 @@ class Rehearsal(Executor):
 
         Parameters
         ----------
-        request : what was rehearsed
+        request : the rehearsed request
         answer : the result of the rehearsal
         strategy : its name
 
@@ -162,7 +162,7 @@ class Rehearsal(Executor):
         )
 
     def _experience(self, prompt: str) -> Experience:
-        """The paid calls of the prompt; all 0 where they are too few."""
+        """The paid calls of the prompt; all 0 if they are too few."""
         if prompt not in self._known:
             ledger, none = self.accounts.ledger, Experience(0, 0, 0, 0, 0.0)
             known = ledger.experience(self.fingerprint, prompt) if ledger else none
@@ -171,7 +171,7 @@ class Rehearsal(Executor):
 
 
 def _made_up(request: Request, *, length: int | None) -> str:
-    """A reply in the form that the prompt asks for, of this length in tokens where it is known."""
+    """A reply in the form that the prompt asks for, of this length in tokens if it is known."""
     name, user = request.purpose.prompt.partition("/")[0], request.user
     question = " ".join(user.rsplit("\n", 2)[-2].split())  # the last line between the marks
     shown = _SHOWN.findall(user) or _CITED.findall(user) or ["1"]

@@ -19,8 +19,7 @@ from hlgraph.records import Answer, Calibration, Evidence, ReportFigures
 from hlgraph.retrieve.request import CommunityEvidence
 from hlgraph.text import content_words, count_tokens
 
-# What the calls for the points of a report read: the communities of the evidence, divided by a budget in tokens.
-
+# The input of the calls for points: the communities of the evidence, divided by a budget in tokens.
 
 _FRAME = 40  # tokens of the marks around a part
 _PLACE = 80  # characters of a title and heading
@@ -34,11 +33,11 @@ class Section:
     Attributes
     ----------
     places : of its pieces in all evidence, from 0
-    lines : one for each piece, as the model reads it
+    lines : one per piece, as the model reads it
     head : a line before them; may be empty
     is_community : a community shares no call with other sections
     anchors : number of collected statements
-    cut : number of pieces of which the line has only the beginning
+    cut : number of pieces whose lines were shortened
     """
 
     places: tuple[int, ...]
@@ -51,12 +50,12 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one call reads.
+    """The input of one call.
 
     Attributes
     ----------
     places : of the pieces, from 0
-    lines : what is shown
+    lines : the lines that are shown
     cut : number of pieces that did not fit as a whole
     """
 
@@ -66,45 +65,45 @@ class Part:
 
     @property
     def text(self) -> str:
-        """The lines between marks that they cannot forge."""
+        """The lines between markers that they cannot forge."""
         return delimited("evidence", "\n".join(self.lines))
 
 
 class Parts(NamedTuple):
-    """The calls of a report, and the number of communities that take several of them."""
+    """The calls of a report, and the number of communities that take several calls."""
 
     parts: list[Part]
     divided: int
 
 
 class Reading(NamedTuple):
-    """The evidence of a report by communities, and where each community is in it."""
+    """The evidence of a report by communities, and the places of each community in it."""
 
     evidence: tuple[Evidence, ...]
     sections: tuple[Section, ...]
 
 
-def line(item: Evidence, number: int) -> str:
+def line(piece: Evidence, number: int) -> str:
     """A piece of evidence on one line: its number, its source, its text, the labels of its table.
 
     Line breaks of the text become spaces, so that no text can look like another piece.
 
     Parameters
     ----------
-    item : the piece
+    piece : the piece
     number : from 1
 
     Returns
     -------
     str
     """
-    if item.summary_id:
-        kind, place = "", summary_place(item)
+    if piece.summary_id:
+        kind, place = "", summary_place(piece)
     else:
-        kind = "" if item.statement_id else "passage of "
-        place = ", ".join(part for part in (item.source.title, *item.headings[-1:]) if part)[:_PLACE]
-    labels = "".join(f"; in its table: {label}" for label in item.labels)
-    return " ".join(f"[{number}] {f'({kind}{place}) ' if place or kind else ''}{item.text}{labels}".split())
+        kind = "" if piece.statement_id else "passage of "
+        place = ", ".join(part for part in (piece.source.title, *piece.headings[-1:]) if part)[:_PLACE]
+    labels = "".join(f"; in its table: {label}" for label in piece.labels)
+    return " ".join(f"[{number}] {f'({kind}{place}) ' if place or kind else ''}{piece.text}{labels}".split())
 
 
 def cost(text: str) -> int:
@@ -118,7 +117,7 @@ def shortened(text: str, tokens: int) -> str:
     Parameters
     ----------
     text : of the line
-    tokens : the budget; the number of the piece and the note are kept even where it is smaller
+    tokens : the budget; the number of the piece and the note are kept even if they exceed it
 
     Returns
     -------
@@ -153,17 +152,17 @@ def best_passages(passages: Sequence[Evidence], tokens: int) -> list[Evidence]:
     Returns
     -------
     list
-        The best alone where it is too long; empty where the budget is 0.
+        Only the best passage if it is too long; empty if the budget is 0.
     """
     kept: list[Evidence] = []
     left = tokens
-    for item in passages:
-        needed = cost(line(item, 1))
+    for piece in passages:
+        needed = cost(line(piece, 1))
         if needed <= left:
-            kept.append(item)
+            kept.append(piece)
             left -= needed
         elif not kept and tokens > 0:
-            return [item]
+            return [piece]
     return kept
 
 
@@ -175,13 +174,13 @@ def read(
     among: Collection[str] | None = None,
     summaries: Sequence[Evidence] = (),
 ) -> Reading:
-    """The evidence of communities: of each its entities, its statements, and its best passages; behind them summaries.
+    """The evidence of communities: the entities, statements and best passages of each, then summaries.
 
     Parameters
     ----------
     communities : in the order in which they are read
     tokens : budget of one call; entities take at most an eighth of it, passages a quarter
-    passage_tokens : most tokens of passages of one community
+    passage_tokens : maximum number of tokens of passages of one community
     among : ids of the statements that may be shown; None: all
     summaries : shown beside the communities, best first
 
@@ -194,7 +193,7 @@ def read(
     sections: list[Section] = []
     room = min(passage_tokens, tokens // _PASSAGES_SHARE)
     for each in communities:
-        said = [item for item in each.statements if among is None or item.statement_id in among]
+        said = [piece for piece in each.statements if among is None or piece.statement_id in among]
         if not said:
             continue
         passages = best_passages(each.passages, room)
@@ -209,7 +208,7 @@ def read(
         sections.append(Section(tuple(places), tuple(lines), head, bool(each.number), each.anchors, cut))
     if summaries:
         places = range(len(evidence), len(evidence) + len(summaries))
-        lines = [line(item, at + 1) for at, item in zip(places, summaries, strict=True)]
+        lines = [line(piece, at + 1) for at, piece in zip(places, summaries, strict=True)]
         evidence += summaries
         sections.append(Section(tuple(places), tuple(lines), is_community=False))
     return Reading(tuple(evidence), tuple(sections))
@@ -218,8 +217,8 @@ def read(
 def sections_of(evidence: Sequence[Evidence]) -> list[Section]:
     """Evidence by community (``why["community"]``), else by group of a hierarchy (``why["group"]``), else by source.
 
-    Sections are in the order of their best pieces. Summaries without a group are one section. Only communities get a call each:
-    groups and sources share calls.
+    Sections are in the order of their best pieces. Summaries without a group form one section. Each community gets a call of its
+    own; groups and sources share calls.
 
     Parameters
     ----------
@@ -230,9 +229,9 @@ def sections_of(evidence: Sequence[Evidence]) -> list[Section]:
     list
     """
     groups: dict[tuple[bool, str], list[int]] = {}
-    for at, item in enumerate(evidence):
-        community = item.why.get("community")
-        alone = item.why.get("group", "summaries" if item.summary_id else item.source.id)
+    for at, piece in enumerate(evidence):
+        community = piece.why.get("community")
+        alone = piece.why.get("group", "summaries" if piece.summary_id else piece.source.id)
         key = (False, str(alone)) if community is None else (True, str(community))
         groups.setdefault(key, []).append(at)
     return [
@@ -247,7 +246,7 @@ def sections_of(evidence: Sequence[Evidence]) -> list[Section]:
 
 
 def packed(sections: Sequence[Section], tokens: int) -> Parts:
-    """The calls for sections: one for each community, several where it does not fit; sources share calls as far as they fit.
+    """The calls for sections: one per community, or several if it does not fit; sources share calls as far as they fit.
 
     A section that is divided keeps its order. A line that exceeds the budget alone is cut.
 
@@ -369,7 +368,7 @@ def best_points(points: Sequence[Point], tokens: int) -> list[Point]:
     """
     kept: list[Point] = []
     left = tokens
-    for point in sorted(points, key=lambda item: -item.score):
+    for point in sorted(points, key=lambda point: -point.score):
         cost = count_tokens(point.text)
         if point.score > 0 and cost <= left:
             kept.append(point)
@@ -401,7 +400,7 @@ def extractive_report(
     Returns
     -------
     Answer
-        ``NOT_FOUND`` where no piece is about the question.
+        ``NOT_FOUND`` if no piece is about the question.
     """
     bounds = bounds or ReportBounds()
     asked = set(content_words(question))
@@ -410,11 +409,11 @@ def extractive_report(
     for number, section in enumerate(sections_of(evidence)):
         mine: list[Point] = []
         for at in section.places:
-            held = set(content_words(evidence[at].text))
-            is_new = not any(len(held & other) >= _SAME * min(len(held), len(other)) for other in seen)
-            if held and is_new and is_about(asked, evidence[at], calibration=calibration):
-                seen.append(held)
-                mine.append(Point(_score(asked, held, evidence[at]), evidence[at].text, (at,), number))
+            words = set(content_words(evidence[at].text))
+            is_new = not any(len(words & other) >= _SAME * min(len(words), len(other)) for other in seen)
+            if words and is_new and is_about(asked, evidence[at], calibration=calibration):
+                seen.append(words)
+                mine.append(Point(_score(asked, words, evidence[at]), evidence[at].text, (at,), number))
         points += sorted(mine, key=lambda point: (-point.score, point.evidence))[: bounds.points]
     chosen = best_points(points, bounds.report_tokens)
     paragraphs: dict[int, list[Point]] = {}
@@ -426,9 +425,9 @@ def extractive_report(
     return replace(answer, left_out=left_out)
 
 
-def _score(asked: set[str], held: set[str], item: Evidence) -> float:
-    reranked = item.why.get("rerank")
-    share = reranked if isinstance(reranked, float) else len(asked & held) / max(len(asked), 1)
+def _score(asked: set[str], words: set[str], piece: Evidence) -> float:
+    reranked = piece.why.get("rerank")
+    share = reranked if isinstance(reranked, float) else len(asked & words) / max(len(asked), 1)
     return 100 * min(max(share, 0.0), 1.0)
 
 
@@ -440,19 +439,19 @@ def chat_report(
     bounds: ReportBounds | None = None,
     usage: Usage | None = None,
 ) -> Answer:
-    """A report by a chat model: one call for each community of the evidence extracts points, then one call writes the report.
+    """A report by a chat model: one call per community of the evidence extracts points, then one call writes the report.
 
     An executor makes the calls for points concurrently, within its limit. The report does not depend on the order of the replies.
 
     The points are sorted by score, cut at ``report_tokens``, and arranged with the best first and last. Citations are checked and
     renumbered as in :func:`hlgraph.answer.writer.chat_answer`. Without evidence, or without a point above 0, the answer says that
-    the corpus holds none. ``Answer.report`` says what was read, and what was wrong with the replies.
+    the corpus holds none. ``Answer.report`` counts what was read, and the errors of the replies.
 
     Parameters
     ----------
     question : text of the question
     evidence : best first; the pieces of one community, as the strategy ``global`` names it, are read by calls of their own; other
-        pieces by source, several sources in one call where they fit
+        pieces by source, several sources in one call if they fit
     model : the chat model
     bounds : limits; default: :class:`ReportBounds`
     usage : counts the tokens and the cost of the calls
@@ -477,7 +476,7 @@ def chat_report(
 
 
 def telling_report(question: str, reading: Reading, *, writer: Writer, bounds: ReportBounds) -> Telling[Answer]:
-    """:func:`chat_report` as a generator: yields the text as it arrives where the writer streams; points are not yielded.
+    """:func:`chat_report` as a generator: yields the text as it arrives if the writer streams; points are not yielded.
 
     Parameters
     ----------
@@ -493,14 +492,14 @@ def telling_report(question: str, reading: Reading, *, writer: Writer, bounds: R
     """
     evidence = reading.evidence
     sections = reading.sections or tuple(sections_of(evidence))
-    found = packed(sections, bounds.batch_tokens)
+    calls = packed(sections, bounds.batch_tokens)
     usage = Usage()
     asked = replace(writer, usage=usage)
-    values = [{"evidence": part.text, "question": delimited("question", question)} for part in found.parts]
+    values = [{"evidence": part.text, "question": delimited("question", question)} for part in calls.parts]
     replies = asked.ask_each("points", values)
     noted = [
         points_in(said(reply.text), part.places, number=number)
-        for number, (part, reply) in enumerate(zip(found.parts, replies, strict=True))
+        for number, (part, reply) in enumerate(zip(calls.parts, replies, strict=True))
     ]
     points = [point for each in noted for point in each.points]
     _check_points(noted, writer.fingerprint)
@@ -508,22 +507,22 @@ def telling_report(question: str, reading: Reading, *, writer: Writer, bounds: R
     answer = Answer(question, NOT_FOUND, (), is_supported=False)
     known = {at for point in chosen for at in point.evidence}
     if chosen:
-        told = "\n".join(f"{point.text} {''.join(f'[{at + 1}]' for at in point.evidence)}" for point in chosen)
-        filled = {"points": delimited("points", told), "question": delimited("question", question)}
+        lines = "\n".join(f"{point.text} {''.join(f'[{at + 1}]' for at in point.evidence)}" for point in chosen)
+        filled = {"points": delimited("points", lines), "question": delimited("question", question)}
         answer = yield from telling_reply(Asked("report", question, filled), evidence, writer=asked, known=known)
         left_out = len({at for point in points if point.score > 0 for at in point.evidence} - known)
         by = made_by(writer, "points", "report")
-        answer = replace(answer, made_by=by, left_out=left_out, cut=sum(part.cut for part in found.parts))
+        answer = replace(answer, made_by=by, left_out=left_out, cut=sum(part.cut for part in calls.parts))
     if writer.usage is not None:
         writer.usage.include(usage)
     figures = ReportFigures(
         communities=sum(section.is_community for section in sections),
         anchors=sum(section.anchors for section in sections),
-        shown_anchors=sum("cycle" in item.why for item in evidence),
-        statements=sum(bool(item.statement_id) for item in evidence),
-        passages=sum(not item.statement_id and not item.summary_id for item in evidence),
-        summaries=sum(bool(item.summary_id) for item in evidence),
-        divided=found.divided,
+        shown_anchors=sum("cycle" in piece.why for piece in evidence),
+        statements=sum(bool(piece.statement_id) for piece in evidence),
+        passages=sum(not piece.statement_id and not piece.summary_id for piece in evidence),
+        summaries=sum(bool(piece.summary_id) for piece in evidence),
+        divided=calls.divided,
         calls=usage.calls,
         kept_calls=usage.kept,
         input_tokens=usage.input_tokens,
@@ -568,13 +567,13 @@ def points_in(reply: str, batch: Sequence[int], *, number: int) -> Noted:
 
     Examples
     --------
-    >>> found = points_in("80 | Marl holds water. [1][9]\nSo it is.\n250 | Much. [2]\n5 | No source.", [0, 1], number=0)
-    >>> found.points
+    >>> noted = points_in("80 | Marl holds water. [1][9]\nSo it is.\n250 | Much. [2]\n5 | No source.", [0, 1], number=0)
+    >>> noted.points
     [Point(score=80.0, text='Marl holds water.', evidence=(0,), batch=0), Point(score=100.0, text='Much.', evidence=(1,), batch=0)]
-    >>> found.rejected, found.foreign
+    >>> noted.rejected, noted.foreign
     (1, 1)
     """
-    found: list[Point] = []
+    points: list[Point] = []
     rejected = foreign = 0
     places = set(batch)
     for line in reply.splitlines():
@@ -586,14 +585,14 @@ def points_in(reply: str, batch: Sequence[int], *, number: int) -> Noted:
         there = tuple(dict.fromkeys(at for at in cited if at in places))
         foreign += sum(at not in places for at in cited)
         if there:
-            found.append(Point(min(float(match["score"]), 100.0), text, there, number))
+            points.append(Point(min(float(match["score"]), 100.0), text, there, number))
         else:
             rejected += 1
-    return Noted(found, rejected, foreign)
+    return Noted(points, rejected, foreign)
 
 
 def _check_points(noted: Sequence[Noted], model: str) -> None:
-    """Raise ModelAnswerError where there are points, and none cites evidence that its call showed."""
+    """Raise ModelAnswerError if there are points but none cites evidence that its call showed."""
     rejected = sum(each.rejected for each in noted)
     if rejected and not any(each.points for each in noted):
         raise ModelAnswerError(

@@ -10,11 +10,10 @@ from hlgraph.answer.choosing import check_choices
 from hlgraph.answer.context import CONTEXT_TOKENS, check_context_tokens
 from hlgraph.answer.verify import Unsupported, Verify
 from hlgraph.errors import InputError
+from hlgraph.records import ANSWER_K, REPORT_K
 
 AnswerMode = Literal["short", "report"]
 AnswerStyle = Literal["plain", "reason"]
-SHORT_K, REPORT_K = 20, 200
-"""Default number of pieces of evidence to retrieve, by mode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +33,7 @@ class AnswerRequest:
         them
     verify : who checks the sentences: ``lexical`` looks up their words (default), ``chat`` asks the chat model in an extra call
     least_support : minimum support of the question by the evidence, from 0 to 1; below it the answer is refused, see
-        :func:`hlgraph.answer.extractive.support`. None (default): 0.5 without a chat model where cosines are known, else 0,
+        :func:`hlgraph.answer.extractive.support`. None (default): 0.5 if there is no chat model and cosines are known, else 0,
         because a model recognises missing evidence itself
     choices : answers to choose one from, 2 to 26
     style : ``plain`` asks the chat model for the answer (default), ``reason`` for its reason and then the answer, each behind its
@@ -85,7 +84,7 @@ class AnswerRequest:
     @property
     def evidence_count(self) -> int:
         """Number of pieces of evidence to retrieve: ``k``, or the default of the mode."""
-        return self.k if self.k is not None else REPORT_K if self.mode == "report" else SHORT_K
+        return self.k if self.k is not None else REPORT_K if self.mode == "report" else ANSWER_K
 
 
 def check_mode(mode: str) -> None:

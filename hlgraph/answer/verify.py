@@ -27,8 +27,8 @@ class Cited(NamedTuple):
     Attributes
     ----------
     text : the sentence
-    evidence : what it cites
-    opened : what a judge reads of it: chunks instead of summaries; empty: the evidence itself
+    evidence : the cited pieces
+    opened : the pieces that a judge reads: chunks instead of summaries; empty: the evidence itself
     """
 
     text: str
@@ -37,22 +37,22 @@ class Cited(NamedTuple):
 
 
 Check: TypeAlias = Callable[[Sequence[Cited]], tuple[list[str], str]]
-"""From sentences to the reason why each is unsupported (empty where it is supported), and the name of the check."""
+"""Maps sentences to the reason why each is unsupported (empty if it is supported), and the name of the check."""
 
 
 def by_words(sentences: Sequence[Cited]) -> tuple[list[str], str]:
     """The lexical check; see :func:`hlgraph.answer.citations.objection`.
 
-    A sentence that cites a summary is looked up twice: in the summary, and in the chunks that it rests on. It is supported where
-    both support it, so that what a summary adds to its sources is not taken for evidence.
+    A sentence that cites a summary is checked twice: against the summary, and against the chunks that it rests on. It is
+    supported only if both support it, so what a summary adds to its sources does not count as evidence.
     """
-    return [_by_words(item) for item in sentences], LEXICAL
+    return [_by_words(sentence) for sentence in sentences], LEXICAL
 
 
 def by_judge(writer: Writer, *, context_tokens: int = CONTEXT_TOKENS) -> Check:
-    """A check by a chat model: all sentences in one call, or in several where they do not fit one.
+    """A check by a chat model: all sentences in one call, or in several if they do not fit one.
 
-    The model replies SUPPORTED or UNSUPPORTED for each number, and nothing else. Where a reply omits a number, repeats one or
+    The model replies SUPPORTED or UNSUPPORTED for each number, and nothing else. If a reply omits a number, repeats one or
     adds text, the model is asked once more; if that fails too, the lexical check decides on the sentences of that call.
 
     Parameters
@@ -69,16 +69,16 @@ def by_judge(writer: Writer, *, context_tokens: int = CONTEXT_TOKENS) -> Check:
     """
 
     def check(sentences: Sequence[Cited]) -> tuple[list[str], str]:
-        found: list[str] = []
+        reasons: list[str] = []
         names: list[str] = []
-        for batch in _batches([_opened(item, context_tokens) for item in sentences], context_tokens):
+        for batch in _batches([_opened(sentence, context_tokens) for sentence in sentences], context_tokens):
             verdicts = _judged(writer, batch)
             name = made_by(writer, "judge") if verdicts is not None else LEXICAL
-            found += (
+            reasons += (
                 by_words(batch)[0] if verdicts is None else ["" if yes else "the judge says so" for yes in verdicts]
             )
             names.append(name)
-        return found, ", ".join(dict.fromkeys(names))
+        return reasons, ", ".join(dict.fromkeys(names))
 
     return check
 
@@ -93,35 +93,35 @@ def verified(answer: Answer, *, check: Check = by_words, unsupported: Unsupporte
     answer : an answer with citations
     check : checks the sentences that cite something (default: by their words)
     unsupported : ``flag`` leaves the text as it is (default); ``drop`` removes unsupported sentences and renumbers the remaining
-        citations; where no sentence remains, the answer says that the corpus holds none
+        citations; if no sentence remains, the answer says that the corpus holds none
 
     Returns
     -------
     Answer
-        The same answer where it has no sentences to check.
+        The same answer if it has no sentences to check.
     """
     spans = _spans(answer)
     if not spans:
         return answer
-    evidence = {item.number: item.evidence for item in answer.citations}
-    asked = [_cited(answer.text, item, evidence) for item in spans]
-    cited = [item for item in asked if item.evidence]
+    evidence = {citation.number: citation.evidence for citation in answer.citations}
+    asked = [_cited(answer.text, span, evidence) for span in spans]
+    cited = [sentence for sentence in asked if sentence.evidence]
     reasons, by = check(cited) if cited else ([], LEXICAL)
     rest = iter(reasons)
-    found = tuple(
+    checked = tuple(
         AnswerSentence(answer.text[span.start : span.end], span.numbers, not reason, reason)
-        for span, item in zip(spans, asked, strict=True)
-        for reason in [next(rest) if item.evidence else UNCITED]
+        for span, sentence in zip(spans, asked, strict=True)
+        for reason in [next(rest) if sentence.evidence else UNCITED]
     )
-    has_support = any(item.is_supported for item in found)
+    has_support = any(sentence.is_supported for sentence in checked)
     is_supported = has_support and answer.is_supported
-    if unsupported == "flag" or all(item.is_supported for item in found):
-        return replace(answer, is_supported=is_supported, sentences=found, checked_by=by)
-    dropped = tuple(item for item in found if not item.is_supported)
+    if unsupported == "flag" or all(sentence.is_supported for sentence in checked):
+        return replace(answer, is_supported=is_supported, sentences=checked, checked_by=by)
+    dropped = tuple(sentence for sentence in checked if not sentence.is_supported)
     if not has_support:
         empty = replace(answer, text=NOT_FOUND, citations=(), is_supported=False, sentences=())
         return replace(empty, uncited=(), dropped=dropped, checked_by=by)
-    return replace(_without(answer, spans, found), dropped=dropped, checked_by=by)
+    return replace(_without(answer, spans, checked), dropped=dropped, checked_by=by)
 
 
 def verdicts_in(reply: str, count: int) -> list[bool] | None:
@@ -142,62 +142,63 @@ def verdicts_in(reply: str, count: int) -> list[bool] | None:
     >>> verdicts_in("1 | SUPPORTED\n2 | UNSUPPORTED", 2), verdicts_in("1 | SUPPORTED", 2), verdicts_in("All fine.", 1)
     ([True, False], None, None)
     """
-    found: dict[int, bool] = {}
+    verdicts: dict[int, bool] = {}
     for line in filter(None, map(str.strip, reply.splitlines())):
         match = _VERDICT.fullmatch(line)
-        if match is None or int(match[1]) in found:
+        if match is None or int(match[1]) in verdicts:
             return None
-        found[int(match[1])] = match[2].upper() == "SUPPORTED"
-    return [found[number] for number in range(1, count + 1)] if set(found) == set(range(1, count + 1)) else None
+        verdicts[int(match[1])] = match[2].upper() == "SUPPORTED"
+    return [verdicts[number] for number in range(1, count + 1)] if set(verdicts) == set(range(1, count + 1)) else None
 
 
-def _by_words(item: Cited) -> str:
-    opened = [part for piece in item.evidence for part in piece.opened]
+def _by_words(sentence: Cited) -> str:
+    opened = [part for piece in sentence.evidence for part in piece.opened]
     places = [part for piece in opened for part in (piece.source.title, *piece.headings)]
-    shown = [part for piece in item.evidence for part in (piece.text, *piece.labels)]
-    found = objection(item.text, shown, places=places)
-    if found or not any(piece.summary_id for piece in item.evidence):
-        return found
-    found = objection(item.text, [part for piece in opened for part in (piece.text, *piece.labels)], places=places)
-    return f"below the summary {found}" if found else ""
+    shown = [part for piece in sentence.evidence for part in (piece.text, *piece.labels)]
+    reason = objection(sentence.text, shown, places=places)
+    if reason or not any(piece.summary_id for piece in sentence.evidence):
+        return reason
+    reason = objection(sentence.text, [part for piece in opened for part in (piece.text, *piece.labels)], places=places)
+    return f"below the summary {reason}" if reason else ""
 
 
-def _opened(item: Cited, tokens: int) -> Cited:
+def _opened(sentence: Cited, tokens: int) -> Cited:
     """A sentence with what a judge reads of its evidence."""
     evidence: list[Evidence] = []
-    for piece in item.evidence:
+    for piece in sentence.evidence:
         if not piece.summary_id:
             evidence.append(piece)
             continue
-        words = [word for part in telling_words(item.text) for word in part]
+        words = [word for part in telling_words(sentence.text) for word in part]
         best = sorted(
             piece.opened, key=lambda part: -Wording([part.text]).share(words)
         )  # the closest first where equal
         evidence += fitted(best, tokens // 4).pieces
-    return item._replace(opened=tuple({part.id: part for part in evidence}.values()))
+    return sentence._replace(opened=tuple({part.id: part for part in evidence}.values()))
 
 
 def _judged(writer: Writer, batch: Sequence[Cited]) -> list[bool] | None:
-    values = {"sentences": "\n\n".join(_shown(item, number) for number, item in enumerate(batch, 1))}
+    values = {"sentences": "\n\n".join(_shown(sentence, number) for number, sentence in enumerate(batch, 1))}
     reply = writer.ask_strictly("judge", values, accept=lambda text: verdicts_in(text, len(batch)) is not None)
     return None if reply is None else verdicts_in(reply, len(batch))
 
 
-def _shown(item: Cited, number: int) -> str:
-    return f"Sentence {number}:\n{delimited('sentence', item.text)}\nIts evidence:\n{numbered(item.opened or item.evidence)}"
+def _shown(sentence: Cited, number: int) -> str:
+    evidence = numbered(sentence.opened or sentence.evidence)
+    return f"Sentence {number}:\n{delimited('sentence', sentence.text)}\nIts evidence:\n{evidence}"
 
 
 def _batches(sentences: Sequence[Cited], tokens: int) -> list[list[Cited]]:
-    found: list[list[Cited]] = []
+    batches: list[list[Cited]] = []
     left = 0
-    for item in sentences:
-        needed = estimated_tokens(_shown(item, 1))
-        if not found or needed > left:
-            found.append([])
+    for sentence in sentences:
+        needed = estimated_tokens(_shown(sentence, 1))
+        if not batches or needed > left:
+            batches.append([])
             left = tokens
-        found[-1].append(item)
+        batches[-1].append(sentence)
         left -= needed
-    return found
+    return batches
 
 
 def _spans(answer: Answer) -> list[CitedSentence]:
@@ -206,10 +207,10 @@ def _spans(answer: Answer) -> list[CitedSentence]:
         return cited_sentences(answer.text) if answer.citations or answer.uncited else []
     spans: list[CitedSentence] = []
     at = 0
-    for item in answer.sentences:
-        start = answer.text.index(item.text, at)
-        at = start + len(item.text)
-        spans.append(CitedSentence(start, at, item.citations))
+    for sentence in answer.sentences:
+        start = answer.text.index(sentence.text, at)
+        at = start + len(sentence.text)
+        spans.append(CitedSentence(start, at, sentence.citations))
     return spans
 
 
@@ -218,28 +219,28 @@ def _cited(text: str, span: CitedSentence, evidence: dict[int, Evidence]) -> Cit
     return Cited(bare, tuple(evidence[number] for number in span.numbers if number in evidence))
 
 
-def _without(answer: Answer, spans: Sequence[CitedSentence], found: Sequence[AnswerSentence]) -> Answer:
+def _without(answer: Answer, spans: Sequence[CitedSentence], checked: Sequence[AnswerSentence]) -> Answer:
     """The answer with only its supported sentences, its citations renumbered."""
     kept: list[str] = []
     gap, at = "", 0
-    for span, item in zip(spans, found, strict=True):
+    for span, sentence in zip(spans, checked, strict=True):
         between = answer.text[at : span.start]
         # Of the gaps around removed sentences the widest is kept, so that paragraphs stay apart.
         gap = gap + between if between.strip() else max(gap, between, key=lambda part: (part.count("\n"), len(part)))
         at = span.end
-        if item.is_supported:
-            kept += [re.sub(r"[ \t]+\n", "\n", gap), item.text]
+        if sentence.is_supported:
+            kept += [re.sub(r"[ \t]+\n", "\n", gap), sentence.text]
             gap = ""
     text = "".join((*kept, answer.text[at:])).strip()
-    left = [item for item in found if item.is_supported]
+    left = [sentence for sentence in checked if sentence.is_supported]
     numbers: dict[int, int] = {}
-    for number in (number for item in left for number in item.citations):
+    for number in (number for sentence in left for number in sentence.citations):
         numbers.setdefault(number, len(numbers) + 1)
 
     def renumbered(part: str) -> str:
         return MARK.sub(lambda mark: f"[{numbers.get(int(mark[1]), int(mark[1]))}]", part)
 
-    evidence = {item.number: item.evidence for item in answer.citations}
+    evidence = {citation.number: citation.evidence for citation in answer.citations}
     return replace(
         answer,
         text=renumbered(text),
@@ -247,8 +248,8 @@ def _without(answer: Answer, spans: Sequence[CitedSentence], found: Sequence[Ans
         uncited=(),
         sentences=tuple(
             AnswerSentence(
-                renumbered(item.text), tuple(numbers[number] for number in item.citations), is_supported=True
+                renumbered(sentence.text), tuple(numbers[number] for number in sentence.citations), is_supported=True
             )
-            for item in left
+            for sentence in left
         ),
     )

@@ -34,7 +34,7 @@ class Writer:
     ----------
     model : the chat model
     max_tokens : maximum length of one reply, in tokens (default 4,096)
-    is_streamed : text arrives in pieces, where the model can stream
+    is_streamed : text arrives in pieces, if the model can stream
     usage : counts the tokens and the cost of the calls
     """
 
@@ -72,7 +72,7 @@ class Writer:
         """The whole replies to a prompt with each of these values, in their order.
 
         An executor runs the calls concurrently, within its limit, and the first that fails cancels the others. Any other model
-        is called for one value after the other.
+        is called for one value after another.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class Writer:
         Returns
         -------
         list
-            One completion for each call.
+            One completion per call.
         """
 
         def ask(one: Mapping[str, str]) -> Completion:
@@ -104,7 +104,7 @@ class Writer:
         Returns
         -------
         str | None
-            None where the second reply is rejected too.
+            None if the second reply is rejected too.
         """
 
         def is_taken(reply: str) -> bool:
@@ -179,7 +179,7 @@ def made_by(model: ChatModel | Writer, *names: str) -> str:
 
 
 def outcome(telling: Telling[_Result]) -> _Result:
-    """The return value of a telling; its text is discarded."""
+    """The return value of the generator; its text is discarded."""
     while True:
         try:
             next(telling)
@@ -244,7 +244,7 @@ def telling_answer(
     context_tokens: int = CONTEXT_TOKENS,
     prompt: str = "answer",
 ) -> Telling[Answer]:
-    """:func:`chat_answer` as a generator: yields the text as it arrives where the writer streams.
+    """:func:`chat_answer` as a generator: yields the text as it arrives if the writer streams.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def telling_answer(
 def telling_reply(
     asked: Asked, evidence: Sequence[Evidence], *, writer: Writer, known: Collection[int]
 ) -> Telling[Answer]:
-    """The reply to a prompt as an answer with checked citations; ``NOT_FOUND`` where the model says that nothing helps.
+    """The reply to a prompt as an answer with checked citations; ``NOT_FOUND`` if the model says that nothing helps.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def telling_reply(
     Returns
     -------
     Generator
-        Yields the text as it arrives where the writer streams; its return value is the answer.
+        Yields the text as it arrives if the writer streams; its return value is the answer.
 
     Raises
     ------

@@ -2,8 +2,9 @@
 
 A document is cut in two steps. :func:`units_of` divides it into units: sentences, headings, rows, and pieces of sentences
 that are too long for a chunk. The gap before each unit has a :class:`Rank`. :func:`cut` chooses the gaps that begin a core:
-those that are the best place to cut within a window on both sides, by rank, then by hashes of the nearest units. The
-:class:`ContentDefinedChunker` puts an overlap in front of each core and attaches the headings above it.
+the gaps that are the best place to cut within a window on both sides, by rank, then by hashes of the nearest units. The
+:class:`ContentDefinedChunker` puts an overlap in front of each core and attaches the headings above it. Every
+:class:`Chunker` has the same interface; :class:`WholeChunker` makes one chunk per document.
 """
 
 from __future__ import annotations
@@ -25,11 +26,26 @@ from hlgraph.text import Block, BlockKind, block_sentences, blocks, count_tokens
 _VERSION = 1  # raised whenever a boundary may move, also by a change of hlgraph.text
 _ATOM = 64  # largest number of characters without white space that stay together
 _ONE_IN = 16  # a sentence too long for a chunk may be cut before one word in 16, chosen by hash
-# Shares of `max_tokens`. A smaller window makes long stretches rarer, whose cuts may move when a neighbouring cut moves:
-# with 0.22 about one edit in 10,000 changes four chunks, with 0.25 one in 4,000.
+# Shares of `max_tokens`. The cuts of a long stretch may move when a neighbouring cut moves. A smaller window makes long
+# stretches rarer: with 0.22 about one edit in 10,000 changes four chunks, with 0.25 one in 4,000.
 _WINDOW = 0.22
 _MARGIN = 0.2
 _CONTEXTS = (1, 2, 4, 8)  # numbers of units on each side that break ties between equal gaps, the nearest first
+
+
+class Chunker(Protocol):
+    """Cuts documents into the spans that become chunks."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Name, version and every parameter that affects boundaries; a new fingerprint causes sources to be chunked again."""
+
+    def chunk(self, document: Document) -> list[Span]:
+        """The spans of a document, in the order of their start.
+
+        ``document.text[span.start:span.end]`` is never empty and has no outer white space. Every character that is not white
+        space lies in a span, so a document of white space alone has no spans.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +114,7 @@ class ContentDefinedChunker:
             first = self._first_unit(units, previous, begin, end)
             start, stop = units.starts[first], units.ends[end - 1]
             tokens = units.before[end] - units.before[first]
-            if (
-                Rank.PIECE in units.ranks[first:end]
-            ):  # a word divided into two pieces may count as more tokens than whole
+            if Rank.PIECE in units.ranks[first:end]:  # a divided word may count as more tokens than a whole one
                 tokens = count_tokens(text[start:stop])
             spans.append(Span(start, stop, tokens, headings))
             previous = begin
@@ -158,8 +172,8 @@ class Units:
     Attributes
     ----------
     starts : offset in characters at which each unit begins
-    ends : offset in characters behind each unit
-    before : number of tokens before each unit, and at the end the number of all tokens
+    ends : offset in characters after each unit
+    before : number of tokens before each unit, then the total number of tokens
     ranks : the :class:`Rank` of the gap before each unit
     marks : 32-bit hash of the text of each unit
     headings : the units that are headings, by index
@@ -219,8 +233,8 @@ def _rank(block: Block, above: Block | None) -> Rank:
 def _fitting(text: str, start: int, end: int, max_tokens: int) -> Iterator[tuple[int, int, int]]:
     """Start, end and number of tokens of a sentence, or of its pieces if it has more than ``max_tokens`` tokens.
 
-    A piece ends before a word that is chosen by its hash and that of the preceding word, so that an edit moves only the cuts
-    near it. Without such a word within ``max_tokens / 4`` tokens the piece ends there.
+    A piece ends before a word that is chosen by its own hash and the hash of the preceding word, so that an edit moves only
+    the cuts near it. Without such a word within ``max_tokens / 4`` tokens the piece ends there.
     """
     if end - start <= 16 * max_tokens:
         tokens = count_tokens(text[start:end])
@@ -249,7 +263,7 @@ def cut(units: Units, max_tokens: int) -> list[int]:
     Parameters
     ----------
     units : none of more than ``max_tokens`` tokens
-    max_tokens : largest number of tokens of a core; a core has at least a fifth of it where the sizes of the units allow
+    max_tokens : largest number of tokens of a core; a core has at least a fifth of it if the sizes of the units allow
 
     Returns
     -------
@@ -290,7 +304,7 @@ class _Gaps:
 
 
 def _reaches(units: Units) -> array[int]:
-    """For each gap the distance in tokens to the nearest better gap or end; on the left an equally good gap counts too."""
+    """For each gap the distance in tokens to the nearest better gap or end. On the left an equally good gap counts, too."""
     gaps = _Gaps(units)
     before, count = units.before, len(units)
     reaches = array("q", [0] * count)
@@ -310,8 +324,8 @@ def _reaches(units: Units) -> array[int]:
 def _widest_reach(units: Units, reaches: array[int], begin: int, end: int, max_tokens: int) -> int:
     """The gap that ends a core from ``begin``, in a stretch up to ``end`` that is too long for one core.
 
-    Gaps that are not under a heading and not near either end are preferred. Of equal gaps the last one wins, so that
-    repeated lines make repeated chunks.
+    Prefers gaps that are not under a heading and not near either end. Of equal gaps the last one wins, so that repeated
+    lines make repeated chunks.
     """
     before, ranks = units.before, units.ranks
     margin = int(max_tokens * _MARGIN)
@@ -324,30 +338,11 @@ def _widest_reach(units: Units, reaches: array[int], begin: int, end: int, max_t
     )
 
 
-# The interface of chunkers; implemented by content-defined chunking and by one chunk per document.
-
-
-class Chunker(Protocol):
-    """Cuts documents into the spans that become chunks."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Name, version and every parameter that affects boundaries; a new fingerprint causes sources to be chunked again."""
-
-    def chunk(self, document: Document) -> list[Span]:
-        """The spans of a document, in the order of their start.
-
-        ``document.text[span.start:span.end]`` is never empty and has no outer white space. Every character that is not white
-        space lies in a span, so a document of white space alone has no spans.
-        """
-
-
-# One chunk per document, for passages that were cut elsewhere.
-
-
 @dataclass(frozen=True, slots=True)
 class WholeChunker:
-    """Turns each document into one chunk, without its outer white space; white space alone gives no chunk.
+    """One chunk per document, without outer white space, for passages that were cut elsewhere.
+
+    A document of white space alone has no chunk.
 
     Examples
     --------

@@ -144,16 +144,16 @@ def _usage(error: TyperException) -> str:
 
 
 def _levels(arguments: list[str]) -> list[str]:
-    """The arguments with the value of --explain joined to it, since it may be left out: ``--explain "Who?"`` is short."""
-    found: list[str] = []
+    """The arguments with --explain joined to its value, which may be left out: ``--explain "Who?"`` means short."""
+    result: list[str] = []
     for at, word in enumerate(arguments):
         if word == "--":
-            return [*found, *arguments[at:]]
-        if word == "full" and found and found[-1] == "--explain=short":
-            found[-1] = "--explain=full"
+            return [*result, *arguments[at:]]
+        if word == "full" and result and result[-1] == "--explain=short":
+            result[-1] = "--explain=full"
         else:
-            found.append("--explain=short" if word == "--explain" else word)
-    return found
+            result.append("--explain=short" if word == "--explain" else word)
+    return result
 
 
 @contextmanager

@@ -8,7 +8,8 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import is_dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
     from hlgraph.records import Answer, Domain, Evidence, Scalar
     from hlgraph.retrieve import Explanation, SearchResult
     from hlgraph.retrieve.explain.parts import NodeTrace, PathTrace
+    from hlgraph.stores.derived import Run
     from hlgraph.stores.trace import Call
 
+LISTED = 25
+"""Default number of rows of a command that lists."""
 
 # Formats the explanation of a search as readable lines.
 
@@ -67,11 +71,11 @@ def explain_lines(explain: Explanation) -> Iterator[str]:
 
 def result_line(explain: Explanation, number: int) -> str:
     """How one piece of evidence was found: as which seed, and on which paths; empty if unknown."""
-    found = next((item for item in explain.results if item.number == number), None)
-    if found is None:
+    entry = next((item for item in explain.results if item.number == number), None)
+    if entry is None:
         return ""
-    paths = f"on path {', '.join(map(str, found.paths))}" if found.paths else ""
-    return "; ".join(filter(None, (explain.seed_words(found.node), paths)))
+    paths = f"on path {', '.join(map(str, entry.paths))}" if entry.paths else ""
+    return "; ".join(filter(None, (explain.seed_words(entry.node), paths)))
 
 
 def _seeds(explain: Explanation) -> Iterator[str]:
@@ -142,8 +146,6 @@ def _part(name: str) -> str:
     return f"{name}: " if name else ""
 
 
-Tree = Mapping[str, object]
-
 # Control characters in a document must not reach the terminal.
 _CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)))
 _MOST_PROBLEMS = 20
@@ -152,14 +154,34 @@ _MOST_NAMED = 3  # sources that failed for one reason
 _MOST_BASIS = 5  # chunks that are printed below a summary
 
 
-def print_json(tree: Tree) -> None:
-    """Print one JSON object on one line of standard output."""
-    text = json.dumps(tree, ensure_ascii=False)
+def print_json(tree: object) -> None:
+    """Print one JSON object on one line of standard output. Records print their fields, paths their text."""
+    text = json.dumps(tree, ensure_ascii=False, default=plain)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
-        text = json.dumps(tree)
+        text = json.dumps(tree, default=plain)
     print(text)
+
+
+def plain(value: object) -> object:
+    """A record, a mapping or a path as JSON data."""
+    if is_dataclass(value):
+        import msgspec
+
+        return msgspec.to_builtins(value, enc_hook=plain)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, float):  # a number of numpy
+        return float(value)
+    raise TypeError(f"{type(value).__name__} is no JSON data")
+
+
+def run_tree(run: Run) -> dict[str, object]:
+    """A run of communities or of a hierarchy as printed by --json."""
+    return {name: getattr(run, name) for name in ("name", "version", "parameters", "levels", "by", "is_stale")}
 
 
 def say(*lines: str) -> None:
@@ -194,7 +216,7 @@ def evidence_tree(item: Evidence) -> dict[str, object]:
     return {
         "text": item.text,
         "score": item.score,
-        "kind": item.kind.value,
+        "kind": item.kind,
         "id": item.id,
         "summary_id": item.summary_id or None,
         "statement_id": item.statement_id or None,
@@ -202,10 +224,10 @@ def evidence_tree(item: Evidence) -> dict[str, object]:
         "start": item.start,
         "end": item.end,
         "page": item.page,
-        "headings": list(item.headings),
-        "source": {"id": source.id, "uri": source.uri, "title": source.title, "metadata": dict(source.metadata)},
-        "why": dict(item.why),
-        "labels": list(item.labels),
+        "headings": item.headings,
+        "source": {"id": source.id, "uri": source.uri, "title": source.title, "metadata": source.metadata},
+        "why": item.why,
+        "labels": item.labels,
         "is_stale": item.is_stale,
         "rests_on": [_basis_tree(part) for part in item.rests_on],
     }
@@ -214,14 +236,14 @@ def evidence_tree(item: Evidence) -> dict[str, object]:
 def _basis_tree(part: Evidence) -> dict[str, object]:
     """A chunk or statement that a summary rests on: where it stands, and its text."""
     source = {"id": part.source.id, "uri": part.source.uri, "title": part.source.title}
-    names = {"kind": part.kind.value, "id": part.id, "chunk_id": part.chunk_id}
+    names = {"kind": part.kind, "id": part.id, "chunk_id": part.chunk_id}
     place = {"start": part.start, "end": part.end, "page": part.page, "source": source}
     return {**names, "text": part.text, "score": part.score, **place}
 
 
 def search_tree(result: SearchResult) -> dict[str, object]:
     """A search result as printed by --json."""
-    return {"evidence": [evidence_tree(item) for item in result.evidence], "explain": asdict(result.explain)}
+    return {"evidence": [evidence_tree(item) for item in result.evidence], "explain": result.explain}
 
 
 def answer_tree(answer: Answer) -> dict[str, object]:
@@ -231,19 +253,19 @@ def answer_tree(answer: Answer) -> dict[str, object]:
         "answer": answer.text,
         "is_supported": answer.is_supported,
         "is_truncated": answer.is_truncated,
-        "uncovered": list(answer.uncovered),
+        "uncovered": answer.uncovered,
         "made_by": answer.made_by or None,
-        "uncited": list(answer.uncited),
+        "uncited": answer.uncited,
         "dropped_citations": answer.dropped_citations,
         "citations": [{"number": item.number, **evidence_tree(item.evidence)} for item in answer.citations],
-        "sentences": [asdict(item) for item in answer.sentences],
-        "dropped": [asdict(item) for item in answer.dropped],
+        "sentences": answer.sentences,
+        "dropped": answer.dropped,
         "checked_by": answer.checked_by or None,
         "left_out": answer.left_out,
         "cut": answer.cut,
-        "choice": None if answer.choice is None else asdict(answer.choice),
-        "search": asdict(answer.search),
-        "report": None if answer.report is None else asdict(answer.report),
+        "choice": answer.choice,
+        "search": answer.search,
+        "report": answer.report,
     }
 
 
@@ -325,7 +347,7 @@ def _files_lines(files: Files) -> Iterator[str]:
 
 def domain_tree(domain: Domain) -> dict[str, object]:
     """A domain as printed by --json."""
-    return {"kinds": list(domain.kinds), "topics": list(domain.topics), "made_by": domain.made_by or None}
+    return {"kinds": domain.kinds, "topics": domain.topics, "made_by": domain.made_by or None}
 
 
 def usage_tree(usage: Usage) -> dict[str, int]:
@@ -515,7 +537,7 @@ def in_options(message: str) -> str:
     >>> in_options("extraction by 'local' costs nothing; add extract='chat', or leave budget out")
     "extraction by 'local' costs nothing; add --extract chat, or leave --max-tokens or --max-usd out"
     """
-    message = _FIRST.sub(lambda found: option(found[1]), _OBJECTS.sub("", message))
-    message = _WITH_LIST.sub(lambda found: f"{option(found[1])} {found[2]}", message)
-    message = _WITH_VALUE.sub(lambda found: f"{option(found[1])} {found[2] or ''}".rstrip(), message)
-    return _LEFT.sub(lambda found: f"leave {option(found[1])} {found[2]}", message)
+    message = _FIRST.sub(lambda match: option(match[1]), _OBJECTS.sub("", message))
+    message = _WITH_LIST.sub(lambda match: f"{option(match[1])} {match[2]}", message)
+    message = _WITH_VALUE.sub(lambda match: f"{option(match[1])} {match[2] or ''}".rstrip(), message)
+    return _LEFT.sub(lambda match: f"leave {option(match[1])} {match[2]}", message)

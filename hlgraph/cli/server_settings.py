@@ -111,8 +111,8 @@ def on_servers(settings: Settings) -> Settings:
 
 def as_commented_text(settings: Settings) -> str:
     """The commented text of a settings file for these settings, without passwords."""
-    graph, index, told = settings.neo4j, settings.opensearch, settings.telemetry
-    slow = told.slow_query_seconds
+    graph, index, telemetry = settings.neo4j, settings.opensearch, settings.telemetry
+    slow = telemetry.slow_query_seconds
     text = _TEXT.format(
         store=_quoted(settings.store),
         vectors=_quoted(settings.vectors),
@@ -144,8 +144,8 @@ def as_commented_text(settings: Settings) -> str:
         timeout=index.timeout,
         patience=index.patience,
         read_seconds=index.read_seconds,
-        exporter=_path(told.exporter or None, name="exporter", example="otlp"),
-        content=str(told.content).lower(),
+        exporter=_path(telemetry.exporter or None, name="exporter", example="otlp"),
+        content=str(telemetry.content).lower(),
         slow_query_seconds=f"{'# ' if slow is None else ''}slow_query_seconds: {5.0 if slow is None else slow}",
     )
     return text + _changed(settings)
@@ -157,17 +157,17 @@ def _changed(settings: Settings) -> str:
 
     from hlgraph.settings import Settings, as_tree
 
-    defaults, found = as_tree(Settings()), as_tree(settings)
-    parts = {name: found[name] for name in ("chunk", "models") if found[name] != defaults[name]}
+    defaults, tree = as_tree(Settings()), as_tree(settings)
+    parts = {name: tree[name] for name in ("chunk", "models") if tree[name] != defaults[name]}
     return "\n" + yaml.safe_dump(parts, sort_keys=False) if parts else ""
 
 
 def _graph_access(graph: Neo4jSettings) -> str:
     text = {"bearer": _SIGNED_ON, "kerberos": _SIGNED_ON, "none": "  auth: {auth}"}.get(graph.auth, _NAMED)
-    found = text.format(auth=graph.auth, user=_quoted(graph.user))
+    access = text.format(auth=graph.auth, user=_quoted(graph.user))
     if graph.auth != "custom":
-        return found
-    return f"{found}\n  realm: {_quoted(graph.realm)}\n  scheme: {_quoted(graph.scheme)}"
+        return access
+    return f"{access}\n  realm: {_quoted(graph.realm)}\n  scheme: {_quoted(graph.scheme)}"
 
 
 def _access(index: OpenSearchSettings) -> str:

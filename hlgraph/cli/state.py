@@ -93,16 +93,16 @@ class State:
         set_up_warnings(
             is_marked=self.correlation_id is not None
         )  # here, because every command calls this, and --help does not
-        found = load(self.config)
+        settings = load(self.config)
         if self.store is not None:
-            found = at_store(found, self.store)
+            settings = at_store(settings, self.store)
         if self.vectors is not None:
-            found = replace(found, vectors=self.vectors)
+            settings = replace(settings, vectors=self.vectors)
         if wait is not None:
-            found = replace(found, wait=wait)
-        found = found if corpus is None else replace(found, corpus=corpus)
-        self._observe(found)
-        return found
+            settings = replace(settings, wait=wait)
+        settings = settings if corpus is None else replace(settings, corpus=corpus)
+        self._observe(settings)
+        return settings
 
     def _observe(self, settings: Settings) -> None:
         """Send spans, and give every log record of the command one id, from here to its end."""
@@ -110,11 +110,13 @@ class State:
 
         if telemetry.correlation_id():
             return  # a command may ask for its settings twice
-        told = settings.telemetry if self.trace is None else replace(settings.telemetry, exporter=self.trace)
-        self.observed.enter_context(exporting(told.exporter))
+        telemetry_settings = (
+            settings.telemetry if self.trace is None else replace(settings.telemetry, exporter=self.trace)
+        )
+        self.observed.enter_context(exporting(telemetry_settings.exporter))
         if self.correlation_id is not None:
             self.observed.enter_context(telemetry.correlated(self.correlation_id))
-        self.observed.enter_context(telemetry.operation(self.command, told))
+        self.observed.enter_context(telemetry.operation(self.command, telemetry_settings))
 
     def open(self, corpus: str | None = None, *, wait: float | None = None) -> HLGraph:
         """The SDK, connected to the store of the options."""

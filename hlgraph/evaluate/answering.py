@@ -76,14 +76,14 @@ def knower(graph: HLGraph) -> Knower:
         if not statements and not chunks:
             return Known()
         pulled = stores.graph.pull([*statements, *chunks], shape, scope=scope)
-        found = {kind: [str(pulled.ids[at]) for at in pulled.nodes(kind)] for kind in _FOUND}
+        ids_of = {kind: [str(pulled.ids[at]) for at in pulled.nodes(kind)] for kind in _FOUND}
         facts = [
-            item for item in stores.graph.records(Kind.FACT, found[Kind.FACT], scope=scope) if isinstance(item, Fact)
+            item for item in stores.graph.records(Kind.FACT, ids_of[Kind.FACT], scope=scope) if isinstance(item, Fact)
         ]
         ends = {end for item in facts for end in (item.subject_id, item.object_id) if end}
-        ids = sorted(ends | set(found[Kind.ENTITY]))
-        held = stores.graph.records(Kind.ENTITY, ids, scope=scope)
-        entities = {item.id: item for item in held if isinstance(item, Entity)}
+        ids = sorted(ends | set(ids_of[Kind.ENTITY]))
+        records = stores.graph.records(Kind.ENTITY, ids, scope=scope)
+        entities = {item.id: item for item in records if isinstance(item, Entity)}
         names = (name for item in entities.values() for name in (item.name, *item.aliases))
         return Known(tuple(dict.fromkeys(names)), tuple(_triple(item, entities) for item in facts))
 
@@ -93,9 +93,9 @@ def knower(graph: HLGraph) -> Knower:
 def _triple(fact: Fact, entities: dict[str, Entity]) -> tuple[str, str, str]:
     """Subject, predicate and object; a literal object is what follows the predicate in the text of the fact."""
     subject = entities[fact.subject_id].name if fact.subject_id in entities else ""
-    held = entities.get(fact.object_id or "")
+    entity = entities.get(fact.object_id or "")
     literal = fact.text.rpartition(f" {fact.predicate} ")[2]
-    return subject, fact.predicate, held.name if held else literal
+    return subject, fact.predicate, entity.name if entity else literal
 
 
 MEASURES = ("EM", "F1", "sentence_F1", "answer_in_text", "answer_recall")
@@ -205,15 +205,15 @@ def answer_all(
         raise InputError(
             f"no question of {dataset.name} has answers; give the questions a list answers, or leave out --answers"
         )
-    found: dict[str, Answered] = {}
+    answered: dict[str, Answered] = {}
     know, start = knower(graph), total(graph.ledger())
 
-    def ask(text: str, *, made: Retriever) -> Answer:
+    def ask(text: str, *, retriever: Retriever) -> Answer:
         left = budget and _left(budget, _difference(total(graph.ledger()), start))
-        return graph.answer(text, strategy=made, k=k, style=style, budget=left)
+        return graph.answer(text, strategy=retriever, k=k, style=style, budget=left)
 
-    for name, made in retrievers.items():
-        asked = partial(ask, made=made)
+    for name, retriever in retrievers.items():
+        asked = partial(ask, retriever=retriever)
         before = total(graph.ledger())
         outcomes = []
         ended = ""
@@ -227,9 +227,9 @@ def answer_all(
                 ended = outcome.error if outcome.error.startswith(BudgetError.__name__) else ended
                 outcomes.append(outcome)
                 progress.advance(f"answer {name}")
-        found[name] = Answered(tuple(outcomes), _difference(total(graph.ledger()), before))
-    by_chat = any(outcome.by_chat for item in found.values() for outcome in item.outcomes)
-    return AnswerReport(by_chat, questions, found, _intervals(questions, found))
+        answered[name] = Answered(tuple(outcomes), _difference(total(graph.ledger()), before))
+    by_chat = any(outcome.by_chat for item in answered.values() for outcome in item.outcomes)
+    return AnswerReport(by_chat, questions, answered, _intervals(questions, answered))
 
 
 def section(questions: Sequence[Question], outcomes: Mapping[str, Sequence[AnswerOutcome]], *, title: str) -> Section:
@@ -309,9 +309,9 @@ def _said(text: str) -> Span:
     return Span(short, short[start:end])
 
 
-def _intervals(questions: Sequence[Question], found: Mapping[str, Answered]) -> dict[str, dict[str, Interval]]:
+def _intervals(questions: Sequence[Question], answered: Mapping[str, Answered]) -> dict[str, dict[str, Interval]]:
     intervals = {}
-    for name, item in found.items():
+    for name, item in answered.items():
         rows = [measured(outcome, question.answers) for question, outcome in zip(questions, item.outcomes, strict=True)]
         values: NDArray[np.float64] = np.array(rows, dtype=np.float64)
         drawn = Resamples(values)

@@ -239,10 +239,14 @@ def ingest_size(statements: int, settings: Settings, *, embedder: EmbedderName) 
     opened = open_stores(chosen)
     with opened.closing:
         model = _embedder(chosen, embedder)
-        held = opened.stores.graph.stats(chosen.corpus, has_relationships=False)
+        stats = opened.stores.graph.stats(chosen.corpus, has_relationships=False)
         start = time.perf_counter()
         steps: Mapping[str, float] = {}
-        if not held or held[0].records.get(Kind.SOURCE, 0) < corpus.sources or held[0].embedding != model.fingerprint:
+        if (
+            not stats
+            or stats[0].records.get(Kind.SOURCE, 0) < corpus.sources
+            or stats[0].embedding != model.fingerprint
+        ):
             report = pipeline.ingest(
                 corpus.documents(),
                 chosen.corpus,
@@ -357,11 +361,11 @@ def ask(plan: BenchPlan, size: int) -> Cell:
 
 def growths(cells: Sequence[Cell]) -> list[StrategyGrowth]:
     """The growth exponents of each strategy; None with fewer than two sizes."""
-    found = []
+    exponents = []
     for name in dict.fromkeys(cell.strategy for cell in cells):
         own = [cell for cell in cells if cell.strategy == name]
         sizes = [cell.size for cell in own]
-        found.append(
+        exponents.append(
             StrategyGrowth(
                 name,
                 _fit(sizes, [cell.figures.p50_ms for cell in own]),
@@ -370,7 +374,7 @@ def growths(cells: Sequence[Cell]) -> list[StrategyGrowth]:
                 _fit(sizes, [cell.own_mb for cell in own]),
             )
         )
-    return found
+    return exponents
 
 
 def _fit(sizes: Sequence[int], costs: Sequence[float | None]) -> Growth | None:
@@ -389,11 +393,11 @@ def _embedder(settings: Settings, name: EmbedderName) -> Embedder:
 
 
 def _errors(outcomes: Sequence[Outcome]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for outcome in outcomes:
         if outcome.error:
-            found[outcome.error] = found.get(outcome.error, 0) + 1
-    return found
+            counts[outcome.error] = counts.get(outcome.error, 0) + 1
+    return counts
 
 
 def _less(after: float | None, before: float | None) -> float | None:
@@ -414,8 +418,8 @@ def tables(sizes: Sequence[Size], cells: Sequence[Cell]) -> list[Table]:
     sizes : the corpora
     cells : the measurements
     """
-    found = [sizes_table(sizes), cells_table(cells)]
-    return [*found, growth_table(growths(cells))] if len(sizes) > 1 else found
+    result = [sizes_table(sizes), cells_table(cells)]
+    return [*result, growth_table(growths(cells))] if len(sizes) > 1 else result
 
 
 def notes(cells: Sequence[Cell], embedder: str) -> list[str]:

@@ -129,8 +129,8 @@ def significance(report: EvalReport, measure: str, *, against: str) -> dict[str,
 
 
 def _tested(differences: Mapping[str, Values]) -> dict[str, Significance]:
-    """Permutation tests of differences a question, by strategy, corrected for all of them."""
-    values = {name: permutation_test(found) for name, found in differences.items()}
+    """Permutation tests of the differences per question, by strategy, corrected for all of them."""
+    values = {name: permutation_test(difference) for name, difference in differences.items()}
     corrected = holm(list(values.values()))
     return {
         name: Significance(values[name], value, float(np.std(differences[name])))
@@ -189,7 +189,7 @@ def section_differences(now: Section, earlier: Section, *, seed: int = 0) -> lis
     """
     place = {name: at for at, name in enumerate(earlier.questions)}
     order = [place[name] for name in now.questions]
-    found = []
+    comparisons = []
     for measure in (name for name in now.measures if name in earlier.measures):
         after, before = now.columns(measure), earlier.columns(measure)
         pairs = {name: (after[name], before[name][order]) for name in after if name in before}
@@ -199,11 +199,11 @@ def section_differences(now: Section, earlier: Section, *, seed: int = 0) -> lis
             if (kept := np.isfinite(own - other)).any()
         }
         tested = _tested({name: values[:, 0] - values[:, 1] for name, values in both.items()})
-        found += [
+        comparisons += [
             Comparison(measure, name, name, Resamples(values, seed=seed).difference(0, 1), tested[name])
             for name, values in both.items()
         ]
-    return found
+    return comparisons
 
 
 def ranked_section(report: EvalReport, names: Sequence[str]) -> Section:

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from scipy import sparse
 
-from hlgraph.stores.protocols import GraphStore, Matcher, Ranker, Stores, VectorStore
+from hlgraph.stores.protocols import GraphStore, Stores, VectorStore
 from hlgraph.subgraph import Subgraph
 
 _READS = frozenset({"records", "find", "pull", "search", "neighbours", "vectors", "ids", "rank", "match"})
@@ -56,16 +56,13 @@ def counted(stores: Stores, tally: Tally) -> Stores:
 
     Parameters
     ----------
-    stores : graph, vectors, ranker and matcher
+    stores : graph and vectors
     tally : collects the results
     """
-    watched = stores._replace(
+    return stores._replace(
         graph=cast("GraphStore", _Watched(stores.graph, tally)),
         vectors=cast("VectorStore", _Watched(stores.vectors, tally)),
     )
-    if stores.matcher is not None:
-        watched = watched._replace(matcher=cast("Matcher", _Watched(stores.matcher, tally)))
-    return watched if stores.ranker is None else watched._replace(ranker=cast("Ranker", _Watched(stores.ranker, tally)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +73,10 @@ class _Watched:
     tally: Tally
 
     def __getattr__(self, name: str) -> object:
-        found = getattr(self.inner, name)
+        attribute = getattr(self.inner, name)
         if name not in _READS:
-            return found
-        method = cast("Callable[..., object]", found)
+            return attribute
+        method = cast("Callable[..., object]", attribute)
 
         def call(*arguments: object, **named: object) -> object:
             answer = method(*arguments, **named)
@@ -97,9 +94,9 @@ def _size(answer: object) -> tuple[int, int]:
     """Rows and bytes of a result; a tuple of columns, such as ids and vectors, has as many rows as its longest column."""
     if isinstance(answer, Subgraph):
         edges = [sparse.csr_array(matrix) for matrix in answer.edges.values()]
-        held = answer.ids.nbytes + answer.kinds.nbytes
-        held += sum(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes for matrix in edges)
-        return len(answer) + sum(int(matrix.nnz) for matrix in edges), held
+        size = answer.ids.nbytes + answer.kinds.nbytes
+        size += sum(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes for matrix in edges)
+        return len(answer) + sum(int(matrix.nnz) for matrix in edges), size
     if isinstance(answer, np.ndarray):
         return len(answer), answer.nbytes
     if isinstance(answer, tuple):

@@ -164,12 +164,12 @@ def load(
     if path is None:
         raise InputError(f"{root}: no questions.dev.jsonl.gz (or .jsonl) in it; give the file of questions")
     golds = None if qrels is None else read_qrels(qrels)
-    found = tuple(islice(_chosen(_questions(path, golds, qrels), path, subsets=subsets), limit))
-    if not found:
+    selected = tuple(islice(_chosen(_questions(path, golds, qrels), path, subsets=subsets), limit))
+    if not selected:
         raise ReadError(str(path), "it holds no question")
-    _check_same_corpus(path, found, passages)
+    _check_same_corpus(path, selected, passages)
     extractions = tuple(file for stem in _EXTRACTIONS if (file := _find(root, stem)) is not None)
-    return Dataset(root.resolve().name, passages, found, extractions)
+    return Dataset(root.resolve().name, passages, selected, extractions)
 
 
 def read_passages(path: str | Path) -> Iterator[Passage]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +14,7 @@ from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.metrics.retrieval import CUTOFFS, MEASURES, grouped
 from hlgraph.evaluate.runner import EvalReport, Outcome, StrategyResult
 from hlgraph.evaluate.statistics import Difference, Interval, Paired, Values, needed_questions, paired
+from hlgraph.retrieve.explain.svg import escaped
 
 if TYPE_CHECKING:
     from hlgraph.evaluate.datasets import Question
@@ -31,11 +32,14 @@ POINT_NAMES = tuple(f"{points} point{'s' if points > 1 else ''}" for points in P
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A titled table with a header; the first column is aligned left, the others right."""
+    """A titled table with a header; the first column is aligned left, the others right. A notebook shows it as HTML."""
 
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+    def _repr_html_(self) -> str:
+        return "\n".join(as_html(self))
 
 
 def as_lines(table: Table) -> list[str]:
@@ -74,6 +78,30 @@ def as_markdown(table: Table) -> list[str]:
     lines.append(_row(table.head))
     lines.append(f"|{'|'.join('---' if not at else '---:' for at in range(len(table.head)))}|")
     return [*lines, *map(_row, table.rows)]
+
+
+def as_html(table: Table, *, base: str = "") -> Iterator[str]:
+    """The lines of a table in HTML, with the title as a heading.
+
+    Parameters
+    ----------
+    table : the table
+    base : first cell of the row that the others are compared with; default none
+    """
+    title = escaped(table.title)
+    heading = f"<h3>{title}</h3>" if title else ""
+    yield f'{heading}<div class="wide" tabindex="0" role="region" aria-label="{title}"><table><thead><tr>'
+    yield "".join(f'<th scope="col">{escaped(name.strip())}</th>' for name in table.head)
+    yield "</tr></thead><tbody>"
+    for row in table.rows:
+        cells = "".join(f"<td{' class=noise' if _is_noise(cell) else ''}>{escaped(cell)}</td>" for cell in row[1:])
+        mark = ' class="base"' if base and row[0] == base else ""
+        yield f'<tr{mark}><th scope="row"><bdi>{escaped(row[0])}</bdi></th>{cells}</tr>'
+    yield "</tbody></table></div>"
+
+
+def _is_noise(cell: str) -> bool:
+    return cell == _NOISE or cell.endswith(")")
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -311,12 +339,12 @@ def groupings(questions: Sequence[Question]) -> dict[str, dict[str, list[int]]]:
     ----------
     questions : the questions
     """
-    found = {}
+    by_view = {}
     for view in _VIEWS:
         groups = grouped(range(len(questions)), lambda at, view=view: getattr(questions[at], view))  # type: ignore[misc]
         if len(groups) > 1:
-            found[view] = {str(key or "none"): groups[key] for key in sorted(groups)}
-    return found
+            by_view[view] = {str(key or "none"): groups[key] for key in sorted(groups)}
+    return by_view
 
 
 def group_tables(
@@ -327,15 +355,15 @@ def group_tables(
     Parameters
     ----------
     questions : the questions
-    values : values of the measure by strategy, one a question
+    values : values of the measure by strategy, one for each question
     measure : name of the measure
     against : the strategy to compare with
     """
     tables = []
     for view, groups in groupings(questions).items():
-        found = by_group(values, groups, against=against)
+        comparisons = by_group(values, groups, against=against)
         head = ("strategy", *(f"{key} ({len(places)})" for key, places in groups.items()))
-        rows = tuple((name, *(_group_cell(found[key][name]) for key in groups)) for name in values)
+        rows = tuple((name, *(_group_cell(comparisons[key][name]) for key in groups)) for name in values)
         minus = f"; +/-: minus {against}, in brackets: noise" if len(values) > 1 else ""
         tables.append(Table(f"{measure} by {view} (questions){minus}", head, rows))
     return tables
@@ -432,17 +460,17 @@ def losses(report: EvalReport, against: str, *, most: int = 5) -> dict[str, list
     ----------
     report : the evaluation
     against : the strategy to compare with
-    most : maximum number of questions a strategy
+    most : maximum number of questions for each strategy
     """
     values = values_of(report, MEASURE)
     base, others = values[against], report.strategies[against].outcomes
-    found = {}
+    by_strategy = {}
     for name, own in values.items():
         rows = zip(report.questions, (own - base).tolist(), report.strategies[name].outcomes, others, strict=True)
         lost = sorted((Loss(*row) for row in rows if row[1] < 0), key=lambda item: (item.difference, item.question.id))
         if lost:
-            found[name] = lost[:most]
-    return found
+            by_strategy[name] = lost[:most]
+    return by_strategy
 
 
 def passages_of(found: Iterable[Loss]) -> set[str]:

@@ -143,8 +143,8 @@ class MadeUpCorpus:
             is_first = np.ones(named.shape, dtype=bool)
             is_first[:, 1:] = named[:, 1:] != named[:, :-1]
             used += np.bincount(named[is_first], minlength=self.entities)
-        held = used[used > 0]
-        return Skew(len(held), int(held.max()), int(np.median(held)))
+        counts = used[used > 0]
+        return Skew(len(counts), int(counts.max()), int(np.median(counts)))
 
 
 class MadeUpExtractor:
@@ -209,7 +209,7 @@ def _cumulated(count: int) -> NDArray[np.float64]:
 
 def _source(number: int, drawn: _Drawn, at: int) -> tuple[Document, Extraction]:
     title = _name(int(drawn.about[at]))
-    found: list[Proposition] = []
+    propositions: list[Proposition] = []
     parts: list[str] = []
     start = 0
     for place, (named, words) in enumerate(zip(drawn.entities[at].tolist(), drawn.words[at].tolist(), strict=True)):
@@ -219,11 +219,11 @@ def _source(number: int, drawn: _Drawn, at: int) -> tuple[Document, Extraction]:
         text = f"{a} {verb} {b} {spelt[0]} {spelt[1]} {spelt[2]} {c} {spelt[3]} {spelt[4]}."
         theme = f"{_word(_NAMES + _WORDS + int(drawn.themes[at, place % 2]))} theme"
         mentions = tuple(Mention(name) for name in dict.fromkeys((a, b, c)))
-        found.append(Proposition(text, start, start + len(text), (theme,), mentions, (Triple(a, verb, b),)))
+        propositions.append(Proposition(text, start, start + len(text), (theme,), mentions, (Triple(a, verb, b),)))
         parts.append(text)
         start += len(text) + 1
-    topics = tuple(dict.fromkeys(topic for item in found for topic in item.topics))
-    return Document(f"{_URI}{number}", " ".join(parts), title, key=str(number)), Extraction(tuple(found), topics)
+    topics = tuple(dict.fromkeys(topic for item in propositions for topic in item.topics))
+    return Document(f"{_URI}{number}", " ".join(parts), title, key=str(number)), Extraction(tuple(propositions), topics)
 
 
 @lru_cache(maxsize=200_000)

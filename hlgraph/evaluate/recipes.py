@@ -7,8 +7,9 @@ The files are in ``docs/papers/recipes``; a wheel holds a copy. A recipe says wh
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import fields
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -20,10 +21,12 @@ from hlgraph.evaluate.answering import MEASURES as ANSWERS
 from hlgraph.evaluate.answering import NAMES as OF_TEXTS
 from hlgraph.evaluate.claims import WordClaims
 from hlgraph.evaluate.claims.claims import ClaimScores
-from hlgraph.evaluate.figures import Table, interval_cells
+from hlgraph.evaluate.datasets import load
+from hlgraph.evaluate.evaluation import EvaluationOptions
+from hlgraph.evaluate.figures import Table, as_html, as_markdown, interval_cells
 from hlgraph.evaluate.metrics.retrieval import FAMILIES
 from hlgraph.evaluate.metrics.retrieval import MEASURES as RETRIEVAL
-from hlgraph.evaluate.report import Results, as_tree
+from hlgraph.evaluate.report import Evaluation, as_tree, write_files
 from hlgraph.evaluate.runner import BASELINES, chosen
 from hlgraph.evaluate.statistics import Interval
 from hlgraph.evaluate.sweep import knob, with_variants
@@ -169,8 +172,8 @@ def retriever_of(row: RecipeRow, preset: str) -> tuple[str, Retriever]:
     InputError
         A value is not one of the parameter.
     """
-    found = with_variants(chosen(row.strategy, preset), [knob(f"{row.strategy}.{option}") for option in row.options])
-    return list(found.items())[-1]
+    variants = with_variants(chosen(row.strategy, preset), [knob(f"{row.strategy}.{option}") for option in row.options])
+    return list(variants.items())[-1]
 
 
 def commands(recipe: Recipe, place: str) -> list[str]:
@@ -263,7 +266,7 @@ class RecipeRun(NamedTuple):
 
     item: RecipeSet
     place: str
-    results: Results
+    results: Evaluation
 
 
 def asked_rows(recipe: Recipe, *, has_chat: bool) -> list[RecipeRow]:
@@ -277,7 +280,7 @@ def asked_rows(recipe: Recipe, *, has_chat: bool) -> list[RecipeRow]:
     return [row for row in recipe.rows if row.strategy and (not row.needs or (row.needs == "chat" and has_chat))]
 
 
-def measured_in(results: Results, strategy: str, *, metric: str) -> Interval | None:
+def measured_in(results: Evaluation, strategy: str, *, metric: str) -> Interval | None:
     """What was measured of a strategy; None for what was not.
 
     Parameters
@@ -286,8 +289,8 @@ def measured_in(results: Results, strategy: str, *, metric: str) -> Interval | N
     strategy : the name under which it was asked
     metric : name of the measure
     """
-    if (found := results.uncertainty.intervals.get(strategy, {}).get(metric)) is not None:
-        return found
+    if (interval := results.uncertainty.intervals.get(strategy, {}).get(metric)) is not None:
+        return interval
     items = (item.found.get(metric, {}).get(strategy) for item in results.sections)
     return next((item.own for item in items if item is not None and item.own is not None), None)
 
@@ -321,16 +324,16 @@ def recipe_table(name: str, recipe: Recipe, *, run: RecipeRun) -> Table:
     return Table(title, tuple(head), tuple(rows))
 
 
-def _keys(recipe: Recipe, results: Results) -> list[tuple[RecipeRow, str]]:
+def _keys(recipe: Recipe, results: Evaluation) -> list[tuple[RecipeRow, str]]:
     """Every row with the strategy that was asked for it, empty for none; then the baselines that are in no row."""
     asked = results.report.strategies
-    found = []
+    pairs = []
     for row in recipe.rows:
         key = retriever_of(row, recipe.preset)[0] if row.strategy and row.needs != "training" else ""
-        found.append((row, key if key in asked else ""))
-    named = {key for _, key in found}
-    found += [(RecipeRow(name=f"{name} (beside)"), name) for name in BASELINES if name in asked and name not in named]
-    return found
+        pairs.append((row, key if key in asked else ""))
+    named = {key for _, key in pairs}
+    pairs += [(RecipeRow(name=f"{name} (beside)"), name) for name in BASELINES if name in asked and name not in named]
+    return pairs
 
 
 def models_line(recipe: Recipe, run: RecipeRun) -> str:
@@ -370,7 +373,7 @@ def missing_lines(recipe: Recipe, runs: Iterable[RecipeRun], *, sets: Iterable[R
     sets : the sets that are not there
     has_chat : whether there is a chat model
     """
-    made = list(runs)
+    all_runs = list(runs)
     lines = [f"set {item.name}: not there; looked for the folder {' or '.join(item.folders)}" for item in sets]
     lines += [
         f"row {row.name}: {_NEEDS[row.needs]}"
@@ -380,13 +383,13 @@ def missing_lines(recipe: Recipe, runs: Iterable[RecipeRun], *, sets: Iterable[R
     others = [row.name for row in recipe.rows if not row.strategy]
     if others:
         lines.append(f"rows that hlgraph does not have, published figures only: {'; '.join(others)}")
-    for run in made:
+    for run in all_runs:
         for metric in recipe.metrics_of(run.item):
             if all(measured_in(run.results, name, metric=metric) is None for name in run.results.report.strategies):
                 lines.append(f"{metric} on {run.item.name}: {_WHY.get(metric, 'not measured')}")
-    if any(item.section.title.endswith(f"by {WordClaims.by}") for run in made for item in run.results.sections):
+    if any(item.section.title.endswith(f"by {WordClaims.by}") for run in all_runs for item in run.results.sections):
         lines.append("checker: claims are split and checked by words; give --claims chat for a chat model")
-    if not has_chat and any(run.results.answers is not None for run in made):
+    if not has_chat and any(run.results.answers is not None for run in all_runs):
         lines.append("reader: no chat model is configured (HLGRAPH_CHAT); EM and F1 are of the best span")
     return lines
 
@@ -401,16 +404,16 @@ def recipe_tree(name: str, recipe: Recipe, *, runs: Iterable[RecipeRun], missing
     runs : the sets that were asked
     missing : what was not run, and why
     """
-    made = list(runs)
+    all_runs = list(runs)
     return {
         "recipe": name,
         "paper": recipe.paper,
         "table": recipe.table,
         "title": recipe.title,
         "models": dict(recipe.models),
-        "sets": [_run_tree(recipe, run) for run in made],
+        "sets": [_run_tree(recipe, run) for run in all_runs],
         "missing": list(missing),
-        "notes": notes(recipe, made),
+        "notes": notes(recipe, all_runs),
     }
 
 
@@ -427,3 +430,148 @@ def _run_tree(recipe: Recipe, run: RecipeRun) -> dict[str, object]:
             }
         rows.append({"row": row.name, "strategy": key or None, "metrics": cells})
     return {"set": run.item.name, "folder": run.place, "rows": rows, "results": as_tree(run.results)}
+
+
+# A recipe that is run: its possible rows on the sets that are there, and what is missing.
+
+
+Measure = Callable[[Path, EvaluationOptions], Evaluation]
+"""Evaluates the set in a folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecipeReport:
+    """A recipe that was run. A notebook shows its tables.
+
+    Attributes
+    ----------
+    name, recipe : the recipe
+    runs : the sets that were asked
+    places : their folders
+    missing : what was not run, and why
+    """
+
+    name: str
+    recipe: Recipe
+    runs: tuple[RecipeRun, ...]
+    places: tuple[str, ...]
+    missing: tuple[str, ...]
+
+    def tables(self) -> list[Table]:
+        """The table of each set."""
+        return [recipe_table(self.name, self.recipe, run=run) for run in self.runs]
+
+    def notes(self) -> list[str]:
+        """What is missing, what to know to read the tables, and the commands that do the same, one line each."""
+        same = [command for place in self.places for command in commands(self.recipe, place)]
+        return [
+            *(f"missing: {line}" for line in self.missing),
+            *(f"note: {line}" for line in notes(self.recipe, self.runs)),
+            *(f"same as: {line}" for line in same),
+        ]
+
+    def to_json(self) -> dict[str, object]:
+        """The recipe that was run as JSON data, figures in per cent."""
+        return recipe_tree(self.name, self.recipe, runs=self.runs, missing=self.missing)
+
+    def write(self, folder: str | Path) -> None:
+        """Write ``recipe.md``, ``recipe.json``, and in a folder a set everything that was measured. Raises InputError."""
+        lines = [f"# {self.recipe.paper}, {self.recipe.table}: {self.recipe.title}", ""]
+        for run, table in zip(self.runs, self.tables(), strict=True):
+            lines += [*as_markdown(table), "", models_line(self.recipe, run), ""]
+            run.results.write(Path(folder) / run.place)
+        lines += [
+            *(f"- missing: {line}" for line in self.missing),
+            *(f"- {line}" for line in notes(self.recipe, self.runs)),
+            "",
+        ]
+        tree = f"{json.dumps(self.to_json(), ensure_ascii=False, indent=2)}\n"
+        write_files(Path(folder), {"recipe.md": "\n".join(lines), "recipe.json": tree})
+
+    def _repr_html_(self) -> str:
+        return "\n".join(line for table in self.tables() for line in as_html(table))
+
+
+def run_recipe(
+    name: str,
+    options: EvaluationOptions,
+    *,
+    measure: Measure,
+    has_chat: bool,
+    folder: str | None = None,
+    data: str | None = None,
+) -> RecipeReport:
+    """Run a recipe on the sets that are there.
+
+    Parameters
+    ----------
+    name : of the recipe
+    options : of every evaluation; the recipe decides the strategies and measures
+    measure : evaluates one set
+    has_chat : whether there is a chat model
+    folder : the only set that is asked; None: all sets of the recipe in ``data``
+    data : the folder that holds the folders of the sets
+
+    Raises
+    ------
+    InputError
+        There is no such folder, or it holds no set of the recipe.
+    UnknownNameError
+        There is no such recipe.
+    """
+    recipe = load_recipe(name)
+    recipe = recipe if options.preset == "paper" else msgspec.structs.replace(recipe, preset=options.preset)
+    places = _places(recipe, folder, data)
+    runs = tuple(
+        RecipeRun(item, place.resolve().name, measure(place, _options(recipe, item, place, options, has_chat=has_chat)))
+        for item, place in places
+        if place is not None
+    )
+    missing = missing_lines(recipe, runs, sets=[item for item, place in places if place is None], has_chat=has_chat)
+    asked = tuple(str(place) for _, place in places if place is not None)
+    return RecipeReport(name=name, recipe=recipe, runs=runs, places=asked, missing=tuple(missing))
+
+
+def _places(recipe: Recipe, folder: str | None, data: str | None) -> list[tuple[RecipeSet, Path | None]]:
+    """The folder of each set, None where it is not there; with ``folder`` only the set that it holds."""
+    if folder is not None:
+        name = Path(folder).resolve().name
+        sets = [item for item in recipe.sets if name in item.folders]
+        if not sets:
+            known = ", ".join(dict.fromkeys(name for item in recipe.sets for name in item.folders))
+            raise InputError(f"{folder}: no set of this recipe; its folders are called: {known}")
+        return [(sets[0], Path(folder))]
+    if data is None:
+        raise InputError(
+            "a recipe needs its sets; give the folder that holds them with --data (or HLGRAPH_DATA), or one set"
+        )
+    root = Path(data)
+    if not root.is_dir():
+        raise InputError(f"{data}: no such folder; give the folder that holds the folders of the sets")
+    return [
+        (item, next((root / name for name in item.folders if (root / name).is_dir()), None)) for item in recipe.sets
+    ]
+
+
+def _options(
+    recipe: Recipe, item: RecipeSet, place: Path, options: EvaluationOptions, *, has_chat: bool
+) -> EvaluationOptions:
+    """The options of the evaluation of one set."""
+    metrics = recipe.metrics_of(item)
+    further = [metric for metric in metrics if metric.partition("@")[0] in FAMILIES]
+    of_texts = [metric for metric in metrics if metric in OF_TEXTS]
+    of_answers = set(metrics) - set(RETRIEVAL) - set(further)
+    rows = {row.name: retriever_of(row, recipe.preset) for row in asked_rows(recipe, has_chat=has_chat)}
+    against = rows.get(recipe.against)
+    needs_answers = bool(of_answers) or options.judging is not None
+    questions = load(place, limit=options.limit, subsets=options.subsets).questions if needs_answers else ()
+    is_answered = any(question.answers for question in questions)
+    return replace(
+        options,
+        retrievers=dict(rows.values()),
+        preset=recipe.preset,
+        metrics=",".join([*further, *(of_texts if is_answered else ())]),
+        against=None if against is None else against[0],
+        is_answered=is_answered,
+        claims=(options.claims or ("words" if set(metrics) & set(CLAIMS) else "")) if is_answered else "",
+    )

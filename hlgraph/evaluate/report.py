@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hlgraph.errors import InputError
 from hlgraph.evaluate.answering import MEASURES as ANSWER_MEASURES
@@ -23,6 +23,7 @@ from hlgraph.evaluate.figures import (
     against_table,
     answers_table,
     as_csv,
+    as_html,
     as_lines,
     as_markdown,
     by_group,
@@ -42,16 +43,19 @@ from hlgraph.evaluate.metrics.retrieval import CUTOFFS, Scores
 from hlgraph.evaluate.metrics.trec import qrels_text, run_text
 from hlgraph.evaluate.plots import Axis, Column, Point, Series, chart, forest
 from hlgraph.evaluate.runner import EvalReport, Outcome, StrategyResult
-from hlgraph.evaluate.runs import Setting
+from hlgraph.evaluate.runs import Run, Setting, run_of, save
 from hlgraph.evaluate.statistics import Difference, Interval, PairedSection, Values
 from hlgraph.retrieve.explain.svg import escaped, framed
+
+if TYPE_CHECKING:
+    from hlgraph.ingest.report import Report
 
 _PAIRED = "paired bootstrap and permutation test; questions that a difference of 1, 2 and 5 points takes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Results:
-    """The complete results of an evaluation.
+class Evaluation:
+    """The complete results of an evaluation. A notebook shows its tables and plots.
 
     Attributes
     ----------
@@ -67,6 +71,7 @@ class Results:
     sections : further measures of passages, of answers, judgements and claims, each strategy compared with ``against``
     titles : titles of passages by id, for those that the page of the report names
     warnings : lines on runs of other systems that lack questions
+    ingested : what the ingest of the set did; None where the corpus was asked as it is
     """
 
     report: EvalReport
@@ -82,25 +87,62 @@ class Results:
     sections: tuple[PairedSection, ...] = ()
     titles: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    ingested: Report | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every passage was ingested, and every question was searched, answered and judged."""
+        answers = () if self.answers is None else self.answers.strategies.values()
+        is_ingested = self.ingested is None or not self.ingested.failed
+        is_judged = self.judged is None or not self.judged.missing
+        return is_ingested and not self.report.failed and not any(item.failed for item in answers) and is_judged
+
+    def run(self) -> Run:
+        """The outcomes as a run, which a later evaluation can take as its ``baseline``."""
+        sections = [item.section for item in self.sections]
+        return run_of(self.report, self.setting, corpus=self.corpus, asked=self.asked, sections=sections)
+
+    def save(self, path: str | Path) -> None:
+        """Write the run to a file, which a later evaluation can take as its ``baseline``. Raises InputError."""
+        save(self.run(), path)
+
+    def write(self, folder: str | Path) -> list[Path]:
+        """Write ``report.html``, tables, data, a plot and TREC files, see :func:`write_folder`. Raises InputError."""
+        return write_folder(self, folder)
+
+    def plots(self, part: str = "Retrieval") -> list[str]:
+        """The plots of a part of the report (see :meth:`parts`) as texts of SVG."""
+        return [svg for svg, _ in _plots(self, part)]
+
+    def to_json(self) -> dict[str, object]:
+        """Everything as JSON data, see :func:`as_tree`."""
+        return as_tree(self)
+
+    def _repr_html_(self) -> str:
+        lines: list[str] = []
+        for title, tables in self.parts().items():
+            lines += [_heading(title), *(_figure(svg, caption) for svg, caption in _plots(self, title))]
+            lines += [line for table in tables for line in as_html(table, base=self.against)]
+        return "\n".join([*lines, *(f"<p><bdi>{escaped(note)}</bdi></p>" for note in self.notes())])
 
     def parts(self) -> dict[str, list[Table]]:
         """All tables by the part of the report that they belong to, the overall figures first."""
-        found = {"Retrieval": self._retrieval_tables()}
+        by_part = {"Retrieval": self._retrieval_tables()}
         if self.answers is not None:
-            found["Answers"] = [answers_table(self.answers), costs_table(self.answers)]
+            by_part["Answers"] = [answers_table(self.answers), costs_table(self.answers)]
         for item in self.sections:
             if item.section.values:
                 title = "Answers" if item.section.title.startswith("answers (") else item.section.title
                 table = paired_table(item.found, title=f"{item.section.title}: {_PAIRED}", against=self.against)
-                found.setdefault(title, []).append(table)
+                by_part.setdefault(title, []).append(table)
         if self.judged is not None:
             title = judged_title(self.judged)
-            found[title] = [*judge_tables(self.judged), *found.get(title, [])]
-        found["By kind of question"] = self._group_tables()
+            by_part[title] = [*judge_tables(self.judged), *by_part.get(title, [])]
+        by_part["By kind of question"] = self._group_tables()
         if self.earlier:
             table = runs_table(self.earlier, title=f"this run against the earlier one: {_PAIRED}")
-            found["Against the earlier run"] = [table]
-        return {title: tables for title, tables in found.items() if tables}
+            by_part["Against the earlier run"] = [table]
+        return {title: tables for title, tables in by_part.items() if tables}
 
     def tables(self) -> list[Table]:
         """All tables, the overall figures first."""
@@ -148,15 +190,15 @@ class GroupedPart(NamedTuple):
     values: Mapping[str, Values]
 
 
-def grouped_parts(results: Results) -> list[GroupedPart]:
+def grouped_parts(results: Evaluation) -> list[GroupedPart]:
     """What is shown by hops, type and subset: recall, then the main measure of every section."""
     report = results.report
     by_id = {question.id: question for question in report.questions}
-    found = [GroupedPart(MEASURE, report.questions, values_of(report, MEASURE))]
+    parts = [GroupedPart(MEASURE, report.questions, values_of(report, MEASURE))]
     for section in (item.section for item in results.sections if item.section.values):
         asked = tuple(by_id[name] for name in section.questions)
-        found.append(GroupedPart(section.main, asked, section.columns(section.main)))
-    return found
+        parts.append(GroupedPart(section.main, asked, section.columns(section.main)))
+    return parts
 
 
 def default_against(report: EvalReport, against: str | None) -> str:
@@ -181,7 +223,7 @@ def default_against(report: EvalReport, against: str | None) -> str:
     return against
 
 
-def as_text(results: Results) -> list[str]:
+def as_text(results: Evaluation) -> list[str]:
     """All tables and notes as lines for a terminal."""
     lines: list[str] = []
     for table in results.tables():
@@ -189,7 +231,7 @@ def as_text(results: Results) -> list[str]:
     return [*lines, *results.notes()]
 
 
-def as_tree(results: Results) -> dict[str, object]:
+def as_tree(results: Evaluation) -> dict[str, object]:
     """All results as JSON data: measures and differences in per cent with two decimals, times in milliseconds with three.
 
     Each strategy has ``recall@2`` to ``recall@20``, ``all_gold@2`` to ``all_gold@20``, ``p50_ms``, ``p95_ms``, ``p99_ms``,
@@ -226,24 +268,24 @@ def as_tree(results: Results) -> dict[str, object]:
     }
 
 
-def _answers_tree(found: AnswerReport) -> dict[str, object]:
+def _answers_tree(answers: AnswerReport) -> dict[str, object]:
     return {
-        "by_chat": found.by_chat,
-        "questions": len(found.questions),
+        "by_chat": answers.by_chat,
+        "questions": len(answers.questions),
         "strategies": {
             name: {
-                **_percents({measure: interval.mean for measure, interval in found.intervals[name].items()}),
-                "intervals": _bounds(found.intervals[name]),
+                **_percents({measure: interval.mean for measure, interval in answers.intervals[name].items()}),
+                "intervals": _bounds(answers.intervals[name]),
                 "failed": item.failed,
                 "refused": sum(outcome.is_refused for outcome in item.outcomes),
                 **{key: getattr(item.spent, key) for key in ("calls", "input_tokens", "output_tokens", "usd")},
             }
-            for name, item in found.strategies.items()
+            for name, item in answers.strategies.items()
         },
     }
 
 
-def _strategy_tree(result: StrategyResult, found: Uncertainty, name: str) -> dict[str, object]:
+def _strategy_tree(result: StrategyResult, uncertainty: Uncertainty, name: str) -> dict[str, object]:
     figures = result.figures
     return {
         **_percents(result.scores.by_name()),
@@ -256,7 +298,7 @@ def _strategy_tree(result: StrategyResult, found: Uncertainty, name: str) -> dic
         "bytes": _rounded(figures.bytes, 0),
         "failed": figures.failed,
         "errors": result.errors,
-        "intervals": _bounds(found.intervals[name]),
+        "intervals": _bounds(uncertainty.intervals[name]),
         "by_hops": _groups({str(key): scores for key, scores in result.by_hops.items()}),
         "by_type": _groups(result.by_type),
         "by_subset": _groups(result.by_subset),
@@ -268,17 +310,17 @@ def _groups(groups: Mapping[str, Scores]) -> dict[str, dict[str, float | int]]:
 
 
 def _comparison_tree(item: Comparison) -> dict[str, object]:
-    found = item.difference
+    difference = item.difference
     return {
         "measure": item.measure,
         "a": item.a,
         "b": item.b,
-        "difference": round(100 * found.mean, 2),
-        "low": round(100 * found.low, 2),
-        "high": round(100 * found.high, 2),
-        "p": round(item.tested.p if item.tested else found.p, 4),
+        "difference": round(100 * difference.mean, 2),
+        "low": round(100 * difference.low, 2),
+        "high": round(100 * difference.high, 2),
+        "p": round(item.tested.p if item.tested else difference.p, 4),
         **({"p_holm": round(item.tested.corrected, 4)} if item.tested else {}),
-        "is_noise": found.is_noise,
+        "is_noise": difference.is_noise,
     }
 
 
@@ -294,7 +336,7 @@ def _rounded(value: float | None, digits: int) -> float | None:
     return None if value is None else round(value, digits)
 
 
-def plot(results: Results) -> str:
+def plot(results: Evaluation) -> str:
     """An SVG plot of recall with its interval against latency, one point per strategy."""
     series = []
     for name, result in results.report.strategies.items():
@@ -308,7 +350,7 @@ def plot(results: Results) -> str:
     )
 
 
-def write_folder(results: Results, folder: str | Path) -> list[Path]:
+def write_folder(results: Evaluation, folder: str | Path) -> list[Path]:
     """Write ``report.html``, ``table.md``, ``results.json``, ``figures.csv``, ``recall_latency.svg`` and TREC files to a folder.
 
     With answers there is ``answers.jsonl``, too, and with judges the files of
@@ -353,7 +395,7 @@ def write_folder(results: Results, folder: str | Path) -> list[Path]:
     return write_files(root, contents)
 
 
-def _judge_files(results: Results) -> dict[str, str]:
+def _judge_files(results: Evaluation) -> dict[str, str]:
     if results.judged is None or results.answers is None:
         return {}
     return judge_files(results.judged, candidates_of(results.answers))
@@ -419,7 +461,7 @@ _WORST = "Largest losses"
 _RUN = "What was run"
 
 
-def report_page(results: Results) -> str:
+def report_page(results: Evaluation) -> str:
     """The whole page: what was run, every table and plot, and the questions with the largest losses.
 
     Raises
@@ -431,7 +473,7 @@ def report_page(results: Results) -> str:
     return framed(f"Evaluation of {results.report.dataset}", _body(results), style=style)
 
 
-def _body(results: Results) -> Iterator[str]:
+def _body(results: Evaluation) -> Iterator[str]:
     report, parts = results.report, results.parts()
     yield f"<h1>Evaluation of <bdi>{escaped(report.dataset)}</bdi></h1>"
     yield f'<p class="soft">{len(report.questions)} questions, {len(report.strategies)} strategies</p>'
@@ -444,9 +486,9 @@ def _body(results: Results) -> Iterator[str]:
     yield from _run(results)
     for title, tables in parts.items():
         yield _heading(title)
-        yield from _plots(results, title)
+        yield from (_figure(svg, caption) for svg, caption in _plots(results, title))
         for table in tables:
-            yield from _table(table, results.against)
+            yield from as_html(table, base=results.against)
     if lost:
         yield _heading(_WORST)
         yield from _losses(results, lost)
@@ -465,7 +507,7 @@ def _shown(title: str) -> str:
     return escaped(title[:1].upper() + title[1:])
 
 
-def _findings(results: Results) -> Iterator[str]:
+def _findings(results: Evaluation) -> Iterator[str]:
     """What may be said of the strategies after Holm's correction."""
     report, against = results.report, results.against
     value = 100 * report.strategies[against].scores.by_name()[MEASURE]
@@ -475,11 +517,13 @@ def _findings(results: Results) -> Iterator[str]:
         yield "</p>"
         return
     beyond = [
-        (name, found) for name, item in tested.items() if item.corrected < 0.05 and (found := _minus(results, name))
+        (name, difference)
+        for name, item in tested.items()
+        if item.corrected < 0.05 and (difference := _minus(results, name))
     ]
     words = (
-        f"<bdi>{escaped(name)}</bdi> {100 * found.mean:+.1f} (p {_p_value(tested[name].corrected)})"
-        for name, found in beyond
+        f"<bdi>{escaped(name)}</bdi> {100 * difference.mean:+.1f} (p {_p_value(tested[name].corrected)})"
+        for name, difference in beyond
     )
     others = len(tested) - len(beyond)
     rest = f"The other {others} cannot be told from it with these questions." if others else ""
@@ -492,13 +536,13 @@ def _p_value(value: float) -> str:
     return "below 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _minus(results: Results, name: str) -> Difference | None:
+def _minus(results: Evaluation, name: str) -> Difference | None:
     return results.uncertainty.between(MEASURE, name, b=results.against)
 
 
-def _run(results: Results) -> Iterator[str]:
+def _run(results: Evaluation) -> Iterator[str]:
     setting = results.setting
-    told = {
+    entries = {
         "set": results.report.dataset,
         "corpus": f"{results.corpus} (fingerprint)",
         "questions": f"{len(results.report.questions)}, {results.asked} (fingerprint)",
@@ -512,8 +556,8 @@ def _run(results: Results) -> Iterator[str]:
         "passages": f"{setting.k} a question",
         "compared with": f"{results.against} (marked with \u25c6 in the tables)",
     }
-    told |= _cost(results)
-    yield f"<dl>{''.join(f'<dt>{key}</dt><dd><bdi>{escaped(value)}</bdi></dd>' for key, value in told.items())}</dl>"
+    entries |= _cost(results)
+    yield f"<dl>{''.join(f'<dt>{key}</dt><dd><bdi>{escaped(value)}</bdi></dd>' for key, value in entries.items())}</dl>"
     if notes := results.notes()[2:]:  # the first two lines say what stands above
         yield f"<ul>{''.join(f'<li><bdi>{escaped(line)}</bdi></li>' for line in notes)}</ul>"
     for name, values in setting.parameters.items():
@@ -521,7 +565,7 @@ def _run(results: Results) -> Iterator[str]:
         yield f"<details><summary>parameters of <bdi>{escaped(name)}</bdi></summary><dl>{shown}</dl></details>"
 
 
-def _cost(results: Results) -> dict[str, str]:
+def _cost(results: Evaluation) -> dict[str, str]:
     """What the chat model cost for all answers together."""
     if results.answers is None or not results.answers.by_chat:
         return {}
@@ -537,27 +581,12 @@ def _cost(results: Results) -> dict[str, str]:
     return {"cost of answers": f"{calls:,} calls, {tokens_in:,} tokens in, {tokens_out:,} out, {usd}"}
 
 
-def _table(table: Table, against: str) -> Iterator[str]:
-    title = escaped(table.title)
-    yield f'<h3>{title}</h3><div class="wide" tabindex="0" role="region" aria-label="{title}"><table><thead><tr>'
-    yield "".join(f'<th scope="col">{escaped(name.strip())}</th>' for name in table.head)
-    yield "</tr></thead><tbody>"
-    for row in table.rows:
-        cells = "".join(f"<td{' class=noise' if _is_noise(cell) else ''}>{escaped(cell)}</td>" for cell in row[1:])
-        base = ' class="base"' if row[0] == against else ""
-        yield f'<tr{base}><th scope="row"><bdi>{escaped(row[0])}</bdi></th>{cells}</tr>'
-    yield "</tbody></table></div>"
-
-
-def _is_noise(cell: str) -> bool:
-    return cell == "noise" or cell.endswith(")")
-
-
-def _plots(results: Results, title: str) -> Iterator[str]:
+def _plots(results: Evaluation, title: str) -> Iterator[tuple[str, str]]:
+    """The plots of a part of the report, each with its caption."""
     names = list(results.report.strategies)
     if title == "Retrieval":
-        yield _figure(_recall_by_k(results), "Recall by the number of passages.")
-        yield _figure(plot(results), f"{MEASURE} by the time of a search.")
+        yield _recall_by_k(results), "Recall by the number of passages."
+        yield plot(results), f"{MEASURE} by the time of a search."
         if len(names) > 1:
             yield from _differences(
                 results, {MEASURE: {name: minus for name in names if (minus := _minus(results, name))}}
@@ -566,11 +595,11 @@ def _plots(results: Results, title: str) -> Iterator[str]:
         yield from _page_groups(results)
     for item in results.sections:
         if title == item.section.title or (title == "Answers" and item.section.title.startswith("answers (")):
-            found = {
+            differences = {
                 measure: {name: one.difference for name, one in items.items() if one.difference is not None}
                 for measure, items in item.found.items()
             }
-            yield from _differences(results, found)
+            yield from _differences(results, differences)
 
 
 def _figure(svg: str, caption: str) -> str:
@@ -578,48 +607,52 @@ def _figure(svg: str, caption: str) -> str:
     return f'<figure tabindex="0">{svg}{words}</figure>'
 
 
-def _recall_by_k(results: Results) -> str:
-    found = list(results.report.strategies.items())[:_MOST_SERIES]
-    series = [Series(name, tuple(Point(k, 100 * result.scores.recall[k]) for k in CUTOFFS)) for name, result in found]
+def _recall_by_k(results: Evaluation) -> str:
+    strategies = list(results.report.strategies.items())[:_MOST_SERIES]
+    series = [
+        Series(name, tuple(Point(k, 100 * result.scores.recall[k]) for k in CUTOFFS)) for name, result in strategies
+    ]
     return chart(
         series, "recall by number of passages", x=Axis("passages (k)", is_log=True), y=Axis("recall@k, per cent")
     )
 
 
-def _differences(results: Results, found: Mapping[str, Mapping[str, Difference]]) -> Iterator[str]:
-    """One plot of the differences from ``against``, a column a measure."""
-    rows = [name for name in results.report.strategies if any(name in items for items in found.values())]
+def _differences(results: Evaluation, differences: Mapping[str, Mapping[str, Difference]]) -> Iterator[tuple[str, str]]:
+    """One plot of the differences from ``against``, with a column for each measure."""
+    rows = [name for name in results.report.strategies if any(name in items for items in differences.values())]
     if not rows:
         return
     columns = [
-        Column(measure, tuple(_interval(items.get(name)) for name in rows)) for measure, items in found.items() if items
+        Column(measure, tuple(_interval(items.get(name)) for name in rows))
+        for measure, items in differences.items()
+        if items
     ]
     title = f"minus {results.against}, in points, with the 95 % interval; hollow: the interval contains 0"
-    yield _figure(forest(rows, columns, title=title, is_difference=True), title)
+    yield forest(rows, columns, title=title, is_difference=True), title
 
 
-def _interval(found: Difference | None) -> Interval | None:
-    return None if found is None else Interval(100 * found.mean, 100 * found.low, 100 * found.high)
+def _interval(difference: Difference | None) -> Interval | None:
+    return None if difference is None else Interval(100 * difference.mean, 100 * difference.low, 100 * difference.high)
 
 
-def _page_groups(results: Results) -> Iterator[str]:
+def _page_groups(results: Evaluation) -> Iterator[tuple[str, str]]:
     for part in grouped_parts(results):
         names = list(part.values)  # a run of another system has no answers
         for view, groups in groupings(part.questions).items():
-            found = by_group(part.values, groups, against=results.against)
+            comparisons = by_group(part.values, groups, against=results.against)
             columns = [
-                Column(f"{key} ({len(groups[key])})", tuple(_own(found[key][name].own) for name in names))
+                Column(f"{key} ({len(groups[key])})", tuple(_own(comparisons[key][name].own) for name in names))
                 for key in groups
             ]
             title = f"{part.measure} by {view}, per cent, with the 95 % interval"
-            yield _figure(forest(names, columns, title=title), title)
+            yield forest(names, columns, title=title), title
 
 
-def _own(found: Interval | None) -> Interval | None:
-    return None if found is None else Interval(*(100 * value for value in found))
+def _own(interval: Interval | None) -> Interval | None:
+    return None if interval is None else Interval(*(100 * value for value in interval))
 
 
-def _losses(results: Results, lost: Mapping[str, Sequence[Loss]]) -> Iterator[str]:
+def _losses(results: Evaluation, lost: Mapping[str, Sequence[Loss]]) -> Iterator[str]:
     against = results.against
     yield (
         f"<p>The questions on which a strategy loses most against <bdi>{escaped(against)}</bdi>, by {MEASURE}. "
@@ -632,7 +665,7 @@ def _losses(results: Results, lost: Mapping[str, Sequence[Loss]]) -> Iterator[st
         yield "</details>"
 
 
-def _loss(results: Results, name: str, item: Loss) -> Iterator[str]:
+def _loss(results: Evaluation, name: str, item: Loss) -> Iterator[str]:
     question = item.question
     golds = "; ".join(sorted(_title(results, key) for key in question.gold))
     yield f'<section class="loss"><p><strong><bdi>{escaped(question.text or question.id)}</bdi></strong></p>'
@@ -645,7 +678,7 @@ def _loss(results: Results, name: str, item: Loss) -> Iterator[str]:
     yield "</div></section>"
 
 
-def _found(results: Results, outcome: Outcome, gold: frozenset[str]) -> str:
+def _found(results: Evaluation, outcome: Outcome, gold: frozenset[str]) -> str:
     if outcome.error:
         return f"<p><bdi>{escaped(outcome.error)}</bdi></p>"
     names = ((key, f'<bdi title="{escaped(key)}">{escaped(_title(results, key))}</bdi>') for key in outcome.ids[:SHOWN])
@@ -653,13 +686,13 @@ def _found(results: Results, outcome: Outcome, gold: frozenset[str]) -> str:
     return f"<ol>{items}</ol>" if items else "<p>nothing found</p>"
 
 
-def _answer(results: Results, strategy: str, question: str) -> str:
+def _answer(results: Evaluation, strategy: str, question: str) -> str:
     if results.answers is None or strategy not in results.answers.strategies:
         return ""
     outcomes: Sequence[AnswerOutcome] = results.answers.strategies[strategy].outcomes
-    found = next((item for item in outcomes if item.question_id == question), None)
-    return "" if found is None else f'<p class="soft">answered: <bdi>{escaped(found.short or "nothing")}</bdi></p>'
+    outcome = next((item for item in outcomes if item.question_id == question), None)
+    return "" if outcome is None else f'<p class="soft">answered: <bdi>{escaped(outcome.short or "nothing")}</bdi></p>'
 
 
-def _title(results: Results, key: str) -> str:
+def _title(results: Evaluation, key: str) -> str:
     return results.titles.get(key) or key

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from hlgraph import progress
-from hlgraph.algorithms.fusion import top_k
 from hlgraph.errors import HLGraphError, InputError, UnknownNameError
 from hlgraph.evaluate.counting import Cost
-from hlgraph.evaluate.datasets import Dataset, Passage, Question, read_passages
+from hlgraph.evaluate.datasets import Dataset, Question, read_passages
 from hlgraph.evaluate.metrics.retrieval import Scores, grouped, percentile, score
 from hlgraph.evaluate.metrics.trec import read_run
-from hlgraph.models.protocols import Embedder
-from hlgraph.records import Scalar
+from hlgraph.records import Document, Scalar
 from hlgraph.retrieve import STRATEGIES
 from hlgraph.retrieve.search import retriever
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 
 if TYPE_CHECKING:
-    from hlgraph.evaluate.datasets import Dataset
+    from hlgraph.ingest.report import Report
     from hlgraph.retrieve.request import Mode
     from hlgraph.retrieve.retriever import Retriever
     from hlgraph.sdk.client import HLGraph
@@ -285,7 +281,7 @@ def chosen(names: str, preset: str) -> dict[str, Retriever]:
         No strategy is named, or a strategy or the preset does not exist.
     """
     if names.strip() == ALL:
-        wanted = sorted(name for name, made in STRATEGIES.items() if "chat" not in getattr(made, "needs", ()))
+        wanted = sorted(name for name, strategy in STRATEGIES.items() if "chat" not in getattr(strategy, "needs", ()))
     else:
         wanted = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if not wanted:
@@ -307,7 +303,9 @@ def with_baselines(retrievers: Mapping[str, Retriever]) -> dict[str, Retriever]:
     >>> list(with_baselines(chosen("chunk,path", "paper")))
     ['chunk', 'path', 'bm25', 'rrf']
     """
-    is_dense = any(isinstance(made, ChunkRetriever) and made.mode in (None, "vector") for made in retrievers.values())
+    is_dense = any(
+        isinstance(strategy, ChunkRetriever) and strategy.mode in (None, "vector") for strategy in retrievers.values()
+    )
     missing = [name for name in BASELINES if name not in retrievers and not (name == "dense" and is_dense)]
     return {**retrievers, **{name: _baseline(name) for name in missing}}
 
@@ -343,8 +341,8 @@ def prepare(graph: HLGraph, retrievers: Iterable[Retriever]) -> None:
 def parameters(retrievers: Mapping[str, Retriever]) -> dict[str, dict[str, Scalar | None]]:
     """The parameters of retrievers, by strategy; a value that is not a scalar is given as text."""
     return {
-        name: {item.name: _scalar(getattr(made, item.name)) for item in fields(made)}
-        for name, made in retrievers.items()
+        name: {item.name: _scalar(getattr(strategy, item.name)) for item in fields(strategy)}
+        for name, strategy in retrievers.items()
     }
 
 
@@ -352,7 +350,32 @@ def _scalar(value: object) -> Scalar | None:
     return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 
 
-def searches(graph: HLGraph, retrievers: Mapping[str, Retriever], *, k: int) -> dict[str, Search]:
+def ingest_set(graph: HLGraph, dataset: Dataset) -> Report:
+    """Ingest the passages of an evaluation set, one chunk each, with their extractions; unchanged passages are reused.
+
+    Parameters
+    ----------
+    graph : the corpus
+    dataset : the set
+    """
+    files = tuple(str(path) for path in dataset.extractions)
+    return graph.ingest(
+        _documents(dataset),
+        extract="precomputed" if files else "local",
+        extractions=files,
+        missing="local",
+        is_chunked=True,
+    )
+
+
+def _documents(dataset: Dataset) -> Iterator[Document]:
+    for passage in read_passages(dataset.passages_path):
+        yield Document(f"{PREFIX}{passage.id}", passage.text, passage.title, passage.metadata, key=passage.id)
+
+
+def searches(
+    graph: HLGraph, retrievers: Mapping[str, Retriever], *, k: int, of_sources: bool = False
+) -> dict[str, Search]:
     """A search for each retriever: a function from a question to the ids of the k best passages.
 
     Parameters
@@ -360,51 +383,19 @@ def searches(graph: HLGraph, retrievers: Mapping[str, Retriever], *, k: int) -> 
     graph : the corpus to search
     retrievers : retrievers by strategy name
     k : number of passages
+    of_sources : the ids are the uris of the sources of the k best chunks, each once
     """
-    return {name: _search(graph, made, k) for name, made in retrievers.items()}
+    return {name: _search(graph, strategy, k, of_sources=of_sources) for name, strategy in retrievers.items()}
 
 
-def _search(graph: HLGraph, made: Retriever, k: int) -> Search:
+def _search(graph: HLGraph, strategy: Retriever, k: int, *, of_sources: bool) -> Search:
     def ask(question: str) -> Ranked:
-        found = graph.search(question, strategy=made, k=k, unit="chunk")
-        ids = tuple(item.source.uri.removeprefix(PREFIX) for item in found.evidence)
-        return Ranked(ids, found.explain.round_trips)
+        result = graph.search(question, strategy=strategy, k=k, unit="chunk")
+        uris = [item.source.uri for item in result.evidence]
+        ids = dict.fromkeys(uris) if of_sources else (uri.removeprefix(PREFIX) for uri in uris)
+        return Ranked(tuple(ids), result.explain.round_trips)
 
     return ask
-
-
-# A dense baseline without store or graph; the strategy ``chunk`` must give the same ranking.
-
-
-def dense_baseline(
-    passages: Sequence[Passage], questions: Sequence[Question], *, embedder: Embedder, k: int
-) -> list[tuple[str, ...]]:
-    """The k passages whose vectors have the highest dot product with each question's vector; ties break by id.
-
-    A passage is embedded as its title, a line break and its text, or as its text alone if it has no title. Vectors are
-    normalised, as the embedder gives them. Questions are embedded and compared one at a time, as a search does, since the
-    last digits may depend on what is computed together.
-
-    Parameters
-    ----------
-    passages : the corpus; all its vectors are held in memory
-    questions : the questions to ask
-    embedder : the embedding model
-    k : number of passages per question
-
-    Returns
-    -------
-    list[tuple[str, ...]]
-        Passage ids for each question, best first.
-    """
-    ids = np.array([passage.id for passage in passages], dtype=np.str_)
-    texts = [f"{passage.title}\n{passage.text}" if passage.title else passage.text for passage in passages]
-    matrix = embedder.embed(texts)
-    rankings = []
-    for question in questions:
-        scores = matrix @ embedder.embed([question.text])[0]
-        rankings.append(tuple(ids[top_k(scores, k, tie_break=ids)].tolist()))
-    return rankings
 
 
 # Rankings of other systems, read from TREC run files, as strategies of an evaluation.
@@ -427,15 +418,15 @@ def named_files(given: Sequence[str], *, strategies: Collection[str]) -> dict[st
     InputError
         A text has another form, or a name is taken.
     """
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for text in given:
         name, _, path = (part.strip() for part in text.partition("="))
         if not name or not path:
             raise InputError(f"--run {text!r} names no system and file; give NAME=FILE, such as colbert=run.trec")
-        if name in found or name in strategies:
+        if name in files or name in strategies:
             raise InputError(f"--run {text!r}: the name {name!r} is taken; give the run another one")
-        found[name] = path
-    return found
+        files[name] = path
+    return files
 
 
 def read_runs(files: Mapping[str, str], dataset: Dataset, *, k: int) -> dict[str, StrategyResult]:
@@ -501,10 +492,10 @@ def _result(path: str, dataset: Dataset, *, passages: Collection[str], k: int) -
             f"{path}: it ranks {_named(list(dict.fromkeys(strange)))}, which {dataset.passages_path} does not have; give a run "
             "over this corpus"
         )
-    found = result_of(
+    result = result_of(
         dataset.questions, [Outcome(question, ranked.get(question, ())[:k], 0.0, 0) for question in asked]
     )
-    return replace(found, figures=_UNKNOWN_COST)
+    return replace(result, figures=_UNKNOWN_COST)
 
 
 def _named(ids: Sequence[str]) -> str:

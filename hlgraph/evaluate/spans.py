@@ -149,9 +149,9 @@ def _stem(word: str) -> str:
 
 def _choice(question: str) -> tuple[str, str] | None:
     for pattern in _CHOICES:
-        found = pattern.search(question)
-        if found is not None:
-            one, other = (part.removeprefix("the ").strip(" '\"“”‘’") for part in found.groups())
+        match = pattern.search(question)
+        if match is not None:
+            one, other = (part.removeprefix("the ").strip(" '\"“”‘’") for part in match.groups())
             if not (one[:1] + other[:1]).islower() and one and other:
                 return one, other
     return None
@@ -215,25 +215,25 @@ def _trades(sentence: str) -> Iterator[tuple[str, int]]:
                 yield " ".join(words[-2:]), match.start(1)
 
 
-def _score(asked: _Asked, found: _Candidate, known: Known) -> float:
-    own = {_stem(word) for word in content_words(found.text)}
-    before = len(_WORD.findall(found.sentence[: found.start]))
-    behind = before + len(_WORD.findall(found.text))
+def _score(asked: _Asked, candidate: _Candidate, known: Known) -> float:
+    own = {_stem(word) for word in content_words(candidate.text)}
+    before = len(_WORD.findall(candidate.sentence[: candidate.start]))
+    behind = before + len(_WORD.findall(candidate.text))
     nearest: dict[str, float] = {}
-    for place, word in enumerate(_WORD.findall(found.sentence)):
+    for place, word in enumerate(_WORD.findall(candidate.sentence)):
         stem = _stem(fold(word))
         if before <= place < behind or stem not in asked.stems or stem in own:
             continue
         distance = before - place if place < before else place - behind + 1
         weight = (2.0 if word[0].isupper() else 1.0) / (1 + distance / _REACH)
         nearest[stem] = max(nearest.get(stem, 0.0), weight)
-    score = sum(nearest.values()) + _by_facts(asked, found.text, known)
+    score = sum(nearest.values()) + _by_facts(asked, candidate.text, known)
     if asked.noun and asked.noun in own:
         score += 2.0
     score -= len(own & asked.stems) * 0.5
-    if asked.kind is Expected.PERSON and " " in found.text:
+    if asked.kind is Expected.PERSON and " " in candidate.text:
         score += 0.5
-    if asked.kind is Expected.PLACE and _BEFORE_PLACE.search(found.sentence[: found.start]):
+    if asked.kind is Expected.PLACE and _BEFORE_PLACE.search(candidate.sentence[: candidate.start]):
         score += 1.0
     return score
 

@@ -221,14 +221,14 @@ def cohen_kappa(a: Sequence[str], b: Sequence[str], *, resamples: int = RESAMPLE
 
 def _drawn(cells: NDArray[np.int64], size: int, *, resamples: int, seed: int) -> NDArray[np.float64]:
     rng = np.random.default_rng(seed)
-    found: list[NDArray[np.float64]] = []
+    kappas: list[NDArray[np.float64]] = []
     rows, width = max(1, _BLOCK // len(cells)), size * size
     for start in range(0, resamples, rows):
         some = min(rows, resamples - start)
         chosen = cells[rng.integers(len(cells), size=(some, len(cells)))]
         places = (chosen + width * np.arange(some)[:, None]).ravel()
-        found.append(_kappas(np.bincount(places, minlength=some * width).reshape(some, width), size))
-    return np.concatenate(found)
+        kappas.append(_kappas(np.bincount(places, minlength=some * width).reshape(some, width), size))
+    return np.concatenate(kappas)
 
 
 def _kappas(tables: NDArray[np.int64], size: int) -> NDArray[np.float64]:
@@ -321,12 +321,12 @@ def holm(values: Sequence[float]) -> tuple[float, ...]:
     """
     if not all(0 <= value <= 1 for value in values):
         raise InputError("p values are from 0 to 1")
-    found = [0.0] * len(values)
+    corrected = [0.0] * len(values)
     highest = 0.0
     for rank, place in enumerate(sorted(range(len(values)), key=values.__getitem__)):
         highest = max(highest, min(1.0, (len(values) - rank) * values[place]))
-        found[place] = highest
-    return tuple(found)
+        corrected[place] = highest
+    return tuple(corrected)
 
 
 def needed_questions(difference: float, deviation: float, *, significance: float = 0.05, power: float = 0.8) -> int:
@@ -424,20 +424,24 @@ def paired(
         return {}
     is_whole = all(np.isfinite(item).all() for item in values.values())
     shared = Resamples(np.stack(list(values.values()), axis=1), resamples=resamples, seed=seed) if is_whole else None
-    found = {}
+    comparisons = {}
     for at, (name, own) in enumerate(values.items()):
         base = None if name == against or against is None else values.get(against)
         if shared is None:
-            found[name] = _with_gaps(own, base, resamples=resamples, seed=seed)
+            comparisons[name] = _with_gaps(own, base, resamples=resamples, seed=seed)
         else:
             other = None if base is None else shared.difference(at, list(values).index(str(against)))
-            found[name] = Paired(len(own), shared.interval(at), other)
-        if is_tested and base is not None and found[name].difference is not None:
+            comparisons[name] = Paired(len(own), shared.interval(at), other)
+        if is_tested and base is not None and comparisons[name].difference is not None:
             differences = (own - base)[np.isfinite(own - base)]
-            found[name] = replace(found[name], p=permutation_test(differences), deviation=float(np.std(differences)))
-    tested = [name for name, item in found.items() if item.difference is not None]
-    corrected = holm([found[name].p for name in tested])
-    return found | {name: replace(found[name], corrected=p) for name, p in zip(tested, corrected, strict=True)}
+            comparisons[name] = replace(
+                comparisons[name], p=permutation_test(differences), deviation=float(np.std(differences))
+            )
+    tested = [name for name, item in comparisons.items() if item.difference is not None]
+    corrected = holm([comparisons[name].p for name in tested])
+    return comparisons | {
+        name: replace(comparisons[name], corrected=p) for name, p in zip(tested, corrected, strict=True)
+    }
 
 
 def _with_gaps(own: Values, base: Values | None, *, resamples: int, seed: int) -> Paired:

@@ -51,11 +51,11 @@ def knob(text: str) -> Knob:
     >>> knob("local.cycles=1,2,3")
     Knob(strategy='local', parameter='cycles', values=(1, 2, 3))
     """
-    found = re.fullmatch(r"\s*(\w+)\.(\w+(?:\.\w+)*)\s*=\s*(.*?)\s*", text)
-    values = [value.strip() for value in found[3].split(",")] if found else []
-    if not found or not all(values):
+    match = re.fullmatch(r"\s*(\w+)\.(\w+(?:\.\w+)*)\s*=\s*(.*?)\s*", text)
+    values = [value.strip() for value in match[3].split(",")] if match else []
+    if not match or not all(values):
         raise InputError(f"--set {text!r} is not a parameter with values; write it as path.jump_points=0,50")
-    return Knob(found[1], found[2], tuple(dict.fromkeys(map(_value, values))))
+    return Knob(match[1], match[2], tuple(dict.fromkeys(map(_value, values))))
 
 
 def _value(text: str) -> Scalar | None:
@@ -95,11 +95,11 @@ def with_variants(retrievers: Mapping[str, Retriever], knobs: Iterable[Knob]) ->
     for name in wanted:
         if name not in retrievers:
             raise UnknownNameError(f"--set names the strategy {name!r}; --strategies asks {', '.join(retrievers)}")
-    found: dict[str, Retriever] = {}
-    for name, made in retrievers.items():
-        found[name] = made
-        found.update(_variants(name, made, wanted.get(name, [])))
-    return found
+    result: dict[str, Retriever] = {}
+    for name, retriever in retrievers.items():
+        result[name] = retriever
+        result.update(_variants(name, retriever, wanted.get(name, [])))
+    return result
 
 
 def with_values(name: str, made: Retriever, *, knobs: Iterable[Knob]) -> Retriever:
@@ -153,22 +153,22 @@ def base_of(name: str) -> str:
     return name.partition("[")[0]
 
 
-def _variants(name: str, made: Retriever, knobs: list[Knob]) -> Iterator[tuple[str, Retriever]]:
+def _variants(name: str, retriever: Retriever, knobs: list[Knob]) -> Iterator[tuple[str, Retriever]]:
     if not knobs:
         return
-    choices = [[(item.parameter, _checked(made, item, value)) for value in item.values] for item in knobs]
+    choices = [[(item.parameter, _checked(retriever, item, value)) for value in item.values] for item in knobs]
     for chosen in product(*choices):
-        changes = {parameter: value for parameter, value in chosen if attrgetter(parameter)(made) != value}
+        changes = {parameter: value for parameter, value in chosen if attrgetter(parameter)(retriever) != value}
         if changes:
             shown = ",".join(f"{parameter}={value}" for parameter, value in changes.items())
             variant = f"{name}[{shown}]"
             try:
-                yield variant, _changed(made, changes)
+                yield variant, _changed(retriever, changes)
             except InputError as error:
                 raise InputError(f"{variant}: {error}") from error
 
 
-def _changed(made: Any, changes: Mapping[str, Scalar | None]) -> Any:
+def _changed(retriever: Any, changes: Mapping[str, Scalar | None]) -> Any:
     """The retriever, or the part of one, with all changes at once."""
     whole: dict[str, Any] = {}
     of_part: dict[str, dict[str, Scalar | None]] = {}
@@ -178,26 +178,26 @@ def _changed(made: Any, changes: Mapping[str, Scalar | None]) -> Any:
             of_part.setdefault(name, {})[inner] = value
         else:
             whole[name] = value
-    parts = {name: _changed(getattr(made, name), some) for name, some in of_part.items()}
-    return replace(made, **whole, **parts)
+    parts = {name: _changed(getattr(retriever, name), some) for name, some in of_part.items()}
+    return replace(retriever, **whole, **parts)
 
 
-def _checked(made: Any, item: Knob, value: Scalar | None) -> Scalar | None:
+def _checked(retriever: Any, item: Knob, value: Scalar | None) -> Scalar | None:
     """The value as the parameter holds it: a whole number may be given for a float, and a word for what it names."""
     first, _, inner = item.parameter.partition(".")
-    names = [each.name for each in fields(made)]
+    names = [each.name for each in fields(retriever)]
     if first not in names:
         close = difflib.get_close_matches(first, names, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         there = ", ".join(names) or "none"
         raise UnknownNameError(f"{item.strategy} has no parameter {first!r}; {hint}it has {there}")
     if inner:
-        part = getattr(made, first)
+        part = getattr(retriever, first)
         if not is_dataclass(part):
             raise UnknownNameError(f"{item.strategy}.{first} is {part!r}, which has no parameter {inner!r}")
         return _checked(part, Knob(f"{item.strategy}.{first}", inner, item.values), value)
-    kinds = _kinds(get_type_hints(type(made))[item.parameter])
-    name, held = f"{item.strategy}.{item.parameter}", getattr(made, item.parameter)
+    kinds = _kinds(get_type_hints(type(retriever))[item.parameter])
+    name, current = f"{item.strategy}.{item.parameter}", getattr(retriever, item.parameter)
     words = [word for kind in kinds for word in _words(kind)]
     text = "none" if value is None else value
     if text in words:
@@ -211,14 +211,14 @@ def _checked(made: Any, item: Knob, value: Scalar | None) -> Scalar | None:
     if type(value) in kinds:
         return value
     if words:
-        shown = repr(str(held)) if isinstance(held, str) else repr(held)
+        shown = repr(str(current)) if isinstance(current, str) else repr(current)
         raise InputError(f"{name} is {shown}; {text!r} is none of its values: {', '.join(map(str, words))}")
     if not any(kind in _SCALARS for kind in kinds):
-        parts = ", ".join(f"{name}.{each.name}" for each in fields(held)) if is_dataclass(held) else ""
+        parts = ", ".join(f"{name}.{each.name}" for each in fields(current)) if is_dataclass(current) else ""
         mend = f"set one of them: {parts}" if parts else "set it in Python"
         raise InputError(f"{name} holds parts, not a number or a word; {mend}")
     known = " or ".join(kind.__name__ for kind in kinds if kind in _SCALARS)
-    raise InputError(f"{name} is {held!r}, of type {known}; {value!r} is of another type")
+    raise InputError(f"{name} is {current!r}, of type {known}; {value!r} is of another type")
 
 
 def _kinds(hint: Any) -> list[Any]:

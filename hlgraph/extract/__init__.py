@@ -1,6 +1,6 @@
 """Extracts propositions, mentions, facts and topics from chunks: by rules, with spaCy, from files, or with a chat model.
 
-Two extractors need an extra each; import them from ``hlgraph.extract.spacy`` and ``hlgraph.extract.chat``.
+Two extractors need an extra; import them from ``hlgraph.extract.spacy`` and ``hlgraph.extract.chat``.
 """
 
 from hlgraph.extract.extractor import ChunkInput, Extractor, Metered

@@ -1,11 +1,14 @@
-"""The extractor protocol. Implementations: local (rules), spacy (rules and a parser), precomputed (files), chat (a model)."""
+"""The extractor protocol, its input, and what extractors share: search in a chunk's text, and samples of a corpus.
+
+Implementations: local (rules), spacy (rules and a parser), precomputed (files), chat (a model).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from typing import Generic, Protocol, TypeVar
 
 from hlgraph.chunk import Chunker
 from hlgraph.ids import checksum, source_id
@@ -28,7 +31,7 @@ class ChunkInput:
     key : identifier in the document's row; None if it has none
     position : index of the chunk in its source, from 0
     chunk_count : number of chunks of the source
-    source : id of the source; empty: it is in no corpus
+    source : id of the source; empty if it is in no corpus
     """
 
     text: str
@@ -75,14 +78,13 @@ class Extractor(Protocol):
         """Hash of everything that this extractor reads for this chunk (text and context, and records in files)."""
 
 
-@runtime_checkable
-class Metered(Protocol):
+class Metered:
     """An extractor whose calls cost money."""
 
     usage: Usage
 
 
-# Locates given words in a chunk: exactly, ignoring case and white space, or by shared words.
+# Search in the text of a chunk: exact, ignoring case and white space, or by shared words.
 
 
 def spelled(text: str) -> str:
@@ -97,7 +99,7 @@ def spelled(text: str) -> str:
 
 
 class ChunkText:
-    """The text of a chunk, prepared for search; expensive parts are computed at first use."""
+    """The text of a chunk, prepared for search. Expensive parts are computed at first use."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -150,11 +152,11 @@ class ChunkText:
         return len(wanted & self._content) / len(wanted) if wanted else 0.0
 
     def closest(self, given: str) -> tuple[int, int] | None:
-        """Span of the sentence with the most of the given content words, the first of equals; None below half of them."""
+        """Span of the first sentence with the most of the given content words; None if it has less than half of them."""
         wanted = frozenset(content_words(given))
         best, most = None, 0
-        for span, held in self._sentence_words:
-            shared = len(wanted & held)
+        for span, present in self._sentence_words:
+            shared = len(wanted & present)
             if shared > most:
                 best, most = span, shared
         return best if 2 * most >= len(wanted) else None
@@ -162,7 +164,7 @@ class ChunkText:
     def sentence_with(self, *names: str) -> tuple[int, int] | None:
         """Span of the first sentence that contains all of these names; None if there is none."""
         wanted = [spelled(name) for name in names]
-        return next((span for span, held in self._sentences if all(name in held for name in wanted)), None)
+        return next((span for span, written in self._sentences if all(name in written for name in wanted)), None)
 
     def as_written(self, mention: Mention) -> Mention:
         """The mention in the chunk's own spelling if its record has it in lower case, else unchanged."""
@@ -180,7 +182,7 @@ class ChunkText:
         return mention
 
 
-# Samples chunks of a corpus, from which its domain is inferred.
+# A sample of the chunks of a corpus, from which its domain is inferred.
 
 
 SAMPLES = 5
@@ -203,10 +205,10 @@ class Sampler(Generic[_Item]):
     """
 
     def __init__(self) -> None:
-        self._held: dict[str, tuple[tuple[str, int], _Item]] = {}
+        self._sample: dict[str, tuple[tuple[str, int], _Item]] = {}
 
     def add(self, text: str, place: tuple[str, int], *, item: _Item) -> None:
-        """Add one chunk to the candidates; of chunks with equal texts the one with the smallest place counts.
+        """Add a chunk to the candidates. Of chunks with equal texts, the one with the smallest place counts.
 
         Parameters
         ----------
@@ -217,15 +219,15 @@ class Sampler(Generic[_Item]):
         if not text.strip():
             return
         key = checksum(text)
-        held = self._held.get(key)
-        if held is None or place < held[0]:
-            self._held[key] = place, item
-        if len(self._held) > SAMPLES:
-            del self._held[max(self._held)]
+        known = self._sample.get(key)
+        if known is None or place < known[0]:
+            self._sample[key] = place, item
+        if len(self._sample) > SAMPLES:
+            del self._sample[max(self._sample)]
 
     def chosen(self) -> list[_Item]:
         """The items of the sample, in the order of the hashes of their texts."""
-        return [self._held[key][1] for key in sorted(self._held)]
+        return [self._sample[key][1] for key in sorted(self._sample)]
 
 
 def sampled(items: Iterable[Document | ReadFailure], chunker: Chunker, *, corpus: str) -> list[ChunkInput]:
@@ -237,7 +239,7 @@ def sampled(items: Iterable[Document | ReadFailure], chunker: Chunker, *, corpus
     ----------
     items : documents and read failures; of documents with equal uris the first counts
     chunker : splits the documents
-    corpus : the corpus, from which source ids are made
+    corpus : the corpus, part of the source ids
 
     Returns
     -------

@@ -31,7 +31,7 @@ class Quarantined:
     id : derived from the source and the text of the chunk; stable while both are unchanged
     chunk : the chunk, with the title and the headings that the model got
     model : the model that replied last
-    extractor : fingerprint of the extractor that the ingest is to use; a retry may have used another model since
+    extractor : fingerprint of the extractor that the next ingest uses; a retry may have used another model since
     call : version of the prompt that failed, such as ``propositions/1``
     reason : why the last reply could not be used
     replies : raw replies of both calls, in order
@@ -88,7 +88,7 @@ def failure_id(source: str, text: str) -> str:
 class Quarantine:
     """The failed chunks of one corpus: a folder per source, with one JSON file per failed chunk, named by its id.
 
-    The files hold text of documents, so text that is deleted from the store must be deleted here too: see :meth:`retain`.
+    The files hold text of documents, so text that is deleted from the store must be deleted here, too: see :meth:`retain`.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Quarantine:
         ----------
         chunk : the chunk
         model : the model that replied last
-        extractor : fingerprint of the extractor that the ingest is to use
+        extractor : fingerprint of the extractor that the next ingest uses
         call : version of the prompt that failed
         reason : why the last reply could not be used
         replies : raw replies, in order
@@ -130,12 +130,12 @@ class Quarantine:
             at=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         )
         with self._lock:  # two chunks of a source may have the same text, and so the same file
-            held = self.find(chunk)
-            is_again = held is not None and held.extractor == extractor
-            return self._put(replace(entry, tries=held.tries + 1) if held is not None and is_again else entry)
+            previous = self.find(chunk)
+            is_again = previous is not None and previous.extractor == extractor
+            return self._put(replace(entry, tries=previous.tries + 1) if previous is not None and is_again else entry)
 
     def expect(self, entry: Quarantined, extractor: str) -> None:
-        """Record that another extractor, which has not tried it yet, is to be used for a failed chunk.
+        """Record that the next ingest uses another extractor for a failed chunk, which has not tried it yet.
 
         Parameters
         ----------
@@ -168,8 +168,8 @@ class Quarantine:
 
     def entries(self) -> list[Quarantined]:
         """All failures, sorted by uri and position; files that cannot be read are logged and skipped."""
-        found = (entry for path in sorted(self._files()) if (entry := _read(path)) is not None)
-        return sorted(found, key=lambda entry: (entry.chunk.uri, entry.chunk.position, entry.id))
+        failures = (entry for path in sorted(self._files()) if (entry := _read(path)) is not None)
+        return sorted(failures, key=lambda entry: (entry.chunk.uri, entry.chunk.position, entry.id))
 
     def release(self, chunk: ChunkInput) -> None:
         """Delete the failure of a chunk that has been extracted."""
@@ -178,7 +178,7 @@ class Quarantine:
         except OSError as error:
             _log.debug("quarantine: %s; the deletion is retried at the end of an ingest", error)
 
-    def held(self) -> list[str]:
+    def sources(self) -> list[str]:
         """Ids of the sources with failed chunks, sorted."""
         if not self.folder.is_dir():
             return []
@@ -189,7 +189,7 @@ class Quarantine:
 
         Raises StoreUnavailableError if a file cannot be deleted, since text of deleted documents must not remain.
         """
-        for source in self.held():
+        for source in self.sources():
             folder, wanted = self.folder / source, failures.get(source, ())
             try:
                 if not wanted:
@@ -205,11 +205,11 @@ class Quarantine:
                 ) from error
 
     def _path(self, chunk: ChunkInput) -> Path:
-        # A chunk that is in no corpus has a folder, too: what lies in none is never deleted.
+        # A chunk in no corpus has a folder, too: a file outside folders would never be deleted.
         return self.folder / (chunk.source or "none") / f"{failure_id(chunk.source, chunk.text)}.json"
 
     def _files(self) -> Iterator[Path]:
-        for source in self.held():
+        for source in self.sources():
             yield from (self.folder / source).glob("*.json")
 
 

@@ -1,7 +1,7 @@
 """Derived data, which can be rebuilt at any time: vectors, communities, layers of summaries."""
 
 from hlgraph.index.embed import (
-    MadeVectors,
+    PrecomputedVectors,
     calibrating,
     check_model,
     embed_change,
@@ -9,12 +9,12 @@ from hlgraph.index.embed import (
     embed_topics,
     indexed,
     is_due,
-    made_vectors,
+    precomputed_vectors,
     texts_of,
 )
 
 __all__ = [
-    "MadeVectors",
+    "PrecomputedVectors",
     "calibrating",
     "check_model",
     "embed_change",
@@ -22,6 +22,6 @@ __all__ = [
     "embed_topics",
     "indexed",
     "is_due",
-    "made_vectors",
+    "precomputed_vectors",
     "texts_of",
 ]

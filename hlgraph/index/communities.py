@@ -1,4 +1,4 @@
-"""Communities of a corpus, found by Leiden on one of its graphs and stored with their levels until the next run."""
+"""Builds the communities of a corpus with Leiden on one of its graphs, and stores them with their levels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from hlgraph.ids import WITHOUT_NAME
 from hlgraph.persist import finish
 from hlgraph.records import Community
 from hlgraph.stores.derived import Clustered, ClusterQuery, DerivedStore, Made, Run, Saved, community_id, run_named
-from hlgraph.stores.in_process import ProcessClusterer, pulled
 from hlgraph.stores.protocols import Stores
 
 
@@ -44,16 +43,16 @@ def derived_store(stores: Stores) -> DerivedStore:
     StoreError
         The stores keep no derived data.
     """
-    if stores.derived is None:
+    if stores.graph.derived is None:
         raise StoreError("this pair of stores keeps no derived data; open the stores with hlgraph.connect")
-    return stores.derived
+    return stores.graph.derived
 
 
 def build_communities(corpus: str, query: ClusterQuery, *, stores: Stores) -> BuiltCommunities:
-    """Find the communities of a corpus and store them in place of those of the same graph.
+    """Find the communities of a corpus and store them in place of the previous communities of the same graph.
 
     Interrupted changes are finished first. If the corpus and the parameters are the same as in the last run, nothing is done.
-    Time is that of Leiden, nearly linear in the edges of the graph. Only new communities are written.
+    Leiden takes nearly linear time in the edges of the graph. Only new communities are written.
 
     Parameters
     ----------
@@ -73,48 +72,47 @@ def build_communities(corpus: str, query: ClusterQuery, *, stores: Stores) -> Bu
     StoreLockedError
         Another process is writing.
     MissingExtraError
-        Leiden would run in process, and the extra ``communities`` is not installed.
+        Leiden would run in this process, but the extra ``communities`` is not installed.
     StoreError
         The stores keep no derived data.
     """
     derived = derived_store(stores)
     with stores.graph.lock(corpus) as pending:
-        for item in pending:
-            finish(item, stores)
+        for change in pending:
+            finish(change, stores)
         stats = stores.graph.stats(corpus, has_counts=False)
         if not stats:
             raise UnknownNameError(f"there is no corpus {corpus!r}; ingest something first")
         name = query.shape.value
-        held = run_named(derived, corpus, name=name)
-        if held is not None and not held.is_stale and held.parameters == query.parameters:
-            counts = _counts(derived.communities(corpus, name), held.levels)
-            return BuiltCommunities(held, counts, Saved(0, 0, sum(counts)), is_unchanged=True)
-        clusterer = stores.clusterer or ProcessClusterer(pulled(stores.graph))
+        stored = run_named(derived, corpus, name=name)
+        if stored is not None and not stored.is_stale and stored.parameters == query.parameters:
+            counts = _counts(derived.communities(corpus, name), stored.levels)
+            return BuiltCommunities(stored, counts, Saved(0, 0, sum(counts)), is_unchanged=True)
         with progress.step("cluster"):
-            found = clusterer.cluster(query, corpus=corpus)
-        levels = len(found.communities.levels) if found.ids else 0
-        run = Run(corpus, name, stats[0].version, query.parameters, levels, found.by)
-        made = from_levels(run, found, scheme=stats[0].ids)
-        run = replace(run, stamp=made.stamp)
+            clustered = stores.graph.cluster(query, corpus=corpus)
+        levels = len(clustered.communities.levels) if clustered.ids else 0
+        run = Run(corpus, name, stats[0].version, query.parameters, levels, clustered.by)
+        result = from_levels(run, clustered, scheme=stats[0].ids)
+        run = replace(run, stamp=result.stamp)
         with progress.step("persist"):
-            saved = derived.save(run, made)
-        return BuiltCommunities(run, _counts(made.communities, levels), saved)
+            saved = derived.save(run, result)
+        return BuiltCommunities(run, _counts(result.communities, levels), saved)
 
 
 def _counts(communities: Sequence[Community], levels: int) -> tuple[int, ...]:
-    found = np.bincount([item.level for item in communities], minlength=levels)
-    return tuple(int(item) for item in found)
+    counts = np.bincount([community.level for community in communities], minlength=levels)
+    return tuple(map(int, counts))
 
 
-def from_levels(run: Run, found: Clustered, *, scheme: int = WITHOUT_NAME) -> Made:
+def from_levels(run: Run, clustered: Clustered, *, scheme: int = WITHOUT_NAME) -> Made:
     """The communities of all levels, each with its members and its parent in the next level.
 
-    Level 0 is the finest, the last row of ``found.communities.levels``.
+    Level 0 is the finest, the last row of ``clustered.communities.levels``.
 
     Parameters
     ----------
     run : the run, which is part of the ids
-    found : the clustered nodes
+    clustered : the clustered nodes
     scheme : scheme of the ids of the corpus
 
     Returns
@@ -125,14 +123,14 @@ def from_levels(run: Run, found: Clustered, *, scheme: int = WITHOUT_NAME) -> Ma
     communities: dict[str, Community] = {}
     members: dict[str, tuple[str, ...]] = {}
     above: list[str] = []
-    rows = found.communities.levels if found.ids else ()
+    rows = clustered.communities.levels if clustered.ids else ()
     for level, row in zip(range(len(rows) - 1, -1, -1), rows, strict=True):
         inside: defaultdict[int, list[int]] = defaultdict(list)
         for place, label in enumerate(row.tolist()):
             inside[label].append(place)
         names: list[str] = [""] * len(row)
         for places in inside.values():
-            own = tuple(found.ids[place] for place in places)
+            own = tuple(clustered.ids[place] for place in places)
             name = community_id(run, level, members=own, scheme=scheme)
             parent = above[places[0]] if above else None
             communities[name] = Community(name, run.corpus, level, len(own), parent)
@@ -140,5 +138,5 @@ def from_levels(run: Run, found: Clustered, *, scheme: int = WITHOUT_NAME) -> Ma
             for place in places:
                 names[place] = name
         above = names
-    ordered = sorted(communities.values(), key=lambda item: (item.level, item.id))
+    ordered = sorted(communities.values(), key=lambda community: (community.level, community.id))
     return Made(ordered, members)

@@ -1,4 +1,9 @@
-"""Embeds the new records of a change."""
+"""Embeds the new records of a change, and measures the scale of the cosines of a corpus.
+
+:func:`embed_change` adds vectors, synonyms and a calibration to a change. :func:`precomputed_vectors` computes the vectors
+before the lock is taken. :func:`calibrating` measures a whole corpus at the end of an ingest. :func:`embed_records` and
+:func:`embed_topics` embed stored records again.
+"""
 
 from __future__ import annotations
 
@@ -21,67 +26,9 @@ from hlgraph.records import Calibration, Chunk, Entity, Kind, Record, Source, St
 from hlgraph.resolve.synonyms import least_synonym, synonyms
 from hlgraph.stores.protocols import CorpusStats, Row, Scope, Stores
 
-# Measures the scale of the cosines of a corpus while a change is prepared, from a sample that the texts choose.
-
-
-_KINDS = (Kind.ENTITY, Kind.STATEMENT, Kind.CHUNK)
-_Key = tuple[str, str]  # the hash of an embedded text, and the id
-
-
-def calibrated(
-    blocks: Iterable[VectorBlock],
-    corpus: str,
-    *,
-    names: int,
-    stores: Stores,
-    stored: Callable[[Kind], Iterable[Row]],
-) -> Calibration | None:
-    """The scale of the cosines of a corpus once the rows of a change are in it.
-
-    Of each kind the 1,024 rows whose texts have the lowest hashes are measured, in that order. A hash says nothing about the
-    meaning of a text, and nothing but the texts decides, so corpora of the same texts have the same scale, whatever their names
-    are and in whatever order they grew. Reads the texts of all rows; a corpus is measured when it has doubled.
-
-    Parameters
-    ----------
-    blocks : the rows that the change adds
-    corpus : its corpus
-    names : number of names in the corpus after the change
-    stores : hold the other rows
-    stored : the texts of the other rows of a kind, as they were embedded
-
-    Returns
-    -------
-    Calibration
-        None with fewer than 128 names.
-    """
-    added = {block.kind: block for block in blocks}
-    rows = {
-        kind: _sample(kind, added.get(kind), corpus, stores=stores, keys=map(_key, stored(kind))) for kind in _KINDS
-    }
-    return measured(rows, names=names)
-
-
-def _sample(
-    kind: Kind, added: VectorBlock | None, corpus: str, *, stores: Stores, keys: Iterable[_Key]
-) -> NDArray[np.float32]:
-    """The rows whose texts have the lowest hashes, in the order of these; rows of one text have one vector."""
-    new = {} if added is None else dict(zip(added.ids, added.matrix(), strict=True))
-    texts = () if added is None else zip(map(checksum, added.texts), added.ids, strict=True)
-    chosen = heapq.nsmallest(SAMPLE, chain(texts, (key for key in keys if key[1] not in new)))
-    held, matrix = stores.vectors.vectors(kind, corpus, ids=[item for _, item in chosen if item not in new])
-    found = new | dict(zip(held, matrix, strict=True))
-    sample = [found[item] for _, item in chosen if item in found]
-    return np.stack(sample) if sample else np.empty((0, 0), dtype=np.float32)
-
-
-def _key(row: Row) -> _Key:
-    return checksum(row.text), row.id
-
-
 _EMBEDDED = {Kind.CHUNK: Chunk, Kind.STATEMENT: Statement, Kind.ENTITY: Entity}
 _GROWTH = 2
-"""A corpus is measured again when it has this many times the names."""
+"""A corpus is measured again when its number of names has grown by this factor."""
 
 
 def chunk_text(title: str, text: str) -> str:
@@ -106,7 +53,7 @@ def check_model(stats: Sequence[CorpusStats], embedder: Embedder) -> None:
     Parameters
     ----------
     stats : statistics of the corpus; empty for a new corpus
-    embedder : the model in use; its vector length may cost a call to a provider
+    embedder : the model in use; asking for its vector length may cost a call to a provider
 
     Raises
     ------
@@ -120,7 +67,7 @@ def check_model(stats: Sequence[CorpusStats], embedder: Embedder) -> None:
 
 
 def check_fingerprint(stats: Sequence[CorpusStats], embedder: Embedder) -> None:
-    """Check that a corpus has no vectors of another model, by the name of the model alone, without a model call.
+    """Check that a corpus has no vectors of another model, only by the name of the model, without a model call.
 
     Parameters
     ----------
@@ -144,23 +91,25 @@ def _mismatch(corpus: CorpusStats, embedder: Embedder) -> ModelMismatchError:
     )
 
 
-def made_vectors(change: Change, known_chunks: frozenset[str], *, embedder: Embedder, stores: Stores) -> MadeVectors:
-    """The vectors of the texts that :func:`embed_change` embeds, as long as no other change is published; needs no lock.
+def precomputed_vectors(
+    change: Change, known_chunks: frozenset[str], *, embedder: Embedder, stores: Stores
+) -> PrecomputedVectors:
+    """The vectors of the texts that :func:`embed_change` embeds, unless another change is published first; needs no lock.
 
     Parameters
     ----------
     change, known_chunks, stores : see :func:`embed_change`
-    embedder : the model in use; it also embeds what :func:`embed_change` needs beside these texts later
+    embedder : the model in use; it also embeds any other texts that :func:`embed_change` needs later
 
     Returns
     -------
-    MadeVectors
+    PrecomputedVectors
     """
     rows = _missing(change, known_chunks, stores)
     texts = list(dict.fromkeys(text for _, items in rows for _, text, _ in items))
     with progress.step("embed", len(texts), unit="texts"):
         matrix = embedder.embed(texts)
-    return MadeVectors(texts, matrix, fingerprint=embedder.fingerprint, rest=embedder)
+    return PrecomputedVectors(texts, matrix, fingerprint=embedder.fingerprint, rest=embedder)
 
 
 def embed_change(
@@ -171,23 +120,24 @@ def embed_change(
     stores: Stores,
     names: Callable[[CorpusStats], int] | None = None,
 ) -> Change:
-    """The change with a vector block per kind, synonyms, and a calibration where one is due; one call of the embedder.
+    """The change with a vector block per kind, synonyms, and a calibration if one is due; one call of the embedder.
 
-    What it finds in the stores holds until another change is published, so the caller holds the lock of the corpus.
+    The result is valid until another change is published, so the caller must hold the lock of the corpus.
 
     New topics get the vectors of :func:`hlgraph.persist.topic_rows`. The rows of stored topics follow once the change is
-    published, because only then their statements are known; the names of topics that the change may touch are embedded here.
+    published, because their statements are known only then. The names of topics that the change may touch are embedded here.
 
-    The scale of the cosines is measured before the synonyms are found, once the corpus has 128 names: at every change that adds
-    rows up to 1,024 names, so that it does not depend on how the corpus grew, then whenever it has twice as many as before.
+    The scale of the cosines is measured before the synonyms are computed, once the corpus has 128 names. Up to 1,024 names
+    every change that adds rows measures it, so that it does not depend on how the corpus grew. After that it is measured
+    whenever the number of names has doubled.
 
     Parameters
     ----------
     change : the change, without vectors
-    known_chunks : ids of those of ``change.chunks`` that are stored already; their rows are replaced, not added
+    known_chunks : ids of the chunks in ``change.chunks`` that are already stored; their rows are replaced, not added
     embedder : the model in use
     stores : where stored vectors and entities are looked up
-    names : gives the number of names in the corpus, from its statistics without counts; None: they are counted
+    names : gives the number of names in the corpus from its statistics without counts; None counts them in the store
 
     Returns
     -------
@@ -213,7 +163,7 @@ def embed_change(
     )
     is_measured = is_due(known.calibration, count) or (bool(vectors) and BLOCK <= count <= SAMPLE)
     calibration = _calibrated(vectors, change.corpus, names=count, stores=stores) if is_measured else None
-    found = synonyms(
+    pairs = synonyms(
         _names(change),
         [] if entities is None else entities.ids,
         matrix=matrix[:0] if entities is None else entities.matrix(),
@@ -225,7 +175,7 @@ def embed_change(
         change,
         embedding=embedder.fingerprint,
         dimensions=embedder.dimensions,
-        synonyms=tuple(found),
+        synonyms=tuple(pairs),
         vectors=vectors,
         replacements=() if again is None else (again,),
         topic_names=stored_names,
@@ -234,33 +184,33 @@ def embed_change(
 
 
 def _missing(change: Change, known_chunks: frozenset[str], stores: Stores) -> _Rows:
-    """Id, text and source of each record to embed: those of :func:`_rows` that the store lacks, then topics that it has."""
-    held = {
+    """Id, text and source of each record to embed: the rows of :func:`_rows` that the store lacks, then stored topics."""
+    known = {
         kind: stores.vectors.ids(kind, change.corpus, among=among)
         for kind, among in (
-            (Kind.STATEMENT, [item.id for item in change.statements]),
-            (Kind.TOPIC, [item.id for item in change.topics]),
+            (Kind.STATEMENT, [record.id for record in change.statements]),
+            (Kind.TOPIC, [record.id for record in change.topics]),
             (Kind.ENTITY, list(change.entities)),
         )
     }
-    stored = _stored_topics(change, known_chunks, held[Kind.TOPIC], stores)
-    held[Kind.TOPIC] |= {item.id for item in stored}
-    return [*_rows(change, known_chunks, held), (Kind.TOPIC, _topic_rows(stored))]
+    stored = _stored_topics(change, known_chunks, known[Kind.TOPIC], stores)
+    known[Kind.TOPIC] |= {record.id for record in stored}
+    return [*_rows(change, known_chunks, known), (Kind.TOPIC, _topic_rows(stored))]
 
 
-def is_due(held: Calibration | None, names: int) -> bool:
-    """Whether a corpus must be measured: it never was, or the number of its names has doubled since.
+def is_due(calibration: Calibration | None, names: int) -> bool:
+    """Whether a corpus must be measured: it never was, or its number of names has doubled since.
 
     Parameters
     ----------
-    held : its calibration; None: it has none
+    calibration : its calibration; None if it has none
     names : number of names in it
     """
-    return names >= (BLOCK if held is None else _GROWTH * held.names)
+    return names >= (BLOCK if calibration is None else _GROWTH * calibration.names)
 
 
 def calibrating(corpus: str, names: int, *, since: Calibration | None, stores: Stores) -> Change | None:
-    """The change that ends an ingest: the scale of the cosines of the whole corpus, however its documents were divided.
+    """The change that ends an ingest: the scale of the cosines of the whole corpus, independent of its batches.
 
     Parameters
     ----------
@@ -272,15 +222,17 @@ def calibrating(corpus: str, names: int, *, since: Calibration | None, stores: S
     Returns
     -------
     Change
-        None where the corpus has not grown enough, or the last change has measured all of it.
+        None if the corpus has not grown enough, or the last change has already measured all of it.
     """
     if not is_due(since, names):
         return None
-    held = stores.graph.stats(corpus, has_counts=False)[0].calibration
-    made = None if held is not None and held.names == names else _calibrated((), corpus, names=names, stores=stores)
-    if made is None:
+    current = stores.graph.stats(corpus, has_counts=False)[0].calibration
+    calibration = (
+        None if current is not None and current.names == names else _calibrated((), corpus, names=names, stores=stores)
+    )
+    if calibration is None:
         return None
-    return Change(content_id("calibration", corpus, *map(str, astuple(made))), corpus, calibration=made)
+    return Change(content_id("calibration", corpus, *map(str, astuple(calibration))), corpus, calibration=calibration)
 
 
 def _calibrated(blocks: Collection[VectorBlock], corpus: str, *, names: int, stores: Stores) -> Calibration | None:
@@ -288,33 +240,90 @@ def _calibrated(blocks: Collection[VectorBlock], corpus: str, *, names: int, sto
         return indexed(stores.graph.find(kind, Scope(corpus)), titles)
 
     sources = stores.graph.find(Kind.SOURCE, Scope(corpus))
-    titles = {item.id: item.title for item in sources if isinstance(item, Source)}
+    titles = {source.id: source.title for source in sources if isinstance(source, Source)}
     return calibrated(blocks, corpus, names=names, stores=stores, stored=stored)
 
 
-def _stored_topics(change: Change, known_chunks: frozenset[str], held: Collection[str], stores: Stores) -> list[Topic]:
+_KINDS = (Kind.ENTITY, Kind.STATEMENT, Kind.CHUNK)
+_Key = tuple[str, str]  # the hash of an embedded text, and the id
+
+
+def calibrated(
+    blocks: Iterable[VectorBlock],
+    corpus: str,
+    *,
+    names: int,
+    stores: Stores,
+    stored: Callable[[Kind], Iterable[Row]],
+) -> Calibration | None:
+    """The scale of the cosines of a corpus including the rows of a change.
+
+    Measures, per kind, the 1,024 rows whose texts have the lowest hashes, in that order. A hash says nothing about the
+    meaning of a text, and the sample depends only on the texts. So corpora of the same texts have the same scale, whatever
+    their names and their order of growth. Reads the texts of all rows, so a corpus is measured only when it has doubled.
+
+    Parameters
+    ----------
+    blocks : the rows that the change adds
+    corpus : its corpus
+    names : number of names in the corpus after the change
+    stores : hold the other rows
+    stored : the texts of the other rows of a kind, as they were embedded
+
+    Returns
+    -------
+    Calibration
+        None with fewer than 128 names.
+    """
+    added = {block.kind: block for block in blocks}
+    rows = {
+        kind: _sample(kind, added.get(kind), corpus, stores=stores, keys=map(_key, stored(kind))) for kind in _KINDS
+    }
+    return measured(rows, names=names)
+
+
+def _sample(
+    kind: Kind, added: VectorBlock | None, corpus: str, *, stores: Stores, keys: Iterable[_Key]
+) -> NDArray[np.float32]:
+    """The rows whose texts have the lowest hashes, in the order of the hashes. Rows of equal texts have equal vectors."""
+    new = {} if added is None else dict(zip(added.ids, added.matrix(), strict=True))
+    texts = () if added is None else zip(map(checksum, added.texts), added.ids, strict=True)
+    chosen = heapq.nsmallest(SAMPLE, chain(texts, (key for key in keys if key[1] not in new)))
+    stored, matrix = stores.vectors.vectors(kind, corpus, ids=[name for _, name in chosen if name not in new])
+    rows = new | dict(zip(stored, matrix, strict=True))
+    sample = [rows[name] for _, name in chosen if name in rows]
+    return np.stack(sample) if sample else np.empty((0, 0), dtype=np.float32)
+
+
+def _key(row: Row) -> _Key:
+    return checksum(row.text), row.id
+
+
+def _stored_topics(
+    change: Change, known_chunks: frozenset[str], stored_ids: Collection[str], stores: Stores
+) -> list[Topic]:
     """The stored topics that lose or gain statements by a change, and possibly others of its sources, by ascending id.
 
-    Only the graph store knows what the chunks that lose their links asserted, so all topics of their sources are included.
+    Only the graph store knows what the chunks that lose their links asserted, so this includes all topics of their sources.
     """
-    found = {item.id: item for item in change.topics if item.id in held}
-    known = tuple(item.id for item, base in zip(change.sources, change.base_versions, strict=True) if base > 0)
+    topics = {record.id: record for record in change.topics if record.id in stored_ids}
+    known = tuple(record.id for record, base in zip(change.sources, change.base_versions, strict=True) if base > 0)
     if known and (change.chunks or change.removed_chunks):
         is_all = bool(known_chunks or change.removed_chunks)
-        named = {item.id for item in change.topics}
+        named = {record.id for record in change.topics}
         for topic in stores.graph.find(Kind.TOPIC, Scope(change.corpus, sources=known)):
             if isinstance(topic, Topic) and (is_all or topic.id in named):
-                found[topic.id] = topic
-    return [found[name] for name in sorted(found)]
+                topics[topic.id] = topic
+    return [topics[name] for name in sorted(topics)]
 
 
 def _about(change: Change) -> dict[str, set[str]]:
-    """For each topic the ids of its statements, as the chunks of a change have them."""
-    found: dict[str, set[str]] = {}
-    for item in change.abouts:
-        if item.statement_id:
-            found.setdefault(item.topic_id, set()).add(item.statement_id)
-    return found
+    """For each topic the ids of its statements, according to the chunks of a change."""
+    statements: dict[str, set[str]] = {}
+    for link in change.abouts:
+        if link.statement_id:
+            statements.setdefault(link.topic_id, set()).add(link.statement_id)
+    return statements
 
 
 def texts_of(change: Change) -> list[str]:
@@ -326,7 +335,7 @@ def texts_of(change: Change) -> list[str]:
     return list(dict.fromkeys(text for _, items in rows for _, text, _ in items))
 
 
-class MadeVectors:
+class PrecomputedVectors:
     """An embedder that returns precomputed vectors, for a fixed set of texts.
 
     Parameters
@@ -334,7 +343,7 @@ class MadeVectors:
     texts : distinct texts
     matrix : one unit row per text, shape ``(len(texts), dimensions)``, float32
     fingerprint : fingerprint of the embedder that made the vectors
-    rest : embeds other texts; None: they are refused
+    rest : embeds other texts; None refuses them
     """
 
     def __init__(
@@ -350,9 +359,9 @@ class MadeVectors:
         self._fingerprint = fingerprint
         self._rest = rest
 
-    def with_rest(self, embedder: Embedder) -> MadeVectors:
+    def with_rest(self, embedder: Embedder) -> PrecomputedVectors:
         """The same vectors, with an embedder of the same model for all other texts."""
-        return MadeVectors(list(self._at), self._matrix, fingerprint=self._fingerprint, rest=embedder)
+        return PrecomputedVectors(list(self._at), self._matrix, fingerprint=self._fingerprint, rest=embedder)
 
     @property
     def fingerprint(self) -> str:
@@ -370,17 +379,17 @@ class MadeVectors:
         others = [] if self._rest is None else list(dict.fromkeys(text for text in texts if text not in at))
         if others and self._rest is not None:
             at = {**at, **{text: len(at) + place for place, text in enumerate(others)}}
-            made = self._rest.embed(others)
-            matrix = np.concatenate([matrix, made]) if len(matrix) else made
+            added = self._rest.embed(others)
+            matrix = np.concatenate([matrix, added]) if len(matrix) else added
         rows: NDArray[np.float32] = matrix[np.array([at[text] for text in texts], dtype=np.intp)]
         return rows
 
     def forget(self, texts: Sequence[str]) -> None:
-        """Does nothing: there is no cache."""
+        """Do nothing, because there is no cache."""
 
 
 def embed_topics(topics: Sequence[Topic], corpus: str, *, embedder: Embedder, stores: Stores) -> VectorBlock:
-    """The rows of stored topics, as :func:`embed_change` makes them.
+    """The rows of stored topics, like those of :func:`embed_change`.
 
     Parameters
     ----------
@@ -402,7 +411,7 @@ def embed_topics(topics: Sequence[Topic], corpus: str, *, embedder: Embedder, st
 
 
 def embed_records(records: Sequence[Record], titles: Mapping[str, str], *, embedder: Embedder) -> VectorBlock:
-    """The rows of stored records, as :func:`embed_change` makes them; :func:`embed_topics` makes those of topics.
+    """The rows of stored records, like those of :func:`embed_change`. For topics use :func:`embed_topics`.
 
     Parameters
     ----------
@@ -418,9 +427,9 @@ def embed_records(records: Sequence[Record], titles: Mapping[str, str], *, embed
     Raises
     ------
     InputError
-        The records are of several kinds, or of another one.
+        The records are of several kinds, or of a kind that is not embedded.
     """
-    kinds = {kind for item in records for kind, of in _EMBEDDED.items() if isinstance(item, of)}
+    kinds = {kind for record in records for kind, of in _EMBEDDED.items() if isinstance(record, of)}
     rows = list(indexed(records, titles))
     if len(kinds) != 1 or len(rows) != len(records):
         raise InputError(f"records of {len(kinds)} kinds were given to embed; give chunks, statements or entities")
@@ -429,34 +438,34 @@ def embed_records(records: Sequence[Record], titles: Mapping[str, str], *, embed
 
 
 def indexed(records: Iterable[Record], titles: Mapping[str, str]) -> Iterator[Row]:
-    """What the vector store holds of records beside their vectors: the text that was embedded and indexed, and the source.
+    """The rows of the vector store without their vectors: id, the text that was embedded and indexed, and source.
 
     Parameters
     ----------
-    records : chunks, statements, topics or entities; others are left out
+    records : chunks, statements, topics or entities; others are skipped
     titles : titles of sources, by id
     """
-    for item in records:
-        if isinstance(item, Chunk):
-            yield Row(item.id, chunk_text(titles.get(item.source_id, ""), item.text), item.source_id)
-        elif isinstance(item, Statement):
-            yield Row(item.id, item.text, item.source_id)
-        elif isinstance(item, Topic):
-            yield Row(item.id, normalise_name(item.name), item.source_id)
-        elif isinstance(item, Entity):
-            yield Row(item.id, normalise_name(item.name), "")
+    for record in records:
+        if isinstance(record, Chunk):
+            yield Row(record.id, chunk_text(titles.get(record.source_id, ""), record.text), record.source_id)
+        elif isinstance(record, Statement):
+            yield Row(record.id, record.text, record.source_id)
+        elif isinstance(record, Topic):
+            yield Row(record.id, normalise_name(record.name), record.source_id)
+        elif isinstance(record, Entity):
+            yield Row(record.id, normalise_name(record.name), "")
 
 
 _Rows = list[tuple[Kind, list[tuple[str, str, str]]]]
 
 
-def _rows(change: Change, known_chunks: frozenset[str], held: Mapping[Kind, Collection[str]]) -> _Rows:
+def _rows(change: Change, known_chunks: frozenset[str], stored: Mapping[Kind, Collection[str]]) -> _Rows:
     """Id, text and source of each record to embed, by kind: new chunks, known chunks, then the other kinds."""
     titles = {source.id: source.title for source in change.sources}
     added = [chunk for chunk in change.chunks if chunk.id not in known_chunks]
     again = [chunk for chunk in change.chunks if chunk.id in known_chunks]
     names = _names(change)
-    without = {kind: held.get(kind, frozenset()) for kind in (Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)}
+    without = {kind: stored.get(kind, frozenset()) for kind in (Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)}
     return [
         (Kind.CHUNK, _chunk_rows(added, titles)),
         (Kind.CHUNK, _chunk_rows(again, titles)),
@@ -464,7 +473,7 @@ def _rows(change: Change, known_chunks: frozenset[str], held: Mapping[Kind, Coll
             Kind.STATEMENT,
             [(s.id, s.text, s.source_id) for s in change.statements if s.id not in without[Kind.STATEMENT]],
         ),
-        (Kind.TOPIC, _topic_rows([item for item in change.topics if item.id not in without[Kind.TOPIC]])),
+        (Kind.TOPIC, _topic_rows([topic for topic in change.topics if topic.id not in without[Kind.TOPIC]])),
         (Kind.ENTITY, [(e, names[e], "") for e in change.entities if e not in without[Kind.ENTITY]]),
     ]
 
@@ -474,7 +483,7 @@ def _names(change: Change) -> dict[str, str]:
 
 
 def _topic_rows(topics: Sequence[Topic]) -> list[tuple[str, str, str]]:
-    return [(item.id, normalise_name(item.name), item.source_id) for item in topics]
+    return [(topic.id, normalise_name(topic.name), topic.source_id) for topic in topics]
 
 
 def _chunk_rows(chunks: list[Chunk], titles: Mapping[str, str]) -> list[tuple[str, str, str]]:

@@ -1,10 +1,9 @@
 """The hierarchy of summaries over the chunks of a corpus (GraphMPA), maintained by rebuilding only what a change touched.
 
-Layer 0 consists of the chunks, one summary per long source, and on request one per large chunk. Similar nodes are joined,
-their communities are summarised,
-and the summaries form the next layer, up to the number of layers. A community of level n contains all chunks and summaries of
-sources below it, so that a deletion removes them from all levels at once, together with the summary of the community. A node
-of layer 0 without similar nodes is a community of its own without a summary.
+Layer 0 consists of the chunks, one summary per long source and, on request, one per large chunk. Similar nodes are joined,
+their communities are summarised, and the summaries form the next layer, up to the number of layers. A community of level n
+contains all chunks and summaries of sources below it. So a deletion removes them from all levels at once, together with the
+summary of the community. A node of layer 0 without similar nodes is a community of its own without a summary.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ from hlgraph.index.embed import check_model
 from hlgraph.index.summaries import (
     Group,
     LongSource,
+    SourceWriter,
     Summariser,
     Written,
     centre_of,
@@ -48,28 +48,28 @@ RUN = "hierarchy"
 """The name of the run."""
 _THRESHOLD = 0.5
 _NEW = 0.2
-"""Above this share of new nodes everything is clustered again, since the kept communities would fit badly."""
+"""Share of new nodes above which everything is clustered again, because the old communities would fit badly."""
 _BATCH = 5_000
 """Vectors per read of the store."""
 
 
 @dataclass(frozen=True, slots=True)
 class HierarchyQuery:
-    """Parameters of the hierarchy; the defaults are the paper's where it gives them.
+    """Parameters of the hierarchy. The defaults are those of the paper, if it gives any.
 
     Attributes
     ----------
-    layers : number of layers, the chunks included, 1 to 6, default 3; the paper finds 2 or 3 best. With 1 there are no
-        communities: only summaries of sources and of large chunks stand beside the chunks
+    layers : number of layers including the chunks, 1 to 6, default 3; the paper finds 2 or 3 best. With 1 there are no
+        communities, only chunks and the summaries of long sources and large chunks
     neighbours : number of nearest nodes that each node is joined to, 1 to 1,000, default 10
     threshold : tau, the lowest cosine of an edge, 0 to 1; None (default): 0.5, fitted to the scale of the corpus. Chunks
-        without a neighbour at or above it are in no community of two; :attr:`BuiltHierarchy.alone` counts them
+        without a neighbour at or above it stay alone; :attr:`BuiltHierarchy.alone` counts them
     max_size : largest number of nodes of a community, 2 to 1,000, default 10, since the length of a summary is limited; the
         paper has no such limit
     seed : seed of the random number generator, default 0; equal corpus, parameters and seed give equal layers
     long_source : number of tokens above which a source gets its own summary as a node of the first layer, default 4,000;
-        0: no source does. One summary covers what is too long to read at once; the paper has no such summary
-    large_chunk : size in tokens of the large chunks that get their own summary as nodes of the first layer, default 0: none do.
+        0 for none. One summary covers what is too long to read at once. The paper has no such summary
+    large_chunk : size in tokens of the large chunks that get their own summary as nodes of the first layer, default 0 for none.
         The paper summarises every large chunk (S_D); each costs one call of the model
 
     Raises
@@ -107,15 +107,15 @@ class HierarchyQuery:
 
     @property
     def least(self) -> float:
-        """The threshold as a number; 0.5 where it is None."""
+        """The threshold as a number; 0.5 if it is None."""
         return _THRESHOLD if self.threshold is None else self.threshold
 
     def fitted(self, calibration: Calibration | None) -> HierarchyQuery:
-        """The same query with a number for the threshold, fitted to the scale of a corpus where none was given.
+        """The same query with a number as its threshold; a threshold of None is fitted to the scale of a corpus.
 
         Parameters
         ----------
-        calibration : of the corpus; None: a threshold of 0.5
+        calibration : calibration of the corpus; None gives 0.5
         """
         if self.threshold is not None:
             return self
@@ -139,12 +139,12 @@ class BuiltHierarchy:
     run : the run that is stored now
     chunks : number of chunks
     communities : number of communities with a summary, per level, the finest first
-    written : number of summaries that were written
-    kept : number of summaries that were reused because their inputs are the same
+    written : number of new summaries
+    kept : number of summaries that were reused because their inputs have not changed
     saved : numbers of added, removed and kept communities
     is_unchanged : True if the stored layers were up to date, so that nothing was done
     is_whole : True if everything was clustered again
-    sources : number of summaries of long sources and of large chunks, which ``written`` and ``kept`` count too
+    sources : number of summaries of long sources and of large chunks, which ``written`` and ``kept`` include
     alone : number of nodes of layer 0 (chunks, and summaries of sources) that are in no community of two or more
     """
 
@@ -167,12 +167,12 @@ class _Node(NamedTuple):
     ----------
     key : id of the chunk or summary
     chunk_ids : the chunks below it
-    members : what a community contains through this node: the chunks and summaries of sources below it, or itself
+    members : the members that this node brings into a community: the chunks and summaries of sources below it, or itself
     vector : shape (d,)
-    was_in : the community that it was in after the last run; empty for a new node
-    about : for the summary of a community the id of the community
-    text : for a summary its text
-    parts : for a summary the statements and chunks that its words are from
+    was_in : its community in the last run; empty for a new node
+    about : for the summary of a community, the id of the community
+    text : for a summary, its text
+    parts : for a summary, the statements and chunks that its words come from
     """
 
     key: str
@@ -223,7 +223,7 @@ class _Work:
             return []
         with progress.step("summarise", len(groups), unit="summaries"):
             written = self.summariser.summarise(groups, self.corpus, stores=self.stores)
-        texts = [item.text for item in written]
+        texts = [summary.text for summary in written]
         with progress.step("embed", len(texts), unit="texts"):
             vectors = self.embedder.embed(texts)
         self.embedder.forget(texts)  # the store keeps the vectors and deletes them together with the summaries
@@ -244,9 +244,9 @@ def build_hierarchy(
 
     Interrupted changes are finished first. If the corpus and the parameters are the same as in the last run, nothing is done.
     After a change, new chunks join the most similar communities, and only communities whose members changed are summarised
-    again, so the cost of a model is proportional to the change. If more than 20 % of the nodes are new, or the parameters
-    differ, or ``is_whole`` is True, everything is clustered again; even then a summary of the same chunks by the same
-    summariser is reused.
+    again. So the cost of a model is proportional to the change. If more than 20 % of the nodes are new, or the parameters
+    differ, or ``is_whole`` is True, everything is clustered again; a summary of the same chunks by the same
+    summariser is still reused.
 
     Parameters
     ----------
@@ -279,18 +279,18 @@ def build_hierarchy(
     """
     derived = derived_store(stores)
     with stores.graph.lock(corpus) as pending:
-        for item in pending:
-            finish(item, stores)
+        for change in pending:
+            finish(change, stores)
         stats = stores.graph.stats(corpus, has_counts=False)
         if not stats:
             raise UnknownNameError(f"there is no corpus {corpus!r}; ingest something first")
         check_model(stats, embedder)
         query = query.fitted(stats[0].calibration)
         parameters = query.parameters(summariser)
-        held = run_named(derived, corpus, name=RUN)
-        is_same = held is not None and held.parameters == parameters
-        if held is not None and is_same and not held.is_stale and not is_whole:
-            return _unchanged(held, stores)
+        stored = run_named(derived, corpus, name=RUN)
+        is_same = stored is not None and stored.parameters == parameters
+        if stored is not None and is_same and not stored.is_stale and not is_whole:
+            return _unchanged(stored, stores)
         run = Run(corpus, RUN, stats[0].version, parameters, query.layers - 1, summariser.fingerprint)
         last = _read_last(derived, corpus)
         of_node = last.of_node if is_same and not is_whole else {}
@@ -299,12 +299,16 @@ def build_hierarchy(
             chunks, long = _chunks(work, of_node)
         sources = _sources(work, chunks, long=long, of_node=of_node)
         nodes = sorted(chunks + sources, key=lambda node: node.key)
-        is_new = sum(not item.was_in for item in nodes) > _NEW * len(nodes)
-        _build(work, [item._replace(was_in="") for item in nodes] if is_new else nodes)
-        made = Made(sorted(work.communities, key=lambda item: (item.level, item.id)), work.members, work.summaries)
-        run = replace(run, stamp=made.stamp)
+        is_new = sum(not node.was_in for node in nodes) > _NEW * len(nodes)
+        _build(work, [node._replace(was_in="") for node in nodes] if is_new else nodes)
+        built = Made(
+            sorted(work.communities, key=lambda community: (community.level, community.id)),
+            work.members,
+            work.summaries,
+        )
+        run = replace(run, stamp=built.stamp)
         with progress.step("persist"):
-            saved = derived.save(run, made)
+            saved = derived.save(run, built)
         counts = _counts(work.summaries, query.layers - 1)
         kept = len(work.summaries) - work.written
         return BuiltHierarchy(
@@ -320,46 +324,46 @@ def build_hierarchy(
         )
 
 
-def _unchanged(held: Run, stores: Stores) -> BuiltHierarchy:
+def _unchanged(run: Run, stores: Stores) -> BuiltHierarchy:
     derived = derived_store(stores)
-    found = derived.summaries(held.corpus, RUN).items
-    chunks = stores.graph.stats(held.corpus)[0].records[Kind.CHUNK]
+    summaries = derived.summaries(run.corpus, RUN).items
+    chunks = stores.graph.stats(run.corpus)[0].records[Kind.CHUNK]
     return BuiltHierarchy(
-        held,
+        run,
         chunks,
-        _counts(found, held.levels),
-        kept=len(found),
+        _counts(summaries, run.levels),
+        kept=len(summaries),
         is_unchanged=True,
         is_whole=False,
-        sources=sum(bool(item.source_id) for item in found),
-        alone=alone_among(derived.communities(held.corpus, RUN, level=0)),
+        sources=sum(bool(summary.source_id) for summary in summaries),
+        alone=alone_among(derived.communities(run.corpus, RUN, level=0)),
     )
 
 
 def alone_among(communities: Iterable[Community]) -> int:
     """The number of nodes of layer 0 that are in no community of two or more."""
-    return sum(item.size == 1 for item in communities if item.level == 0)
+    return sum(community.size == 1 for community in communities if community.level == 0)
 
 
 def _counts(summaries: Sequence[Summarised], levels: int) -> tuple[int, ...]:
-    of_level = [item.summary.level for item in summaries if not item.source_id]
-    return tuple(int(item) for item in np.bincount(np.array(of_level, dtype=np.int64), minlength=levels))
+    of_level = [summarised.summary.level for summarised in summaries if not summarised.source_id]
+    return tuple(map(int, np.bincount(np.array(of_level, dtype=np.int64), minlength=levels)))
 
 
 def _read_last(derived: DerivedStore, corpus: str) -> _Last:
-    found = derived.communities(corpus, RUN)
-    members = derived.members([item.id for item in found if item.level == 0])
+    communities = derived.communities(corpus, RUN)
+    members = derived.members([record.id for record in communities if record.level == 0])
     return _Last(
-        {item.id: name for name, some in members.items() for item in some},
-        {item.id: item.parent_id for item in found if item.parent_id},
-        {item.summary.id: item for item in derived.summaries(corpus, RUN).items},
+        {record.id: name for name, some in members.items() for record in some},
+        {record.id: record.parent_id for record in communities if record.parent_id},
+        {record.summary.id: record for record in derived.summaries(corpus, RUN).items},
     )
 
 
 def _chunks(work: _Work, of_node: Mapping[str, str]) -> tuple[list[_Node], list[LongSource]]:
-    """The chunks with a vector, by id, with their communities of the last run; and the long sources and large chunks of these."""
-    found = [item for item in work.stores.graph.find(Kind.CHUNK, Scope(work.corpus)) if isinstance(item, Chunk)]
-    wanted = sorted(item.id for item in found)
+    """The chunks with a vector, by id, with their communities of the last run; and their long sources and large chunks."""
+    chunks = [chunk for chunk in work.stores.graph.find(Kind.CHUNK, Scope(work.corpus)) if isinstance(chunk, Chunk)]
+    wanted = sorted(chunk.id for chunk in chunks)
     nodes: list[_Node] = []
     for start in range(0, len(wanted), _BATCH):
         ids, matrix = work.stores.vectors.vectors(Kind.CHUNK, work.corpus, ids=wanted[start : start + _BATCH])
@@ -367,9 +371,9 @@ def _chunks(work: _Work, of_node: Mapping[str, str]) -> tuple[list[_Node], list[
             _Node(name, (name,), (name,), row, of_node.get(name, "")) for name, row in zip(ids, matrix, strict=True)
         ]
     have = {node.key for node in nodes}
-    there = [item for item in found if item.id in have]
+    there = [chunk for chunk in chunks if chunk.id in have]
     long = [*long_sources(there, work.query.long_source), *large_chunks(there, work.query.large_chunk)]
-    return nodes, list({(item.id, item.chunk_ids): item for item in long}.values())
+    return nodes, list({(source.id, source.chunk_ids): source for source in long}.values())
 
 
 def _sources(
@@ -377,36 +381,45 @@ def _sources(
 ) -> list[_Node]:
     """The summaries of long sources, reused or written, as nodes of the layer of the chunks."""
     vectors = {node.key: node.vector for node in chunks}
-    found = summaries_of_sources(long, work.corpus, vectors=vectors, known=work.last.summaries, writer=work)
-    work.summaries += found
+    summaries = summaries_of_sources(
+        long,
+        work.corpus,
+        vectors=vectors,
+        known=work.last.summaries,
+        writer=SourceWriter(work.summariser, work.scheme, work.write),
+    )
+    work.summaries += summaries
     return [
         _Node(
-            item.summary.id,
-            item.chunk_ids,
-            (item.summary.id,),
-            item.vector,
-            of_node.get(item.summary.id, ""),
-            text=item.summary.text,
-            parts=words_from(item),
+            summarised.summary.id,
+            summarised.chunk_ids,
+            (summarised.summary.id,),
+            summarised.vector,
+            of_node.get(summarised.summary.id, ""),
+            text=summarised.summary.text,
+            parts=words_from(summarised),
         )
-        for item in found
+        for summarised in summaries
     ]
 
 
 def _build(work: _Work, nodes: list[_Node]) -> None:
-    """Cluster and summarise level by level; the summaries are the nodes of the next level."""
+    """Cluster and summarise level by level. The summaries are the nodes of the next level."""
     for level in range(work.query.layers - 1):
         if not nodes:
             break
         with progress.step("cluster"):
             groups = _grouped(nodes, work.query)
-        made = [_community(work, level, group=group.nodes) for group in groups]
-        parents = {node.about: item.id for item, group in zip(made, groups, strict=True) for node in group.nodes}
+        built = [_community(work, level, group=group.nodes) for group in groups]
+        parents = {
+            node.about: community.id for community, group in zip(built, groups, strict=True) for node in group.nodes
+        }
         work.communities = [
-            replace(item, parent_id=parents[item.id]) if item.id in parents else item for item in work.communities
+            replace(community, parent_id=parents[community.id]) if community.id in parents else community
+            for community in work.communities
         ]
-        work.communities += made
-        nodes = _summarise(work, [pair for pair in zip(made, groups, strict=True) if len(pair[1].nodes) > 1])
+        work.communities += built
+        nodes = _summarise(work, [pair for pair in zip(built, groups, strict=True) if len(pair[1].nodes) > 1])
 
 
 def _grouped(nodes: Sequence[_Node], query: HierarchyQuery) -> list[_Grouped]:
@@ -423,20 +436,20 @@ def _grouped(nodes: Sequence[_Node], query: HierarchyQuery) -> list[_Grouped]:
         rng=np.random.default_rng(query.seed),
     )
     if len(new) == len(nodes):
-        found = leiden(graph, max_size=query.max_size, seed=query.seed).finest
+        grouped = leiden(graph, max_size=query.max_size, seed=query.seed).finest
     else:
-        found = extended(graph, labels, max_size=query.max_size, seed=query.seed)
+        grouped = extended(graph, labels, max_size=query.max_size, seed=query.seed)
     inside: defaultdict[int, list[_Node]] = defaultdict(list)
-    for node, label in zip(nodes, found.tolist(), strict=True):
+    for node, label in zip(nodes, grouped.tolist(), strict=True):
         inside[label].append(node)
     return [_Grouped(names[label] if label < len(names) else "", inside[label]) for label in sorted(inside)]
 
 
 def _community(work: _Work, level: int, *, group: Sequence[_Node]) -> Community:
     members = tuple(sorted({name for node in group for name in node.members}))
-    found = community_id(work.run, level, members=members, scheme=work.scheme)
-    work.members[found] = members
-    return Community(found, work.corpus, level, len(members))
+    name = community_id(work.run, level, members=members, scheme=work.scheme)
+    work.members[name] = members
+    return Community(name, work.corpus, level, len(members))
 
 
 def _summarise(work: _Work, pairs: Sequence[tuple[Community, _Grouped]]) -> list[_Node]:
@@ -444,30 +457,30 @@ def _summarise(work: _Work, pairs: Sequence[tuple[Community, _Grouped]]) -> list
     names = [_summary_id(work, *pair) for pair in pairs]
     missing = [at for at, (name, _) in enumerate(names) if name not in work.last.summaries]
     groups = [_as_group(pairs[at][1].nodes) for at in missing]
-    made = {
+    fresh = {
         names[at][0]: Summarised(
-            Summary(names[at][0], work.corpus, item.text, pairs[at][0].level, names[at][1]),
+            Summary(names[at][0], work.corpus, written.text, pairs[at][0].level, names[at][1]),
             pairs[at][0].id,
             vector,
-            item.parts,
+            written.parts,
         )
-        for at, (item, vector) in zip(missing, work.write(groups), strict=True)
+        for at, (written, vector) in zip(missing, work.write(groups), strict=True)
     }
     nodes: list[_Node] = []
     for (name, _), (community, group) in zip(names, pairs, strict=True):
-        found = made.get(name) or work.last.summaries[name]
-        work.summaries.append(found)
+        summarised = fresh.get(name) or work.last.summaries[name]
+        work.summaries.append(summarised)
         was_in = work.last.parents.get(group.continues, "") if group.continues else ""
         nodes.append(
             _Node(
                 name,
                 tuple(sorted({below for node in group.nodes for below in node.chunk_ids})),
                 work.members[community.id],
-                found.vector,
+                summarised.vector,
                 was_in,
                 community.id,
-                found.summary.text,
-                found.parts,
+                summarised.summary.text,
+                summarised.parts,
             )
         )
     _LOG.debug("level %d: %d summaries, %d written", pairs[0][0].level if pairs else 0, len(nodes), len(missing))
@@ -484,7 +497,7 @@ def _as_group(nodes: Sequence[_Node]) -> Group:
     texts = tuple(node.text for node in nodes if node.text)
     beside = tuple(node.key for node in nodes if node.key in node.chunk_ids) if texts else ()
     parts: set[str] = set()
-    if any(node.parts for node in nodes):  # a chunk beside summaries of sources is its own part
+    if any(node.parts for node in nodes):  # next to summaries of sources, a chunk is its own part
         parts = {part for node in nodes for part in node.parts or node.chunk_ids}
     chunk_ids = tuple(sorted({name for node in nodes for name in node.chunk_ids}))
     return Group(chunk_ids, centre_of(np.stack([node.vector for node in nodes])), texts, tuple(sorted(parts)), beside)

@@ -1,13 +1,19 @@
-"""Summaries of communities and long sources, written by a chat model or selected from the most central statements."""
+"""Summaries of communities, long sources and large chunks.
+
+A :class:`Summariser` writes them: with a chat model, or without one by selecting the most central statements.
+:func:`long_sources` and :func:`large_chunks` find the parts of a corpus that get a summary of their own, and
+:func:`summaries_of_sources` writes these or reuses them.
+"""
 
 from __future__ import annotations
 
 import functools
+from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +34,12 @@ _PROMPT = Path(__file__).parent / "prompts" / "summary.md"
 _SAME = 0.95
 """Lowest cosine at which two sentences count as the same."""
 _INPUT_TOKENS = 8_000
-"""Tokens of passages that a chat model is shown per group."""
+"""Tokens of passages per group that a chat model gets."""
 _PASSAGE_TOKENS = 60
-"""Lowest number of tokens per passage of a long source; if a source has too many passages, some are left out."""
+"""Lowest number of tokens per passage of a long source. If a source has too many passages, some are left out."""
 _GROUPS = 200
 _CHUNKS = 4_000
-"""Largest numbers of groups and of their chunks that are in memory together; one group is processed in any case."""
+"""Largest numbers of groups and of their chunks in memory at once. A single group may exceed them."""
 
 
 class Group(NamedTuple):
@@ -41,12 +47,12 @@ class Group(NamedTuple):
 
     Attributes
     ----------
-    chunk_ids : the chunks, ascending; for summaries the chunks below them; for a source all its chunks, in their order
+    chunk_ids : the chunks, ascending; for summaries the chunks below them; for a source all its chunks in their order
     centre : mean of the vectors of the members, scaled to length 1; shape (d,)
     texts : for summaries their texts, otherwise empty
-    parts : for summaries the statements and chunks that their words are from, otherwise empty
+    parts : for summaries the statements and chunks that their words come from, otherwise empty
     beside : the chunks of a group that contains both chunks and summaries of sources, otherwise empty
-    is_source : whether the chunks are those of one long source
+    is_source : whether the group is one long source
     """
 
     chunk_ids: tuple[str, ...]
@@ -58,7 +64,7 @@ class Group(NamedTuple):
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The chunks that a model reads: all, those beside ``texts``, or an even sample of a very long source."""
+        """The chunks that a model reads: all, only ``beside`` if there are texts, or an even sample of a very long source."""
         wanted = self.beside if self.texts else self.chunk_ids
         most = _INPUT_TOKENS // _PASSAGE_TOKENS
         if not self.is_source or len(wanted) <= most:
@@ -72,20 +78,22 @@ class Written(NamedTuple):
     Attributes
     ----------
     text : the text of the summary
-    parts : ids of the statements or chunks that its sentences are copied from; empty if the words are the writer's own
+    parts : ids of the statements or chunks that its sentences are copied from; empty if a model wrote them
     """
 
     text: str
     parts: tuple[str, ...] = ()
 
 
-class Summariser(Protocol):
+class Summariser(ABC):
     """Writes summaries."""
 
     @property
+    @abstractmethod
     def fingerprint(self) -> str:
         """Everything that a summary depends on besides its group."""
 
+    @abstractmethod
     def summarise(self, groups: Sequence[Group], corpus: str, *, stores: Stores) -> list[Written]:
         """One summary per group, in order. The stores are read in batches.
 
@@ -103,7 +111,7 @@ class Summariser(Protocol):
 
 
 class _Sentence(NamedTuple):
-    """A statement, or the first sentence of a chunk without statements, with its place in the corpus and its vector."""
+    """A statement, or the first sentence of a chunk without statements, with its position in the corpus and its vector."""
 
     id: str
     text: str
@@ -112,7 +120,7 @@ class _Sentence(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ExtractiveSummariser:
+class ExtractiveSummariser(Summariser):
     """Summaries selected without a model: the statements closest to the centre, in the order of the text.
 
     A statement with a cosine of at least 0.95 to a chosen one is skipped. A chunk without statements is represented by its
@@ -120,7 +128,7 @@ class ExtractiveSummariser:
 
     Attributes
     ----------
-    max_tokens : largest number of tokens of a summary, default 256; one statement is taken in any case
+    max_tokens : largest number of tokens of a summary, default 256; the first statement may exceed it
     """
 
     max_tokens: int = 256
@@ -132,40 +140,42 @@ class ExtractiveSummariser:
 
     def summarise(self, groups: Sequence[Group], corpus: str, *, stores: Stores) -> list[Written]:
         """See :class:`Summariser`."""
-        found: list[Written] = []
+        written: list[Written] = []
         for part in _batched(groups):
             by_id = _read(part, corpus, stores=stores)
             for group in part:
-                found.append(self._write(group, by_id))
+                written.append(self._write(group, by_id))
                 progress.advance("summarise")
-        return found
+        return written
 
     def _write(self, group: Group, by_id: dict[str, list[_Sentence]]) -> Written:
         wanted = group.parts or group.chunk_ids
-        candidates = {item.id: item for name in wanted for item in by_id.get(name, ())}
+        candidates = {sentence.id: sentence for name in wanted for sentence in by_id.get(name, ())}
         chosen: list[_Sentence] = []
         left = self.max_tokens
-        order = sorted(candidates.values(), key=lambda item: (-float(item.vector @ group.centre), item.id))
-        for item in order:
-            size = count_tokens(item.text)
-            is_said = any(float(item.vector @ other.vector) >= _SAME for other in chosen)
+        order = sorted(candidates.values(), key=lambda sentence: (-float(sentence.vector @ group.centre), sentence.id))
+        for sentence in order:
+            size = count_tokens(sentence.text)
+            is_said = any(float(sentence.vector @ other.vector) >= _SAME for other in chosen)
             if not is_said and (size <= left or not chosen):
-                chosen.append(item)
+                chosen.append(sentence)
                 left -= size
             if left <= 0:
                 break
-        chosen.sort(key=lambda item: (item.place, item.id))
-        return Written(" ".join(item.text for item in chosen), tuple(sorted(item.id for item in chosen)))
+        chosen.sort(key=lambda sentence: (sentence.place, sentence.id))
+        return Written(
+            " ".join(sentence.text for sentence in chosen), tuple(sorted(sentence.id for sentence in chosen))
+        )
 
 
 def _batched(groups: Sequence[Group]) -> Iterator[Sequence[Group]]:
     """Batches of consecutive groups that fit into memory."""
-    start = held = 0
+    start = size = 0
     for at, group in enumerate(groups):
-        if at > start and (at - start == _GROUPS or held + len(group.chunk_ids) > _CHUNKS):
+        if at > start and (at - start == _GROUPS or size + len(group.chunk_ids) > _CHUNKS):
             yield groups[start:at]
-            start, held = at, 0
-        held += len(group.chunk_ids)
+            start, size = at, 0
+        size += len(group.chunk_ids)
     if start < len(groups):
         yield groups[start:]
 
@@ -173,30 +183,32 @@ def _batched(groups: Sequence[Group]) -> Iterator[Sequence[Group]]:
 def _read(groups: Sequence[Group], corpus: str, *, stores: Stores) -> dict[str, list[_Sentence]]:
     """The sentences of each chunk, and each statement by itself, by id."""
     chunk_ids = sorted({name for group in groups for name in group.chunk_ids})
-    held = stores.graph.records(Kind.CHUNK, chunk_ids, scope=Scope(corpus))
-    chunks = {item.id: item for item in held if isinstance(item, Chunk)}
-    sources = tuple(sorted({item.source_id for item in chunks.values()}))
+    records = stores.graph.records(Kind.CHUNK, chunk_ids, scope=Scope(corpus))
+    chunks = {record.id: record for record in records if isinstance(record, Chunk)}
+    sources = tuple(sorted({chunk.source_id for chunk in chunks.values()}))
     said: dict[str, list[Statement]] = {}
     for record in stores.graph.find(Kind.STATEMENT, Scope(corpus, sources=sources)):
         if isinstance(record, Statement) and record.chunk_id in chunks:
             said.setdefault(record.chunk_id, []).append(record)
-    statements = [item for some in said.values() for item in some]
-    vectors = _vectors(stores, Kind.STATEMENT, corpus, ids=[item.id for item in statements])
+    statements = [statement for some in said.values() for statement in some]
+    vectors = _vectors(stores, Kind.STATEMENT, corpus, ids=[statement.id for statement in statements])
     silent = sorted(chunks.keys() - said.keys())
     own = _vectors(stores, Kind.CHUNK, corpus, ids=silent)
-    found: dict[str, list[_Sentence]] = {}
-    for item in statements:
-        if item.id in vectors:
-            sentence = _Sentence(item.id, item.text, (item.source_id, item.start), vectors[item.id])
-            found.setdefault(item.chunk_id, []).append(sentence)
-            found[item.id] = [sentence]
+    by_id: dict[str, list[_Sentence]] = {}
+    for statement in statements:
+        if statement.id in vectors:
+            sentence = _Sentence(
+                statement.id, statement.text, (statement.source_id, statement.start), vectors[statement.id]
+            )
+            by_id.setdefault(statement.chunk_id, []).append(sentence)
+            by_id[statement.id] = [sentence]
     for name in silent:
         chunk = chunks[name]
         spans = sentences(chunk.text)
         text = chunk.text[slice(*spans[0])] if spans else chunk.text
         if name in own:
-            found[name] = [_Sentence(name, text.strip(), (chunk.source_id, chunk.start), own[name])]
-    return found
+            by_id[name] = [_Sentence(name, text.strip(), (chunk.source_id, chunk.start), own[name])]
+    return by_id
 
 
 def _vectors(stores: Stores, kind: Kind, corpus: str, *, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
@@ -205,14 +217,14 @@ def _vectors(stores: Stores, kind: Kind, corpus: str, *, ids: Sequence[str]) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class ChatSummariser:
+class ChatSummariser(Summariser):
     """Summaries written by a chat model from the texts of the chunks or of the summaries below.
 
     Attributes
     ----------
     model : the chat model; an executor brings its ledger, cached replies and budget
     max_tokens : largest number of tokens of a reply, default 256
-    concurrency : largest number of simultaneous calls if the model is not an executor, default 4
+    concurrency : largest number of concurrent calls if the model is not an executor, default 4
 
     References
     ----------
@@ -234,16 +246,16 @@ class ChatSummariser:
         asked = calls.about(
             Purpose(stage="hierarchy", prompt=read_prompt(_PROMPT).version), accept=lambda reply: bool(reply.strip())
         )
-        found: list[Written] = []
+        written: list[Written] = []
         for part in _batched(groups):
             names = sorted({name for group in part for name in group.shown})
             chunks = stores.graph.records(Kind.CHUNK, names, scope=Scope(corpus))
-            texts = {item.id: item.text for item in chunks if isinstance(item, Chunk)}
+            texts = {chunk.id: chunk.text for chunk in chunks if isinstance(chunk, Chunk)}
             passages = [(*(texts[name] for name in group.shown if name in texts), *group.texts) for group in part]
-            found += [
+            written += [
                 Written(text) for text in calls.run(functools.partial(self._ask, asked), passages, step="summarise")
             ]
-        return found
+        return written
 
     def _ask(self, asked: Asking, passages: Sequence[str]) -> str:
         prompt = read_prompt(_PROMPT)
@@ -251,7 +263,7 @@ class ChatSummariser:
         shown = "\n\n".join(delimited("passage", _cut(text, share)) for text in passages)
         reply = asked.complete(prompt.system, prompt.filled({"passages": shown}), max_tokens=self.max_tokens)
         text = " ".join(reply.text.split())
-        if reply.is_cut:  # even with twice the room: what is whole of it are the sentences before its last
+        if reply.is_cut:  # cut off at twice the limit, too: keep the sentences before the last one
             ends = [end for _, end in sentences(text)]
             text = text[: ends[-2]] if len(ends) > 1 else ""
             if not text:
@@ -267,7 +279,7 @@ class ChatSummariser:
 
 
 def _cut(text: str, tokens: int) -> str:
-    """The leading whole sentences that fit into ``tokens``; the first one in any case."""
+    """The leading whole sentences that fit into ``tokens``, at least the first one."""
     end = 0
     for _, stop in sentences(text):
         if end and count_tokens(text[:stop]) > tokens:
@@ -276,13 +288,13 @@ def _cut(text: str, tokens: int) -> str:
     return text[:end] if end else text
 
 
-# Summaries of long sources and of large chunks, which join the chunks in layer 0 of the hierarchy (GraphMPA).
+# Summaries of long sources and large chunks, which join the chunks in layer 0 of the hierarchy (GraphMPA).
 
 
 WHOLE, LARGE = -1, -2
-"""The levels of the summaries of a whole source and of a large chunk, below those of all communities."""
+"""The levels of the summaries of a whole source and of a large chunk, below the levels of communities."""
 _LEAST = 4
-"""A large chunk has at least a fourth of the wanted size, where the chunks allow it."""
+"""A large chunk has at least a fourth of the requested size, if the chunks allow it."""
 
 
 class LongSource(NamedTuple):
@@ -292,7 +304,7 @@ class LongSource(NamedTuple):
     ----------
     id : id of the source
     chunk_ids : the chunks, in the order of the text
-    level : ``WHOLE`` if they are all chunks of the source, else ``LARGE``
+    level : ``WHOLE`` if the chunks are the whole source, else ``LARGE``
     """
 
     id: str
@@ -308,7 +320,7 @@ def long_sources(chunks: Sequence[Chunk], tokens: int) -> list[LongSource]:
     Parameters
     ----------
     chunks : chunks of any number of sources
-    tokens : number of tokens above which a source is long; 0: no source is
+    tokens : number of tokens above which a source is long; 0 for no long sources
 
     Returns
     -------
@@ -322,9 +334,9 @@ def long_sources(chunks: Sequence[Chunk], tokens: int) -> list[LongSource]:
     [LongSource(id='b', chunk_ids=('b2', 'b1'), level=-1)]
     """
     return [
-        LongSource(name, tuple(item.id for item in some))
+        LongSource(name, tuple(chunk.id for chunk in some))
         for name, some in _by_source(chunks)
-        if tokens and len(some) > 1 and sum(item.tokens for item in some) > tokens
+        if tokens and len(some) > 1 and sum(chunk.tokens for chunk in some) > tokens
     ]
 
 
@@ -332,14 +344,14 @@ def large_chunks(chunks: Sequence[Chunk], tokens: int) -> list[LongSource]:
     """The large chunks of all sources: runs of chunks of up to ``tokens`` tokens, by source, in the order of the text.
 
     The paper splits a text first into large chunks, each with a summary, and these into small ones. Here the small chunks are
-    given, and a large one is a run of them. A source of more tokens is divided where the id of the chunk behind the boundary is
-    the least, in the part where both sides keep a fourth of ``tokens``, and each side again: so an edit changes the large chunks
-    around it alone. A run of one chunk needs no summary, because the chunk is all of it.
+    given, and a large one is a run of them. A source of more tokens is divided recursively. The boundary is before the chunk
+    with the lowest id, among the chunks that leave at least a fourth of ``tokens`` on both sides. So an edit changes only the
+    large chunks around it. A run of one chunk needs no summary of its own.
 
     Parameters
     ----------
     chunks : chunks of any number of sources
-    tokens : largest size of a large chunk; 0: there are none
+    tokens : largest size of a large chunk; 0 for none
 
     Returns
     -------
@@ -349,24 +361,24 @@ def large_chunks(chunks: Sequence[Chunk], tokens: int) -> list[LongSource]:
     Examples
     --------
     >>> chunks = [Chunk(name, "source", "", 0, 0, at, 60) for at, name in enumerate("dcab")]
-    >>> [item.chunk_ids for item in large_chunks(chunks, 120)]
+    >>> [large.chunk_ids for large in large_chunks(chunks, 120)]
     [('d', 'c'), ('a', 'b')]
 
     References
     ----------
     GraphMPA, section 3.1 (S_D), Algorithm 1, lines 2 to 5.
     """
-    found: list[LongSource] = []
+    large: list[LongSource] = []
     for name, some in _by_source(chunks) if tokens else ():
         runs = _runs(some, tokens)
         level = WHOLE if len(runs) == 1 else LARGE
-        found += [LongSource(name, tuple(item.id for item in run), level) for run in runs if len(run) > 1]
-    return found
+        large += [LongSource(name, tuple(chunk.id for chunk in run), level) for run in runs if len(run) > 1]
+    return large
 
 
 def _by_source(chunks: Sequence[Chunk]) -> list[tuple[str, list[Chunk]]]:
     inside: defaultdict[str, list[Chunk]] = defaultdict(list)
-    for chunk in sorted(chunks, key=lambda item: (item.position, item.id)):
+    for chunk in sorted(chunks, key=lambda chunk: (chunk.position, chunk.id)):
         inside[chunk.source_id].append(chunk)
     return sorted(inside.items())
 
@@ -377,7 +389,7 @@ def _runs(chunks: list[Chunk], tokens: int) -> list[list[Chunk]]:
     left = [chunks]
     while left:
         run = left.pop()
-        sizes = np.cumsum([item.tokens for item in run])
+        sizes = np.cumsum([chunk.tokens for chunk in run])
         if sizes[-1] <= tokens or len(run) == 1:
             done.append(run)
             continue
@@ -388,19 +400,19 @@ def _runs(chunks: list[Chunk], tokens: int) -> list[list[Chunk]]:
     return done
 
 
-class SourceWriter(Protocol):
-    """Writes and embeds summaries."""
+class SourceWriter(NamedTuple):
+    """Writes and embeds summaries.
 
-    @property
-    def summariser(self) -> Summariser:
-        """The summariser in use."""
+    Attributes
+    ----------
+    summariser : writes them
+    scheme : scheme of the ids of the corpus
+    write : the summary of each group with the vector of its text, shape (d,)
+    """
 
-    @property
-    def scheme(self) -> int:
-        """The scheme of the ids of the corpus."""
-
-    def write(self, groups: Sequence[Group]) -> list[tuple[Written, NDArray[np.float32]]]:
-        """The summary of each group with the vector of its text, shape (d,)."""
+    summariser: Summariser
+    scheme: int
+    write: Callable[[Sequence[Group]], list[tuple[Written, NDArray[np.float32]]]]
 
 
 def summary_of_source(source: LongSource, summariser: Summariser, *, scheme: int) -> tuple[str, str]:
@@ -428,9 +440,9 @@ def summaries_of_sources(
     known: Mapping[str, Summarised],
     writer: SourceWriter,
 ) -> list[Summarised]:
-    """One summary per source, in order; a known summary is reused if its inputs are the same.
+    """One summary per source, in order. A known summary is reused if its inputs are the same.
 
-    Its parts are all chunks of the source and the statements that its words are from.
+    Its parts are all chunks of the source and the statements that its words come from.
 
     Parameters
     ----------
@@ -451,19 +463,20 @@ def summaries_of_sources(
         Group(source.chunk_ids, centre_of(np.stack([vectors[name] for name in source.chunk_ids])), is_source=True)
         for source in (sources[at] for at in missing)
     ]
-    made: dict[str, Summarised] = {}
+    fresh: dict[str, Summarised] = {}
     for at, (written, vector) in zip(missing, writer.write(groups), strict=True):
         name, hashed = names[at]
         chunk_ids = tuple(sorted(sources[at].chunk_ids))
         parts = tuple(sorted({*chunk_ids, *written.parts}))
         summary = Summary(name, corpus, written.text, sources[at].level, hashed)
-        made[name] = Summarised(summary, "", vector, parts, sources[at].id, chunk_ids)
-    return [made.get(name) or known[name] for name, _ in names]
+        fresh[name] = Summarised(summary, "", vector, parts, sources[at].id, chunk_ids)
+    return [fresh.get(name) or known[name] for name, _ in names]
 
 
-def words_from(item: Summarised) -> tuple[str, ...]:
-    """Ids of the statements (for a community also chunks) that the words of a summary are from; empty if unknown."""
-    return tuple(sorted(set(item.parts) - set(item.chunk_ids))) if item.source_id else item.parts
+def words_from(summarised: Summarised) -> tuple[str, ...]:
+    """Ids of the statements (for a community also chunks) that the words of a summary come from; empty if unknown."""
+    parts = summarised.parts
+    return tuple(sorted(set(parts) - set(summarised.chunk_ids))) if summarised.source_id else parts
 
 
 def centre_of(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -1,10 +1,10 @@
-"""Extracts by batch files of a provider, at half the price: calls are exported, made elsewhere, and their results imported.
+"""Extraction by batch files of a provider at half the price: export the calls, run them elsewhere, import the results.
 
-A chunk needs two calls, and the second depends on the reply to the first. So: export a file, import its results, export
-the file of the second calls, import its results; the next ingest then finds every reply kept.
+A chunk needs two calls, and the second depends on the reply to the first. So export a file, import its results, export the
+file of the second calls, and import its results. The next ingest then has every reply.
 
-The format is that of the provider of the model, see :mod:`hlgraph.ingest.batches`: OpenAI's, which other providers and
-local servers read too, or Amazon Bedrock's.
+:class:`BatchFiles` exports and imports. The format depends on the provider of the model, see ``FORMATS``: OpenAI's, which
+other providers and local servers also read, or Amazon Bedrock's.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hlgraph.stores.protocols import Stores
 
 
-# The formats of batch files, one a provider: the line of a request, and the reply in a line that came back.
+# The formats of batch files, one per provider: the line of a request, and the reply in a result line.
 
 
 _URL = "/v1/chat/completions"
@@ -46,10 +46,10 @@ class BatchFormat(NamedTuple):
 
     Attributes
     ----------
-    line : makes the line of a request from the name of the model, the key of the request and the request
-    result : reads the key and the reply of a line that came back; the reply is None where the provider returned an error, or its
-        content filter stopped the reply. Raises
-        KeyError, TypeError, IndexError, AttributeError or ValueError for a line that is no result
+    line : builds the line of a request from the name of the model, the key of the request and the request
+    result : reads the key and the reply from a result line. The reply is None if the provider returned an error or its
+        content filter stopped the reply. Raises KeyError, TypeError, IndexError, AttributeError or ValueError for a line
+        that is not a result
     """
 
     line: Callable[[str, str, Request], dict[str, object]]
@@ -97,7 +97,7 @@ def _converse_result(tree: Tree) -> tuple[str, Completion | None]:
     if not isinstance(output, dict) or output.get("stopReason") in ("content_filtered", "guardrail_intervened"):
         return key, None
     usage = output.get("usage") or {}
-    # A model that thinks aloud has parts without text.
+    # The reply of a reasoning model has parts without text.
     parts = [str(part["text"]) for part in output["output"]["message"]["content"] if "text" in part]
     return key, Completion(
         text="".join(parts),
@@ -111,7 +111,7 @@ FORMATS: Mapping[str, BatchFormat] = {
     "openai": BatchFormat(_openai_line, _openai_result),
     "bedrock": BatchFormat(_converse_line, _converse_result),
 }
-"""By the provider of the model: OpenAI's batches, and Amazon Bedrock's of the type ``Converse``, whatever the model."""
+"""Formats by provider: OpenAI's batches, and Amazon Bedrock's of type ``Converse`` for any model."""
 
 
 SHARE = 0.5
@@ -120,16 +120,16 @@ SHARE = 0.5
 
 @dataclass(slots=True)
 class BatchReport:
-    """What an export or import of batch files did.
+    """The result of an export or import of batch files.
 
     Attributes
     ----------
-    sources, chunks : that are to be extracted
+    sources, chunks : numbers of sources and chunks to extract
     given_up : chunks that failed too often and are not sent; see ``hlgraph failures``
-    calls : written to the file (export), or kept from the results (import)
+    calls : calls written to the file (export) or stored from the results (import)
     waiting : calls without a result yet (import)
     known : results that were imported before (import)
-    refused : results that cannot be used: an error, a reply that was cut off or has another form; they are exported again
+    refused : unusable results: an error, or a reply that is cut off or malformed; these calls are exported again
     unknown : results of requests that these sources do not need
     failed : sources that cannot be read
     """
@@ -150,14 +150,14 @@ class BatchFiles:
 
     Parameters
     ----------
-    executor : of the chat model, with stored replies and a ledger
+    executor : executor of the chat model, with stored replies and a ledger
     max_tokens : limit of one reply
-    domain : of the corpus, which the prompts name; None: none
-    quarantine : of the corpus: chunks that failed too often are not sent; None: there are no failures
+    domain : domain of the corpus, which the prompts name; default None
+    quarantine : quarantine of the corpus; chunks that failed too often are not sent. None for no failures
 
     Raises
     ------
-    InputError : the provider of the model has no batch format here, or replies are not kept
+    InputError : the provider of the model has no batch format here, or replies are not stored
     """
 
     def __init__(
@@ -185,7 +185,7 @@ class BatchFiles:
     def export(
         self, items: Iterable[Document | ReadFailure], out: TextIO, *, stores: Stores, chunker: Chunker
     ) -> BatchReport:
-        """Write one line for every call that can be made now. The store is read; nothing is asked.
+        """Write one line for every call that can be made now. Reads the store and calls no model.
 
         Two chunks that would send the same request share a line.
 
@@ -194,7 +194,7 @@ class BatchFiles:
         items : documents and read failures
         out : receives the lines
         stores : the open stores
-        chunker : cuts the documents
+        chunker : chunks the documents
 
         Returns
         -------
@@ -217,16 +217,16 @@ class BatchFiles:
         stores: Stores,
         chunker: Chunker,
     ) -> BatchReport:
-        """Keep the replies of result files for the calls that these sources need, and enter them in the ledger at half the price.
+        """Store the replies of result files for the calls that these sources need, and enter them in the ledger at half price.
 
-        A call is entered once, however often its result is imported.
+        A call is entered only once, even if its result is imported again.
 
         Parameters
         ----------
         items : documents and read failures
         results : files that the provider wrote
         stores : the open stores
-        chunker : cuts the documents
+        chunker : chunks the documents
 
         Returns
         -------
@@ -234,25 +234,25 @@ class BatchFiles:
 
         Raises
         ------
-        InputError : a file cannot be read, or a line is no result
+        InputError : a file cannot be read, or a line is not a result
         """
         report = BatchReport()
-        found = dict(self._results(results))
+        by_key = dict(self._results(results))
         wanted: set[str] = set()
         for request in self._requests(items, report, stores=stores, chunker=chunker):
             key = request.key(self._executor.fingerprint)
             if key in wanted:
                 continue
             wanted.add(key)
-            completion = found.get(key)
+            completion = by_key.get(key)
             if completion is None:
-                report.refused += key in found
-                report.waiting += key not in found
+                report.refused += key in by_key
+                report.waiting += key not in by_key
             elif self._executor.enter(request, completion, share=SHARE):
                 report.calls += 1
             else:
                 report.refused += 1
-        rest = found.keys() - wanted
+        rest = by_key.keys() - wanted
         report.known = sum(self._is_known(name) for name in rest)
         report.unknown = len(rest) - report.known
         return report
@@ -264,12 +264,12 @@ class BatchFiles:
     def _requests(
         self, items: Iterable[Document | ReadFailure], report: BatchReport, *, stores: Stores, chunker: Chunker
     ) -> Iterator[Request]:
-        """The next call of every chunk that is to be extracted."""
+        """The next call of every chunk to extract."""
         seen = pipeline.Report()
         corpus = self._executor.accounts.corpus
-        for item in look(items, self._extractor, corpus=corpus, report=seen, stores=stores, chunker=chunker):
+        for source in look(items, self._extractor, corpus=corpus, report=seen, stores=stores, chunker=chunker):
             report.sources += 1
-            for _, chunk in item.plan.to_extract:
+            for _, chunk in source.plan.to_extract:
                 if self._extractor.gives_up(chunk):
                     report.given_up += 1
                     continue
@@ -290,10 +290,10 @@ class BatchFiles:
         return kept_reply(self._executor, prompt, messages=messages, max_tokens=self._max_tokens)
 
     def _results(self, paths: Iterable[Path]) -> Iterator[tuple[str, Completion | None]]:
-        """The reply of each line by the name of its request; None where the provider returned an error."""
+        """Key of the request and reply of each line; the reply is None if the provider returned an error."""
         for path in paths:
             try:
-                lines = path.read_text(encoding="utf-8").split("\n")  # other ends of lines may stand in a reply
+                lines = path.read_text(encoding="utf-8").split("\n")  # replies may contain other line separators
             except (OSError, UnicodeDecodeError) as error:
                 raise InputError(
                     f"{path}: the results cannot be read ({error}); name a file of batch results"

@@ -1,13 +1,13 @@
-"""Leads a bulk load: an ordinary ingest into an embedded store, whose corpus is then copied to empty servers and verified.
+"""A bulk load: an ordinary ingest into an embedded store, whose corpus is then copied to empty servers and verified.
 
-Every phase can be run again, and one that is done is not repeated:
+:func:`bulk_load` runs the phases. Each can be run again, and a completed one is not repeated:
 
-1. *Ingest* into ``FOLDER/store``: it continues where a kill ended it.
-2. *Write files*: into ``FOLDER/import.part``, which becomes ``FOLDER/import`` when all files are there.
-3. *Import*: the command of the settings is run, or the user runs one. A node in the database tells that it was done.
-4. *Complete*: schema, what files cannot hold, vectors and texts. All of it is keyed by ids.
-5. *Verify*, then make the corpus visible, in one transaction. Its mark is the id of the load: so the same command sees that it is
-   done.
+1. *Ingest* into ``FOLDER/store``: it continues after an interruption.
+2. *Write files* into ``FOLDER/import.part``, which is renamed to ``FOLDER/import`` when it is complete.
+3. *Import*: run the command of the settings, or leave the import to the user. A node in the database records that it was done.
+4. *Complete*: add the schema, data that files cannot hold, vectors and texts. All of it is keyed by ids.
+5. *Verify* (see :func:`differences`), then make the corpus visible in one transaction. Its mark is the id of the load, so the
+   same command sees that it is done.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from hlgraph.ingest.report import Report, record_counts
 from hlgraph.ingest.run import Run, run_here
 from hlgraph.records import Entity, Kind, Record, Source
 from hlgraph.stores import files
-from hlgraph.stores.bulk_copies import IMPORT, MANIFEST, BulkVectors, CorpusReader, Found, Manifest
+from hlgraph.stores.bulk_copies import IMPORT, MANIFEST, CorpusReader, Found, Manifest
 from hlgraph.stores.migrate import running_version
 from hlgraph.stores.protocols import CorpusStats, Scope, Stores, VectorBatch, domain_of, domain_store
 
@@ -47,69 +47,22 @@ if TYPE_CHECKING:
     from hlgraph.stores.protocols import Stores
 
 
-# Compares what a bulk load sent with what the servers hold: counts, ids, and the content of a sample.
-
-
-_IN_BOTH = (Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)
-_SAMPLE = 200
-
-
-def differences(
-    sent: Stores, arrived: Stores, *, manifest: Manifest, counts: Iterable[Mapping[str, int]]
-) -> Iterator[str]:
-    """What differs, in words.
-
-    Parameters
-    ----------
-    sent : the stores that the corpus was made in
-    arrived : the servers
-    manifest : what was sent
-    counts : number of records and of relationships in the graph, by kind
-    """
-    for wanted, found in zip((manifest.records, manifest.relationships), counts, strict=True):
-        for name, number in wanted.items():
-            if found.get(name, 0) != number:
-                yield f"the graph has {found.get(name, 0):,} {name}, sent were {number:,}"
-    for kind in _IN_BOTH:
-        ours, theirs = (stores.vectors.ids(kind, manifest.corpus) for stores in (sent, arrived))
-        if ours != theirs:
-            yield (
-                f"of {kind} rows the vector store lacks {len(ours - theirs):,} and has {len(theirs - ours):,} that were not sent"
-            )
-        else:
-            yield from _of_sample(kind, sorted(ours)[:_SAMPLE], sent=sent, arrived=arrived, corpus=manifest.corpus)
-
-
-def _of_sample(kind: Kind, ids: list[str], *, sent: Stores, arrived: Stores, corpus: str) -> Iterator[str]:
-    """The ids are hashes, so the lowest are a fair sample."""
-    scope = Scope(corpus)
-    records, found = (stores.graph.records(kind, ids, scope=scope) for stores in (sent, arrived))
-    if records != found:
-        yield f"{kind} records of the graph are not those that were sent"
-    if kind is Kind.SOURCE:
-        return
-    owners = sorted({str(getattr(item, "source_id", "")) for item in records} - {""})
-    sources = sent.graph.records(Kind.SOURCE, owners, scope=scope)
-    titles = {item.id: item.title for item in sources if isinstance(item, Source)}
-    if not arrived.vectors.examine(kind, corpus, rows=indexed(records, titles)).is_none:
-        yield f"{kind} rows of the vector store are not those that were sent"
-
-
 _KINDS = (Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)
-_ROWS = 2_000  # rows of the vector store that are written together
+_ROWS = 2_000  # rows of the vector store per write
 _TAIL = 2_000
 _SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class BulkOptions:
-    """How a bulk load is made.
+    """Options of a bulk load.
 
     Attributes
     ----------
-    folder : keeps everything until the load is done
-    import_command : command that has the server import the files, with ``{folder}`` and ``{database}``; it is split as a shell
-        does, and run without one. Empty: that of the settings; where that is empty, too, the user runs the import
+    folder : holds everything until the load is done
+    import_command : command that makes the server import the files, with ``{folder}`` and ``{database}``. It is split like a
+        shell command and run without a shell. Empty: the command of the settings; if that is empty, too, the user runs the
+        import
     """
 
     folder: Path
@@ -118,15 +71,15 @@ class BulkOptions:
 
 @dataclass(slots=True)
 class BulkReport:
-    """What a bulk load did.
+    """The result of a bulk load.
 
     Attributes
     ----------
-    ingest : the report of the ingest; None: an earlier run has done it
-    manifest : what was loaded, or is to be
+    ingest : the report of the ingest; None if an earlier run did it
+    manifest : the corpus that is or will be loaded
     folder : folder of the import files
-    command : what to run in this folder now, on the machine of the stopped server; empty: the load is done
-    seconds : time by phase, but for those of the ingest
+    command : command to run in this folder now, on the machine of the stopped server; empty if the load is done
+    seconds : time by phase, without the ingest
     """
 
     manifest: Manifest
@@ -150,29 +103,29 @@ def bulk_load(
     run: Run = run_here,
     on_progress: OnProgress | None = None,
 ) -> BulkReport:
-    """Brings sources to empty servers.
+    """Load sources into empty servers.
 
     Parameters
     ----------
     ingestion : an ingest into the corpus on the servers
     sources, options : see :meth:`Ingestion.bring`
     bulk : folder and command
-    run : where the steps of the ingest run; default: in this process
+    run : where the steps of the ingest run, default in this process
     on_progress : called with the progress of every step
 
     Returns
     -------
     BulkReport
-        Done, or with the command that has to be run before the same call goes on.
+        Done, or with the command to run before the same call can continue.
 
     Raises
     ------
     InputError
         The store is embedded, the vector store is serverless, or the sources have nothing to load.
     StoreConflictError
-        The database, or the vector store, holds something already.
+        The database or the vector store is not empty.
     StoreError
-        The import failed, or what arrived is not what was sent.
+        The import failed, or the servers differ from the sent corpus.
     """
     from hlgraph.stores.open import open_bulk
 
@@ -184,29 +137,33 @@ def bulk_load(
             "OpenSearch Serverless takes rows one way only, which --bulk cannot make faster; leave --bulk out"
         )
     with progress.listening(on_progress), open_bulk(ingestion.settings, folder / "store") as ends:
-        found = ends.graph.find(ingestion.corpus)
+        state = ends.graph.find(ingestion.corpus)
         load = _Load(ingestion, folder, ends=ends, run=run)
-        held = load.held()
-        load.check(found, held)
+        manifest = load.stored_manifest()
+        load.check(state, manifest)
         with _locked(folder):
-            report = load.prepare(sources, options) if held is None or not _is_at(found, held) else load.report(held)
-            if _is_at(found, report.manifest) is None:
+            report = (
+                load.prepare(sources, options)
+                if manifest is None or not _is_at(state, manifest)
+                else load.report(manifest)
+            )
+            if _is_at(state, report.manifest) is None:
                 load.run_import(report, command)
             if report.is_done:
                 load.finish(report)
         return report
 
 
-def _is_at(found: Found, manifest: Manifest) -> str | None:
-    """Where a load is: ``imported`` or ``visible``; None: its files were not imported."""
-    if found.mark == manifest.id:
+def _is_at(state: Found, manifest: Manifest) -> str | None:
+    """State of a load: ``imported`` or ``visible``; None if its files were not imported."""
+    if state.mark == manifest.id:
         return "visible"
-    return "imported" if found.load == manifest.id else None
+    return "imported" if state.load == manifest.id else None
 
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Holds the folder: two loads must not write into it."""
+    """Lock the folder: two loads must not write into it."""
     files.make_folder(folder)
     try:
         with filelock.FileLock(folder / "bulk.lock", mode=files.FILE, timeout=0):
@@ -249,44 +206,44 @@ class _Load:
         self._folder = folder
         self._files = folder / IMPORT
 
-    def held(self) -> Manifest | None:
-        """The manifest of the files in the folder; None: there are none.
+    def stored_manifest(self) -> Manifest | None:
+        """The manifest of the files in the folder; None if there are none.
 
-        Raises InputError where they belong to another corpus, database or prefix of labels.
+        Raises InputError if they belong to another corpus, database or label prefix.
         """
         path = self._files / MANIFEST
         if not path.is_file():
             return None
         try:
-            found = msgspec.json.decode(path.read_bytes(), type=Manifest)
+            manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
         except (OSError, msgspec.MsgspecError) as error:
             raise StoreCorruptError(
                 f"{path}: not a manifest of import files ({error}); remove {self._files}"
             ) from error
         wanted = (self._corpus, *self._place())
-        if (found.corpus, found.database, found.label_prefix) != wanted:
+        if (manifest.corpus, manifest.database, manifest.label_prefix) != wanted:
             raise InputError(
-                f"{self._folder}: it holds a bulk load of corpus {found.corpus!r} into the database {found.database!r}"
-                f"{f' under {found.label_prefix!r}' if found.label_prefix else ''}; choose another folder"
+                f"{self._folder}: it holds a bulk load of corpus {manifest.corpus!r} into the database {manifest.database!r}"
+                f"{f' under {manifest.label_prefix!r}' if manifest.label_prefix else ''}; choose another folder"
             )
-        return found
+        return manifest
 
     def _place(self) -> tuple[str, str]:
         settings = self._ingestion.settings.neo4j
         return settings.database_of(self._corpus), settings.label_prefix
 
-    def check(self, found: Found, held: Manifest | None) -> None:
-        """Refuses servers that are not empty, unless it is this load that they hold."""
-        if held is not None and _is_at(found, held):
+    def check(self, state: Found, manifest: Manifest | None) -> None:
+        """Refuse servers that are not empty, unless they hold this load."""
+        if manifest is not None and _is_at(state, manifest):
             return
         where = f"{self._ingestion.settings.store}, database {self._place()[0]!r}"
-        if found.load:
+        if state.load:
             raise StoreConflictError(
                 f"{where}: it holds a bulk load of another folder that was not finished (corpus and folder are those of the "
-                f"command that began it, its id is {found.load}); run that command again, or delete all nodes of the database"
+                f"command that began it, its id is {state.load}); run that command again, or delete all nodes of the database"
             )
-        if found.mark or found.others:
-            counts = ", ".join(f"{number:,} {label}" for label, number in found.others.items())
+        if state.mark or state.others:
+            counts = ", ".join(f"{number:,} {label}" for label, number in state.others.items())
             raise StoreConflictError(
                 f"{where}: it is not empty ({counts or f'corpus {self._corpus!r} is in it'}), and a bulk load replaces all of it; "
                 "ingest without --bulk, choose another database (neo4j.database), or delete its nodes"
@@ -305,13 +262,13 @@ class _Load:
     def prepare(
         self, sources: str | Path | Document | Iterable[str | Path | Document], options: IngestOptions
     ) -> BulkReport:
-        """Phases 1 and 2: makes the corpus, and writes the files unless those in the folder are of its present state."""
+        """Phases 1 and 2: build the corpus, and write the files unless those in the folder are current."""
         domain = domain_of(self._stores, self._corpus)
         if domain is not None and domain_of(self._scratch, self._corpus) is None:
             with self._scratch.graph.lock(self._corpus):
                 domain_store(self._scratch).write(self._corpus, domain)
         settings = replace(self._ingestion.settings, store=f"hlgraph://{self._folder / 'store'}", vectors="")
-        made = replace(self._ingestion, settings=settings, opened=self._ends.scratch).bring(
+        ingested = replace(self._ingestion, settings=settings, opened=self._ends.scratch).bring(
             sources, options, run=self._run
         )
         stats = self._scratch.graph.stats(self._corpus)
@@ -319,17 +276,17 @@ class _Load:
             raise InputError(
                 "no source could be read, so there is nothing to load; see the failures, or correct the paths"
             )
-        manifest = self.held()
+        manifest = self.stored_manifest()
         report = Report()
         if manifest is None or manifest.version != stats[0].version:
             with report.timed("write files"):
                 manifest = self._write(stats[0])
-        found = self.report(manifest)
-        found.ingest, found.seconds = made, report.seconds
-        return found
+        result = self.report(manifest)
+        result.ingest, result.seconds = ingested, report.seconds
+        return result
 
     def report(self, manifest: Manifest) -> BulkReport:
-        """A report of a load whose files are there."""
+        """A report of a load whose files are written."""
         return BulkReport(manifest, self._files)
 
     def _write(self, stats: CorpusStats) -> Manifest:
@@ -357,7 +314,7 @@ class _Load:
         return manifest
 
     def run_import(self, report: BulkReport, command: str) -> None:
-        """Phase 3: runs the command, or notes in the report what the user is to run."""
+        """Phase 3: run the command, or report the command that the user must run."""
         manifest = report.manifest
         if not command:
             report.command = self._ends.graph.command(manifest)
@@ -390,7 +347,7 @@ class _Load:
             )
 
     def finish(self, report: BulkReport) -> None:
-        """Phases 4 and 5."""
+        """Phases 4 and 5: complete and verify the corpus, and make it visible."""
         manifest, timing = report.manifest, Report()
         with self._ends.graph.lock(self._corpus):
             if _is_at(self._ends.graph.find(self._corpus), manifest) == "visible":
@@ -409,12 +366,9 @@ class _Load:
                 domain_store(self._stores).write(self._corpus, domain)
         report.seconds |= timing.seconds
 
-    def _loading(self) -> contextlib.AbstractContextManager[None]:
-        vectors = self._stores.vectors
-        if not isinstance(vectors, BulkVectors):
-            return contextlib.nullcontext()
+    def _loading(self) -> contextlib.AbstractContextManager[object]:
         (stats,) = self._scratch.graph.stats(self._corpus, has_counts=False)
-        return vectors.loading(self._corpus, dimensions=stats.dimensions)
+        return self._stores.vectors.loading(self._corpus, dimensions=stats.dimensions)
 
     def _batches(self) -> Iterator[VectorBatch]:
         """All rows of the corpus for the vector store."""
@@ -422,7 +376,7 @@ class _Load:
         total = sum(counts.get(kind.value, 0) for kind in _KINDS)
         with progress.step("send rows", total, unit="rows"):
             for sources, records in _records(self._ends.reader):
-                titles = {item.id: item.title for item in sources}
+                titles = {source.id: source.title for source in sources}
                 yield self._batch(sources=sources)
                 for kind, some in records.items():
                     for part in _cut(some, _ROWS):
@@ -435,7 +389,7 @@ class _Load:
         return VectorBatch(self._corpus, "bulk load", sources, blocks)
 
     def _block(self, kind: Kind, records: Sequence[Record], titles: Mapping[str, str]) -> VectorBlock | None:
-        rows = {item.id: item for item in indexed(records, titles)}
+        rows = {row.id: row for row in indexed(records, titles)}
         ids, matrix = self._scratch.vectors.vectors(kind, self._corpus, ids=list(rows))
         if not ids:
             return None
@@ -444,10 +398,12 @@ class _Load:
         return VectorBlock(kind, tuple(ids), texts, owners, data.shape[1], data.tobytes())
 
     def _verify(self, manifest: Manifest) -> None:
-        """Compares both servers with what was sent, and runs the checks of the doctor."""
+        """Compare both servers with the sent corpus, and run the checks of the doctor."""
         counts = self._ends.graph.counts(self._corpus)
         wrong = list(differences(self._scratch, self._stores, manifest=manifest, counts=counts))
-        wrong += [f"{item.check}: {item.seen}" for item in self._ingestion.opened.check() if not item.is_fine]
+        wrong += [
+            f"{finding.check}: {finding.seen}" for finding in self._ingestion.opened.check() if not finding.is_fine
+        ]
         if wrong:
             raise StoreError(
                 f"corpus {self._corpus!r} is not on the servers as it was sent, and stays invisible: {'; '.join(wrong[:_SHOWN])}; "
@@ -456,7 +412,7 @@ class _Load:
 
 
 def _records(reader: CorpusReader) -> Iterator[tuple[tuple[Source, ...], Mapping[Kind, Sequence[Record]]]]:
-    """All records that the vector store holds, some at a time, with the sources that come first with them."""
+    """All records for the vector store in batches, each with the sources that must be written first."""
     for change in reader.sources():
         records: dict[Kind, Sequence[Record]] = {
             Kind.CHUNK: change.chunks,
@@ -465,7 +421,7 @@ def _records(reader: CorpusReader) -> Iterator[tuple[tuple[Source, ...], Mapping
         }
         yield change.sources, records
     for entities in reader.entities():
-        yield (), {Kind.ENTITY: [Entity(item.id, "", item.name, item.kind) for item in entities]}
+        yield (), {Kind.ENTITY: [Entity(entity.id, "", entity.name, entity.kind) for entity in entities]}
 
 
 def _cut(items: Sequence[Record], size: int) -> Iterator[Sequence[Record]]:
@@ -476,3 +432,51 @@ def _filled(part: str, values: Mapping[str, str]) -> str:
     for name, value in values.items():
         part = part.replace(name, value)
     return part
+
+
+# Verification.
+
+
+_IN_BOTH = (Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)
+_SAMPLE = 200
+
+
+def differences(
+    sent: Stores, arrived: Stores, *, manifest: Manifest, counts: Iterable[Mapping[str, int]]
+) -> Iterator[str]:
+    """Differences between the sent corpus and the servers in counts, ids and the content of a sample, in words.
+
+    Parameters
+    ----------
+    sent : the stores in which the corpus was built
+    arrived : the servers
+    manifest : counts of the sent corpus
+    counts : numbers of records and of relationships in the graph, by kind
+    """
+    for wanted, present in zip((manifest.records, manifest.relationships), counts, strict=True):
+        for name, number in wanted.items():
+            if present.get(name, 0) != number:
+                yield f"the graph has {present.get(name, 0):,} {name}, sent were {number:,}"
+    for kind in _IN_BOTH:
+        ours, theirs = (stores.vectors.ids(kind, manifest.corpus) for stores in (sent, arrived))
+        if ours != theirs:
+            yield (
+                f"of {kind} rows the vector store lacks {len(ours - theirs):,} and has {len(theirs - ours):,} that were not sent"
+            )
+        else:
+            yield from _of_sample(kind, sorted(ours)[:_SAMPLE], sent=sent, arrived=arrived, corpus=manifest.corpus)
+
+
+def _of_sample(kind: Kind, ids: list[str], *, sent: Stores, arrived: Stores, corpus: str) -> Iterator[str]:
+    """Differences in the content of a sample. The ids are hashes, so the lowest ids are a fair sample."""
+    scope = Scope(corpus)
+    records, theirs = (stores.graph.records(kind, ids, scope=scope) for stores in (sent, arrived))
+    if records != theirs:
+        yield f"{kind} records of the graph are not those that were sent"
+    if kind is Kind.SOURCE:
+        return
+    owners = sorted({str(getattr(record, "source_id", "")) for record in records} - {""})
+    sources = sent.graph.records(Kind.SOURCE, owners, scope=scope)
+    titles = {source.id: source.title for source in sources if isinstance(source, Source)}
+    if not arrived.vectors.examine(kind, corpus, rows=indexed(records, titles)).is_none:
+        yield f"{kind} rows of the vector store are not those that were sent"

@@ -1,4 +1,9 @@
-"""Removes sources and everything that only they assert."""
+"""Removes sources and everything that only they assert.
+
+:class:`Deletion` removes by name, by filter, or everything; :func:`delete_missing` removes sources that are gone. Before a
+command removes by name, :class:`Removals` notes which ids each name stands for. If the command is killed and repeated, the
+names that are already gone are recognised and not refused as misspelt.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from hlgraph import progress
 from hlgraph.errors import InputError, UnknownNameError, WhereError
@@ -31,118 +36,12 @@ if TYPE_CHECKING:
     from hlgraph.where import Where
 
 
-# Remembers what commands were told to remove, so that the same command, repeated after a kill, is not refused.
-#
-# A command that removes by name writes down which ids each name stands for before it removes the first. Killed in between, the
-# names that are gone stand for those ids, not for a spelling mistake. Names are kept as hashes, beside the ledger of the store.
-
-
-_FILE = "removed-1.sqlite"  # 1 is the version of its schema
-_SCHEMA = """
-CREATE TABLE removed (
-    id INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
-    ids TEXT NOT NULL,
-    is_done INTEGER NOT NULL
-)
-"""
-_LOSS = "a command that removes something, killed in the middle, may refuse names that are gone; free disk space"
-_MOST_NAMES = 10_000
-"""Names of commands that were completed; those of the oldest are dropped."""
-
-
-class Noted(NamedTuple):
-    """What a name stood for when a command was told to remove it.
-
-    Attributes
-    ----------
-    ids : ids of what it named
-    is_done : the command removed all of them; False: it was killed before it had
-    """
-
-    ids: frozenset[str]
-    is_done: bool
-
-
-class Removals:
-    """The names that commands were told to remove from one corpus. A context manager, which closes the file.
-
-    Parameters
-    ----------
-    settings : name the store, the corpus, and the folder of the accounts
-    what : what is removed: ``source``, ``failure`` or ``decision``
-    """
-
-    def __init__(self, settings: Settings, what: str) -> None:
-        self._scope = (settings.corpus, what)
-        self._file = DiskFile(accounts_folder(settings) / _FILE, _SCHEMA, name="list of removals", loss=_LOSS)
-
-    def __enter__(self) -> Removals:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def of(self, names: Sequence[str]) -> dict[str, Noted]:
-        """What these names stood for; a name that no command was told to remove is left out."""
-        keys = {self._key(name): name for name in names}
-
-        def select(connection: sqlite3.Connection) -> list[tuple[str, str, int]]:
-            statement = "SELECT name, ids, is_done FROM removed WHERE name IN (SELECT value FROM json_each(?))"
-            return connection.execute(statement, (json.dumps(list(keys)),)).fetchall()
-
-        found = (self._file.attempt(select) or []) if self._file.path.exists() else []
-        return {keys[key]: Noted(frozenset(ids.split()), bool(is_done)) for key, ids, is_done in found}
-
-    @contextmanager
-    def removing(self, chosen: Mapping[str, Collection[str]]) -> Iterator[None]:
-        """Note what each name stands for, run the block, and note that it removed all of it.
-
-        What a name stood for in a command that was killed is kept with it.
-
-        Parameters
-        ----------
-        chosen : for each name the ids of what is stored of it
-        """
-        held = self.of(list(chosen))
-        before = {name: frozenset() if noted.is_done else noted.ids for name, noted in held.items()}
-        rows = [
-            (self._key(name), " ".join(sorted(before.get(name, frozenset()).union(ids))))
-            for name, ids in chosen.items()
-            if ids  # nothing to add to what is noted of it
-        ]
-        self._file.attempt(lambda connection: _begin(connection, rows))
-        yield
-        keys = [self._key(name) for name in chosen]
-        self._file.attempt(lambda connection: _end(connection, keys))
-
-    def _key(self, name: str) -> str:
-        return checksum(*self._scope, name)
-
-
-def _begin(connection: sqlite3.Connection, rows: Sequence[tuple[str, str]]) -> None:
-    with writing(connection):
-        connection.executemany("INSERT OR REPLACE INTO removed (name, ids, is_done) VALUES (?, ?, 0)", rows)
-
-
-def _end(connection: sqlite3.Connection, keys: Sequence[str]) -> None:
-    with writing(connection):
-        connection.executemany("UPDATE removed SET is_done = 1 WHERE name = ?", ((key,) for key in keys))
-        connection.execute(
-            "DELETE FROM removed WHERE is_done AND id NOT IN (SELECT id FROM removed ORDER BY id DESC LIMIT ?)",
-            (_MOST_NAMES,),
-        )
-
-
-# Finds the stored sources that a caller names: by uri, path, folder or filter.
-
-
 def filtered(where: Where | None, *, corpus: str, graph: GraphStore) -> list[Source]:
-    """The stored sources that a filter admits.
+    """The stored sources that match a filter.
 
     Parameters
     ----------
-    where : filter over the metadata; None admits all
+    where : filter over the metadata; None matches all
     corpus : the corpus
     graph : the graph store
 
@@ -161,7 +60,7 @@ def filtered(where: Where | None, *, corpus: str, graph: GraphStore) -> list[Sou
 
 
 def full_name(name: str) -> str:
-    """A name as it reads from every folder: the uri of the file of a path; a name that is no path stays as it is."""
+    """A name that is independent of the working directory: the file uri of a path. Other names are returned unchanged."""
     try:
         return source_uri(name)
     except InputError:
@@ -169,7 +68,7 @@ def full_name(name: str) -> str:
 
 
 def names_of(name: str) -> set[str]:
-    """The uris, and the beginnings of uris, that a name stands for: a file, its rows, a row of it, or a folder."""
+    """The uris and prefixes of uris that a name stands for: a file, its rows, a single row, or a folder."""
     path, mark, row = name.partition("#")
     whole = full_name(name)
     return {whole, f"{whole}/", f"{full_name(path)}{mark}{row}" if path else name}
@@ -178,14 +77,14 @@ def names_of(name: str) -> set[str]:
 def named(
     sources: list[Source], names: Sequence[str], *, corpus: str, did: str = "deleted", gone: Collection[str] = ()
 ) -> dict[str, list[Source]]:
-    """Sources by their uri, by the path of their file, or by a folder or file of rows that holds them.
+    """Sources by uri, by the path of their file, or by the folder or file of rows that contains them.
 
     Parameters
     ----------
     sources : the sources to choose from
-    names : what the caller calls them
-    corpus, did : for the message of the error: the corpus, and what was not done
-    gone : names that need not be there any more
+    names : names given by the caller
+    corpus, did : for the error message: the corpus, and the action that was not done
+    gone : names that may match no source
 
     Returns
     -------
@@ -194,22 +93,22 @@ def named(
 
     Raises
     ------
-    UnknownNameError : a name fits no source
+    UnknownNameError : a name matches no source
     """
     chosen: dict[str, list[Source]] = {}
     for name in names:
-        held = [item for item in sources if item.uri == name]
-        if not held:
+        matching = [source for source in sources if source.uri == name]
+        if not matching:
             wanted = names_of(name)
-            held = [item for item in sources if is_covered(item.uri, wanted)]
-        if not held and name not in gone:
+            matching = [source for source in sources if is_covered(source.uri, wanted)]
+        if not matching and name not in gone:
             raise UnknownNameError(f"{name}: no source of corpus {corpus!r} has this uri or path; nothing was {did}")
-        chosen[name] = held
+        chosen[name] = matching
     return chosen
 
 
 REMOVED = 500
-"""Sources that one change removes, where the store does not ask for fewer."""
+"""Number of sources that one change removes, unless the store requests fewer."""
 
 
 class Remover(NamedTuple):
@@ -219,7 +118,7 @@ class Remover(NamedTuple):
     ----------
     stores : the open stores
     batch_sources : maximum number of sources of one change
-    forget : deletes what a cache holds about texts; None: there is none
+    forget : deletes texts from a cache; None if there is no cache
     """
 
     stores: Stores
@@ -227,41 +126,30 @@ class Remover(NamedTuple):
     forget: Forget | None = None
 
     def remove(self, source_ids: Sequence[str], corpus: str, *, report: Report) -> None:
-        """Remove these sources and everything that only they assert; the caller holds the lock of the graph store.
+        """Remove these sources and everything that only they assert. The caller must hold the lock of the graph store.
 
-        What caches hold about their texts goes before the sources do: after a kill in between, the texts are still known.
+        Cached data about their texts is deleted before the sources: if the process is killed in between, the texts are
+        still known.
 
         Parameters
         ----------
-        source_ids : the sources; ids that are not stored are passed over
+        source_ids : the sources; ids that are not stored are ignored
         corpus : the corpus
         report : receives the counts
         """
         graph = self.stores.graph
         records = graph.records(Kind.SOURCE, source_ids, scope=Scope(corpus))
-        found = [record for record in records if isinstance(record, Source)]
-        with report.timed("persist"), progress.step("remove", len(found), unit="sources"):
-            for start in range(0, len(found), self.batch_sources):
-                part = found[start : start + self.batch_sources]
+        sources = [record for record in records if isinstance(record, Source)]
+        with report.timed("persist"), progress.step("remove", len(sources), unit="sources"):
+            for start in range(0, len(sources), self.batch_sources):
+                part = sources[start : start + self.batch_sources]
                 if self.forget is not None:
                     self.forget(embedded_texts(part, corpus, graph=graph))
-                change = removal(corpus, [item.id for item in part], versions=[item.version for item in part])
+                change = removal(corpus, [source.id for source in part], versions=[source.version for source in part])
                 outcome = persist(change, self.stores)
                 report.count(outcome.added, outcome.vanished)
                 report.sources_removed += len(part)
                 progress.advance("remove", len(part))
-
-
-class Resources(Protocol):
-    """The open stores, and the models of which some cache vectors."""
-
-    @property
-    def opened(self) -> Opened:
-        """The stores."""
-
-    @property
-    def models(self) -> ChosenModels:
-        """The models, made when they are first used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,19 +158,22 @@ class Deletion:
 
     Attributes
     ----------
-    settings, resources : the corpus, the open stores and the models
+    settings : the corpus
+    opened : the open stores
+    models : the models, of which some cache vectors
     on_progress : called with the progress of every step; default none
     """
 
     settings: Settings
-    resources: Resources
+    opened: Opened
+    models: ChosenModels
     on_progress: OnProgress | None = None
 
     def run(self, uris: str | Sequence[str], *, where: Where | None, everything: bool) -> Report:
         """Remove the sources.
 
-        Changes of interrupted runs are completed first. What a name stood for when the same command was killed is gone then,
-        and counts as deleted.
+        Changes of interrupted runs are completed first. Sources that a killed run of the same command removed count as
+        deleted.
 
         Parameters
         ----------
@@ -294,9 +185,9 @@ class Deletion:
         """
         if bool(uris) + (where is not None) + everything != 1:
             raise InputError("say what to delete in one way: uris, a filter, or all of the corpus")
-        stores, corpus = self.resources.opened.stores, self.settings.corpus
+        stores, corpus = self.opened.stores, self.settings.corpus
         names = [uris] if isinstance(uris, str) and uris else list(uris)
-        remover = Remover(stores, self.resources.opened.batch_removed, forgetter(self.settings, self.resources.models))
+        remover = Remover(stores, self.opened.batch_removed, forgetter(self.settings, self.models))
         if not stores.graph.stats(corpus, has_counts=False):
             raise UnknownNameError(f"there is no corpus {corpus!r}; nothing to delete")
         with (
@@ -304,7 +195,7 @@ class Deletion:
             stores.graph.lock(corpus) as pending,
             Removals(self.settings, "source") as removals,
         ):
-            finished = {name for item in pending for name in item.change.removed_sources}
+            finished = {name for interrupted in pending for name in interrupted.change.removed_sources}
             resumed = resume(pending, stores, corpus=corpus)
             if names:
                 chosen, gone = self._by_name(names, removals, finished=finished)
@@ -315,7 +206,7 @@ class Deletion:
                 removals.removing(chosen),
                 forgetting(self.settings, corpus, graph=stores.graph, everything=everything) as done,
             ):
-                if everything:  # first: if the run is killed after the sources are gone, nothing would drop it
+                if everything:  # first: after a kill with all sources gone, nothing would drop it
                     _drop_inferred_domain(stores, corpus)
                 report = delete_sources(ids, corpus, stores=stores, remover=remover)
                 report.resumed, report.sources_gone = resumed, len(gone.difference(ids))
@@ -323,11 +214,11 @@ class Deletion:
         return report
 
     def _by_name(self, names: Sequence[str], removals: Removals, *, finished: set[str]) -> _Chosen:
-        """The sources of these names, those that a change which was just resumed removed (``finished``) among the gone ones."""
-        corpus, graph = self.settings.corpus, self.resources.opened.stores.graph
+        """The sources of these names; sources removed by a change that was just resumed (``finished``) count as gone."""
+        corpus, graph = self.settings.corpus, self.opened.stores.graph
         keys = {name: full_name(name) for name in names}
         noted = removals.of(list(keys.values()))
-        # The change may be of a run on another machine, whose notes are not here.
+        # The change may come from a run on another machine, whose notes are not on this one.
         resumed = {
             name: finished & {each for uri in {name, *names_of(name)} for each in source_ids(corpus, uri)}
             for name in names
@@ -335,37 +226,39 @@ class Deletion:
         known = {name for name, key in keys.items() if key in noted or resumed[name]}
         distinct = dict.fromkeys(names)
         ids = [each for name in distinct for each in source_ids(corpus, name)]
-        sources = [item for item in graph.records(Kind.SOURCE, ids, scope=Scope(corpus)) if isinstance(item, Source)]
-        if len(sources) < len(distinct):  # else all are uris: no need to look through a large corpus
+        sources = [
+            source for source in graph.records(Kind.SOURCE, ids, scope=Scope(corpus)) if isinstance(source, Source)
+        ]
+        if len(sources) < len(distinct):  # otherwise all names are uris: no need to scan a large corpus
             sources = filtered(None, corpus=corpus, graph=graph)
-        held = named(sources, names, corpus=corpus, gone=known)
-        chosen = {keys[name]: [item.id for item in items] for name, items in held.items()}
+        by_name = named(sources, names, corpus=corpus, gone=known)
+        chosen = {keys[name]: [source.id for source in items] for name, items in by_name.items()}
         return _Chosen(chosen, _gone(chosen, noted).union(*resumed.values()))
 
     def _by_filter(self, where: Where | None, removals: Removals) -> _Chosen:
-        """The sources that a filter admits; None: all."""
+        """The sources that match a filter; None for all."""
         key = f"where {to_text(where) if where is not None else ''}"
         noted = removals.of([key])
         try:
-            found = filtered(where, corpus=self.settings.corpus, graph=self.resources.opened.stores.graph)
-        except WhereError:  # no source has the field: they may be gone
+            sources = filtered(where, corpus=self.settings.corpus, graph=self.opened.stores.graph)
+        except WhereError:  # no source has the field: the sources may be gone
             if key not in noted:
                 raise
-            found = []
-        chosen = {key: [item.id for item in found]}
+            sources = []
+        chosen = {key: [source.id for source in sources]}
         return _Chosen(chosen, _gone(chosen, noted))
 
 
 class _Chosen(NamedTuple):
-    """What is to be removed: the ids of the stored sources of each name; and ids that the names stood for in a killed run."""
+    """The ids of the stored sources of each name, and the ids that the names stood for in a killed run."""
 
     ids: dict[str, list[str]]
     gone: set[str]
 
 
 def _gone(chosen: Mapping[str, Sequence[str]], noted: Mapping[str, Noted]) -> set[str]:
-    """What these names stood for in a run that was killed, or in one that removed all of it."""
-    return {one for name, item in noted.items() if not (item.is_done and chosen[name]) for one in item.ids}
+    """The ids that these names stood for in a killed run, or in a run that removed all of them."""
+    return {one for name, entry in noted.items() if not (entry.is_done and chosen[name]) for one in entry.ids}
 
 
 def delete_sources(source_ids: Sequence[str], corpus: str, *, stores: Stores, remover: Remover | None = None) -> Report:
@@ -373,10 +266,10 @@ def delete_sources(source_ids: Sequence[str], corpus: str, *, stores: Stores, re
 
     Parameters
     ----------
-    source_ids : the sources; ids that are not stored are passed over
+    source_ids : the sources; ids that are not stored are ignored
     corpus : the corpus
     stores : the open stores
-    remover : removes them; None: one that knows of no cache
+    remover : removes them; None for one without a cache
 
     Returns
     -------
@@ -398,13 +291,13 @@ def delete_missing(
 
     Parameters
     ----------
-    seen : the report of the ingest; receives the counts. Its failures, and what lies under them (``uri#...``), are protected
+    seen : the report of the ingest; receives the counts. Its failures and everything under them (``uri#...``) are protected
     prefixes : uris of folders and files that were read
     corpus : the corpus
     keep : uris that were read
     remover : removes them
     """
-    names, protected = set(prefixes), {item.uri for item in seen.failed}
+    names, protected = set(prefixes), {failure.uri for failure in seen.failed}
     stores = remover.stores
     with stores.graph.lock(corpus) as pending:
         resume(pending, stores, corpus=corpus)
@@ -427,8 +320,108 @@ def delete_missing(
 
 
 def _drop_inferred_domain(stores: Stores, corpus: str) -> None:
-    """Remove a domain that a model inferred: it was told by the documents of the corpus, which are deleted."""
-    held = domain_of(stores, corpus)
-    if held is not None and held.made_by:
+    """Remove a domain that a model inferred, because the documents that it was inferred from are deleted."""
+    domain = domain_of(stores, corpus)
+    if domain is not None and domain.made_by:
         with stores.graph.lock(corpus):
             domain_store(stores).drop(corpus)
+
+
+# The names that commands have to remove, stored as hashes next to the ledger of the store.
+
+
+_FILE = "removed-1.sqlite"  # 1 is the version of its schema
+_SCHEMA = """
+CREATE TABLE removed (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    ids TEXT NOT NULL,
+    is_done INTEGER NOT NULL
+)
+"""
+_LOSS = "a command that removes something, killed in the middle, may refuse names that are gone; free disk space"
+_MOST_NAMES = 10_000
+"""Largest number of names of completed commands; the oldest are dropped."""
+
+
+class Noted(NamedTuple):
+    """The ids of a name at the time of the command that removes it.
+
+    Attributes
+    ----------
+    ids : the ids
+    is_done : whether the command removed all of them; False if it was killed before that
+    """
+
+    ids: frozenset[str]
+    is_done: bool
+
+
+class Removals:
+    """The names that commands remove from one corpus. A context manager that closes the file.
+
+    Parameters
+    ----------
+    settings : the store, the corpus and the folder of the accounts
+    what : kind of the removed records: ``source``, ``failure`` or ``decision``
+    """
+
+    def __init__(self, settings: Settings, what: str) -> None:
+        self._scope = (settings.corpus, what)
+        self._file = DiskFile(accounts_folder(settings) / _FILE, _SCHEMA, name="list of removals", loss=_LOSS)
+
+    def __enter__(self) -> Removals:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def of(self, names: Sequence[str]) -> dict[str, Noted]:
+        """The noted ids of these names. Names that no command has removed are left out."""
+        keys = {self._key(name): name for name in names}
+
+        def select(connection: sqlite3.Connection) -> list[tuple[str, str, int]]:
+            statement = "SELECT name, ids, is_done FROM removed WHERE name IN (SELECT value FROM json_each(?))"
+            return connection.execute(statement, (json.dumps(list(keys)),)).fetchall()
+
+        rows = (self._file.attempt(select) or []) if self._file.path.exists() else []
+        return {keys[key]: Noted(frozenset(ids.split()), bool(is_done)) for key, ids, is_done in rows}
+
+    @contextmanager
+    def removing(self, chosen: Mapping[str, Collection[str]]) -> Iterator[None]:
+        """Note the ids of each name, run the block, and note that it removed all of them.
+
+        Ids noted by a killed command are kept.
+
+        Parameters
+        ----------
+        chosen : the stored ids of each name
+        """
+        earlier = self.of(list(chosen))
+        before = {name: frozenset() if noted.is_done else noted.ids for name, noted in earlier.items()}
+        rows = [
+            (self._key(name), " ".join(sorted(before.get(name, frozenset()).union(ids))))
+            for name, ids in chosen.items()
+            if ids  # otherwise there is nothing to add
+        ]
+        self._file.attempt(lambda connection: _begin(connection, rows))
+        yield
+        keys = [self._key(name) for name in chosen]
+        self._file.attempt(lambda connection: _end(connection, keys))
+
+    def _key(self, name: str) -> str:
+        return checksum(*self._scope, name)
+
+
+def _begin(connection: sqlite3.Connection, rows: Sequence[tuple[str, str]]) -> None:
+    with writing(connection):
+        connection.executemany("INSERT OR REPLACE INTO removed (name, ids, is_done) VALUES (?, ?, 0)", rows)
+
+
+def _end(connection: sqlite3.Connection, keys: Sequence[str]) -> None:
+    with writing(connection):
+        connection.executemany("UPDATE removed SET is_done = 1 WHERE name = ?", ((key,) for key in keys))
+        connection.execute(
+            "DELETE FROM removed WHERE is_done AND id NOT IN (SELECT id FROM removed ORDER BY id DESC LIMIT ?)",
+            (_MOST_NAMES,),
+        )

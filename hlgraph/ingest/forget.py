@@ -1,4 +1,7 @@
-"""Forgets what is kept about removed text: replies of chat models, those in quarantine, and vectors in the embedding cache."""
+"""Deletes cached data about removed text: replies of chat models, quarantined replies, and vectors in the embedding cache.
+
+:func:`forgetting` wraps a change and sweeps the stored replies after it. :func:`forgetter` deletes cached vectors.
+"""
 
 from __future__ import annotations
 
@@ -21,20 +24,20 @@ if TYPE_CHECKING:
     from hlgraph.stores.protocols import GraphStore
 
 Forget: TypeAlias = Callable[[Sequence[str]], None]
-"""Deletes what a cache holds about texts."""
+"""Deletes texts from a cache."""
 
 _SOURCES_AT_ONCE = 500
 
 
 def forgetter(settings: Settings, models: ChosenModels) -> Forget | None:
-    """What deletes the vectors of texts from the embedding cache; None where there is no cache.
+    """A function that deletes the vectors of texts from the embedding cache; None if there is no cache.
 
-    The cache of a model that is named needs no model to forget: what is deleted is deleted though the model is not there.
+    For a model given by name the model itself is not needed: its cache is cleared even if the model is not installed.
 
     Parameters
     ----------
-    settings : name the folder of the cache
-    models : the embedder, made only if it was given as an object
+    settings : the folder of the cache
+    models : the embedder, created only if it was given as an object
     """
     if not isinstance(models.embedder_asked_for, str):
         return models.embedder.forget
@@ -46,7 +49,7 @@ def forgetter(settings: Settings, models: ChosenModels) -> Forget | None:
 
 
 def embedded_texts(sources: Sequence[Source], corpus: str, *, graph: GraphStore) -> list[str]:
-    """The texts that were embedded for these sources, without the names of entities that other sources mention, too.
+    """The texts that were embedded for these sources, without the names of entities that other sources also mention.
 
     Parameters
     ----------
@@ -57,9 +60,9 @@ def embedded_texts(sources: Sequence[Source], corpus: str, *, graph: GraphStore)
     Returns
     -------
     list of str
-        As the embedder was given them.
+        Exactly as they were embedded.
     """
-    titles = {item.id: item.title for item in sources}
+    titles = {source.id: source.title for source in sources}
     scope = Scope(corpus, sources=tuple(titles))
     texts: list[str] = []
     for kind in (Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC):
@@ -72,48 +75,48 @@ def embedded_texts(sources: Sequence[Source], corpus: str, *, graph: GraphStore)
                 texts.append(normalise_name(record.name))
     own = graph.own_entities(corpus, list(titles))
     entities = graph.records(Kind.ENTITY, own, scope=Scope(corpus))
-    return [*texts, *(normalise_name(item.name) for item in entities if isinstance(item, Entity))]
+    return [*texts, *(normalise_name(entity.name) for entity in entities if isinstance(entity, Entity))]
 
 
 @contextmanager
 def forgetting(
     settings: Settings, corpus: str, *, graph: GraphStore, is_filled: bool = False, everything: bool = False
 ) -> Iterator[Forgetting]:
-    """Drop the replies, kept and quarantined, about what a change removes.
+    """Drop the stored and quarantined replies about text that a change removes.
 
-    Killed in between, the next change does it. Only a change that removed something costs a look at all chunks that
-    replies are kept for; others look at the chunks that are new. Where nothing was ever kept, nothing is looked at.
+    If the process is killed before that, the next change does it. Only a change that removed something reads all chunks
+    with stored replies. Other changes read the new chunks. If no reply was ever stored, nothing is read.
 
     Parameters
     ----------
-    settings : name the store and the folders
+    settings : the store and the folders
     corpus : the corpus that changes
-    graph : the graph store; its lock is held at the end
-    is_filled : replies will be kept within, so there will be a file
-    everything : the whole corpus is removed
+    graph : the graph store, which is locked at the end
+    is_filled : whether the block will store replies, so that there will be a file
+    everything : whether the whole corpus is removed
     """
     sweep = _Sweep(settings, corpus, graph=graph) if is_filled or _has_kept(settings) else None
     try:
         if sweep is not None:
             sweep.begin(create=is_filled)
-        found = Forgetting(sweep)
-        yield found
-        if sweep is None and _has_kept(settings):  # another process began to pay meanwhile
+        context = Forgetting(sweep)
+        yield context
+        if sweep is None and _has_kept(settings):  # meanwhile another process has stored replies
             sweep = _Sweep(settings, corpus, graph=graph)
         if sweep is not None:
             with graph.lock(corpus):
-                sweep.end(found.reports, everything=everything)
+                sweep.end(context.reports, everything=everything)
     finally:
         if sweep is not None:
             sweep.close()
 
 
 class Forgetting:
-    """What :func:`forgetting` is told by those who change something.
+    """Receives the reports of the changes inside a :func:`forgetting` block.
 
     Parameters
     ----------
-    sweep : the sweep; None: nothing was ever kept
+    sweep : the sweep; None if no reply was ever stored
     """
 
     def __init__(self, sweep: _Sweep | None) -> None:
@@ -125,13 +128,13 @@ class Forgetting:
         self.reports.append(report)
 
     def remind(self) -> None:
-        """Note again that texts may go, before a change is written: another writer may have swept meanwhile."""
+        """Note again, before a change is written, that texts may be removed: another writer may have swept meanwhile."""
         if self._sweep is not None:
             self._sweep.remind()
 
 
 def _has_kept(settings: Settings) -> bool:
-    """Whether a chat model was ever paid for this store, or a reply of one lies in quarantine."""
+    """Whether there are stored replies for this store, or quarantined ones."""
     return (accounts_folder(settings) / REPLIES_FILE).exists() or quarantine_folder(settings).exists()
 
 
@@ -148,20 +151,20 @@ class _Sweep:
         self._is_overdue = False
 
     def begin(self, *, create: bool) -> None:
-        """Note that texts may go from now on; ``create``: make the file of replies where it is missing."""
+        """Note that texts may be removed from now on. With ``create`` a missing file of replies is created."""
         self._is_overdue = self._replies.begin_sweep(self._corpus, create=create)
         self._mark()
 
     def remind(self) -> None:
-        """Note again that texts may go; another writer may have ended this sweep, too."""
+        """Note again that texts may be removed: another writer may have ended this sweep, too."""
         self._is_overdue |= self._replies.begin_sweep(self._corpus, create=False)
 
     def end(self, reports: list[Report], *, everything: bool) -> None:
-        """Drop what is about removed text."""
+        """Drop the replies about removed text."""
         _release_removed(self._settings, self._corpus, graph=self._graph)
         self._mark()
         replies, corpus = self._replies, self._corpus
-        if everything or self._is_overdue or any(_has_removed(item) for item in reports):
+        if everything or self._is_overdue or any(_has_removed(report) for report in reports):
             replies.retain(corpus, _parts(corpus, replies.sources(corpus), self._graph), everything=everything)
         else:
             replies.end_sweep(corpus)
@@ -180,28 +183,28 @@ def _has_removed(report: Report) -> bool:
 
 
 def _release_removed(settings: Settings, corpus: str, *, graph: GraphStore) -> None:
-    """Drop what the quarantine holds of sources and chunks that are not stored any more, or lack nothing now.
+    """Drop quarantined replies about sources and chunks that are no longer stored or have since been extracted.
 
-    Raises StoreUnavailableError when that cannot be deleted.
+    Raises StoreUnavailableError if a file cannot be deleted.
     """
     from hlgraph.extract.quarantine import failure_id, quarantine
     from hlgraph.persist import awaited_hash, is_incomplete, is_same_extraction
 
     kept = quarantine(settings, corpus)
-    held = kept.held()
-    if not held:
+    failed = kept.sources()
+    if not failed:
         return
-    awaited = {item.id: awaited_hash(item.extractor, item.chunk) for item in kept.entries()}
+    awaited = {failure.id: awaited_hash(failure.extractor, failure.chunk) for failure in kept.entries()}
     wanted: dict[str, set[str]] = {}
-    for start in range(0, len(held), _SOURCES_AT_ONCE):
-        part = tuple(held[start : start + _SOURCES_AT_ONCE])
-        found = graph.records(Kind.SOURCE, part, scope=Scope(corpus))
-        sources = {item.id: item for item in found if isinstance(item, Source)}
+    for start in range(0, len(failed), _SOURCES_AT_ONCE):
+        part = tuple(failed[start : start + _SOURCES_AT_ONCE])
+        records = graph.records(Kind.SOURCE, part, scope=Scope(corpus))
+        sources = {record.id: record for record in records if isinstance(record, Source)}
         for record in graph.find(Kind.CHUNK, Scope(corpus, sources=tuple(sources))) if sources else ():
             if not isinstance(record, Chunk):
                 continue
             source, name = sources[record.source_id], failure_id(record.source_id, record.text)
-            # A source that another extractor read since lacks nothing, whoever said what stands in the graph.
+            # A source that another extractor has processed since is complete, whichever extractor made its records.
             is_mended = is_same_extraction(record.fingerprint, awaited.get(name, "")) or not is_incomplete(
                 source.checksum
             )
@@ -212,10 +215,10 @@ def _release_removed(settings: Settings, corpus: str, *, graph: GraphStore) -> N
 
 def _parts(corpus: str, sources: list[str], graph: GraphStore) -> dict[str, set[str]]:
     """Hashes of the texts of the stored chunks of these sources."""
-    found: dict[str, set[str]] = {}
+    parts: dict[str, set[str]] = {}
     for start in range(0, len(sources), _SOURCES_AT_ONCE):
         scope = Scope(corpus, sources=tuple(sources[start : start + _SOURCES_AT_ONCE]))
         for record in graph.find(Kind.CHUNK, scope):
             if isinstance(record, Chunk):
-                found.setdefault(record.source_id, set()).add(checksum(record.text))
-    return found
+                parts.setdefault(record.source_id, set()).add(checksum(record.text))
+    return parts

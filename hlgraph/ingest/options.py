@@ -1,4 +1,4 @@
-"""Builds chunkers and extractors from IngestOptions."""
+"""The options of an ingest, and the chunker and the extractor that they select."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ class IngestOptions:
     Attributes
     ----------
     format, mapping, encoding, max_bytes, follow_links : see :class:`hlgraph.read.ReadOptions`
-    extract : ``local`` (rules), ``spacy`` (rules and a pipeline of spaCy), ``precomputed`` (records of ``extractions``) or
+    extract : ``local`` (rules), ``spacy`` (rules and a spaCy pipeline), ``precomputed`` (records of ``extractions``) or
         ``chat`` (the chat model)
-    spacy_model : name of an installed model for ``spacy``; None: the one that the extra installs
+    spacy_model : name of an installed model for ``spacy``; None for the one that the extra installs
     extractions : JSON lines files for ``precomputed``
     missing : how ``precomputed`` extracts a chunk without a record: ``nothing`` (default; the report lists it) or ``local``
-    is_chunked : each document is one chunk already (a passage)
+    is_chunked : each document is already one chunk (a passage)
     delete_missing : remove stored sources under the given paths that no longer exist there
-    budget : what ``chat`` may spend; at its end the run stops with BudgetError, keeps what was extracted, and the same call
-        goes on
-    adapt : ``chat`` first infers the domain of a corpus that has none, by one call about five chunks; a corpus with a domain is
-        always extracted by it (see :mod:`hlgraph.sdk.domain`)
+    budget : limit for ``chat``. When it is spent, the run stops with BudgetError and keeps what was extracted; the same call
+        continues
+    adapt : ``chat`` first infers the domain of a corpus that has none, in one call about five chunks. If a corpus has a
+        domain, the prompts always use it (see :mod:`hlgraph.sdk.domain`)
 
     Raises
     ------
-    InputError : a budget or ``adapt`` with another extractor than ``chat``, or ``spacy_model`` with another than ``spacy``
+    InputError : a budget or ``adapt`` without ``chat``, or ``spacy_model`` without ``spacy``
     """
 
     format: str | None = None
@@ -65,7 +65,7 @@ class IngestOptions:
     adapt: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a budget where nothing costs, a domain where no prompt names it, and unknown names."""
+        """Refuse unknown names, and options that have no effect with the chosen extractor."""
         if self.missing not in ("nothing", "local"):
             raise InputError(f"missing is {self.missing!r}; choose nothing or local")
         if self.adapt and self.extract != "chat":
@@ -86,7 +86,7 @@ class IngestOptions:
 
 
 def chunker_of(options: IngestOptions, settings: Settings) -> Chunker:
-    """The chunker that the options ask for.
+    """The chunker that the options select.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def chunker_of(options: IngestOptions, settings: Settings) -> Chunker:
     Returns
     -------
     Chunker
-        Content-defined boundaries, or one chunk a document.
+        Content-defined boundaries, or one chunk per document.
     """
     from hlgraph.chunk import ContentDefinedChunker, WholeChunker
 
@@ -113,15 +113,15 @@ def extractor_of(
     corpus: str,
     domain: Domain | None = None,
 ) -> Extractor:
-    """The extractor that the options ask for.
+    """The extractor that the options select.
 
     Parameters
     ----------
     options : ``extract`` names it
-    settings : of the chat model: the limit of a reply, the quarantine
-    calls : makes the executor of the chat model; called for ``chat`` alone
-    corpus : the corpus that is extracted
-    domain : its domain, which the prompts of a chat model name; None: none
+    settings : limit of a reply and quarantine of the chat model
+    calls : creates the executor of the chat model; called only for ``chat``
+    corpus : the corpus
+    domain : its domain, which the prompts of a chat model name; default None
 
     Returns
     -------
@@ -132,7 +132,7 @@ def extractor_of(
     InputError : ``precomputed`` without files, ``chat`` without a chat model
     UnknownNameError : there is no such extractor
     MissingExtraError : ``chat`` without pydantic, ``spacy`` without spaCy or its default model
-    ModelMissingError : another model of spaCy is not installed
+    ModelMissingError : another spaCy model is not installed
     """
     from hlgraph.extract import LocalExtractor, PrecomputedExtractor
 
@@ -146,14 +146,14 @@ def extractor_of(
         if not options.extractions:
             raise InputError("precomputed extraction needs files with its records; write extractions=['FILE']")
         missing = LocalExtractor() if options.missing == "local" else None
-        return PrecomputedExtractor([Path(item) for item in options.extractions], missing=missing)
+        return PrecomputedExtractor([Path(path) for path in options.extractions], missing=missing)
     if options.extract == "chat":
         return _chat_extractor(calls(), settings, corpus=corpus, domain=domain)
     raise UnknownNameError(f"there is no extractor {options.extract!r}; choose local, spacy, precomputed or chat")
 
 
 def _chat_extractor(calls: Executor | None, settings: Settings, *, corpus: str, domain: Domain | None) -> Extractor:
-    """The extractor by a chat model. Raises InputError where ``calls`` is None, MissingExtraError without pydantic."""
+    """The chat extractor. Raises InputError if ``calls`` is None, MissingExtraError without pydantic."""
     if calls is None:
         raise InputError(NO_CHAT)
     from hlgraph.extract.chat import ChatExtractor

@@ -1,4 +1,10 @@
-"""The way of the data as a list of steps: read, chunk, extract, resolve, index, persist."""
+"""The steps of an ingest: read, chunk, extract, resolve, index, persist.
+
+:func:`ingest` runs them batch by batch. :func:`batches`, :func:`compared`, :func:`planned`, :func:`extract` and
+:func:`ready` prepare a batch, and :func:`write` writes prepared batches. With servers a :class:`Writer` runs in a thread
+(:class:`BackgroundWorker`) and writes one batch while the next one is prepared. :func:`look` runs only the steps that change
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +27,7 @@ from hlgraph.chunk import Chunker
 from hlgraph.errors import ReadError
 from hlgraph.extract import Extractor, Metered
 from hlgraph.ids import scheme_of, source_ids
-from hlgraph.index import MadeVectors, calibrating, check_model, embed_change, is_due, made_vectors
+from hlgraph.index import PrecomputedVectors, calibrating, check_model, embed_change, is_due, precomputed_vectors
 from hlgraph.ingest.report import Failure, Report, note_kept, record_counts
 from hlgraph.models.protocols import Embedder
 from hlgraph.persist import (
@@ -39,219 +45,6 @@ from hlgraph.read import Files, ReadFailure, inadmissible
 from hlgraph.records import Calibration, Chunk, Document, Extraction, Kind, Source
 from hlgraph.stores.concurrency import given_up_by
 from hlgraph.stores.protocols import CorpusStats, Scope, Stores
-
-# Writes prepared batches, each as one change under the lock of the corpus.
-
-
-@dataclass(slots=True)
-class Names:
-    """How many names of entities a corpus has, counted again after another writer.
-
-    Attributes
-    ----------
-    stores : the open stores
-    version : the version of the corpus for which ``number`` holds
-    number : of names
-    """
-
-    stores: Stores
-    version: int
-    number: int
-
-    def of(self, stats: CorpusStats) -> int:
-        """The number of names in a corpus with these statistics; the caller holds the lock of the corpus."""
-        if stats.version != self.version:
-            counts = record_counts(stats.corpus, self.stores)
-            self.version, self.number = stats.version, counts.get(Kind.ENTITY, 0)
-        return self.number
-
-    def count(self, outcome: Outcome) -> None:
-        """Add what one published change did."""
-        kind = Kind.ENTITY.value
-        self.version += 1
-        self.number += outcome.added.get(kind, 0) - len(outcome.vanished.get(kind, ()))
-
-
-class Turn(NamedTuple):
-    """What became of one batch.
-
-    Attributes
-    ----------
-    report : what was done: the counts of the change, if it was written, and the seconds
-    is_written : False: another writer has changed its sources since it was compared, and nothing of it was written
-    """
-
-    report: Report
-    is_written: bool
-
-
-class Writer:
-    """Writes the batches of one ingest; one thread at a time may call it.
-
-    Parameters
-    ----------
-    corpus : the corpus
-    names : the number of its names
-    stores : the open stores
-    steps : the embedder, and what is called before each change
-    """
-
-    def __init__(self, corpus: str, *, names: Names, stores: Stores, steps: Steps) -> None:
-        self._corpus = corpus
-        self._names = names
-        self._stores = stores
-        self._steps = steps
-
-    def write(self, item: Ready, *, size: int) -> Turn:
-        """Writes a batch that has its vectors, unless another writer has overtaken it; holds the lock of the corpus meanwhile.
-
-        Parameters
-        ----------
-        item : the batch
-        size : of all files and documents up to its last one, for those who listen to the progress
-        """
-        report = Report()
-        with self._stores.graph.lock(self._corpus) as pending:
-            if pending:
-                report.resumed = resume(pending, self._stores, corpus=self._corpus)
-            is_current = self._is_current(item)
-            if is_current:
-                self._publish(item, report, size=size)
-        return Turn(report, is_current)
-
-    def _is_current(self, item: Ready) -> bool:
-        """Whether the stored sources of a batch are those that it was compared with."""
-        wanted = {one.comparison.source.id: one.comparison.stored for one in item.extracted}
-        found = self._stores.graph.records(Kind.SOURCE, list(wanted), scope=Scope(self._corpus))
-        held = {record.id: record for record in found}
-        return all(held.get(name) == stored for name, stored in wanted.items())
-
-    def _publish(self, item: Ready, report: Report, *, size: int) -> None:
-        embedder = item.made or self._steps.embedder
-        with report.timed("embed"):
-            change = embed_change(item.change, item.known, embedder=embedder, stores=self._stores, names=self._names.of)
-        with progress.step("persist", len(change.sources), unit="sources"):
-            self._steps.before_writing()
-            with report.timed("persist"):
-                outcome = persist(change, self._stores)
-            self._names.count(outcome)
-            report.sources_added = sum(one.comparison.is_new for one in item.extracted)
-            report.sources_changed = len(change.sources) - report.sources_added
-            report.count(outcome.added, outcome.vanished)
-            progress.count(
-                sources=len(change.sources),
-                chunks=outcome.added.get(Kind.CHUNK, 0),
-                statements=outcome.added.get(Kind.STATEMENT, 0),
-                size=size,
-            )
-
-
-# A thread in which one piece of work runs while its caller prepares the next.
-
-
-_LOG = logging.getLogger(__name__)
-T = TypeVar("T")
-
-
-class Beside(Generic[T]):
-    """Runs one piece of work at a time in a thread of its own, in a copy of the caller's context.
-
-    A context manager. Its block ends when the work has ended. Where the block fails while work runs, the error of the work
-    is raised, if it has one, since it was begun first. An interrupt (KeyboardInterrupt, SystemExit) is raised as it is; then
-    the work is not waited for any longer than it takes: it ends its wait for the right to write at once.
-
-    Parameters
-    ----------
-    is_apart : False: the caller's own thread does the work when it begins
-    """
-
-    def __init__(self, *, is_apart: bool = True) -> None:
-        self._threads = ThreadPoolExecutor(1, thread_name_prefix="hlgraph-writer") if is_apart else None
-        self._running: Future[T] | None = None
-        self._given_up = threading.Event()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is not None and not isinstance(error, Exception):
-            self._given_up.set()
-        try:
-            other = None if self._running is None else self._running.exception()
-        finally:
-            self._given_up.set()
-            if self._threads is not None:
-                self._threads.shutdown()
-        if other is None:
-            return
-        if isinstance(error, Exception) or error is None:
-            raise other
-        _LOG.warning("the change that was being written failed, too: %s", other)
-
-    @property
-    def has_failed(self) -> bool:
-        """Whether the work that was begun last has ended by an error."""
-        return self._running is not None and self._running.done() and self._running.exception() is not None
-
-    def begin(self, work: Callable[[], T]) -> None:
-        """Begins a piece of work; that before it has ended.
-
-        Parameters
-        ----------
-        work : a function
-        """
-        if self._threads is None:
-            result = work()
-            self._running = Future()
-            self._running.set_result(result)
-            return
-        with given_up_by(self._given_up):
-            self._running = self._threads.submit(copy_context().run, work)
-
-    def end(self) -> T:
-        """Waits for the work that was begun last: its result. Raises what it raised, once."""
-        if self._running is None:
-            raise RuntimeError("no work was begun")
-        wait([self._running])  # an interrupt of this wait leaves the work to the end of the block
-        running, self._running = self._running, None
-        return running.result()
-
-
-class OneAtATime:
-    """An embedder that two threads may call: one waits for the other.
-
-    Parameters
-    ----------
-    inner : does the work
-    """
-
-    def __init__(self, inner: Embedder) -> None:
-        self._inner = inner
-        self._turn = threading.Lock()
-
-    @property
-    def fingerprint(self) -> str:
-        """That of the embedder."""
-        return self._inner.fingerprint
-
-    @property
-    def dimensions(self) -> int:
-        """That of the embedder."""
-        with self._turn:
-            return self._inner.dimensions
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of the embedder."""
-        with self._turn:
-            return self._inner.embed(texts)
-
-    def forget(self, texts: Sequence[str]) -> None:
-        """Makes the embedder forget."""
-        with self._turn:
-            self._inner.forget(texts)
-
 
 __all__ = [
     "BATCH_CHARACTERS",
@@ -271,43 +64,45 @@ __all__ = [
     "stored_chunks",
     "write",
 ]
+_LOG = logging.getLogger(__name__)
+T = TypeVar("T")
 BATCH_CHARACTERS = 100_000
-"""Characters of documents of one change, unless one document has more: some 200 chunks, or ten seconds of a small local model on
-one core. What a killed run had not stored yet is at most so much."""
-_NOTHING_HELD: Mapping[tuple[str, str], Extraction] = {}
+"""Largest number of characters of documents per change, unless a single document has more: about 200 chunks, or ten seconds of a
+small local model on one core. A killed run loses at most this much work."""
+_NONE_KNOWN: Mapping[tuple[str, str], Extraction] = {}
 StoredChunks: TypeAlias = dict[str, dict[str, Chunk]]
 """Chunks by id, grouped by the id of their source."""
 
 
 class Looking(Protocol):
-    """The parts of an ingest that find out what has to be done; :class:`Steps` has them."""
+    """The parts of an ingest that determine what has to be done; :class:`Steps` has them."""
 
     @property
     def chunker(self) -> Chunker:
-        """Cuts documents."""
+        """Chunks documents."""
 
     @property
     def extractor(self) -> Extractor:
-        """Finds statements; only its fingerprints are asked for here."""
+        """Extracts statements; only its fingerprints are used here."""
 
     @property
     def batch_characters(self) -> int:
-        """Maximum number of characters of documents that are looked at together."""
+        """Maximum number of characters of documents per batch."""
 
     @property
     def batch_sources(self) -> int:
-        """Maximum number of documents that are looked at together."""
+        """Maximum number of documents per batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The parts of an ingest, and how much it does at a time.
+    """The parts of an ingest and the size of its batches.
 
     Attributes
     ----------
     chunker, extractor, embedder : do the work
     batch_characters, batch_sources : limits of one batch (default 100,000 characters, 1,000 documents)
-    before_writing : called before each change is written, under the lock of the corpus; default: nothing
+    before_writing : called before each change is written, under the lock of the corpus; default does nothing
     """
 
     chunker: Chunker
@@ -319,26 +114,26 @@ class Steps:
 
 
 class Ready(NamedTuple):
-    """A batch of sources that is read, chunked and extracted; to embed it and to write its change is left.
+    """A batch of sources that is read, chunked and extracted. It remains to embed it and to write its change.
 
     Attributes
     ----------
-    change : the change of all of them, without vectors
-    known : ids of its chunks that are stored already
-    extracted : its sources, with their documents and what they were compared with
-    made : vectors of its texts that were computed elsewhere; the embedder of the steps computes the others
+    change : the change of all its sources, without vectors
+    known : ids of its chunks that are already stored
+    extracted : its sources, with their documents and the stored states that they were compared with
+    vectors : precomputed vectors of its texts; the embedder of the steps computes the others
     """
 
     change: Change
     known: frozenset[str]
     extracted: tuple[Extracted, ...]
-    made: MadeVectors | None = None
+    vectors: PrecomputedVectors | None = None
 
 
 def ingest(
     items: Iterable[Document | ReadFailure], corpus: str, *, stores: Stores, steps: Steps, files: Files | None = None
 ) -> Report:
-    """Bring the corpus to the state of these documents, batch by batch; sources not among them stay as they are.
+    """Bring the corpus to the state of these documents, batch by batch. Other sources stay unchanged.
 
     A failure of one source is reported and does not stop the rest. After a crash, the same call completes the work.
 
@@ -348,7 +143,7 @@ def ingest(
     corpus : the corpus
     stores : the open stores
     steps : the parts that do the work
-    files : what the items are read from; None: they are not read from files
+    files : the files that the items are read from; None if they do not come from files
 
     Returns
     -------
@@ -370,12 +165,12 @@ def ingest(
 def write(prepared: Iterable[Ready], corpus: str, *, report: Report, stores: Stores, steps: Steps) -> None:
     """Write prepared batches, one change after the other, in order: the last steps of an ingest.
 
-    The lock of the corpus is held once before the first batch is asked for, when changes of interrupted runs are completed,
-    and then for each batch while it is written. Other writers take turns in between: what they changed of the sources of a
-    batch is compared, and extracted, again.
+    The corpus is locked once before the first batch, to complete changes of interrupted runs, and then for each batch while
+    it is written. Other writers take turns in between. If they changed sources of a batch, these are compared and extracted
+    again.
 
-    Where the stores are servers, a batch is written in a thread of its own while the next one is prepared: asked for, which
-    runs in the thread of the caller, and embedded. At most one batch is prepared ahead.
+    If the stores are servers, a batch is written in a separate thread while the caller's thread takes the next one from
+    ``prepared`` and embeds it. At most one batch is prepared ahead.
 
     Parameters
     ----------
@@ -393,10 +188,10 @@ def write(prepared: Iterable[Ready], corpus: str, *, report: Report, stores: Sto
             check_left(corpus, stores)
         before = record_counts(corpus, stores)
     names = Names(stores, stats[0].version if stats else 0, before.get(Kind.ENTITY, 0))
-    with Beside[Turn](is_apart=stores.is_remote) as beside:
-        held = replace(steps, embedder=OneAtATime(steps.embedder)) if stores.is_remote else steps
-        writer = Writer(corpus, names=names, stores=stores, steps=held)
-        _Batches(corpus, report, stores, held, writer, beside).write(prepared)
+    with BackgroundWorker[Turn](is_apart=stores.graph.is_remote) as worker:
+        shared = replace(steps, embedder=OneAtATime(steps.embedder)) if stores.graph.is_remote else steps
+        writer = Writer(corpus, names=names, stores=stores, steps=shared)
+        _Batches(corpus, report, stores, shared, writer, worker).write(prepared)
     with report.timed("persist"):
         _calibrate(corpus, names, since=stats[0].calibration if stats else None, stores=stores)
     note_kept(report, before)
@@ -404,14 +199,14 @@ def write(prepared: Iterable[Ready], corpus: str, *, report: Report, stores: Sto
 
 @dataclass(frozen=True, slots=True)
 class _Batches:
-    """The two stages of an ingest: while one batch is written, the next one is prepared, and no more than that one.
+    """The two stages of an ingest: while one batch is written, only the next one is prepared.
 
     Attributes
     ----------
     corpus, stores, steps : see :func:`write`
-    report : receives the counts; this thread alone writes to it
+    report : receives the counts; only this thread writes to it
     writer : writes a batch
-    beside : where it does so
+    worker : the thread that runs the writer
     """
 
     corpus: str
@@ -419,28 +214,28 @@ class _Batches:
     stores: Stores
     steps: Steps
     writer: Writer
-    beside: Beside[Turn]
+    worker: BackgroundWorker[Turn]
 
     def write(self, prepared: Iterable[Ready]) -> None:
         """Write all batches, in order."""
         before: Ready | None = None
-        for item in prepared:
+        for batch in prepared:
             size = self.report.files.size
-            if self.beside.has_failed:  # nothing more is paid for
+            if self.worker.has_failed:  # stop before paying for more
                 self._end(before)
-            made = self._embedded(item, before)
+            embedded = self._embedded(batch, before)
             self._end(before)
-            self.beside.begin(partial(self.writer.write, made, size=size))
-            before = made
+            self.worker.begin(partial(self.writer.write, embedded, size=size))
+            before = embedded
         self._end(before)
 
-    def _end(self, item: Ready | None) -> None:
-        """Wait until a batch is written. Where another writer overtook it, prepare it again, and write it here."""
-        if item is None:
+    def _end(self, batch: Ready | None) -> None:
+        """Wait until a batch is written. If another writer overtook it, prepare it again and write it here."""
+        if batch is None:
             return
-        turn = self.beside.end()
-        self._note(item, turn)
-        left = item
+        turn = self.worker.end()
+        self._note(batch, turn)
+        left = batch
         while not turn.is_written:
             unchanged = self.report.sources_unchanged
             again = _prepared_again(left, self.corpus, report=self.report, stores=self.stores, steps=self.steps)
@@ -452,28 +247,28 @@ class _Batches:
             turn = self.writer.write(left, size=size)
             self._note(left, turn)
 
-    def _note(self, item: Ready, turn: Turn) -> None:
+    def _note(self, batch: Ready, turn: Turn) -> None:
         self.report.include(turn.report)
-        for source in item.change.sources if turn.is_written else ():
+        for source in batch.change.sources if turn.is_written else ():
             self.report.files.store(source.uri, is_new=True)
 
-    def _embedded(self, item: Ready, before: Ready | None) -> Ready:
-        """A batch with its vectors. Those of the batch before, which may not be stored yet, are not made again."""
+    def _embedded(self, batch: Ready, before: Ready | None) -> Ready:
+        """A batch with its vectors. Reuses the vectors of the previous batch, which may not be stored yet."""
         embedder: Embedder = self.steps.embedder
-        for made in (None if before is None else before.made, item.made):
-            embedder = embedder if made is None else made.with_rest(embedder)
+        for vectors in (None if before is None else before.vectors, batch.vectors):
+            embedder = embedder if vectors is None else vectors.with_rest(embedder)
         with self.report.timed("embed"):
-            made = made_vectors(item.change, item.known, embedder=embedder, stores=self.stores)
-        return item._replace(made=made.with_rest(self.steps.embedder))
+            vectors = precomputed_vectors(batch.change, batch.known, embedder=embedder, stores=self.stores)
+        return batch._replace(vectors=vectors.with_rest(self.steps.embedder))
 
 
 def _calibrate(corpus: str, names: Names, *, since: Calibration | None, stores: Stores) -> None:
-    """End an ingest with the scale of the cosines of the whole corpus, where it has grown enough since."""
+    """End an ingest with the scale of the cosines of the whole corpus, if it has grown enough."""
     if not is_due(since, names.number):
         return
-    held = stores.graph.stats(corpus, has_counts=False)[0].calibration
-    if held is not None and held.names == names.number:  # the last change has measured all of it
-        return
+    calibration = stores.graph.stats(corpus, has_counts=False)[0].calibration
+    if calibration is not None and calibration.names == names.number:
+        return  # the last change has already measured the whole corpus
     with stores.graph.lock(corpus) as pending:
         resume(pending, stores, corpus=corpus)
         number = names.of(stores.graph.stats(corpus, has_counts=False)[0])
@@ -490,8 +285,8 @@ def batches(
     Parameters
     ----------
     items : documents and read failures
-    report : receives the failures, and uris that come twice
-    seen : the uris of this run so far; new ones are added
+    report : receives the failures, including repeated uris
+    seen : the uris of this run so far, which receives new ones
     steps : the limits of a batch
 
     Returns
@@ -503,23 +298,23 @@ def batches(
     iterator = iter(items)
     while True:
         with report.timed("read"):
-            item = next(iterator, None)
-        if item is None:
+            entry = next(iterator, None)
+        if entry is None:
             break
-        if isinstance(item, ReadFailure):
-            report.failed.append(Failure(item.uri, str(item.error), item.error.extra))
+        if isinstance(entry, ReadFailure):
+            report.failed.append(Failure(entry.uri, str(entry.error), entry.error.extra))
             continue
-        refused = inadmissible(item)
-        if refused is None and item.uri in seen:
-            refused = ReadError(item.uri, "it was read before in this run", "give each source one uri")
+        refused = inadmissible(entry)
+        if refused is None and entry.uri in seen:
+            refused = ReadError(entry.uri, "it was read before in this run", "give each source one uri")
         if refused is not None:
-            report.failed.append(Failure(item.uri, str(refused)))
-            report.files.fail(item.uri)
+            report.failed.append(Failure(entry.uri, str(refused)))
+            report.files.fail(entry.uri)
             continue
-        seen.add(item.uri)
-        report.warnings.extend(Failure(item.uri, warning) for warning in item.warnings)
-        batch.append(item)
-        size += len(item.text)
+        seen.add(entry.uri)
+        report.warnings.extend(Failure(entry.uri, warning) for warning in entry.warnings)
+        batch.append(entry)
+        size += len(entry.text)
         if size >= steps.batch_characters or len(batch) >= steps.batch_sources:
             yield batch
             batch, size = [], 0
@@ -557,29 +352,29 @@ def _changed(
         yield changed
 
 
-def _prepared_again(item: Ready, corpus: str, *, report: Report, stores: Stores, steps: Steps) -> Ready | None:
-    """A batch that another writer overtook, compared with what is stored now; None if nothing is left to change.
+def _prepared_again(batch: Ready, corpus: str, *, report: Report, stores: Stores, steps: Steps) -> Ready | None:
+    """A batch that another writer overtook, compared with the current state; None if nothing is left to change.
 
-    Chunks that were extracted are not extracted again.
+    Chunks are not extracted twice.
     """
-    documents = [one.comparison.document for one in item.extracted]
+    documents = [one.comparison.document for one in batch.extracted]
     changed = compared(documents, corpus, report=report, stores=stores, steps=steps)
     if not changed:
         return None
     stored = stored_chunks(changed, corpus, report=report, stores=stores)
-    held = {
-        (chunk.id, chunk.fingerprint): found
-        for one in item.extracted
-        for (chunk, _), found in zip(one.plan.to_extract, one.extractions, strict=True)
+    known = {
+        (chunk.id, chunk.fingerprint): extraction
+        for one in batch.extracted
+        for (chunk, _), extraction in zip(one.plan.to_extract, one.extractions, strict=True)
     }
     plan = planned(changed, stored, report=report, steps=steps)
-    return ready(corpus, extract(plan, report, extractor=steps.extractor, held=held), report=report)
+    return ready(corpus, extract(plan, report, extractor=steps.extractor, known=known), report=report)
 
 
 def look(
     items: Iterable[Document | ReadFailure], corpus: str, *, report: Report, stores: Stores, steps: Looking
 ) -> Iterator[Extracted]:
-    """What an ingest of these documents would extract, source by source: its first steps, which change nothing.
+    """The chunks that an ingest of these documents would extract, source by source. Changes nothing.
 
     Parameters
     ----------
@@ -587,7 +382,7 @@ def look(
     corpus : the corpus
     report : counts sources that did not change or failed
     stores : the open stores
-    steps : the parts that look
+    steps : the chunker and the extractor
 
     Returns
     -------
@@ -599,7 +394,7 @@ def look(
 
 
 def planned(changed: Sequence[Comparison], stored: StoredChunks, *, report: Report, steps: Looking) -> list[Extracted]:
-    """Cut these sources, and decide which of their chunks are to be extracted. No store is asked.
+    """Chunk these sources and decide which of their chunks to extract. Reads no store.
 
     Parameters
     ----------
@@ -613,18 +408,18 @@ def planned(changed: Sequence[Comparison], stored: StoredChunks, *, report: Repo
     list of Extracted
         Without extractions.
     """
-    found: list[Extracted] = []
-    for item in changed:
+    result: list[Extracted] = []
+    for comparison in changed:
         with report.timed("chunk"):
-            spans = steps.chunker.chunk(item.document) if item.has_new_text else []
+            spans = steps.chunker.chunk(comparison.document) if comparison.has_new_text else []
         with report.timed("resolve"):
             plan = (
-                plan_chunks(item, spans, stored=stored.get(item.source.id, {}), extractor=steps.extractor)
-                if item.has_new_text
+                plan_chunks(comparison, spans, stored=stored.get(comparison.source.id, {}), extractor=steps.extractor)
+                if comparison.has_new_text
                 else None
             )
-        found.append(Extracted(item, plan or ChunkPlan(), ()))
-    return found
+        result.append(Extracted(comparison, plan or ChunkPlan(), ()))
+    return result
 
 
 def compared(
@@ -638,7 +433,7 @@ def compared(
     corpus : the corpus
     report : counts unchanged sources
     stores : the open stores
-    steps : their fingerprints decide, too
+    steps : their fingerprints also decide
 
     Returns
     -------
@@ -646,18 +441,18 @@ def compared(
     """
     with report.timed("resolve"):
         names = [name for document in batch for name in source_ids(corpus, document.uri)]
-        found = stores.graph.records(Kind.SOURCE, names, scope=Scope(corpus))
-        stored = {record.uri: record for record in found if isinstance(record, Source)}
-        held = () if stored else stores.graph.stats(corpus, has_counts=False)
-        scheme = held[0].ids if held else scheme_of(corpus, stored.values())
+        records = stores.graph.records(Kind.SOURCE, names, scope=Scope(corpus))
+        stored = {record.uri: record for record in records if isinstance(record, Source)}
+        stats = () if stored else stores.graph.stats(corpus, has_counts=False)
+        scheme = stats[0].ids if stats else scheme_of(corpus, stored.values())
         processing = (steps.chunker.fingerprint, steps.extractor.fingerprint)
         pairs = [
             compare(document, corpus, stored=stored.get(document.uri), processing=processing, scheme=scheme)
             for document in batch
         ]
-    changed = [item for item in pairs if item is not None]
-    for document, item in zip(batch, pairs, strict=True):
-        if item is None:
+    changed = [comparison for comparison in pairs if comparison is not None]
+    for document, comparison in zip(batch, pairs, strict=True):
+        if comparison is None:
             report.files.store(document.uri, is_new=False)
     report.sources_unchanged += len(batch) - len(changed)
     return changed
@@ -677,14 +472,14 @@ def stored_chunks(changed: Sequence[Comparison], corpus: str, *, report: Report,
     -------
     StoredChunks
     """
-    found: StoredChunks = {}
-    known = tuple(item.source.id for item in changed if not item.is_new)
+    chunks: StoredChunks = {}
+    known = tuple(comparison.source.id for comparison in changed if not comparison.is_new)
     if known:
         with report.timed("resolve"):
             for record in stores.graph.find(Kind.CHUNK, Scope(corpus, sources=known)):
                 if isinstance(record, Chunk):
-                    found.setdefault(record.source_id, {})[record.id] = record
-    return found
+                    chunks.setdefault(record.source_id, {})[record.id] = record
+    return chunks
 
 
 def extract(
@@ -692,7 +487,7 @@ def extract(
     report: Report,
     *,
     extractor: Extractor,
-    held: Mapping[tuple[str, str], Extraction] = _NOTHING_HELD,
+    known: Mapping[tuple[str, str], Extraction] = _NONE_KNOWN,
 ) -> list[Extracted]:
     """Extract the chunks that need it.
 
@@ -701,7 +496,7 @@ def extract(
     planned : sources with their chunks
     report : receives the chunks that could not be extracted, as problems
     extractor : does the work
-    held : extractions that were made before, by the id and the fingerprint of their chunk; default none
+    known : earlier extractions, by id and fingerprint of their chunk; default none
 
     Returns
     -------
@@ -710,23 +505,23 @@ def extract(
 
     Raises
     ------
-    What ends an extraction by a chat model: see :class:`hlgraph.extract.chat.ChatExtractor`.
+    The errors of :class:`hlgraph.extract.chat.ChatExtractor`.
     """
-    asked = [pair for item in planned for pair in item.plan.to_extract]
-    inputs = [context for chunk, context in asked if (chunk.id, chunk.fingerprint) not in held]
+    asked = [pair for source in planned for pair in source.plan.to_extract]
+    inputs = [context for chunk, context in asked if (chunk.id, chunk.fingerprint) not in known]
     extracted: list[Extracted] = []
     with report.timed("extract"), progress.step("extract", len(inputs), unit="chunks"):
         results = iter(extractor.extract(inputs) if inputs else [])
-    for item in planned:
+    for source in planned:
         own: list[Extraction] = []
-        for chunk, _ in item.plan.to_extract:
-            found = held.get((chunk.id, chunk.fingerprint))
-            if found is None:
-                found = next(results)
-                if found.problem:
-                    report.problems.append(Failure(item.comparison.source.uri, found.problem))
-            own.append(found)
-        extracted.append(Extracted(item.comparison, item.plan, tuple(own)))
+        for chunk, _ in source.plan.to_extract:
+            extraction = known.get((chunk.id, chunk.fingerprint))
+            if extraction is None:
+                extraction = next(results)
+                if extraction.problem:
+                    report.problems.append(Failure(source.comparison.source.uri, extraction.problem))
+            own.append(extraction)
+        extracted.append(Extracted(source.comparison, source.plan, tuple(own)))
     return extracted
 
 
@@ -745,5 +540,216 @@ def ready(corpus: str, extracted: Sequence[Extracted], *, report: Report) -> Rea
     """
     with report.timed("resolve"):
         change = assemble(corpus, extracted)
-    known = frozenset(name for item in extracted for name in item.plan.known)
+    known = frozenset(name for source in extracted for name in source.plan.known)
     return Ready(change, known, tuple(extracted))
+
+
+# Writing: each batch is one change under the lock of the corpus.
+
+
+@dataclass(slots=True)
+class Names:
+    """The number of entity names of a corpus, counted again after another writer.
+
+    Attributes
+    ----------
+    stores : the open stores
+    version : the version of the corpus that ``number`` belongs to
+    number : the number of names
+    """
+
+    stores: Stores
+    version: int
+    number: int
+
+    def of(self, stats: CorpusStats) -> int:
+        """The number of names in a corpus with these statistics. The caller must hold the lock of the corpus."""
+        if stats.version != self.version:
+            counts = record_counts(stats.corpus, self.stores)
+            self.version, self.number = stats.version, counts.get(Kind.ENTITY, 0)
+        return self.number
+
+    def count(self, outcome: Outcome) -> None:
+        """Add the outcome of a published change."""
+        kind = Kind.ENTITY.value
+        self.version += 1
+        self.number += outcome.added.get(kind, 0) - len(outcome.vanished.get(kind, ()))
+
+
+class Turn(NamedTuple):
+    """The result of writing one batch.
+
+    Attributes
+    ----------
+    report : the counts of the change, if it was written, and the seconds
+    is_written : False if another writer changed its sources after it was compared; then nothing was written
+    """
+
+    report: Report
+    is_written: bool
+
+
+class Writer:
+    """Writes the batches of one ingest; one thread at a time may call it.
+
+    Parameters
+    ----------
+    corpus : the corpus
+    names : counts its names
+    stores : the open stores
+    steps : the embedder, and the function to call before each change
+    """
+
+    def __init__(self, corpus: str, *, names: Names, stores: Stores, steps: Steps) -> None:
+        self._corpus = corpus
+        self._names = names
+        self._stores = stores
+        self._steps = steps
+
+    def write(self, batch: Ready, *, size: int) -> Turn:
+        """Write a batch with its vectors under the lock of the corpus, unless another writer has overtaken it.
+
+        Parameters
+        ----------
+        batch : the batch
+        size : size of all files and documents up to its last one, for progress
+        """
+        report = Report()
+        with self._stores.graph.lock(self._corpus) as pending:
+            if pending:
+                report.resumed = resume(pending, self._stores, corpus=self._corpus)
+            is_current = self._is_current(batch)
+            if is_current:
+                self._publish(batch, report, size=size)
+        return Turn(report, is_current)
+
+    def _is_current(self, batch: Ready) -> bool:
+        """Whether the stored sources of a batch are still those that it was compared with."""
+        wanted = {one.comparison.source.id: one.comparison.stored for one in batch.extracted}
+        records = self._stores.graph.records(Kind.SOURCE, list(wanted), scope=Scope(self._corpus))
+        current = {record.id: record for record in records}
+        return all(current.get(name) == stored for name, stored in wanted.items())
+
+    def _publish(self, batch: Ready, report: Report, *, size: int) -> None:
+        embedder = batch.vectors or self._steps.embedder
+        with report.timed("embed"):
+            change = embed_change(
+                batch.change, batch.known, embedder=embedder, stores=self._stores, names=self._names.of
+            )
+        with progress.step("persist", len(change.sources), unit="sources"):
+            self._steps.before_writing()
+            with report.timed("persist"):
+                outcome = persist(change, self._stores)
+            self._names.count(outcome)
+            report.sources_added = sum(one.comparison.is_new for one in batch.extracted)
+            report.sources_changed = len(change.sources) - report.sources_added
+            report.count(outcome.added, outcome.vanished)
+            progress.count(
+                sources=len(change.sources),
+                chunks=outcome.added.get(Kind.CHUNK, 0),
+                statements=outcome.added.get(Kind.STATEMENT, 0),
+                size=size,
+            )
+
+
+# A thread that runs one piece of work while its caller prepares the next.
+
+
+class BackgroundWorker(Generic[T]):
+    """Runs one piece of work at a time in its own thread, in a copy of the caller's context.
+
+    A context manager that waits for the work at the end of its block. If the block fails while work runs and the work fails,
+    too, the error of the work is raised, because it started first. An interrupt (KeyboardInterrupt, SystemExit) is raised
+    unchanged, and the work then stops waiting for the write lock at once.
+
+    Parameters
+    ----------
+    is_apart : if False, :meth:`begin` does the work in the caller's own thread
+    """
+
+    def __init__(self, *, is_apart: bool = True) -> None:
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="hlgraph-writer") if is_apart else None
+        self._running: Future[T] | None = None
+        self._given_up = threading.Event()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and not isinstance(error, Exception):
+            self._given_up.set()
+        try:
+            other = None if self._running is None else self._running.exception()
+        finally:
+            self._given_up.set()
+            if self._threads is not None:
+                self._threads.shutdown()
+        if other is None:
+            return
+        if isinstance(error, Exception) or error is None:
+            raise other
+        _LOG.warning("the change that was being written failed, too: %s", other)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the last piece of work has failed."""
+        return self._running is not None and self._running.done() and self._running.exception() is not None
+
+    def begin(self, work: Callable[[], T]) -> None:
+        """Start work. The previous piece must have finished.
+
+        Parameters
+        ----------
+        work : the function to run
+        """
+        if self._threads is None:
+            result = work()
+            self._running = Future()
+            self._running.set_result(result)
+            return
+        with given_up_by(self._given_up):
+            self._running = self._threads.submit(copy_context().run, work)
+
+    def end(self) -> T:
+        """Wait for the last piece of work and return its result. Raises its error, once."""
+        if self._running is None:
+            raise RuntimeError("no work was begun")
+        wait([self._running])  # if this wait is interrupted, __exit__ handles the work
+        running, self._running = self._running, None
+        return running.result()
+
+
+class OneAtATime:
+    """An embedder for two threads: one call waits for the other.
+
+    Parameters
+    ----------
+    inner : the wrapped embedder
+    """
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner = inner
+        self._turn = threading.Lock()
+
+    @property
+    def fingerprint(self) -> str:
+        """The wrapped embedder's fingerprint."""
+        return self._inner.fingerprint
+
+    @property
+    def dimensions(self) -> int:
+        """The wrapped embedder's vector length."""
+        with self._turn:
+            return self._inner.dimensions
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The wrapped embedder's vectors."""
+        with self._turn:
+            return self._inner.embed(texts)
+
+    def forget(self, texts: Sequence[str]) -> None:
+        """Delete texts from the wrapped embedder's cache."""
+        with self._turn:
+            self._inner.forget(texts)

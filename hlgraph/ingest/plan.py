@@ -1,4 +1,4 @@
-"""Plans an ingest by a chat model: its calls, tokens, money and time, before anything is spent."""
+"""Plans an ingest with a chat model: calls, tokens, money and time, before anything is spent."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(ExpectedCost):
-    """What an ingest by a chat model would do and cost. Without measured calls the figures rest on those of other models.
+    """The work and the cost of an ingest with a chat model. Without measured calls the figures come from other models.
 
     Attributes
     ----------
-    sources : number that would be read anew
+    sources : number of new or changed sources
     unchanged : number of sources that did not change and cost nothing
     failed : sources that cannot be read
-    chunks : number that would be extracted
+    chunks : number of chunks to extract
     given_up : number of chunks that failed too often and are left out; see ``hlgraph failures``
     """
 
@@ -48,7 +48,7 @@ class Plan(ExpectedCost):
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """The steps of an ingest that find out what has to be done."""
+    """The steps of an ingest that determine what has to be done."""
 
     chunker: Chunker
     extractor: Extractor
@@ -57,11 +57,11 @@ class _Look:
 
 
 class NamedChat:
-    """A chat model of which only the name is known: enough for a plan, which asks nothing and needs no key.
+    """A chat model that is only a name: enough for a plan, which makes no calls and needs no key.
 
     Parameters
     ----------
-    fingerprint : its name
+    fingerprint : name of the model
     """
 
     def __init__(self, fingerprint: str) -> None:
@@ -81,16 +81,16 @@ def look(
     stores: Stores,
     chunker: Chunker,
 ) -> Iterator[Extracted]:
-    """What an ingest by a chat model would extract, source by source. Nothing is written or asked.
+    """The chunks that an ingest with a chat model would extract, source by source. Writes nothing and calls no model.
 
     Parameters
     ----------
     items : documents and read failures
-    extractor : of the ingest
+    extractor : extractor of the ingest
     corpus : the corpus
     report : counts unchanged and failed sources
     stores : the open stores
-    chunker : cuts the documents
+    chunker : chunks the documents
 
     Returns
     -------
@@ -100,13 +100,13 @@ def look(
 
 
 def looking(executor: Executor, *, domain: Domain | None, quarantine: Quarantine | None) -> ChatExtractor:
-    """The extractor of an ingest, to ask it what it would send.
+    """The extractor of an ingest, to determine what it would send.
 
     Parameters
     ----------
-    executor : of the chat model
-    domain : of the corpus; None: none
-    quarantine : of the corpus; None: there are no failures
+    executor : executor of the chat model
+    domain : domain of the corpus; None if there is none
+    quarantine : quarantine of the corpus; None for no failures
 
     Returns
     -------
@@ -121,31 +121,31 @@ def kept_reply(executor: Executor, prompt: str, *, messages: Messages, max_token
 
     Parameters
     ----------
-    executor : with the stored replies
-    prompt : the version of the prompt
-    messages : of the request
+    executor : has the stored replies
+    prompt : version of the prompt
+    messages : messages of the request
     max_tokens : limit of one reply
 
     Returns
     -------
     str or None
     """
-    found = executor.held(Request(messages.system, messages.user, max_tokens, Purpose(prompt=prompt), bool))
-    return found.text if found is not None else None
+    reply = executor.held(Request(messages.system, messages.user, max_tokens, Purpose(prompt=prompt), bool))
+    return reply.text if reply is not None else None
 
 
 class Planner:
     """Plans an ingest with the chunker, prompts, stored replies and ledger that the ingest would use.
 
     Tokens are estimated from the messages themselves (:func:`hlgraph.models.prompts.estimated_tokens`). Once ten calls of a prompt
-    were paid, the ledger's measured tokens a call correct the estimate.
+    were paid, the ledger's measured tokens per call correct the estimate.
 
     Parameters
     ----------
-    executor : of the chat model
+    executor : executor of the chat model
     max_tokens : limit of one reply
-    domain : of the corpus; None: none is stored
-    quarantine : of the corpus, with the chunks that failed too often; None: there are no failures
+    domain : domain of the corpus; None if none is stored
+    quarantine : quarantine of the corpus, with the chunks that failed too often; None for no failures
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class Planner:
         self._measured_share = 1.0
 
     def adapt(self, samples: Sequence[ChunkInput]) -> None:
-        """Plan the call that infers the domain from these chunks first, and the longer prompts after it."""
+        """Plan the call that infers the domain from these chunks, and the longer prompts after it."""
         if not samples:
             return
         call, self.domain = expected_domain(
@@ -174,18 +174,18 @@ class Planner:
         )
         self._kept += call.is_kept
         if not call.is_kept:
-            # One call is too few to be measured by.
+            # One call is too few for a measurement.
             seconds = guessed_seconds(call.output_tokens)
             self._calls.append((call.input_tokens, call.output_tokens, seconds))
 
     def plan(self, items: Iterable[Document | ReadFailure], *, stores: Stores, chunker: Chunker) -> Plan:
-        """The plan for these documents. The store is read; nothing is written or asked.
+        """The plan for these documents. Reads the store, writes nothing and calls no model.
 
         Parameters
         ----------
         items : documents and read failures
         stores : the open stores
-        chunker : cuts the documents
+        chunker : chunks the documents
 
         Returns
         -------
@@ -195,9 +195,9 @@ class Planner:
         sources = chunks = given_up = 0
         extractor = looking(self._executor, domain=self.domain, quarantine=self._quarantine)
         corpus = self._executor.accounts.corpus
-        for item in look(items, extractor, corpus=corpus, report=report, stores=stores, chunker=chunker):
+        for source in look(items, extractor, corpus=corpus, report=report, stores=stores, chunker=chunker):
             sources += 1
-            for _, chunk in item.plan.to_extract:
+            for _, chunk in source.plan.to_extract:
                 if extractor.gives_up(chunk):
                     given_up += 1
                     continue
@@ -218,9 +218,9 @@ class Planner:
             seconds = guessed_seconds(call.output_tokens)
             self._calls.append((call.input_tokens, call.output_tokens, seconds))
             return
-        # Replies to the first call that are shorter than was guessed make the second request shorter.
+        # If replies to the first call are shorter than expected, the second request is shorter, too.
         expected = call.input_tokens - call.guessed_tokens * (1 - self._measured_share)
-        # A reply grows with the text, not with the prompt around it.
+        # The length of a reply depends on the text, not on the prompt around it.
         text = max(1, known.expected_tokens - known.calls * call.frame_tokens)
         replied = known.output_tokens / text * max(0.0, expected - call.frame_tokens)
         sent = expected * known.input_tokens / max(1, known.expected_tokens)
@@ -236,7 +236,7 @@ class Planner:
         return self._known[prompt]
 
     def _count_repairs(self) -> None:
-        """Add repair calls at the rate and of the size that the ledger measured."""
+        """Add repair calls at the rate and size that the ledger measured."""
         first = sum(known.calls for known in self._known.values())
         known = self._experience(prompt("repair").version)
         if known.calls:

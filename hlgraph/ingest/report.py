@@ -1,4 +1,4 @@
-"""The report of an ingest or a deletion."""
+"""The report of an ingest or a deletion, and the counts in it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Failure(NamedTuple):
     Attributes
     ----------
     uri : the source
-    error : the reason and the mend
-    extra : name of the extra that is not installed, where this is the reason; else empty
+    error : the reason and the remedy
+    extra : name of a missing extra, if that is the reason; otherwise empty
     """
 
     uri: str
@@ -31,21 +31,21 @@ class Failure(NamedTuple):
 
 @dataclass(slots=True)
 class Report:
-    """What an ingest or a deletion did.
+    """The result of an ingest or a deletion.
 
     Attributes
     ----------
     sources_added, sources_changed, sources_unchanged, sources_removed : counts of sources
-    sources_gone : sources that a deletion names and that were gone already: the same deletion, interrupted, had removed them
+    sources_gone : sources that a deletion names but that an interrupted run of the same deletion had already removed
     failed : sources that were not ingested
     problems : parts of sources that could not be used, such as chunks without an extraction
-    warnings : how sources were read otherwise than expected, such as an encoding that was found; nothing is missing of them
-    added, removed, kept : counts of records by kind; ``kept`` were there before and stay
+    warnings : unexpected ways in which sources were read, such as a guessed encoding; no text is missing
+    added, removed, kept : counts of records by kind; ``kept`` existed before and remain
     seconds : time by step
-    files : the files that an ingest found, by what became of them, with the list of those that it left out
+    files : the files of an ingest by outcome, with a list of those that were left out
     resumed : changes of interrupted runs that were completed first
-    usage : calls and tokens of the chat model; None where none extracted
-    domain : the domain that was inferred for the corpus first; None where none was
+    usage : calls and tokens of the chat model; None without one
+    domain : the domain that was inferred for the corpus first; None if none was inferred
     """
 
     sources_added: int = 0
@@ -88,15 +88,15 @@ class Report:
             self.removed[kind] = self.removed.get(kind, 0) + len(items)
 
     def include(self, other: Report) -> None:
-        """Add the counts, failures, problems, warnings and seconds of another report; its files that failed fail here, too."""
+        """Add the counts, failures, problems, warnings and seconds of another report, and mark its failed files."""
         for name in ("sources_added", "sources_changed", "sources_unchanged", "sources_removed", "resumed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for mine, found in ((self.added, other.added), (self.removed, other.removed)):
-            for kind, number in found.items():
+        for mine, theirs in ((self.added, other.added), (self.removed, other.removed)):
+            for kind, number in theirs.items():
                 mine[kind] = mine.get(kind, 0) + number
         self.failed.extend(other.failed)
-        for item in other.failed:
-            self.files.fail(item.uri)
+        for failure in other.failed:
+            self.files.fail(failure.uri)
         self.problems.extend(other.problems)
         self.warnings.extend(other.warnings)
         for step, seconds in other.seconds.items():
@@ -116,8 +116,8 @@ def record_counts(corpus: str, stores: Stores) -> dict[str, int]:
     dict
         Counts by kind; empty for a corpus that does not exist.
     """
-    found = stores.graph.stats(corpus, has_relationships=False)
-    return {kind.value: count for kind, count in found[0].records.items()} if found else {}
+    stats = stores.graph.stats(corpus, has_relationships=False)
+    return {kind.value: count for kind, count in stats[0].records.items()} if stats else {}
 
 
 def note_kept(report: Report, before: dict[str, int]) -> None:
@@ -128,5 +128,5 @@ def note_kept(report: Report, before: dict[str, int]) -> None:
     report : the report of the run
     before : counts by kind before it, see :func:`record_counts`
     """
-    # What another writer added meanwhile may be among what was removed.
+    # Records that another writer added meanwhile may be among the removed ones.
     report.kept = {kind: max(0, count - report.removed.get(kind, 0)) for kind, count in before.items()}

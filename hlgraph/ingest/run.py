@@ -1,6 +1,7 @@
 """Runs an ingest from paths and options to its report.
 
-The steps run in this process, or where a :class:`Run` has them run.
+:class:`Ingestion` prepares a :class:`Job` and finishes it. A :data:`Run` executes its steps, in this process
+(:func:`run_here`) or elsewhere.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from hlgraph import progress
 from hlgraph.errors import BudgetError, InputError
@@ -38,16 +39,16 @@ if TYPE_CHECKING:
 
 
 class Job(NamedTuple):
-    """What one ingest has to do.
+    """The work of one ingest.
 
     Attributes
     ----------
-    paths, documents : what is read
-    options : how it is read, chunked and extracted
-    corpus, stores, steps : where it goes, and the parts that do it
+    paths, documents : the sources to read
+    options : how they are read, chunked and extracted
+    corpus, stores, steps : the destination, and the parts that do the work
     seen : the run adds the uri of every document that it reads
-    files : receives what the run finds and leaves out
-    domain : the domain of the corpus, where a chat model extracts by it
+    files : receives the files that the run finds and leaves out
+    domain : the domain of the corpus, if a chat model uses it
     """
 
     paths: list[str]
@@ -61,11 +62,8 @@ class Job(NamedTuple):
     domain: Domain | None = None
 
 
-class Run(Protocol):
-    """Brings the corpus of a job to the state of its sources."""
-
-    def __call__(self, job: Job) -> Report:
-        """The report of the run. Raises what :meth:`hlgraph.HLGraph.ingest` raises."""
+Run: TypeAlias = "Callable[[Job], Report]"
+"""Brings the corpus of a job to the state of its sources, and raises what :meth:`hlgraph.HLGraph.ingest` raises."""
 
 
 def run_here(job: Job) -> Report:
@@ -75,7 +73,7 @@ def run_here(job: Job) -> Report:
 
 
 class _Given(NamedTuple):
-    """What an ingest by a chat model begins with: its executor, the domain, and the usage of inferring that."""
+    """The inputs of an ingest with a chat model: its executor, the domain, and the usage of the call that inferred it."""
 
     calls: Executor | None = None
     domain: Domain | None = None
@@ -89,10 +87,10 @@ class Ingestion:
 
     Attributes
     ----------
-    settings, corpus : where it goes
+    settings, corpus : the destination
     opened : the open stores
     models : the embedder
-    calls : makes the executor of the chat model for one command, within a budget; None without a chat model
+    calls : creates the executor of the chat model for one command, within a budget; gives None without a chat model
     """
 
     settings: Settings
@@ -115,7 +113,7 @@ class Ingestion:
         ----------
         sources : paths, folders, globs, ``s3://`` addresses, ``-`` for standard input, or documents
         options : how they are read, chunked and extracted
-        run : where the steps run; default: in this process
+        run : where the steps run, default in this process
         on_progress : called with the progress of every step of every batch, see :func:`hlgraph.progress.listening`
 
         Returns
@@ -156,29 +154,29 @@ class Ingestion:
         return report
 
     def _domain(self, paths: list[str], documents: list[Document], *, options: IngestOptions) -> _Given:
-        """The chat model of the ingest, and the domain that it extracts by: inferred and stored now where that is asked for."""
+        """The chat model of the ingest and the domain of the corpus, which is inferred and stored now if requested."""
         if options.extract != "chat":
             return _Given()
         calls, stores = self.calls(options.budget), self.opened.stores
-        held = domain_of(stores, self.corpus)
-        if calls is None or held is not None or not options.adapt:
-            return _Given(calls, held)
+        domain = domain_of(stores, self.corpus)
+        if calls is None or domain is not None or not options.adapt:
+            return _Given(calls, domain)
         from hlgraph.extract.chat import infer_domain
 
         chunker = chunker_of(options, self.settings)
         with stores.graph.lock(self.corpus):
-            pass  # makes the store; where another writer may not be waited for, this is refused before the model is paid
+            pass  # creates the store, and fails before the model is paid if another writer holds it
         with progress.step("adapt"):
             samples = samples_of(paths, documents, options=options, chunker=chunker, corpus=self.corpus)
-            if not samples:  # nothing will be extracted either
+            if not samples:  # nothing to extract, either
                 return _Given(calls)
             usage = Usage()
-            made = infer_domain(calls, samples, max_tokens=self.settings.models.max_tokens, usage=usage)
+            inferred = infer_domain(calls, samples, max_tokens=self.settings.models.max_tokens, usage=usage)
         with stores.graph.lock(self.corpus):
-            held = domain_of(stores, self.corpus)  # another writer may have given it one meanwhile
-            if held is None:
-                domain_store(stores).write(self.corpus, made)
-        return _Given(calls, held or made, usage, is_inferred=held is None)
+            domain = domain_of(stores, self.corpus)  # another writer may have stored one meanwhile
+            if domain is None:
+                domain_store(stores).write(self.corpus, inferred)
+        return _Given(calls, domain or inferred, usage, is_inferred=domain is None)
 
     def _steps(self, options: IngestOptions, *, given: _Given) -> Steps:
         extractor = extractor_of(
@@ -195,7 +193,7 @@ class Ingestion:
 
 
 def expect(paths: list[str], documents: list[Document], *, options: IngestOptions) -> None:
-    """Tell whoever listens how many files and documents there are, which takes a look at every folder.
+    """Announce the number of files and documents for progress, which lists every folder.
 
     Parameters
     ----------
@@ -209,7 +207,7 @@ def expect(paths: list[str], documents: list[Document], *, options: IngestOption
     with progress.step("look", unit="files"):
         files = expected(paths, options.format, follow_links=options.follow_links)
     if files is not None:
-        progress.expect(files[0] + len(documents), files[1] + sum(len(item.text) for item in documents))
+        progress.expect(files[0] + len(documents), files[1] + sum(len(document.text) for document in documents))
 
 
 def read_all(
@@ -231,24 +229,24 @@ def read_all(
 
 
 def split_sources(sources: str | Path | Document | Iterable[str | Path | Document]) -> tuple[list[str], list[Document]]:
-    """Paths and documents, apart."""
+    """The paths and the documents among the sources."""
     from hlgraph.records import Document
 
     items = [sources] if isinstance(sources, str | Path | Document) else list(sources)
-    paths = [str(item) for item in items if not isinstance(item, Document)]
-    return paths, [item for item in items if isinstance(item, Document)]
+    paths = [str(entry) for entry in items if not isinstance(entry, Document)]
+    return paths, [entry for entry in items if isinstance(entry, Document)]
 
 
 def read_sources(
     paths: list[str], documents: list[Document], *, options: IngestOptions, files: Files | None = None
 ) -> Iterator[Document | ReadFailure]:
-    """Read paths; documents come first, as they are.
+    """Read paths. Documents come first, unchanged.
 
     Parameters
     ----------
     paths, documents : see :func:`split_sources`
     options : how files are read
-    files : receives what is found and left out; None: a log warning counts what was left out
+    files : receives what is found and left out; None logs a warning with the number of files left out
 
     Returns
     -------
@@ -261,7 +259,8 @@ def read_sources(
         reading = replace(reading, max_bytes=options.max_bytes)
     for document in documents:
         if files is not None:
-            files.size += len(document.text) if isinstance(document.text, str) else 0  # others fail later by themselves
+            # A check elsewhere reports texts of another type.
+            files.size += len(document.text) if isinstance(document.text, str) else 0
         progress.advance("read")
         yield document
     if paths:
@@ -271,14 +270,14 @@ def read_sources(
 def samples_of(
     paths: list[str], documents: list[Document], *, options: IngestOptions, chunker: Chunker, corpus: str
 ) -> list[ChunkInput]:
-    """The chunks that stand for a corpus when its domain is inferred; the sources are read for it, and read again later.
+    """The sample of chunks from which the domain of a corpus is inferred. Reads the sources, which the ingest reads again.
 
     Parameters
     ----------
     paths, documents : see :func:`split_sources`
     options : how files are read
-    chunker : cuts the documents
-    corpus : its name chooses the sample
+    chunker : chunks the documents
+    corpus : its name selects the sample
 
     Returns
     -------
@@ -287,7 +286,7 @@ def samples_of(
 
     Raises
     ------
-    InputError : standard input is among the paths, which can be read once only
+    InputError : the paths include standard input, which can be read only once
     """
     from hlgraph.extract.extractor import sampled
     from hlgraph.read.discover import STDIN
@@ -301,7 +300,7 @@ def samples_of(
 
 
 def noted(items: Iterable[Document | ReadFailure], seen: set[str]) -> Iterator[Document | ReadFailure]:
-    """Pass items on, and add the uris of documents to a set.
+    """Pass items through, and add the uris of documents to a set.
 
     Parameters
     ----------
@@ -315,14 +314,14 @@ def noted(items: Iterable[Document | ReadFailure], seen: set[str]) -> Iterator[D
     """
     from hlgraph.records import Document
 
-    for item in items:
-        if isinstance(item, Document):
-            seen.add(item.uri)
-        yield item
+    for entry in items:
+        if isinstance(entry, Document):
+            seen.add(entry.uri)
+        yield entry
 
 
 def _check_budget(extractor: Extractor) -> None:
-    """Raise BudgetError when the budget ended the extraction before everything was extracted."""
+    """Raise BudgetError if the budget ended the extraction early."""
     end = getattr(extractor, "end", None)
     if isinstance(end, BudgetError):
         raise end

@@ -1,4 +1,7 @@
-"""Embedding and reranking with Amazon Bedrock, through boto3 and the credentials that it finds."""
+"""Embedding, reranking and batch jobs with Amazon Bedrock, through boto3 and the credentials that it finds.
+
+A batch job uploads a batch file to S3, runs there, and its results are downloaded into one file.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol, cast
+from typing import IO, TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -20,6 +23,9 @@ from hlgraph.models.calls import PATIENT, Patience, mapped, set_up
 from hlgraph.models.remote import AT_ONCE, RemoteEmbedder, RemoteReranker
 from hlgraph.stores import files
 
+if TYPE_CHECKING:
+    from botocore.client import BaseClient
+
 _CONNECT_SECONDS = 10.0
 _TEXTS = 96  # limit of one embedding call of a Cohere model
 _LONGEST = 2048  # characters that it accepts of each text
@@ -28,43 +34,7 @@ _DOCUMENTS = 1000
 _LONGEST_DOCUMENT = 32_000
 
 
-class ClientMeta(Protocol):
-    """Where a client of boto3 sends its calls."""
-
-    region_name: str
-    partition: str
-
-
-class RuntimeClient(Protocol):
-    """The part of boto3's client ``bedrock-runtime`` that is used here."""
-
-    def invoke_model(self, *, modelId: str, body: bytes) -> Mapping[str, object]:  # noqa: N803 - the names of AWS
-        """The answer of a model; its ``body`` is a stream of JSON.
-
-        Parameters
-        ----------
-        modelId : id of the model, or the ARN of an inference profile
-        body : the request, JSON in UTF-8
-
-        Returns
-        -------
-        Mapping
-            The answer.
-        """
-
-
-class AgentClient(Protocol):
-    """The part of boto3's client ``bedrock-agent-runtime`` that is used here."""
-
-    meta: ClientMeta
-
-    def rerank(self, **request: object) -> Mapping[str, object]:
-        """One page of results."""
-
-
-def bedrock_client(
-    service: str, name: str, *, region: str = "", url: str = "", timeout: float = 60.0
-) -> RuntimeClient | AgentClient:
+def bedrock_client(service: str, name: str, *, region: str = "", url: str = "", timeout: float = 60.0) -> BaseClient:
     """A boto3 client without retries of its own.
 
     Parameters
@@ -77,7 +47,7 @@ def bedrock_client(
 
     Returns
     -------
-    RuntimeClient or AgentClient
+    BaseClient
         The client.
 
     Raises
@@ -95,17 +65,17 @@ def bedrock_client(
     config = Config(
         connect_timeout=_CONNECT_SECONDS, read_timeout=timeout, retries={"total_max_attempts": 1, "mode": "standard"}
     )
-    made: RuntimeClient | AgentClient = set_up(
+    client: BaseClient = set_up(
         name,
         lambda: boto3.session.Session().client(
             service, region_name=region or None, endpoint_url=url or None, config=config
         ),
     )
-    return made
+    return client
 
 
 def bedrock_embedder(
-    client: RuntimeClient, model: str, *, dimensions: int | None = None, patience: Patience = PATIENT
+    client: BaseClient, model: str, *, dimensions: int | None = None, patience: Patience = PATIENT
 ) -> RemoteEmbedder:
     """An embedder for a Titan or a Cohere model.
 
@@ -144,9 +114,9 @@ def bedrock_embedder(
     def cohere(texts: list[str], is_question: bool) -> list[list[float]]:
         kind = "search_query" if is_question else "search_document"
         clipped = [text[:_LONGEST] for text in texts]
-        found = ask({"texts": clipped, "input_type": kind, "truncate": "END"})["embeddings"]
+        vectors = ask({"texts": clipped, "input_type": kind, "truncate": "END"})["embeddings"]
         # Newer models group the vectors by number type.
-        return cast("list[list[float]]", found["float"] if isinstance(found, dict) else found)
+        return cast("list[list[float]]", vectors["float"] if isinstance(vectors, dict) else vectors)
 
     name = f"bedrock:{model}" + (f"/{dimensions}" if dimensions else "")
     if family == "titan":
@@ -154,7 +124,7 @@ def bedrock_embedder(
     return RemoteEmbedder(name, cohere, batch=_TEXTS, dimensions=dimensions, parallel=AT_ONCE, patience=patience)
 
 
-def bedrock_reranker(client: AgentClient, model: str, *, patience: Patience = PATIENT) -> RemoteReranker:
+def bedrock_reranker(client: BaseClient, model: str, *, patience: Patience = PATIENT) -> RemoteReranker:
     """A reranker for a Bedrock model.
 
     Parameters
@@ -195,47 +165,23 @@ def _source(text: str) -> dict[str, object]:
     return {"type": "INLINE", "inlineDocumentSource": document}
 
 
-def _pages(client: AgentClient, request: dict[str, object]) -> Iterator[tuple[int, float]]:
+def _pages(client: BaseClient, request: dict[str, object]) -> Iterator[tuple[int, float]]:
     while True:
         page = client.rerank(**request)
-        for item in cast("list[Mapping[str, float]]", page["results"]):
-            yield int(item["index"]), item["relevanceScore"]
+        for result in cast("list[Mapping[str, float]]", page["results"]):
+            yield int(result["index"]), result["relevanceScore"]
         if not page.get("nextToken"):
             return
         request["nextToken"] = page["nextToken"]
 
 
-# Batch jobs of Amazon Bedrock, through boto3: uploads a batch file to S3, runs it as a job, and downloads the results.
-
+# Batch jobs.
 
 TYPE, TYPE_PARAMETER = "Converse", "modelInvocationType"
 _ENDED = frozenset({"Completed", "PartiallyCompleted", "Failed", "Stopped", "Expired"})
 _WITH_RESULTS = frozenset({"Completed", "PartiallyCompleted", "Stopped", "Expired"})
 _RESULTS = ".jsonl.out"
 _BLOCK = 1 << 20
-
-
-class JobsClient(Protocol):
-    """The part of boto3's client ``bedrock`` that is used here."""
-
-    def create_model_invocation_job(self, **request: object) -> Mapping[str, object]:
-        """Create a job; ``jobArn`` is its name."""
-
-    def get_model_invocation_job(self, **request: object) -> Mapping[str, object]:
-        """State of a job."""
-
-
-class ObjectsClient(Protocol):
-    """The part of boto3's client ``s3`` that is used here."""
-
-    def upload_file(self, **request: object) -> None:
-        """Write an object, in several parts if it is large."""
-
-    def get_object(self, **request: object) -> Mapping[str, object]:
-        """An object; ``Body`` is a stream."""
-
-    def list_objects_v2(self, **request: object) -> Mapping[str, object]:
-        """One page of objects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,7 +228,7 @@ class BedrockJobs:
     objects : boto3 client ``s3``
     """
 
-    def __init__(self, jobs: JobsClient, objects: ObjectsClient) -> None:
+    def __init__(self, jobs: BaseClient, objects: BaseClient) -> None:
         self._jobs = jobs
         self._objects = objects
 
@@ -323,31 +269,31 @@ class BedrockJobs:
             "inputDataConfig": {"s3InputDataConfig": {"s3InputFormat": "JSONL", "s3Uri": f"s3://{bucket}/{key}"}},
             "outputDataConfig": {"s3OutputDataConfig": {"s3Uri": f"s3://{bucket}/{folder}"}},
         }
-        made = mapped(shown, lambda: self._jobs.create_model_invocation_job(**request))
-        return self.look(str(made["jobArn"]))
+        created = mapped(shown, lambda: self._jobs.create_model_invocation_job(**request))
+        return self.look(str(created["jobArn"]))
 
     def look(self, job: str) -> BatchJob:
         """Current state of a job. Raises the model errors of :meth:`submit`."""
-        found = mapped(job, lambda: self._jobs.get_model_invocation_job(jobIdentifier=job))
-        written = cast("Mapping[str, Mapping[str, str]]", found["outputDataConfig"])["s3OutputDataConfig"]["s3Uri"]
+        state = mapped(job, lambda: self._jobs.get_model_invocation_job(jobIdentifier=job))
+        written = cast("Mapping[str, Mapping[str, str]]", state["outputDataConfig"])["s3OutputDataConfig"]["s3Uri"]
         return BatchJob(
-            name=str(found["jobArn"]),
-            status=str(found["status"]),
-            output=f"{written.removesuffix('/')}/{str(found['jobArn']).rpartition('/')[2]}/",
-            records=_whole(found, "totalRecordCount"),
-            done=_whole(found, "processedRecordCount"),
-            failed=_whole(found, "errorRecordCount"),
-            message=str(found.get("message") or ""),
+            name=str(state["jobArn"]),
+            status=str(state["status"]),
+            output=f"{written.removesuffix('/')}/{str(state['jobArn']).rpartition('/')[2]}/",
+            records=_whole(state, "totalRecordCount"),
+            done=_whole(state, "processedRecordCount"),
+            failed=_whole(state, "errorRecordCount"),
+            message=str(state.get("message") or ""),
         )
 
-    def wait(self, job: str, *, every: float = 30.0, told: Callable[[BatchJob], None] = lambda _: None) -> BatchJob:
+    def wait(self, job: str, *, every: float = 30.0, on_poll: Callable[[BatchJob], None] = lambda _: None) -> BatchJob:
         """Waits until a job has ended. Raises the model errors of :meth:`submit`.
 
         Parameters
         ----------
         job : ARN of the job
         every : seconds between two polls; default 30
-        told : called with the state of the job at every poll; default: nothing
+        on_poll : called with the state of the job at every poll; default: no call
 
         Returns
         -------
@@ -355,10 +301,10 @@ class BedrockJobs:
             Final state of the job.
         """
         while True:
-            found = self.look(job)
-            told(found)
-            if found.is_ended:
-                return found
+            state = self.look(job)
+            on_poll(state)
+            if state.is_ended:
+                return state
             time.sleep(every)
 
     def fetch(self, job: str, *, out: Path) -> BatchJob:
@@ -381,10 +327,10 @@ class BedrockJobs:
         ModelAccessError, ModelAnswerError, ModelUnavailableError
             AWS refuses the request or does not answer.
         """
-        found = self.look(job)
-        if not found.has_results:
-            return found
-        bucket, folder = _place(found.output)
+        state = self.look(job)
+        if not state.has_results:
+            return state
+        bucket, folder = _place(state.output)
         partial = out.with_name(f"{out.name}.part")
         try:
             with files.write_bytes(partial) as file:
@@ -398,15 +344,15 @@ class BedrockJobs:
         finally:
             with contextlib.suppress(OSError):
                 partial.unlink(missing_ok=True)
-        return found
+        return state
 
     def _results(self, bucket: str, folder: str, *, job: str) -> Iterator[str]:
         after: dict[str, object] = {}
         while True:
             page = mapped(job, lambda: self._objects.list_objects_v2(Bucket=bucket, Prefix=folder, **after))  # noqa: B023
-            for item in cast("list[Mapping[str, str]]", page.get("Contents") or []):
-                if item["Key"].endswith(_RESULTS):
-                    yield item["Key"]
+            for entry in cast("list[Mapping[str, str]]", page.get("Contents") or []):
+                if entry["Key"].endswith(_RESULTS):
+                    yield entry["Key"]
             if not page.get("IsTruncated"):
                 return
             after = {"ContinuationToken": page["NextContinuationToken"]}
@@ -426,10 +372,10 @@ def bedrock_jobs(*, region: str = "") -> BedrockJobs:
     ModelAccessError
         No region is configured.
     """
-    jobs = cast("JobsClient", bedrock_client("bedrock", "bedrock", region=region))
+    jobs = bedrock_client("bedrock", "bedrock", region=region)
     if not _knows_type(jobs):
         raise MissingExtraError("aws", "batches of Bedrock (the installed boto3 is too old for them; add --upgrade)")
-    return BedrockJobs(jobs, cast("ObjectsClient", bedrock_client("s3", "bedrock", region=region)))
+    return BedrockJobs(jobs, bedrock_client("s3", "bedrock", region=region))
 
 
 def _knows_type(client: object) -> bool:
@@ -462,6 +408,6 @@ def _digest(batch: Path) -> str:
     return digest
 
 
-def _whole(found: Mapping[str, object], name: str) -> int:
-    value = found.get(name)
+def _whole(state: Mapping[str, object], name: str) -> int:
+    value = state.get(name)
     return value if isinstance(value, int) else 0

@@ -33,7 +33,8 @@ CREATE UNIQUE INDEX vectors_by_text ON vectors (text_hash, model);
 CREATE INDEX vectors_by_use ON vectors (used, id);
 """
 _KEYS_AT_ONCE = 500  # a SQLite build may allow only 999 parameters
-# Limits of what is embedded and saved together, which an interruption loses: two seconds of a small local model on one core.
+# Limits of one part that is embedded and saved together; an interruption loses at most one part, two seconds of work of a small
+# local model on one core.
 _TEXTS_AT_ONCE = 2048
 _CHARACTERS_AT_ONCE = 50_000
 _SECONDS_A_DAY = 86_400
@@ -87,10 +88,10 @@ class CachedEmbedder:
         rows: dict[bytes, list[int]] = {}
         for row, text in enumerate(texts):
             rows.setdefault(_text_hash(text), []).append(row)
-        found = self._pull(list(rows))
-        for key, vector in found.items():
+        stored = self._pull(list(rows))
+        for key, vector in stored.items():
             vectors[rows[key]] = vector
-        missing = [key for key in rows if key not in found]
+        missing = [key for key in rows if key not in stored]
         count = sum(len(rows[key]) for key in missing)
         with self._lock:
             self.hits += len(texts) - count
@@ -107,16 +108,16 @@ class CachedEmbedder:
     def embed_question(self, question: str) -> NDArray[np.float32]:
         """The vector of a question; stored apart from those of texts, since a model may embed the two differently."""
         key = _text_hash(f"{_QUESTION}{question}")
-        found = self._pull([key])
+        stored = self._pull([key])
         with self._lock:
-            self.hits += len(found)
-            self.misses += not found
-        if not found:
+            self.hits += len(stored)
+            self.misses += not stored
+        if not stored:
             with telemetry.model_call("embeddings", self.fingerprint):
                 vector = self._inner.embed_question(question)
             self._save([key], vector[np.newaxis])
             return vector
-        return found[key]
+        return stored[key]
 
     def forget(self, texts: Sequence[str]) -> None:
         """Delete the vectors of these texts, for every model, and overwrite their space in the file.
@@ -202,7 +203,7 @@ def forget_texts(path: Path, texts: Sequence[str]) -> None:
 
     Parameters
     ----------
-    path : the file; one that is not there holds nothing
+    path : the file; a missing file holds nothing
     texts : the texts, as they were embedded
     """
     file = _cache_file(path)
@@ -232,7 +233,7 @@ def _forget(file: DiskFile, texts: Sequence[str]) -> None:
 
 
 def _parts(texts: Mapping[bytes, str]) -> Iterator[list[bytes]]:
-    """Keys of texts in parts of bounded work; of several parts the shortest texts come first, as a model pads to one length."""
+    """Keys of texts in parts of bounded work. Several parts are sorted by the length of texts, as a model pads to one length."""
     part: list[bytes] = []
     size = 0
     is_one = len(texts) <= _TEXTS_AT_ONCE and sum(map(len, texts.values())) <= _CHARACTERS_AT_ONCE

@@ -41,7 +41,7 @@ _BROKEN_CONNECTION = frozenset(
         *("IncompleteRead", "gaierror"),  # of Python's own library
     }
 )
-# What the operating system says of a network that is down; ``OSError`` has no class for these.
+# Errors of the operating system when the network is down; ``OSError`` has no subclass for these.
 _NO_ROUTE = frozenset({errno.ENETDOWN, errno.ENETUNREACH, errno.ENETRESET, errno.EHOSTDOWN, errno.EHOSTUNREACH})
 _BUSY_CODES = frozenset(
     {
@@ -203,8 +203,8 @@ def _wait(error: ModelUnavailableError, tries: int, patience: Patience) -> float
 def _failure(model: str, error: Exception) -> tuple[ModelError, bool]:
     """Our error, and whether the text of the client's error is free of secrets."""
     chain = list(_chain(error))
-    names = {made.__name__ for each in chain for made in type(each).__mro__}
-    status = next((found for each in chain if (found := _status(each)) is not None), None)
+    names = {kind.__name__ for each in chain for kind in type(each).__mro__}
+    status = next((number for each in chain if (number := _status(each)) is not None), None)
     raw = " ".join(_text(error).split())
     text = without_secrets(raw, known=model)[:_EXCERPT]
     is_clean = all(without_secrets(str(each), known=model) == str(each) for each in chain)
@@ -240,7 +240,7 @@ def filtered(model: str, reason: str) -> ModelFilterError:
     Parameters
     ----------
     model : name of the model
-    reason : what the provider says of it
+    reason : the reason, as the provider gives it
     """
     return ModelFilterError(
         f"{model}: the content filter of the provider stopped the reply ({reason}), so there is no answer; rephrase the "
@@ -294,11 +294,11 @@ def _status(error: BaseException) -> int | None:
     """The HTTP status of an error, on itself or on its response."""
     response = getattr(error, "response", None)
     if isinstance(response, Mapping):  # botocore
-        found = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+        status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
     else:
-        found = getattr(error, "status_code", None) or getattr(response, "status_code", None)
-        found = found or getattr(error, "code", None)  # a number in Google's clients, a word elsewhere
-    return int(found) if isinstance(found, int) and found >= _LEAST_STATUS else None
+        status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
+        status = status or getattr(error, "code", None)  # a number in Google's clients, a word elsewhere
+    return int(status) if isinstance(status, int) and status >= _LEAST_STATUS else None
 
 
 def _code(error: BaseException) -> str:
@@ -327,11 +327,11 @@ def _retry_after(error: BaseException) -> float | None:
         headers = getattr(error, "headers", None) or getattr(response, "headers", None)
     if not isinstance(headers, Mapping):
         return None
-    found = {str(name).lower(): str(value) for name, value in headers.items()}
+    values = {str(name).lower(): str(value) for name, value in headers.items()}
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        if re.fullmatch(r"\s*\d+(\.\d+)?\s*", found.get(name, "")):
-            return float(found[name]) / unit
+        if re.fullmatch(r"\s*\d+(\.\d+)?\s*", values.get(name, "")):
+            return float(values[name]) / unit
     try:
-        return max(0.0, email.utils.parsedate_to_datetime(found.get("retry-after", "")).timestamp() - time.time())
+        return max(0.0, email.utils.parsedate_to_datetime(values.get("retry-after", "")).timestamp() - time.time())
     except ValueError:
         return None

@@ -1,4 +1,4 @@
-"""Checks every reply of a model where the model is called, so that nothing unusable reaches a store, a cache or a score.
+"""Checks every reply of a model at the call, so that nothing unusable reaches a store, a cache or a score.
 
 A reply is checked for its type, the number of its rows, their length, finite numbers and their norm. An error of the model
 itself becomes one of ours, see :func:`hlgraph.models.calls.mapped`. Numbers of any type are accepted, and vectors of any
@@ -45,15 +45,15 @@ def unit_rows(model: str, reply: object, *, texts: Sequence[str]) -> NDArray[np.
     ModelAnswerError
         The reply is not one finite vector per text, or the vector of a text that is not blank is zero.
     """
-    found = _numbers(reply)
-    if found is None or found.ndim != 2 or len(found) != len(texts) or not found.shape[1]:
+    numbers = _numbers(reply)
+    if numbers is None or numbers.ndim != 2 or len(numbers) != len(texts) or not numbers.shape[1]:
         raise _unusable(model, reply, asked=f"{len(texts)} texts", wanted="one vector of finite numbers per text")
-    if found.dtype == np.float32:
-        same: NDArray[np.float32] = found.view(np.float32)
+    if numbers.dtype == np.float32:
+        same: NDArray[np.float32] = numbers.view(np.float32)
         with np.errstate(all="ignore"):  # a number that is not finite makes the norm so: one pass checks both
             if (np.abs(np.vecdot(same, same) - 1) < _UNIT).all():
                 return same
-    rows = found.astype(np.float64)
+    rows = numbers.astype(np.float64)
     is_finite = np.isfinite(rows).all(axis=1)
     if not is_finite.all():
         at = int(np.argmin(is_finite))
@@ -80,8 +80,8 @@ def check_width(model: str, width: int, *, expected: int) -> None:
     Parameters
     ----------
     model : name of the model, for errors
-    width : length of the vectors that came
-    expected : length that was declared, or that of earlier vectors
+    width : length of the vectors of the reply
+    expected : declared length, or length of earlier vectors
     """
     if width != expected:
         raise ModelMismatchError(
@@ -149,13 +149,13 @@ class CheckedEmbedder:
     @property
     def dimensions(self) -> int:
         """Length of every vector. Raises InputError if the embedder declares no positive integer."""
-        found = mapped(self.fingerprint, lambda: self._inner.dimensions)
-        if not _is_count(found) or not found:
+        declared = mapped(self.fingerprint, lambda: self._inner.dimensions)
+        if not _is_count(declared) or not declared:
             raise InputError(
-                f"{self.fingerprint}: the embedder declares {found!r} dimensions; let its property dimensions return the "
+                f"{self.fingerprint}: the embedder declares {declared!r} dimensions; let its property dimensions return the "
                 "length of its vectors"
             )
-        return int(found)
+        return int(declared)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One L2-normalised row per text; without texts the model is not called.
@@ -181,10 +181,10 @@ class CheckedEmbedder:
             return vector
         ask = self._inner.embed_question
         reply = mapped(self.fingerprint, lambda: _whole(ask(question)))
-        found = _numbers(reply)
-        if found is None or found.ndim != 1:
+        numbers = _numbers(reply)
+        if numbers is None or numbers.ndim != 1:
             raise _unusable(self.fingerprint, reply, asked="a question", wanted="one vector of finite numbers")
-        return self._fitting(unit_rows(self.fingerprint, found[np.newaxis], texts=[question]))[0]  # type: ignore[no-any-return]
+        return self._fitting(unit_rows(self.fingerprint, numbers[np.newaxis], texts=[question]))[0]  # type: ignore[no-any-return]
 
     def forget(self, texts: Sequence[str]) -> None:
         """Deletes whatever the wrapped embedder holds about these texts."""
@@ -229,28 +229,28 @@ class CheckedReranker:
             return np.empty(0, dtype=np.float32)
         name = self.fingerprint
         reply = mapped(name, lambda: _whole(self._inner.rerank(question, texts, similarities=similarities)))
-        found = _numbers(reply)
+        numbers = _numbers(reply)
         wanted = "one finite score per text"
-        if found is None or found.shape != (len(texts),):
+        if numbers is None or numbers.shape != (len(texts),):
             raise _unusable(name, reply, asked=f"{len(texts)} texts", wanted=wanted)
         with np.errstate(over="ignore"):
-            scores: NDArray[np.float32] = found.astype(np.float32)
+            scores: NDArray[np.float32] = numbers.astype(np.float32)
         if not np.isfinite(scores).all():
             at = int(np.argmin(np.isfinite(scores)))
             asked = f"text {at + 1} of {len(texts)} ({_excerpt(texts[at])})"
-            raise _unusable(name, found[at], asked=asked, wanted=wanted)
+            raise _unusable(name, numbers[at], asked=asked, wanted=wanted)
         return scores
 
 
 def _name(model: Embedder | Reranker) -> str:
     """The fingerprint of a model."""
-    found: object = mapped(type(model).__name__, lambda: model.fingerprint)
-    if not isinstance(found, str) or not found.strip():
+    fingerprint: object = mapped(type(model).__name__, lambda: model.fingerprint)
+    if not isinstance(fingerprint, str) or not fingerprint.strip():
         raise InputError(
-            f"{type(model).__name__}: its fingerprint is {found!r}; let the property return the name and version of the "
+            f"{type(model).__name__}: its fingerprint is {fingerprint!r}; let the property return the name and version of the "
             "model, as a text that is not empty"
         )
-    return found
+    return fingerprint
 
 
 def _is_count(value: object) -> bool:
@@ -265,7 +265,7 @@ def _whole(reply: object) -> object:
 def _numbers(reply: object) -> NDArray[np.floating[Any] | np.integer[Any]] | None:
     """The reply as an array; None if it does not consist of numbers."""
     try:
-        found = np.asarray(reply)
+        array = np.asarray(reply)
     except (
         TypeError,
         ValueError,
@@ -273,7 +273,7 @@ def _numbers(reply: object) -> NDArray[np.floating[Any] | np.integer[Any]] | Non
         OverflowError,
     ):  # rows of different lengths, a tensor on another device
         return None
-    return found if found.dtype.kind in _NUMBERS else None
+    return array if array.dtype.kind in _NUMBERS else None
 
 
 def _unusable(model: str, reply: object, *, asked: str, wanted: str) -> ModelAnswerError:

@@ -1,11 +1,11 @@
-"""Resolves the models that a caller or the settings name: an object of ours, a LangChain object, or a name."""
+"""Resolves the models that a caller passes or the settings name: an object of ours, a LangChain object, or a name."""
 
 from __future__ import annotations
 
 import threading
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from hlgraph.errors import InputError
 from hlgraph.models.cache import CachedEmbedder
@@ -18,63 +18,12 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from hlgraph.models.providers import Connection
+    from hlgraph.settings import ModelSettings
 
 AnyChat: TypeAlias = "ChatModel | BaseChatModel | str"
 AnyEmbedder: TypeAlias = "Embedder | Embeddings | str"
 AnyReranker: TypeAlias = "Reranker | BaseDocumentCompressor | str"
 """What a caller may pass: an object that implements our protocol, a LangChain object, or a name such as ``openai:gpt-4o-mini``."""
-
-
-class ModelNames(Protocol):
-    """The model settings that are read here; see ``hlgraph.settings.ModelSettings``."""
-
-    @property
-    def root(self) -> str | None:
-        """Folder of the installed models."""
-
-    @property
-    def cache(self) -> str | None:
-        """Folder of the embedding cache."""
-
-    @property
-    def embedder(self) -> str:
-        """``provider:model``, the name of an installed model, or a folder."""
-
-    @property
-    def chat(self) -> str:
-        """``provider:model``; empty: no chat model."""
-
-    @property
-    def reranker(self) -> str:
-        """``provider:model``, the name of an installed reranker, or a folder; empty: the lexical one."""
-
-    @property
-    def runtime(self) -> str:
-        """The inference runtime of a local embedder."""
-
-    @property
-    def dimensions(self) -> int | None:
-        """Vector length requested from a provider; None: the model's own."""
-
-    @property
-    def embedder_url(self) -> str:
-        """URL of the embedding server; empty: the provider's own."""
-
-    @property
-    def chat_url(self) -> str:
-        """URL of the chat server; empty: the provider's own."""
-
-    @property
-    def reranker_url(self) -> str:
-        """URL of the reranking server; empty: the provider's own."""
-
-    @property
-    def region(self) -> str:
-        """AWS region; empty: the one that boto3 finds."""
-
-    @property
-    def timeout(self) -> float:
-        """Time limit for one call, in seconds."""
 
 
 class _Local(NamedTuple):
@@ -86,7 +35,7 @@ class _Local(NamedTuple):
     runtime: str
 
 
-def chosen_chat(given: AnyChat, names: ModelNames) -> ChatModel:
+def chosen_chat(given: AnyChat, names: ModelSettings) -> ChatModel:
     """The chat model for an object or a name.
 
     Parameters
@@ -121,7 +70,7 @@ def chosen_chat(given: AnyChat, names: ModelNames) -> ChatModel:
     )
 
 
-def chosen_embedder(given: AnyEmbedder, names: ModelNames) -> tuple[Embedder, CachedEmbedder | None]:
+def chosen_embedder(given: AnyEmbedder, names: ModelSettings) -> tuple[Embedder, CachedEmbedder | None]:
     """The embedder for an object or a name, and its cache.
 
     A cache is created for names, and for LangChain objects that reveal the name of their model.
@@ -153,10 +102,10 @@ def chosen_embedder(given: AnyEmbedder, names: ModelNames) -> tuple[Embedder, Ca
         if hasattr(given, "embed_documents"):
             from hlgraph.models.langchain import langchain_embedder
 
-            made = langchain_embedder(given)
-            if ":" not in made.fingerprint:  # without a model name, a cache would mix the vectors of two models
-                return made, None
-            cache = CachedEmbedder(made, cache_file(names.cache))
+            embedder = langchain_embedder(given)
+            if ":" not in embedder.fingerprint:  # without a model name, a cache would mix the vectors of two models
+                return embedder, None
+            cache = CachedEmbedder(embedder, cache_file(names.cache))
             return cache, cache
         raise InputError(
             f"{type(given).__name__} is not an embedder; pass LangChain embeddings or an object with embed()"
@@ -171,7 +120,7 @@ def chosen_embedder(given: AnyEmbedder, names: ModelNames) -> tuple[Embedder, Ca
     return cached, cached
 
 
-def chosen_reranker(given: AnyReranker, names: ModelNames) -> Reranker:
+def chosen_reranker(given: AnyReranker, names: ModelSettings) -> Reranker:
     """The reranker for an object or a name.
 
     Parameters
@@ -207,7 +156,7 @@ def chosen_reranker(given: AnyReranker, names: ModelNames) -> Reranker:
 
         return reranker_named(given, _connection(names, names.reranker_url))
     if hasattr(given, "rerank"):
-        # The lexical one calls no model, and a search knows it by its class.
+        # The lexical reranker calls no model, and a search recognises it by its class.
         return given if type(given) is LexicalReranker else CheckedReranker(cast("Reranker", given))
     if hasattr(given, "compress_documents"):
         from hlgraph.models.langchain import langchain_reranker
@@ -230,7 +179,7 @@ class ChosenModels:
 
     def __init__(
         self,
-        names: ModelNames,
+        names: ModelSettings,
         *,
         embedder: AnyEmbedder | None,
         reranker: AnyReranker | None,
@@ -288,7 +237,7 @@ def _is_remote(name: str) -> bool:
     return bool(colon) and len(provider) > 1 and not Path(name).is_dir() and len(Path(provider).parts) == 1
 
 
-def _connection(names: ModelNames, url: str) -> Connection:
+def _connection(names: ModelSettings, url: str) -> Connection:
     from hlgraph.models.providers import Connection
 
     return Connection(url=url, region=names.region, timeout=names.timeout, dimensions=names.dimensions)

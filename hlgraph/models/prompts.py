@@ -1,4 +1,7 @@
-"""Reads prompts from files: a version line, then the system message and the user message."""
+"""Prompts: reads them from files, marks untrusted text in them, and estimates their tokens.
+
+A file has a version line, then the system message and the user message.
+"""
 
 from __future__ import annotations
 
@@ -64,20 +67,20 @@ def read_prompt(path: Path) -> Prompt:
 @cache
 def _read(path: Path) -> Prompt:
     try:
-        found = _PARTS.fullmatch(path.read_text(encoding="utf-8"))
+        parts = _PARTS.fullmatch(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ModelError(f"{path}: the prompt cannot be read ({error}); reinstall hlgraph") from error
-    if found is None:
+    if parts is None:
         raise ModelError(f"{path}: not a prompt; write a version line, then === system ===, then === user ===")
-    return Prompt(found["version"], found["system"].strip(), found["user"].strip())
+    return Prompt(parts["version"], parts["system"].strip(), parts["user"].strip())
 
 
 def delimited(name: str, text: str) -> str:
     """Untrusted text between markers that it cannot forge.
 
-    A marker is the name, a hash of the text, and a place for a salt: 16 random digits that :func:`salted` puts there when the
-    message is sent. Whoever wrote the text could search for one that contains its own hash, but does not know the salt. The
-    message with the empty place is what stored replies are looked up by (:func:`unsalted`), so the salt costs no reply.
+    A marker is the name, a hash of the text, and a place for a salt: 16 random digits that :func:`salted` inserts when the
+    message is sent. An attacker could search for a text that contains its own hash, but does not know the salt. Stored replies
+    are looked up by the message with the empty place (:func:`unsalted`), so the salt does not invalidate them.
 
     Parameters
     ----------
@@ -118,11 +121,9 @@ def unsalted(message: str) -> str:
     return message.replace(SALT, "")
 
 
-# Estimates how many tokens a text has for a chat model, without the model's tokenizer.
-#
-# Tokenizers differ between providers, and most need a download. They share the way that text is split before it is encoded:
-# words with their leading space, groups of up to three digits, runs of punctuation. A common word is one token.
-
+# Estimated number of tokens of a text, without the model's tokenizer. Tokenizers differ between providers, and most need a
+# download. But all split text in the same way before they encode it: words with their leading space, groups of up to three
+# digits, runs of punctuation. A common word is one token.
 
 _PIECE = re.compile(
     r"(?P<latin>[A-Za-z]+)|(?P<digits>\d+)|(?P<wide>[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])|(?P<letters>[^\W\d_])"

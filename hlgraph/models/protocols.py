@@ -24,7 +24,7 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row per text, shape ``(len(texts), dimensions)``; empty texts are allowed.
 
-        Where hlgraph calls an embedder, :mod:`hlgraph.models.checked` normalises the rows and refuses those that are zero.
+        At every call of an embedder, :mod:`hlgraph.models.checked` normalises the rows and refuses rows of zeros.
         """
 
     def forget(self, texts: Sequence[str]) -> None:
@@ -94,7 +94,7 @@ class Completion:
     is_cut : the reply stopped at its length limit and is incomplete
     is_kept : the reply was kept from an earlier call and cost nothing now
     is_estimated : the provider did not report its tokens; they are estimated
-    calls : number of calls whose tokens these are: 2 where a reply that was cut off was requested again
+    calls : number of calls that these tokens belong to: 2 if a reply that was cut off was requested again
     """
 
     text: str

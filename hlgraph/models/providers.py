@@ -1,4 +1,4 @@
-"""Creates the model for a name ``provider:model``, from a closed set of providers. API keys are read by their packages only.
+"""Creates the model for a name ``provider:model``, from a closed set of providers. Only their packages read API keys.
 
 Chat: ``openai`` (or any server with a compatible API, by its url), ``anthropic``, ``bedrock``, ``ollama``. Embedders:
 ``openai``, ``ollama``, ``cohere``, ``bedrock``. Rerankers: ``cohere``, ``bedrock``.
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
 
-    from hlgraph.models.bedrock import AgentClient, RuntimeClient
     from hlgraph.models.langchain import LangChainChat
 
 
@@ -50,7 +49,7 @@ class _Integration(NamedTuple):
     """A class of a LangChain integration: its module and name, the extra that installs it, its constructor arguments."""
 
     module: str
-    made: str
+    name: str
     extra: str
     arguments: Callable[[Connection], dict[str, object]]
 
@@ -81,12 +80,12 @@ def _bedrock_chat(to: Connection) -> dict[str, object]:
     from botocore.config import Config
 
     config = Config(connect_timeout=10, read_timeout=to.timeout, retries={"total_max_attempts": 1, "mode": "standard"})
-    found: dict[str, object] = {"config": config}
+    arguments: dict[str, object] = {"config": config}
     if to.region:
-        found["region_name"] = to.region
+        arguments["region_name"] = to.region
     if to.url:
-        found["base_url"] = to.url
-    return found
+        arguments["base_url"] = to.url
+    return arguments
 
 
 _CHAT: Mapping[str, _Integration] = {
@@ -159,10 +158,10 @@ def chat_named(name: str, connection: Connection) -> LangChainChat:
         The client cannot be created, for example without a key.
     """
     provider, model = split_name(name, CHAT_PROVIDERS, kind="chat model")
-    made = cast("BaseChatModel", _make(_CHAT[provider], name, model=model, connection=connection))
+    chat = cast("BaseChatModel", _make(_CHAT[provider], name, model=model, connection=connection))
     from hlgraph.models.langchain import LangChainChat
 
-    return LangChainChat(made, name=name, patience=connection.patience)
+    return LangChainChat(chat, name=name, patience=connection.patience)
 
 
 def embedder_named(name: str, connection: Connection) -> RemoteEmbedder:
@@ -190,15 +189,13 @@ def embedder_named(name: str, connection: Connection) -> RemoteEmbedder:
         runtime = bedrock_client(
             "bedrock-runtime", name, region=connection.region, url=connection.url, timeout=connection.timeout
         )
-        return bedrock_embedder(
-            cast("RuntimeClient", runtime), model, dimensions=connection.dimensions, patience=connection.patience
-        )
-    made = cast("Embeddings", _make(_EMBEDDINGS[provider], name, model=model, connection=connection))
+        return bedrock_embedder(runtime, model, dimensions=connection.dimensions, patience=connection.patience)
+    embeddings = cast("Embeddings", _make(_EMBEDDINGS[provider], name, model=model, connection=connection))
     from hlgraph.models.langchain import langchain_embedder
 
     chosen = connection.dimensions if provider == "openai" else None
     return langchain_embedder(
-        made,
+        embeddings,
         name=f"{name}/{chosen}" if chosen else name,
         dimensions=connection.dimensions,
         parallel=AT_ONCE if provider == "openai" else 1,
@@ -230,7 +227,7 @@ def reranker_named(name: str, connection: Connection) -> RemoteReranker:
     agent = bedrock_client(
         "bedrock-agent-runtime", name, region=connection.region, url=connection.url, timeout=connection.timeout
     )
-    return bedrock_reranker(cast("AgentClient", agent), model, patience=connection.patience)
+    return bedrock_reranker(agent, model, patience=connection.patience)
 
 
 def _make(integration: _Integration, name: str, *, model: str, connection: Connection) -> object:
@@ -238,5 +235,5 @@ def _make(integration: _Integration, name: str, *, model: str, connection: Conne
         module = import_module(integration.module)
     except ImportError as error:
         raise MissingExtraError(integration.extra, f"the model {name}") from error
-    made = getattr(module, integration.made)
-    return set_up(name, lambda: made(model=model, **integration.arguments(connection)))
+    constructor = getattr(module, integration.name)
+    return set_up(name, lambda: constructor(model=model, **integration.arguments(connection)))

@@ -1,4 +1,4 @@
-"""Embedders and rerankers of remote providers: batching, checks and retries around the one call that differs."""
+"""Embedders and rerankers of remote providers: batching, checks and retries around the call to the provider."""
 
 from __future__ import annotations
 
@@ -85,11 +85,11 @@ class RemoteEmbedder:
         if not batches:
             return np.empty((0, self.dimensions), dtype=np.float32)
         if self._parallel == 1 or len(batches) == 1:
-            return np.concatenate([_told(self._rows(batch, is_question=False)) for batch in batches])
+            return np.concatenate([_counted(self._rows(batch, is_question=False)) for batch in batches])
         pool = ThreadPoolExecutor(min(self._parallel, len(batches)), thread_name_prefix="hlgraph-embed")
         try:
-            found = pool.map(lambda batch: self._rows(batch, is_question=False), batches)
-            return np.concatenate([_told(rows) for rows in found])
+            results = pool.map(lambda batch: self._rows(batch, is_question=False), batches)
+            return np.concatenate([_counted(rows) for rows in results])
         finally:
             pool.shutdown(wait=True, cancel_futures=True)  # after an error no other batch begins
 
@@ -115,8 +115,8 @@ class RemoteEmbedder:
         return rows
 
 
-def _told(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The rows of one call, after telling the progress."""
+def _counted(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The rows of one call, after reporting the progress."""
     progress.advance("embed", len(rows))
     return rows
 
@@ -184,14 +184,14 @@ class RemoteReranker:
         return scores
 
     def _scores(self, question: str, texts: list[str]) -> list[tuple[int, float]]:
-        found = call(
+        scores = call(
             self._name,
             lambda: [(int(at), float(score)) for at, score in self._send(question, texts)],
             patience=self._patience,
         )
-        if any(not 0 <= at < len(texts) or not np.isfinite(score) for at, score in found):
+        if any(not 0 <= at < len(texts) or not np.isfinite(score) for at, score in scores):
             raise ModelAnswerError(
                 f"{self._name}: the answer does not hold valid scores of the {len(texts)} texts; "
                 "check that the model is a reranking model"
             )
-        return found
+        return scores

@@ -39,7 +39,7 @@ class DiskFile:
 
     Attributes
     ----------
-    broken : where a corrupt file is moved
+    broken : path to which a corrupt file is moved
     """
 
     def __init__(self, path: Path, schema: str, *, name: str, loss: str) -> None:

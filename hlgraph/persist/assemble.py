@@ -1,4 +1,8 @@
-"""Assembles the extractions of a batch of sources into one change, with ids for all records and links."""
+"""Assembles the extractions of a batch of sources into one change, with ids for all records and links.
+
+:func:`topic_rows` gives the vectors of topics: a topic is embedded with its statements (HLG, sections 3.2 and 4.1), from
+vectors that exist already.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ class Extracted:
     Attributes
     ----------
     comparison : what changed
-    plan : what happens to its chunks
+    plan : the changes to its chunks
     extractions : one per chunk of ``plan.to_extract``, in that order
     """
 
@@ -123,7 +127,7 @@ def _spellings(extraction: Extraction) -> dict[str, str]:
         for name in names:
             if key := ids.normalise_name(name):
                 counts.setdefault(key, Counter())[name.strip()] += 1
-    return {key: min(found, key=lambda name: (-found[name], name)) for key, found in counts.items()}
+    return {key: min(spellings, key=lambda name: (-spellings[name], name)) for key, spellings in counts.items()}
 
 
 def _clamped(proposition: Proposition, chunk: Chunk) -> tuple[int, int]:
@@ -137,8 +141,8 @@ def _clamped(proposition: Proposition, chunk: Chunk) -> tuple[int, int]:
 def assemble(corpus: str, batch: Sequence[Extracted]) -> Change:
     """The change that brings these sources to their new state, still without vectors.
 
-    Its id is a hash of what it changes, so planning the same step again gives the same change. A chunk whose extraction
-    failed keeps its stored statements. It and its source get no valid fingerprint, so that the next ingest retries them.
+    Its id is a hash of its content, so planning the same step again gives the same change. A chunk whose extraction failed
+    keeps its stored statements. It and its source get no valid fingerprint, so that the next ingest retries them.
 
     Parameters
     ----------
@@ -150,20 +154,20 @@ def assemble(corpus: str, batch: Sequence[Extracted]) -> Change:
     Change
         Without vectors and synonyms, which :func:`hlgraph.index.embed_change` adds.
     """
-    assembly = _Assembly(corpus, ids.scheme_of(corpus, [item.comparison.source for item in batch]))
+    assembly = _Assembly(corpus, ids.scheme_of(corpus, [extracted.comparison.source for extracted in batch]))
     chunks: list[Chunk] = []
-    moves: list[Move] = [move for item in batch for move in item.plan.moves]
-    for item in batch:
-        for (chunk, _), extraction in zip(item.plan.to_extract, item.extractions, strict=True):
+    moves: list[Move] = [move for extracted in batch for move in extracted.plan.moves]
+    for extracted in batch:
+        for (chunk, _), extraction in zip(extracted.plan.to_extract, extracted.extractions, strict=True):
             if not extraction.is_failed:
                 chunks.append(chunk)
                 assembly.add_chunk(chunk, extraction)
-            elif chunk.id in item.plan.known:
+            elif chunk.id in extracted.plan.known:
                 moves.append(Move(chunk.id, chunk.start, chunk.end, chunk.position, chunk.page))
             else:
                 chunks.append(replace(chunk, fingerprint=""))
-    sources = tuple(_source(item) for item in batch)
-    versions = tuple(item.comparison.base_version for item in batch)
+    sources = tuple(_source(extracted) for extracted in batch)
+    versions = tuple(extracted.comparison.base_version for extracted in batch)
     states = [
         f"{source.id}:{base}:{source.checksum}:{metadata_text(source.metadata)}"
         for source, base in zip(sources, versions, strict=True)
@@ -174,7 +178,7 @@ def assemble(corpus: str, batch: Sequence[Extracted]) -> Change:
         sources=sources,
         base_versions=versions,
         chunks=tuple(chunks),
-        removed_chunks=tuple(name for item in batch for name in item.plan.removed),
+        removed_chunks=tuple(name for extracted in batch for name in extracted.plan.removed),
         moves=tuple(moves),
         topics=tuple(assembly.topics.values()),
         statements=tuple(assembly.statements.values()),
@@ -187,10 +191,10 @@ def assemble(corpus: str, batch: Sequence[Extracted]) -> Change:
     )
 
 
-def _source(item: Extracted) -> Source:
-    """The source as it will be stored; if an extraction failed, with a checksum that no document has."""
-    source = item.comparison.source
-    if not any(extraction.is_failed for extraction in item.extractions):
+def _source(extracted: Extracted) -> Source:
+    """The source to store. If an extraction failed, its checksum is one that no document has."""
+    source = extracted.comparison.source
+    if not any(extraction.is_failed for extraction in extracted.extractions):
         return source
     return replace(source, checksum=incomplete(source.checksum))
 
@@ -215,7 +219,7 @@ def removal(corpus: str, source_ids: Sequence[str], *, versions: Sequence[int]) 
     )
 
 
-# Vectors of topics: a topic is embedded with its statements (HLG, sections 3.2 and 4.1), from vectors that exist already.
+# Vectors of topics.
 
 
 _EVERY = 1_000_000_000
@@ -229,12 +233,12 @@ def topic_rows(
     vectors: VectorStore,
     added: VectorBlock | None = None,
 ) -> VectorBlock:
-    """The rows of topics: between their name and the mean of their statements, see :func:`named_centroids`.
+    """The rows of topics: each vector lies between the name and the mean of the statements, see :func:`named_centroids`.
 
     Parameters
     ----------
     names : the topics, with the vectors of their names
-    about : for each topic the ids of its statements; a statement without a vector is left out
+    about : for each topic the ids of its statements; statements without a vector are skipped
     corpus : the corpus
     vectors : holds the vectors of statements
     added : statements that are not stored yet
@@ -244,53 +248,53 @@ def topic_rows(
     VectorBlock
         The topics of ``names``, in order.
     """
-    wanted = sorted({item for name in names.ids for item in about.get(name, ())})
+    wanted = sorted({statement for name in names.ids for statement in about.get(name, ())})
     ids, matrix = _statements(wanted, corpus, vectors=vectors, added=added)
     at = {name: place for place, name in enumerate(ids)}
     pairs = [
-        (place, at[item])
+        (place, at[statement])
         for place, name in enumerate(names.ids)
-        for item in sorted(set(about.get(name, ())))
-        if item in at
+        for statement in sorted(set(about.get(name, ())))
+        if statement in at
     ]
     group, member = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-    found = named_centroids(names.matrix(), matrix, group=group, member=member)
-    return replace(names, data=np.ascontiguousarray(found).tobytes())
+    centroids = named_centroids(names.matrix(), matrix, group=group, member=member)
+    return replace(names, data=np.ascontiguousarray(centroids).tobytes())
 
 
 def _statements(
     wanted: Sequence[str], corpus: str, *, vectors: VectorStore, added: VectorBlock | None
 ) -> tuple[list[str], NDArray[np.float32]]:
-    """Those statements that have vectors, by ascending id."""
+    """The statements that have vectors, by ascending id."""
     fresh = {} if added is None else {name: place for place, name in enumerate(added.ids)}
-    stored = [item for item in wanted if item not in fresh]
-    held, rows = vectors.vectors(Kind.STATEMENT, corpus, ids=stored) if stored else ([], None)
-    places = {name: place for place, name in enumerate(held)}
+    stored = [statement for statement in wanted if statement not in fresh]
+    known, rows = vectors.vectors(Kind.STATEMENT, corpus, ids=stored) if stored else ([], None)
+    places = {name: place for place, name in enumerate(known)}
     if added is None or not fresh:
-        return held, np.empty((0, 0), dtype=np.float32) if rows is None else rows
-    ids = [item for item in wanted if item in fresh or item in places]
-    found = np.empty((len(ids), added.dimensions), dtype=np.float32)
+        return known, np.empty((0, 0), dtype=np.float32) if rows is None else rows
+    ids = [statement for statement in wanted if statement in fresh or statement in places]
+    combined = np.empty((len(ids), added.dimensions), dtype=np.float32)
     matrix = added.matrix()
     for place, name in enumerate(ids):
-        found[place] = matrix[fresh[name]] if name in fresh or rows is None else rows[places[name]]
-    return ids, found
+        combined[place] = matrix[fresh[name]] if name in fresh or rows is None else rows[places[name]]
+    return ids, combined
 
 
 def renewed_topics(change: Change, outcome: Outcome, *, vectors: VectorStore) -> tuple[VectorBlock, ...]:
-    """The new rows of stored topics whose statements a published change may have changed: one block, or none.
+    """The new rows of stored topics whose statements a published change may have changed: one block or none.
 
     Parameters
     ----------
     change : the change
     outcome : what the graph store returned for it
-    vectors : holds the vectors of stored statements, and those of the change where the change itself does not
+    vectors : holds the vectors of stored statements, and those of the change if the change itself lacks them
     """
     if change.topic_names is None or not outcome.about:
         return ()
     names = chosen_rows(change.topic_names, outcome.about)
     fresh = next((block for block in change.vectors if block.kind is Kind.STATEMENT and not block.is_hollow), None)
-    found = topic_rows(names, outcome.about, corpus=change.corpus, vectors=vectors, added=fresh) if names.ids else None
-    return () if found is None else (found,)
+    rows = topic_rows(names, outcome.about, corpus=change.corpus, vectors=vectors, added=fresh) if names.ids else None
+    return () if rows is None else (rows,)
 
 
 def chosen_rows(block: VectorBlock, ids: Collection[str]) -> VectorBlock:
@@ -314,19 +318,19 @@ def chosen_rows(block: VectorBlock, ids: Collection[str]) -> VectorBlock:
 def links_about(ids: Sequence[str], corpus: str, *, graph: GraphStore) -> dict[str, set[str]]:
     """For each topic the ids of the visible statements that are about it; a topic without any is left out.
 
-    Reads the graph of the whole corpus where the store keeps one in memory: for repairs, not for each change.
+    Reads the graph of the whole corpus if the store keeps one in memory. Use it for repairs, not for every change.
 
     Parameters
     ----------
-    ids : of topics, or of statements whose topics are wanted
+    ids : ids of topics, or of statements whose topics are needed
     corpus : the corpus
     graph : the graph store
     """
-    found: dict[str, set[str]] = {}
+    about: dict[str, set[str]] = {}
     kinds = frozenset({Kind.TOPIC, Kind.STATEMENT})
     shape = PullShape(frozenset({Relationship.ABOUT}), kinds, hops=1, fan_out=_EVERY, node_cap=_EVERY)
     pulled = graph.pull(ids, shape, scope=Scope(corpus))
     links = pulled.edges[Relationship.ABOUT].tocoo()
     for statement, topic in zip(pulled.ids[links.row].tolist(), pulled.ids[links.col].tolist(), strict=True):
-        found.setdefault(topic, set()).add(statement)
-    return found
+        about.setdefault(topic, set()).add(statement)
+    return about

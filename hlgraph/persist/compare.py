@@ -1,4 +1,8 @@
-"""Compares a document with the stored state of its source and chunks, to find out what is new."""
+"""Compares documents with the stored state of their sources and chunks.
+
+:func:`compare` tells whether a source changed, :func:`plan_chunks` which of its chunks. :func:`incomplete` and :func:`damaged`
+mark a source that the next ingest must process again. :func:`untrue` finds stored records that do not match their ids.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ _INCOMPLETE = "incomplete "
 
 
 def incomplete(checksum: str) -> str:
-    """The checksum of a source with a failed extraction; no document has it, so the next ingest compares it again.
+    """The checksum of a source with a failed extraction. No document has it, so the next ingest compares it again.
 
     Examples
     --------
@@ -44,8 +48,8 @@ class Comparison:
     Attributes
     ----------
     document : the document
-    source : the source as it will be stored
-    stored : the source as it is stored; None if it is not stored yet
+    source : the source to store
+    stored : the stored source; None if there is none yet
     has_new_text : whether its chunks must be compared; False if only the metadata changed
     """
 
@@ -110,8 +114,8 @@ def metadata_text(metadata: Metadata) -> str:
 def chunk_fingerprint(context: ChunkInput, extractor: Extractor) -> str:
     """The fingerprint of a chunk: a hash of the extractor's inputs, then the extractor's own fingerprint.
 
-    The second part is for people. For a chat model it names the versions of the prompts and the model, so that every chunk,
-    and through it everything extracted from it, records them.
+    The second part is for people. For a chat model it names the versions of the prompts and the model, so every chunk, and
+    with it everything extracted from it, records them.
 
     Parameters
     ----------
@@ -181,12 +185,12 @@ def is_same_extraction(stored: str, fingerprint: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlan:
-    """What happens to the chunks of a source.
+    """The changes to the chunks of a source.
 
     Attributes
     ----------
     to_extract : chunks that are new or have a new context, with the input of the extractor
-    known : ids of those of ``to_extract`` that are stored already
+    known : ids of the chunks in ``to_extract`` that are already stored
     moves : stored chunks at a new position
     removed : ids of stored chunks that are no longer in the text
     """
@@ -198,13 +202,13 @@ class ChunkPlan:
 
 
 def plan_chunks(
-    item: Comparison, spans: Sequence[Span], *, stored: Mapping[str, Chunk], extractor: Extractor
+    comparison: Comparison, spans: Sequence[Span], *, stored: Mapping[str, Chunk], extractor: Extractor
 ) -> ChunkPlan:
     """Compare the spans of a document with the stored chunks of its source, by text and occurrence; linear in the text.
 
     Parameters
     ----------
-    item : the document and its source
+    comparison : the document and its source
     spans : the spans of the document
     stored : stored chunks of the source, by id
     extractor : the extractor, whose fingerprint decides whether a stored extraction is still valid
@@ -214,7 +218,7 @@ def plan_chunks(
     ChunkPlan
         Which chunks to extract, move and remove.
     """
-    document, source = item.document, item.source
+    document, source = comparison.document, comparison.source
     scheme = ids.scheme_of(source.corpus, [source])
     seen: Counter[str] = Counter()
     to_extract: list[tuple[Chunk, ChunkInput]] = []
@@ -243,18 +247,18 @@ def plan_chunks(
     return ChunkPlan(tuple(to_extract), known, tuple(moves), tuple(sorted(stored.keys() - kept)))
 
 
-# Whether stored records say what their ids were made from: an id is a hash of the content, so altered content shows.
+# Integrity of stored records: an id is a hash of the content, so altered content shows.
 #
-# Positions, counts and metadata are part of no id; a store that has :class:`hlgraph.stores.protocols.Seals` covers them.
+# Positions, counts and metadata are not part of any id; a store that has :class:`hlgraph.stores.protocols.Seals` covers them.
 
 
 _DAMAGED = "damaged "
 
 
 def damaged(checksum: str) -> str:
-    """The checksum of a source that lost, or may have lost, something that only its document can bring back.
+    """The checksum of a source that lost, or may have lost, data that only its document can restore.
 
-    No document has it, so the next ingest of the document compares all chunks with it.
+    No document has it, so the next ingest of the document compares all chunks.
 
     Examples
     --------
@@ -272,7 +276,7 @@ def is_damaged(checksum: str) -> bool:
 def untrue(
     records: Sequence[Record], corpus: str, *, names: Mapping[str, str], schemes: Collection[int] = ids.SCHEMES
 ) -> Iterator[Record]:
-    """The records whose content is not what their id was made from.
+    """The records whose content does not match their id.
 
     Parameters
     ----------
@@ -285,7 +289,7 @@ def untrue(
     --------
     >>> chunk = Chunk(ids.chunk_id("s", "Tessing", 0), "s", "Tessing", 0, 7, 0, 1)
     >>> other = Chunk(chunk.id, "s", "Tessinj", 0, 7, 0, 1)
-    >>> [item.text for item in untrue([chunk, other], "c", names={})]
+    >>> [record.text for record in untrue([chunk, other], "c", names={})]
     ['Tessinj']
     """
     for record in records:
@@ -294,7 +298,7 @@ def untrue(
 
 
 def _possible(record: Record, corpus: str, *, names: Mapping[str, str], scheme: int) -> Iterator[str]:
-    """The ids that the content can have. A chunk is numbered among those of its text, of which as many are before it at most."""
+    """The ids that the content can have. A chunk id counts earlier chunks of equal text, at most the chunk's position."""
     if isinstance(record, Source):
         yield ids.source_id(corpus, record.uri, scheme=scheme)
     elif isinstance(record, Chunk):

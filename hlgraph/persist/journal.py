@@ -1,17 +1,16 @@
-"""The journal writes a change in steps: intent, vectors, one flip of the graph, removal of what is obsolete.
+"""Writes a change in journalled steps: intent, vectors, one flip of the graph, removal of obsolete rows.
 
 A crash between any two steps leaves the stores consistent: before the flip nothing of the change is visible, after it
-everything is. :func:`finish` continues from the step that was reached, with the recorded change, without calling a model
-again.
+everything is. :func:`finish` continues from the last completed step with the recorded change, without calling a model again.
 
-The journal of a server records the rows of new records without their vectors. A change whose rows all reached the vector
-store before the crash is finished; of one whose rows did not, nothing is visible, and it is undone: the same ingest makes it
-again, from cached vectors and replies.
+The journal of a server records the rows of new records without their vectors. If all rows of a change reached the vector
+store before the crash, the change is finished. Otherwise nothing of it is visible, and it is undone: the same ingest makes it
+again from cached vectors and replies.
 
-Until version 0.2 the vector of a topic was that of its name alone. The migration of the graph store marks the corpora of
-that time; :func:`resume`, with which every write begins, and ``hlgraph migrate apply`` renew their topics, without a model:
-the stored vector of a topic is that of its name, and the statements have theirs. Each batch is a change of the journal,
-which holds the new vectors, and publishing it moves the mark: no name is taken from a vector that was renewed already.
+Until version 0.2 the vector of a topic was the vector of its name. The migration of the graph store marks the corpora of
+that time. :func:`resume`, which begins every write, and ``hlgraph migrate apply`` renew their topics without a model, from
+the stored vectors of the names and of the statements. Each batch is a change of the journal that holds the new vectors.
+Publishing it moves the mark, so no vector is renewed twice.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _WITH_VECTORS = (Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY, Kind.SOURC
 
 
 def persist(change: Change, stores: Stores) -> Outcome:
-    """Write a change to both stores; the caller holds the lock of the graph store.
+    """Write a change to both stores. The caller must hold the lock of the graph store.
 
     Parameters
     ----------
@@ -49,12 +48,12 @@ def persist(change: Change, stores: Stores) -> Outcome:
     Returns
     -------
     Outcome
-        What was added and what vanished.
+        The records that were added and removed.
 
     Raises
     ------
     ModelMismatchError
-        Vectors have another length than the change says, or than those of the corpus; then nothing is left of the change.
+        The vectors differ in length from the change's declaration or from the corpus. The change is then undone.
     """
     wrong = _unfit(change)
     if wrong:
@@ -67,7 +66,7 @@ def persist(change: Change, stores: Stores) -> Outcome:
 
 
 def finish(pending: Pending, stores: Stores) -> Outcome | None:
-    """Finish a change of the journal from the step that it has reached; repeating this changes nothing.
+    """Finish a change of the journal from its last completed step. Repeating this changes nothing.
 
     Parameters
     ----------
@@ -77,14 +76,17 @@ def finish(pending: Pending, stores: Stores) -> Outcome | None:
     Returns
     -------
     Outcome | None
-        What was added and what vanished. None: it was not visible, its vectors were lost or cannot be stored, and it was undone.
+        The records that were added and removed. None if the change was undone: it was not visible, and its vectors were
+        lost or cannot be stored.
     """
     change = pending.change
     wrong = _unfit(change)
     if pending.state is ChangeState.STAGED and (wrong or _is_lost(change, stores)):
         abandon(pending, stores)
         return None
-    if wrong:  # an earlier version published it: what it cannot write is deleted, so that a repair embeds it again
+    if (
+        wrong
+    ):  # published by an earlier version: delete the rows that cannot be written, so that a repair embeds them again
         fit = tuple(block for block in change.replacements if block not in wrong)
         stores.vectors.delete(change.corpus, {block.kind.value: list(block.ids) for block in wrong})
         pending = replace(pending, change=replace(change, replacements=fit, topic_names=None))
@@ -98,7 +100,7 @@ def finish(pending: Pending, stores: Stores) -> Outcome | None:
 
 
 def _unfit(change: Change) -> list[VectorBlock]:
-    """The blocks whose vectors have another length than the change says: the model declared another one than it returned."""
+    """The blocks whose vectors differ in length from the change: the model returned another length than it declared."""
     names = () if change.topic_names is None else (change.topic_names,)
     blocks = (*change.vectors, *change.replacements, *names) if change.embedding else ()
     return [block for block in blocks if block.ids and block.dimensions != change.dimensions]
@@ -118,10 +120,10 @@ def _finish(pending: Pending, stores: Stores) -> Outcome:
             if is_staged:
                 rows = functools.partial(_before, change, stores)
                 outcome = stores.graph.advance(change.id, ChangeState.PUBLISHED, beside=rows)
-                is_hidden = not stores.is_remote  # where both stores are one, an error takes it back
+                is_hidden = stores.is_one  # if both stores are one, an error rolls it back
             _after(change, outcome, stores)
     except ModelMismatchError:
-        if is_hidden:  # or every later write would begin with it, and fail
+        if is_hidden:  # otherwise every later write would begin with it and fail
             abandon(pending, stores)
         raise
     stores.graph.advance(change.id, ChangeState.DONE)
@@ -130,9 +132,9 @@ def _finish(pending: Pending, stores: Stores) -> Outcome:
 
 
 def abandon(pending: Pending, stores: Stores) -> None:
-    """Discard a change that never became visible: delete its hidden rows, then its journal entry. May be repeated.
+    """Discard a change that never became visible: delete its hidden rows, then its journal entry. Safe to repeat.
 
-    This is the remedy for a change that the graph store repeatedly fails to publish. The caller holds the lock.
+    This is the remedy for a change that the graph store repeatedly fails to publish. The caller must hold the lock.
 
     Parameters
     ----------
@@ -142,7 +144,7 @@ def abandon(pending: Pending, stores: Stores) -> None:
     Raises
     ------
     StoreError
-        The change is visible already and can only be finished.
+        The change is already visible and can only be finished.
     """
     change = pending.change
     if pending.state is not ChangeState.STAGED:
@@ -162,7 +164,7 @@ def abandon(pending: Pending, stores: Stores) -> None:
 
 
 def _before(change: Change, stores: Stores) -> None:
-    """Write what must exist before the flip: descriptions of new sources and rows of new records, hidden until then."""
+    """Write what must exist before the flip: descriptions of new sources and rows of new records, still hidden."""
     added = tuple(source for source, base in zip(change.sources, change.base_versions, strict=True) if base == 0)
     blocks = tuple(block for block in change.vectors if not block.is_hollow)
     if added or blocks:
@@ -170,10 +172,10 @@ def _before(change: Change, stores: Stores) -> None:
 
 
 def _after(change: Change, outcome: Outcome, stores: Stores) -> None:
-    """Write what may only follow the flip: new descriptions and rows of visible records, and deletions of vanished ones."""
+    """Write what may only follow the flip: new descriptions and rows of visible records, and deletions."""
     known = tuple(source for source, base in zip(change.sources, change.base_versions, strict=True) if base > 0)
     blocks = change.replacements
-    if outcome.about:  # statements of topics that stay have come or gone
+    if outcome.about:  # remaining topics have gained or lost statements
         blocks += renewed_topics(change, outcome, vectors=stores.vectors)
     if known or blocks:
         stores.vectors.upsert(VectorBatch(change.corpus, change.id, known, blocks))
@@ -183,9 +185,9 @@ def _after(change: Change, outcome: Outcome, stores: Stores) -> None:
 
 
 def check_left(corpus: str, stores: Stores) -> None:
-    """Refuse a corpus that the vector store has rows of and the graph store does not know.
+    """Refuse a corpus that has rows in the vector store but is unknown to the graph store.
 
-    New records of the same names would count as known, and get no synonyms.
+    New records of the same names would count as known and get no synonyms.
 
     Parameters
     ----------
@@ -206,42 +208,42 @@ def check_left(corpus: str, stores: Stores) -> None:
 
 
 def resume(pending: Sequence[Pending], stores: Stores, *, corpus: str | None = None) -> int:
-    """Finish or undo the changes of interrupted runs, and renew topics of an older version; the caller holds the lock.
+    """Finish or undo the changes of interrupted runs, and renew topics of an older version. The caller must hold the lock.
 
     Parameters
     ----------
     pending : recorded changes, in their order
     stores : both stores
-    corpus : the corpus whose lock the caller holds; None: all
+    corpus : the corpus whose lock the caller holds; None for all
 
     Returns
     -------
-    The number of changes that are finished; those that were undone are not counted.
+    The number of finished changes, without those that were undone.
     """
     count = 0
-    for item in pending:
-        _LOG.info("finishing change %s of an interrupted run", item.change.id)
-        if finish(item, stores) is None:
+    for interrupted in pending:
+        _LOG.info("finishing change %s of an interrupted run", interrupted.change.id)
+        if finish(interrupted, stores) is None:
             _LOG.warning(
                 "change %s was undone: its vectors cannot be stored, or were lost; run the same ingest again",
-                item.change.id,
+                interrupted.change.id,
             )
         else:
             count += 1
-    for found in stores.graph.stats(corpus, has_counts=False):
-        if found.renewed_to is not None:
-            _renew(found.corpus, after=found.renewed_to, stores=stores)
+    for stats in stores.graph.stats(corpus, has_counts=False):
+        if stats.renewed_to is not None:
+            _renew(stats.corpus, after=stats.renewed_to, stores=stores)
     return count
 
 
 def _renew(corpus: str, *, after: str, stores: Stores) -> None:
-    """Renew the topics with a higher id."""
+    """Renew the topics whose ids are higher than ``after``."""
     _LOG.info("corpus %s: renewing the vectors of topics", corpus)
-    found = stores.graph.find(Kind.TOPIC, Scope(corpus))
-    topics = (item for item in found if isinstance(item, Topic) and item.id > after)
+    records = stores.graph.find(Kind.TOPIC, Scope(corpus))
+    topics = (topic for topic in records if isinstance(topic, Topic) and topic.id > after)
     with progress.step("renew", unit="topics"):
         while part := list(itertools.islice(topics, _PULLED)):
-            about = links_about([item.id for item in part], corpus, graph=stores.graph)
+            about = links_about([topic.id for topic in part], corpus, graph=stores.graph)
             for start in range(0, len(part), _BATCH):
                 batch = part[start : start + _BATCH]
                 last = batch[-1].id
@@ -254,8 +256,8 @@ def _renew(corpus: str, *, after: str, stores: Stores) -> None:
 
 
 def _names(topics: Sequence[Topic], corpus: str, stores: Stores) -> VectorBlock:
-    """The stored vectors of these topics: those of their names, as nothing has renewed them yet."""
-    known = {item.id: item for item in topics}
+    """The stored vectors of these topics, which are still the vectors of their names."""
+    known = {topic.id: topic for topic in topics}
     ids, matrix = stores.vectors.vectors(Kind.TOPIC, corpus, ids=list(known))
     texts, sources = (normalise_name(known[name].name) for name in ids), (known[name].source_id for name in ids)
     data = np.ascontiguousarray(matrix, dtype=np.float32)

@@ -1,8 +1,9 @@
-"""Limits on what is made from a source: text, cells, elements and unpacked bytes, for one source and for a run.
+"""Limits on the output of a source: text, cells, elements and unpacked bytes, per source and per run.
 
-The size of a file says little about what it makes: a kilobyte of a packed format can unpack to a thousand times as much, and
-one attribute of a table can ask for sixty million cells. So every limit here counts what is produced, before it is produced
-where that is possible. What exceeds one is refused with an error that names the count, the limit and the mend.
+The size of a file says little about its content. A kilobyte of a packed format can unpack to a thousand times as much, and
+one attribute of a table can ask for sixty million cells. So every limit here counts the output, if possible before it is
+produced. A source that exceeds a limit is refused with an error that names the limit and the remedy. :func:`plain_bytes`
+applies the same limit to gzip streams.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from hlgraph.read.content import PIECE, Origin
 MOST_CELLS = 1_000_000
 MOST_ELEMENTS = 1_000_000
 MOST_MEMBERS = 10_000
-MOST_DEPTH = 255  # as lxml takes; parsers that take more run out of stack behind it
-TIMES = 100  # the largest growth of a packed format, as in Apache POI; text packs to a tenth, tables to a thirtieth
-GRACE = 8 << 20  # what a source may hold whatever its size, bytes or characters
-RUN_GRACE = 64 << 20  # what the sources of a run may hold together beyond TIMES their sizes, characters
+MOST_DEPTH = 255  # lxml's limit; parsers that accept more overflow the stack
+TIMES = 100  # largest growth of a packed format, as in Apache POI; text packs to a tenth, tables to a thirtieth
+GRACE = 8 << 20  # allowed for any source whatever its size, bytes or characters
+RUN_GRACE = 64 << 20  # allowed for all sources of a run together beyond TIMES their sizes, characters
 _SPLIT = "split it, or save the part that matters as plain text or CSV"
 _SUSPECT = "if it is not an attack, unpack it, or save it as plain text or CSV"
 _OLE_MAGIC = b"\xd0\xcf\x11\xe0"
@@ -51,7 +52,7 @@ def refused(origin: Origin, what: str, *, limit: int) -> ReadError:
 
 
 def largest(size: int) -> int:
-    """The most bytes or characters that a packed source of ``size`` bytes may hold: 100 times as many, but 8 MiB in any case."""
+    """The most bytes or characters that a packed source of ``size`` bytes may hold: 100 times its size, at least 8 MiB."""
     return max(GRACE, TIMES * size)
 
 
@@ -69,7 +70,7 @@ def overgrown(origin: Origin, size: int) -> ReadError:
 
 @dataclass(slots=True)
 class Produced:
-    """Counts the text and the cells that a reader makes of one source, and refuses too many of them.
+    """Counts the text and the cells that a reader produces from one source, and refuses too many of them.
 
     Attributes
     ----------
@@ -86,7 +87,7 @@ class Produced:
     cells: int = 0
 
     def add(self, text: str) -> str:
-        """Count a part of the text, and return it. Raises ReadError beyond the limits."""
+        """Count a part of the text and return it. Raises ReadError beyond the limits."""
         self.text += len(text) + 1
         if self.text > self.limit:
             raise ReadError(
@@ -97,14 +98,14 @@ class Produced:
         return text
 
     def add_cells(self, count: int) -> None:
-        """Count cells of tables before they are made. Raises ReadError beyond a million."""
+        """Count the cells of a table before it is built. Raises ReadError beyond a million."""
         self.cells += count
         if self.cells > MOST_CELLS:
             raise refused(self.origin, "cells", limit=MOST_CELLS)
 
 
 def check_package(origin: Origin, data: bytes, *, limit: int, most: int = MOST_ELEMENTS) -> None:
-    """Check what a zip file (DOCX, XLSX, PPTX, EPUB) unpacks to, without holding it; and that it is not locked.
+    """Check what a zip file (DOCX, XLSX, PPTX, EPUB) unpacks to, without holding it in memory, and that it has no password.
 
     Parameters
     ----------
@@ -116,10 +117,10 @@ def check_package(origin: Origin, data: bytes, *, limit: int, most: int = MOST_E
     Raises
     ------
     ReadError
-        It is protected by a password; or unpacks to more than ``limit`` or than 100 times its size; or holds more than 10,000
-        members or ``most`` elements, or more than 255 of them inside of each other.
+        It is protected by a password, unpacks to more than ``limit`` or to more than 100 times its size, has more than 10,000
+        members or more than ``most`` elements, or nests elements more than 255 levels deep.
     zipfile.BadZipFile
-        It is no zip file.
+        It is not a zip file.
     """
     if data.startswith(_OLE_MAGIC):
         reason = "is protected by a password, or is a file of Office 2003 or older"
@@ -149,7 +150,7 @@ def check_package(origin: Origin, data: bytes, *, limit: int, most: int = MOST_E
 
 
 class _Depth:
-    """Follows how deep the elements of an XML part nest, without holding it."""
+    """Tracks how deep the elements of an XML part nest, without holding it in memory."""
 
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
@@ -159,7 +160,7 @@ class _Depth:
         self._parser.EndElementHandler = self._end
 
     def feed(self, piece: bytes) -> None:
-        """Take the next bytes. Raises ReadError beyond the limit; what is no XML is left to the reader of the format."""
+        """Parse the next bytes. Raises ReadError beyond the limit. Invalid XML is left to the reader of the format."""
         try:
             if self._parser is not None:
                 self._parser.Parse(piece, False)
@@ -193,16 +194,13 @@ class Growth:
         Raises
         ------
         ReadError
-            With it, the sources of the run hold more than 64 MiB of such text.
+            With this source, the run holds more than 64 MiB of text beyond 100 times the sizes of its sources.
         """
         excess = max(0, text - TIMES * size)
         if excess and self.excess + excess > RUN_GRACE:
             reason = f"and others of this run hold {RUN_GRACE:,} characters more than {TIMES} times their sizes, as zip bombs do"
             raise ReadError(origin.uri, reason, _SUSPECT)
         self.excess += excess
-
-
-# Reads gzip streams, up to a limit on how much they grow.
 
 
 _MAGIC = b"\x1f\x8b"
@@ -244,28 +242,28 @@ class Unzipped(io.RawIOBase):
         self._origin = origin
         self._packed = _Counted(raw)
         self._stream = gzip.GzipFile(fileobj=self._packed, mode="rb")
-        self._made = 0
+        self._unpacked = 0
 
     def readable(self) -> bool:
         """Always true."""
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        """Unpack into a buffer. Raises ReadError when the stream is damaged, or has grown too much."""
+        """Unpack into a buffer. Raises ReadError if the stream is damaged or has grown too much."""
         try:
             piece = self._stream.read1(len(buffer))
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             reason = f"the gzip data is damaged or cut off ({error})"
             raise ReadError(self._origin.uri, reason, "fetch it again") from error
         buffer[: len(piece)] = piece
-        self._made += len(piece)
-        if self._made > largest(self._packed.size):
+        self._unpacked += len(piece)
+        if self._unpacked > largest(self._packed.size):
             raise overgrown(self._origin, self._packed.size)
         return len(piece)
 
 
 class _Counted(io.RawIOBase):
-    """Passes a stream on, and counts its bytes."""
+    """Passes a stream through and counts its bytes."""
 
     def __init__(self, raw: io.BufferedReader) -> None:
         self._raw = raw

@@ -1,4 +1,8 @@
-"""The content of one source: its origin, its bytes up to a limit, clean text, and the check that it can be stored."""
+"""What all readers share: origins, bounded reads, decoding, clean text, and failures.
+
+:func:`decode` turns bytes into clean text and finds their encoding. :func:`inadmissible` checks that a document can be
+stored. :class:`ReadFailure` reports a source that could not be read. :func:`without_runs` removes encoded data from a text.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +23,12 @@ from charset_normalizer import from_bytes
 from hlgraph.errors import HLGraphError, MissingExtraError, ReadError
 from hlgraph.records import Document
 
+PIECE = 1 << 20
+
 
 def without_gz(name: str) -> str:
     """The file name without a trailing ``.gz``."""
     return name[:-3] if name.lower().endswith(".gz") else name
-
-
-PIECE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +118,10 @@ def inadmissible(document: Document) -> ReadError | None:
     if not document.text.strip():
         return ReadError(uri, "the text is empty", "leave the document out")
     for key, value in document.metadata.items():
-        for item in value if isinstance(value, tuple | list) else (value,):
-            problem = _problem(item) if isinstance(key, str) and _is_clean(key) else "has a name that is not clean text"
+        for scalar in value if isinstance(value, tuple | list) else (value,):
+            problem = (
+                _problem(scalar) if isinstance(key, str) and _is_clean(key) else "has a name that is not clean text"
+            )
             if problem:
                 return ReadError(
                     uri, f"metadata {key!r} {problem}", "use text, a finite number, a boolean, or leave it out"
@@ -125,7 +130,7 @@ def inadmissible(document: Document) -> ReadError | None:
 
 
 def _wrong_kind(document: Document) -> str:
-    """The first attribute that is not of its type, with its value, since callers need not be type-checked; else empty."""
+    """The first attribute of the wrong type, with its value, or empty. Callers need not be type-checked."""
     for name, kind in (("uri", str), ("text", str), ("title", str), ("metadata", Mapping)):
         value = getattr(document, name)
         if not isinstance(value, kind):
@@ -160,7 +165,7 @@ def clean_title(title: str) -> str:
     return " ".join(title.split())
 
 
-# Finds the encoding of bytes and decodes them: by what is given, by the byte order mark, as UTF-8, else by the bytes.
+# Encodings: the declared one, the byte order mark, UTF-8, else a guess from the bytes.
 
 
 NAME_ENCODING = "give its encoding, for example --encoding latin-1"
@@ -172,13 +177,13 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# The encodings that are looked for. Of those that fit equally well the first is taken: the one that is in use most.
+# The candidate encodings, the most common first. If several fit equally well, the first wins.
 _KNOWN = (
     *("cp1252", "cp1251", "cp1250", "euc_jp", "cp932", "gb18030", "big5", "cp949", "koi8_r", "cp1253", "cp1254"),
     *("cp1255", "cp1256", "iso8859_2", "iso8859_15"),
 )
 _SAMPLE = 1 << 16
-_LEAST_NUL = 0.6  # of every second byte, where a text is UTF-16: its ASCII letters and spaces have one
+_LEAST_NUL = 0.6  # share of NUL among the high bytes of UTF-16 text: its ASCII letters and spaces have one
 
 
 class Text(NamedTuple):
@@ -187,7 +192,7 @@ class Text(NamedTuple):
     Attributes
     ----------
     text : the text, cleaned
-    warnings : what the reader of the file should know: an encoding that was found by the bytes
+    warnings : a note that the encoding was guessed from the bytes
     """
 
     text: str
@@ -201,34 +206,34 @@ def decode(origin: Origin, data: bytes, *, encoding: str | None) -> Text:
     ----------
     origin : the source, named in errors
     data : the bytes
-    encoding : name of the encoding; None finds it: the byte order mark, else UTF-8, else what the bytes look like
+    encoding : name of the encoding; None detects it: the byte order mark, else UTF-8, else a guess from the bytes
 
     Raises
     ------
     ReadError
         The bytes are not valid in that encoding, are binary, or hold only white space.
     """
-    found = encoding or marked_encoding(data) or found_encoding(data)
-    if found is None:
+    codec = encoding or marked_encoding(data) or found_encoding(data)
+    if codec is None:
         if b"\0" in data[:PIECE]:
             raise ReadError(origin.uri, "is binary, not text", "give its format with --format, or its --encoding")
-        found = "utf-8"
+        codec = "utf-8"
     try:
-        text = data.decode(found).lstrip("\ufeff")
+        text = data.decode(codec).lstrip("\ufeff")
     except UnicodeError as error:
         where = f"byte {error.start}" if isinstance(error, UnicodeDecodeError) else str(error)
         mend = f"give another --encoding than {encoding}" if encoding else NAME_ENCODING
-        raise ReadError(origin.uri, f"is not {found} text ({where})", mend) from error
+        raise ReadError(origin.uri, f"is not {codec} text ({where})", mend) from error
     if "\0" in text:
         raise ReadError(origin.uri, "is binary, not text: it holds NUL characters", "give its format with --format")
     if not text or text.isspace():
         raise ReadError(origin.uri, "is empty")
-    is_guess = encoding is None and found != "utf-8" and marked_encoding(data) is None
-    return Text(clean(text), (guessed(found),) if is_guess else ())
+    is_guess = encoding is None and codec != "utf-8" and marked_encoding(data) is None
+    return Text(clean(text), (guessed(codec),) if is_guess else ())
 
 
 def guessed(encoding: str) -> str:
-    """The warning about a file whose encoding was found by its bytes."""
+    """The warning about a file whose encoding was guessed from its bytes."""
     return f"its encoding is not declared and not UTF-8; read as {encoding}; if that is wrong, name it with --encoding"
 
 
@@ -238,16 +243,16 @@ def marked_encoding(head: bytes) -> str | None:
 
 
 def found_encoding(data: bytes, *, is_cut: bool = False) -> str | None:
-    """The encoding of bytes without a mark: UTF-8 where they are that, else the one that fits best; None if none does.
+    """The encoding of bytes without a mark: UTF-8 if they are valid UTF-8, else the best fit, or None if none fits.
 
-    Fit is judged by charset-normalizer, on 64 KiB of the lines that are not ASCII, among the encodings in use on the web. Of
-    those that fit equally well the one with the fewest capitals behind small letters is taken, then the most common one. Bytes
-    that are UTF-8 but for some damage count as UTF-8. The same bytes always give the same encoding.
+    charset-normalizer judges the fit on 64 KiB of the lines that are not ASCII, among the encodings in use on the web. If
+    several fit equally well, the one with the fewest capitals after small letters wins, then the most common one. Slightly
+    damaged UTF-8 counts as UTF-8. The same bytes always give the same encoding.
 
     Parameters
     ----------
     data : the bytes
-    is_cut : whether they are the beginning of a longer text, and may end inside a character; default no
+    is_cut : whether they are the beginning of a longer text and may end inside a character, default False
 
     Examples
     --------
@@ -264,12 +269,12 @@ def found_encoding(data: bytes, *, is_cut: bool = False) -> str | None:
         return "utf-8"
     text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd")
-    if sum(not character.isascii() for character in text) > 2 * broken:  # UTF-8 with some damage, which is told
+    if sum(not character.isascii() for character in text) > 2 * broken:  # damaged UTF-8; decoding reports it
         return "utf-8"
-    sample = _telling(data[: 16 * PIECE])
+    sample = _sample_of(data[: 16 * PIECE])
     matches = from_bytes(sample, cp_isolation=[*_KNOWN], preemptive_behaviour=False)
     ranked = sorted(
-        (round(match.chaos, 3), -round(match.coherence, 3), _turned(sample, name), _KNOWN.index(name), name)
+        (round(match.chaos, 3), -round(match.coherence, 3), _capitals_inside(sample, name), _KNOWN.index(name), name)
         for match in matches
         for name in match.could_be_from_charset
         if name in _KNOWN
@@ -277,8 +282,8 @@ def found_encoding(data: bytes, *, is_cut: bool = False) -> str | None:
     return next((name for *_, name in ranked if _fits(data, name, is_cut=is_cut)), None)
 
 
-def _telling(data: bytes) -> bytes:
-    """The first lines that are not ASCII, some 64 KiB of them; whole, because a cut may divide a character."""
+def _sample_of(data: bytes) -> bytes:
+    """About 64 KiB of the first lines that are not ASCII. Lines stay whole, because a cut may divide a character."""
     kept: list[bytes] = []
     size = 0
     for line in data.split(b"\n"):
@@ -290,8 +295,8 @@ def _telling(data: bytes) -> bytes:
     return b"\n".join(kept)
 
 
-def _turned(sample: bytes, encoding: str) -> int:
-    """How many capitals follow a small letter: koi8-r and cp1251 have the cases of Russian letters in reverse."""
+def _capitals_inside(sample: bytes, encoding: str) -> int:
+    """Number of capitals after a small letter: koi8-r and cp1251 have the cases of Russian letters in reverse."""
     text = sample.decode(encoding, "replace")[:_SAMPLE]
     return sum(left.islower() and right.isupper() for left, right in pairwise(text))
 
@@ -305,7 +310,7 @@ def _fits(data: bytes, encoding: str, *, is_cut: bool) -> bool:
 
 
 def _utf16(data: bytes) -> str | None:
-    """UTF-16 in the byte order in which one byte of most pairs is 0 and the other never is."""
+    """UTF-16 in the byte order in which the high byte of most pairs is 0 and the low byte never is, or None."""
     if len(data) % 2:
         return None
     for name, high in (("utf-16-le", data[1::2]), ("utf-16-be", data[::2])):
@@ -315,10 +320,10 @@ def _utf16(data: bytes) -> str | None:
     return None
 
 
-# Failures of reading, and which stored sources they protect from deletion.
+# Failures, and the stored sources that they protect from deletion.
 
 
-_MOST_SHOWN = 300  # characters of what a parser says; it may quote its input
+_MOST_SHOWN = 300  # characters of a parser's message, which may quote its input
 
 
 def is_covered(uri: str, names: Collection[str]) -> bool:
@@ -360,10 +365,6 @@ class ReadFailure:
     uri: str
     error: ReadError
 
-    def protects(self, uri: str) -> bool:
-        """Whether a stored source with this URI may be what failed, so that its absence proves nothing."""
-        return is_covered(uri, (self.uri,))
-
 
 @contextmanager
 def parser_errors(uri: str, kind: str, *, part: str = "", mend: str = "") -> Iterator[None]:
@@ -376,8 +377,8 @@ def parser_errors(uri: str, kind: str, *, part: str = "", mend: str = "") -> Ite
     ----------
     uri : URI of the file
     kind : what it should be ("XLSX")
-    part : the part of it that is read, default all
-    mend : what the user can do about it, default nothing
+    part : the part of it that is being read, default all of it
+    mend : what the user can do about it, default empty
     """
     try:
         yield
@@ -390,7 +391,7 @@ def parser_errors(uri: str, kind: str, *, part: str = "", mend: str = "") -> Ite
 
 @contextmanager
 def tolerated() -> Iterator[None]:
-    """Leave out what a parser cannot read, where the text of the file is there without it; errors of hlgraph pass."""
+    """Ignore what a parser cannot read, for optional parts of a file. Errors of hlgraph pass."""
     try:
         with parser_errors("", ""):
             yield
@@ -406,7 +407,7 @@ def failure(uri: str, reason: str, *, mend: str = "") -> ReadFailure:
     ----------
     uri : URI of what failed
     reason : why, as a predicate of the URI ("is empty")
-    mend : what the user can do about it, default nothing
+    mend : what the user can do about it, default empty
     """
     return ReadFailure(uri, ReadError(uri, reason, mend))
 
@@ -424,9 +425,8 @@ def not_installed(uri: str, missing: MissingExtraError) -> ReadFailure:
     return ReadFailure(uri, error)
 
 
-# Takes runs of characters without a space out of a text: encoded images, keys, minified code, a megabyte of one letter.
-#
-# A run says nothing that can be found or cited, and would be cut into thousands of chunks.
+# Long runs without a space: encoded images, keys, minified code, a megabyte of one letter. They cannot be found or cited,
+# and would be cut into thousands of chunks.
 
 
 LONGEST = 4096
@@ -444,17 +444,17 @@ def without_runs(document: Document) -> Document:
     Returns
     -------
     Document
-        The same one where there is no such run. Page starts move with the text.
+        The same document if there is no such run. Page starts move with the text.
 
     Raises
     ------
     ReadError
-        Nothing else is in it.
+        The document holds nothing else.
 
     Examples
     --------
-    >>> found = without_runs(Document("doc:1", "A picture: " + "x" * 5000 + " of a pump."))
-    >>> found.text, found.warnings
+    >>> document = without_runs(Document("doc:1", "A picture: " + "x" * 5000 + " of a pump."))
+    >>> document.text, document.warnings
     ('A picture:  of a pump.', ('left out 1 run without a space, 5,000 characters: encoded data is no text',))
     """
     text = document.text
@@ -478,16 +478,16 @@ def without_runs(document: Document) -> Document:
     return replace(document, text=rest, page_starts=pages, warnings=(*document.warnings, warning))
 
 
-def bounded_row(item: Document | ReadFailure) -> Document | ReadFailure:
-    """The document of a row as :func:`without_runs` gives it; a failure where nothing else is in it.
+def bounded_row(row: Document | ReadFailure) -> Document | ReadFailure:
+    """The document of a row as :func:`without_runs` gives it; a failure if it holds nothing else.
 
     Parameters
     ----------
-    item : a document, or a failure, which stays as it is
+    row : a document, or a failure, which is returned unchanged
     """
-    if isinstance(item, ReadFailure):
-        return item
+    if isinstance(row, ReadFailure):
+        return row
     try:
-        return without_runs(item)
+        return without_runs(row)
     except ReadError as error:
         return ReadFailure(error.uri, error)

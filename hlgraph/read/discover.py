@@ -1,7 +1,7 @@
-"""Finds the sources that paths stand for: files, folders, globs, S3 paths and standard input (``-``).
+"""Expands paths into the sources to read: files, folders, globs, S3 paths and standard input (``-``).
 
-:func:`discover` expands paths into :class:`Found` sources; :func:`covered` and :func:`source_uri` give the names under which
-they are stored.
+:func:`discover` expands paths into :class:`Input` sources. :func:`covered` and :func:`source_uri` give the URIs under which
+they are stored. :func:`format_by_content` tells the format of a file without a known suffix by its first bytes.
 """
 
 from __future__ import annotations
@@ -31,97 +31,13 @@ from hlgraph.read.formats import SUFFIXES
 from hlgraph.read.outcomes import HIDDEN, HIDDEN_FOLDER, WALKED, Files
 from hlgraph.read.s3 import SCHEME, S3Object, objects, place_of
 
-# Tells by its content what a file without a known suffix is: README, LICENSE, a PDF without a suffix, a page of a manual.
-
-
-HEAD = 4096  # bytes that are looked at
-_NAMES = re.compile(
-    r"(?:authors|changelog|changes|contribut\w*|copying|copyright|credits|faq|history|install|licen[cs]e\w*|maintainers|news|notice"
-    r"|patents|readme|release|security|thanks|todo)\b",
-    re.IGNORECASE,
-)
-_ZIP = rb"(?s)PK\x03\x04.{0,4000}?"
-_TITLE = re.compile(rb"^\.[ \t]*(?:TH|Dd|SH)[ \t]", re.MULTILINE)
-_MACRO = re.compile(rb"\.[ \t]*(?:\\\"|(?:so|de)\b)")
-_LINES = 40  # at the beginning of a page of a manual, half of which are macros
-_KNOWN = tuple(
-    (re.compile(pattern, re.IGNORECASE), name)
-    for pattern, name in (
-        (rb"%PDF-", "pdf"),
-        (rb"\s*(?:<!doctype html|<html)", "html"),
-        (_ZIP + rb"application/epub\+zip", "epub"),
-        (_ZIP + rb"word/", "docx"),
-        (_ZIP + rb"xl/", "xlsx"),
-        (_ZIP + rb"ppt/", "pptx"),
-    )
-)
-_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
-
-
-def may_be_text(name: str) -> bool:
-    """Whether a file of this name is looked into: it has no suffix, is a page of a manual, or is named like a README.
-
-    Examples
-    --------
-    >>> [may_be_text(name) for name in ("LICENSE", "README.Debian.gz", "ls.1", "COPYING.LESSER", "a.png", "b.py")]
-    [True, True, True, True, False, False]
-    """
-    plain = without_gz(name)
-    suffix = plain.rpartition(".")[2] if plain.rfind(".") > 0 else ""
-    return (
-        not suffix
-        or _NAMES.match(plain) is not None
-        or re.fullmatch(r"[1-9](?:p|pm|perl|ssl|x|type|posix)?", suffix) is not None
-    )
-
-
-def format_by_content(head: bytes) -> str | None:
-    """The format of a file by its first bytes; None for a program, or for what is no text.
-
-    Parameters
-    ----------
-    head : the first 4,096 bytes, or all of them; those of a gzip file are unpacked
-
-    Examples
-    --------
-    >>> format_by_content(b"%PDF-1.7"), format_by_content(b"All rights reserved."), format_by_content(b"#!/bin/sh")
-    ('pdf', 'text', None)
-    """
-    if head.startswith(b"\x1f\x8b"):
-        try:
-            head = zlib.decompressobj(31).decompress(head, HEAD)
-        except zlib.error:
-            return None
-    for pattern, name in _KNOWN:
-        if pattern.match(head):
-            return name
-    if _is_manual(head):
-        return "man"
-    is_program = head.startswith((b"#!", b"PK\x03\x04", b"\x7fELF")) or not head.strip()
-    return "text" if not is_program and _is_text(head) else None
-
-
-def _is_manual(head: bytes) -> bool:
-    if _TITLE.search(head):
-        return True
-    lines = [line for line in head.splitlines()[:_LINES] if line.strip()]
-    macros = sum(line.startswith((b".", b"'")) for line in lines)
-    return 2 * macros > len(lines) and any(map(_MACRO.match, lines))
-
-
-def _is_text(head: bytes) -> bool:
-    if marked_encoding(head):
-        return True
-    return found_encoding(head, is_cut=True) is not None and (b"\0" in head or not _CONTROLS.search(head))
-
-
 STDIN = "-"
 STDIN_URI = "stdin:"
 _HIDDEN = (".", "~$")  # "~$" begins the names of Office lock files
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Input:
     """One source to read: a file, an S3 object, or standard input.
 
     Attributes
@@ -129,57 +45,57 @@ class Found:
     path : the file, else None
     origin : URI and file name
     format : one of ``FORMATS``, None for an unknown suffix
-    item : the S3 object, else None; standard input has neither path nor item
+    s3_object : the S3 object, else None; standard input has neither
     """
 
     path: Path | None
     origin: Origin
     format: str | None
-    item: S3Object | None = None
+    s3_object: S3Object | None = None
 
 
 def discover(
     paths: Sequence[str], format_name: str | None = None, *, follow_links: bool = False, files: Files | None = None
-) -> Iterator[Found | ReadFailure]:
+) -> Iterator[Input | ReadFailure]:
     """The sources that paths stand for, in the order of the paths, sorted by name within a folder or glob.
 
-    A folder is walked recursively. A link in it that leads out of it is refused: whoever may write into the folder could
-    otherwise have any file ingested that the caller may read. A path that is itself a link is followed, because the caller
-    named it. Hidden files and folders are skipped, and so are files in folders that have no reader, unless ``format_name`` is
-    given; ``files`` lists what was left out. A file without a suffix, named like a README or like a page of a manual has a
-    reader if its content is text, HTML or a known packed format. A glob matches files only. ``s3://bucket/key`` is one object,
+    A folder is walked recursively. A link that leads out of the folder is refused. Otherwise anybody who may write into the
+    folder could have any file ingested that the caller may read. A path that is itself a link is followed, because the caller
+    named it. Hidden files and folders are skipped. So are files in folders that have no reader, unless ``format_name`` is
+    given; ``files`` lists what was left out. A file without a suffix, or named like a README or a manual page, has a reader
+    if its content is text, HTML or a known packed format. A glob matches files only. ``s3://bucket/key`` is one object,
     ``s3://bucket/folder/`` a folder. A source that several paths reach is yielded once.
 
     Parameters
     ----------
     paths : files, folders, globs, S3 paths, or ``-`` for standard input
     format_name : one of ``FORMATS`` for every source; default None, by suffix
-    follow_links : read what links lead to outside the folder, or the folder before the first wildcard; default False
-    files : receives what is found and what is left out; default None: no list is made
+    follow_links : follow links out of the folder, or out of the folder before the first wildcard; default False
+    files : receives what is found and what is left out; default None, no list is made
 
     Returns
     -------
-    Iterator[Found | ReadFailure]
+    Iterator[Input | ReadFailure]
         A failure for each path that does not exist, cannot be listed, or yields nothing to read, and for each refused link.
     """
     seen: set[str] = set()
     noted = Files() if files is None else files
     for path in paths:
-        for found in _expand(path, format_name, noted, follow_links=follow_links):
-            uri = found.uri if isinstance(found, ReadFailure) else found.origin.uri
+        for source in _expand(path, format_name, noted, follow_links=follow_links):
+            uri = source.uri if isinstance(source, ReadFailure) else source.origin.uri
             if uri in seen:
                 continue
             seen.add(uri)
             noted.find(uri)
-            if isinstance(found, ReadFailure):
+            if isinstance(source, ReadFailure):
                 noted.fail(uri)
-            yield found
+            yield source
 
 
 def expected(
     paths: Sequence[str], format_name: str | None = None, *, follow_links: bool = False
 ) -> tuple[int, int] | None:
-    """How many files paths stand for, and how many bytes they have, to tell how long an ingest takes.
+    """Number and total size in bytes of the files that paths stand for, to estimate how long an ingest takes.
 
     Parameters
     ----------
@@ -188,22 +104,22 @@ def expected(
     Returns
     -------
     tuple[int, int] | None
-        None where S3, whose listing costs requests, or standard input is among the paths.
+        None if the paths include standard input or S3, whose listing costs requests.
     """
     if any(path == STDIN or is_s3(path) for path in paths):
         return None
     count = size = 0
-    for found in discover(paths, format_name, follow_links=follow_links):
-        if isinstance(found, Found):
+    for source in discover(paths, format_name, follow_links=follow_links):
+        if isinstance(source, Input):
             count += 1
-            size += size_of(found)
+            size += size_of(source)
     return count, size
 
 
-def size_of(found: Found) -> int:
-    """The bytes of a file; 0 where it has none, or is gone by now: reading it reports that."""
+def size_of(source: Input) -> int:
+    """Size of a file, bytes; 0 if the source is not a file. A file that is gone counts as 0, and reading it reports that."""
     try:
-        return 0 if found.path is None else found.path.stat().st_size
+        return 0 if source.path is None else source.path.stat().st_size
     except OSError:
         return 0
 
@@ -211,10 +127,10 @@ def size_of(found: Found) -> int:
 def covered(paths: Sequence[str]) -> tuple[str, ...]:
     """The URIs that cover the stored sources of these paths, for finding sources that are gone; see ``is_covered``.
 
-    A folder gives its URI ending in ``/``; a file gives its URI, and the same ending in ``#`` for its rows. In S3 the path
+    A folder gives its URI ending in ``/``. A file gives its URI, and the same ending in ``#`` for its rows. In S3 the path
     itself tells a folder from an object. Standard input, globs and paths that do not exist give nothing, since they do
-    not tell which sources they no longer hold. A stored source that is covered, was not read again and is not protected
-    by a failure is gone; that includes a file that its folder now skips.
+    not say which sources they no longer hold. A stored source is gone if it is covered, was not read again and is not
+    protected by a failure. That includes a file that its folder now skips.
     """
     names: dict[str, None] = {}
     for path in paths:
@@ -258,9 +174,9 @@ def source_uri(path: str) -> str:
     return _absolute(path).as_uri()
 
 
-def _expand(path: str, format_name: str | None, files: Files, *, follow_links: bool) -> Iterator[Found | ReadFailure]:
+def _expand(path: str, format_name: str | None, files: Files, *, follow_links: bool) -> Iterator[Input | ReadFailure]:
     if path == STDIN:
-        yield Found(None, Origin(STDIN_URI), format_name or "text")
+        yield Input(None, Origin(STDIN_URI), format_name or "text")
         return
     if not path or not _is_nameable(path):
         yield failure(quote(path, errors="replace"), "is not a path")
@@ -274,26 +190,26 @@ def _expand(path: str, format_name: str | None, files: Files, *, follow_links: b
     absolute = _absolute(path)
     try:
         is_folder = absolute.is_dir()
-    except OSError:  # for example a name that is too long; opening it reports that
+    except OSError:  # for example a name that is too long: opening it reports that
         is_folder = False
     if is_folder:
         yield from _walk(absolute, format_name, files, follow_links=follow_links)
     elif glob.has_magic(path) and not os.path.lexists(absolute):
         matches = [Path(match) for match in sorted(glob.glob(str(absolute), recursive=True))]  # noqa: PTH207 - pathlib's shows hidden files
         root = _plain_part(absolute)
-        found = [
-            _found(match, format_name) if follow_links or not _leads_out(match, root) else _refused(match, root)
+        sources = [
+            _input_of(match, format_name) if follow_links or not _leads_out(match, root) else _refused(match, root)
             for match in matches
             if not match.is_dir()
         ]
-        yield from found or [
+        yield from sources or [
             failure(absolute.as_uri(), "no file matches", mend="quote the pattern, or check it with ls")
         ]
     else:
-        yield _found(absolute, format_name)
+        yield _input_of(absolute, format_name)
 
 
-def _found(path: Path, format_name: str | None) -> Found | ReadFailure:
+def _input_of(path: Path, format_name: str | None) -> Input | ReadFailure:
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -304,24 +220,24 @@ def _found(path: Path, format_name: str | None) -> Found | ReadFailure:
     if not stat.S_ISREG(mode):  # reading a pipe or a device may never end
         return failure(path.as_uri(), "is not a regular file", mend="pipe it in, with - as the path")
     name = os.fsencode(path.name).decode("utf-8", "replace")
-    return Found(path, Origin(path.as_uri(), name), format_name or format_of(name))
+    return Input(path, Origin(path.as_uri(), name), format_name or format_of(name))
 
 
-def _in_s3(path: str, format_name: str | None, files: Files) -> Iterator[Found | ReadFailure]:
+def _in_s3(path: str, format_name: str | None, files: Files) -> Iterator[Input | ReadFailure]:
     place = place_of(path)
     is_empty = True
     try:
-        for item in objects(path):
-            inner = item.place.key.removeprefix(place.key) if place.is_folder else ""
-            name = item.place.key.rpartition("/")[2]
+        for s3_object in objects(path):
+            inner = s3_object.place.key.removeprefix(place.key) if place.is_folder else ""
+            name = s3_object.place.key.rpartition("/")[2]
             reason = "" if all(map(_is_shown, inner.split("/"))) else HIDDEN
             if place.is_folder and not reason:
-                reason = _unreadable(name, item, format_name)
+                reason = _unreadable(name, s3_object, format_name)
             if reason:
-                files.leave_out(item.place.uri, reason)
+                files.leave_out(s3_object.place.uri, reason)
                 continue
             is_empty = False
-            yield Found(None, Origin(item.place.uri, name), format_name or format_of(name), item)
+            yield Input(None, Origin(s3_object.place.uri, name), format_name or format_of(name), s3_object)
     except ReadError as error:
         yield ReadFailure(error.uri, error)
         return
@@ -341,7 +257,7 @@ def _unreadable(name: str, file: Path | S3Object, format_name: str | None) -> st
     return f"no reader for {Path(name).suffix.lower() or 'files without a suffix'}"
 
 
-def _walk(root: Path, format_name: str | None, files: Files, *, follow_links: bool) -> Iterator[Found | ReadFailure]:
+def _walk(root: Path, format_name: str | None, files: Files, *, follow_links: bool) -> Iterator[Input | ReadFailure]:
     is_empty = True
     errors: list[OSError] = []
     entered = {root.resolve()}
@@ -366,7 +282,7 @@ def _walk(root: Path, format_name: str | None, files: Files, *, follow_links: bo
             else:
                 is_empty = False
                 is_refused = not follow_links and _is_link_out(here / name, root)
-                yield _refused(here / name, root) if is_refused else _found(here / name, format_name)
+                yield _refused(here / name, root) if is_refused else _input_of(here / name, format_name)
     for error in errors:
         is_empty = False
         yield failure(_folder_uri(Path(str(error.filename))), f"cannot be listed: {error.strerror}")
@@ -378,7 +294,7 @@ def _leads_out(path: Path, root: Path) -> bool:
     """Whether a path in a folder leads out of it by a link."""
     try:
         return not path.resolve().is_relative_to(root.resolve())
-    except (OSError, RuntimeError):  # links that go round: opening it reports that
+    except (OSError, RuntimeError):  # circular links: opening the path reports that
         return False
 
 
@@ -402,12 +318,12 @@ def _is_readable(name: str, file: Path | S3Object) -> bool:
     """Whether a file of a folder has a reader: by its suffix, else by its content."""
     if format_of(name) is not None or not may_be_text(name):
         return format_of(name) is not None
-    if isinstance(file, Path) and not file.is_file():  # opening a pipe would wait for its writer
+    if isinstance(file, Path) and not file.is_file():  # opening a pipe would block until it has a writer
         return False
     try:
         with file.opened() if isinstance(file, S3Object) else file.open("rb") as stream:
             return format_by_content(stream.read(HEAD)) is not None
-    except (OSError, ReadError):  # reading it says why
+    except (OSError, ReadError):  # reading it reports the error
         return True
 
 
@@ -461,3 +377,87 @@ def format_of(name: str) -> str | None:
     plain = without_gz(name)
     dot = plain.rfind(".")
     return SUFFIXES.get(plain[dot:].lower()) if dot > 0 else None
+
+
+# Files without a known suffix: README, LICENSE, a PDF without a suffix, a manual page.
+
+
+HEAD = 4096  # bytes that are examined
+_NAMES = re.compile(
+    r"(?:authors|changelog|changes|contribut\w*|copying|copyright|credits|faq|history|install|licen[cs]e\w*|maintainers|news|notice"
+    r"|patents|readme|release|security|thanks|todo)\b",
+    re.IGNORECASE,
+)
+_ZIP = rb"(?s)PK\x03\x04.{0,4000}?"
+_TITLE = re.compile(rb"^\.[ \t]*(?:TH|Dd|SH)[ \t]", re.MULTILINE)
+_MACRO = re.compile(rb"\.[ \t]*(?:\\\"|(?:so|de)\b)")
+_LINES = 40  # at the beginning of a manual page; at least half of them are macros
+_KNOWN = tuple(
+    (re.compile(pattern, re.IGNORECASE), name)
+    for pattern, name in (
+        (rb"%PDF-", "pdf"),
+        (rb"\s*(?:<!doctype html|<html)", "html"),
+        (_ZIP + rb"application/epub\+zip", "epub"),
+        (_ZIP + rb"word/", "docx"),
+        (_ZIP + rb"xl/", "xlsx"),
+        (_ZIP + rb"ppt/", "pptx"),
+    )
+)
+_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+
+
+def may_be_text(name: str) -> bool:
+    """Whether the content of a file of this name is examined: no suffix, a manual page, or a name like README.
+
+    Examples
+    --------
+    >>> [may_be_text(name) for name in ("LICENSE", "README.Debian.gz", "ls.1", "COPYING.LESSER", "a.png", "b.py")]
+    [True, True, True, True, False, False]
+    """
+    plain = without_gz(name)
+    suffix = plain.rpartition(".")[2] if plain.rfind(".") > 0 else ""
+    return (
+        not suffix
+        or _NAMES.match(plain) is not None
+        or re.fullmatch(r"[1-9](?:p|pm|perl|ssl|x|type|posix)?", suffix) is not None
+    )
+
+
+def format_by_content(head: bytes) -> str | None:
+    """The format of a file by its first bytes; None for a program or for binary data.
+
+    Parameters
+    ----------
+    head : the first 4,096 bytes, or all of them; those of a gzip file are unpacked
+
+    Examples
+    --------
+    >>> format_by_content(b"%PDF-1.7"), format_by_content(b"All rights reserved."), format_by_content(b"#!/bin/sh")
+    ('pdf', 'text', None)
+    """
+    if head.startswith(b"\x1f\x8b"):
+        try:
+            head = zlib.decompressobj(31).decompress(head, HEAD)
+        except zlib.error:
+            return None
+    for pattern, name in _KNOWN:
+        if pattern.match(head):
+            return name
+    if _is_manual(head):
+        return "man"
+    is_program = head.startswith((b"#!", b"PK\x03\x04", b"\x7fELF")) or not head.strip()
+    return "text" if not is_program and _is_text(head) else None
+
+
+def _is_manual(head: bytes) -> bool:
+    if _TITLE.search(head):
+        return True
+    lines = [line for line in head.splitlines()[:_LINES] if line.strip()]
+    macros = sum(line.startswith((b".", b"'")) for line in lines)
+    return 2 * macros > len(lines) and any(map(_MACRO.match, lines))
+
+
+def _is_text(head: bytes) -> bool:
+    if marked_encoding(head):
+        return True
+    return found_encoding(head, is_cut=True) is not None and (b"\0" in head or not _CONTROLS.search(head))

@@ -1,4 +1,4 @@
-"""Which files a run found, and what became of each: read, unchanged, left out or failed, so that the counts add up."""
+"""The outcome of each file of a run: read, unchanged, left out or failed. The counts add up to the files found."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LeftOut(NamedTuple):
 
 
 class _State(IntEnum):
-    """What became of a file; where its rows differ, the highest counts."""
+    """Outcome of a file. If its rows differ, the highest value counts."""
 
     FAILED = 0
     FOUND = 1
@@ -39,12 +39,12 @@ class Files:
     """The files of a run: ``found`` is the sum of ``read``, ``unchanged``, ``left_out`` and ``failed``.
 
     A file of rows counts once: as read if any row is new or changed, else as unchanged if any row is stored, else as failed if
-    any row failed. Documents that the caller gives are no files. A path that does not exist counts as found and failed.
+    any row failed. Documents that the caller gives are not files. A path that does not exist counts as found and failed.
 
     Attributes
     ----------
     left_out : files and folders that were not read, each with its reason
-    size : bytes of the files, and characters of the documents, that were read so far
+    size : bytes of the files plus characters of the documents that were read so far
     """
 
     left_out: list[LeftOut] = field(default_factory=list)
@@ -53,17 +53,17 @@ class Files:
 
     @property
     def found(self) -> int:
-        """Number of files found, with those that were left out."""
+        """Number of files found, including those left out."""
         return len(self._states) + len(self.left_out)
 
     @property
     def read(self) -> int:
-        """Number of files that were read and gave something new, or that hold nothing, such as a table without rows."""
+        """Number of files that gave a new or changed document, or that are empty, such as a table without rows."""
         return self._count(_State.READ) + self._count(_State.FOUND)
 
     @property
     def unchanged(self) -> int:
-        """Number of files that are stored as they are."""
+        """Number of files whose stored documents are current."""
         return self._count(_State.UNCHANGED)
 
     @property
@@ -73,8 +73,8 @@ class Files:
 
     @property
     def reasons(self) -> list[tuple[str, int]]:
-        """The reasons of what was left out, with their counts, the most frequent first."""
-        return sorted(Counter(item.reason for item in self.left_out).items(), key=lambda pair: (-pair[1], pair[0]))
+        """The reasons why files were left out, with their counts, the most frequent first."""
+        return sorted(Counter(file.reason for file in self.left_out).items(), key=lambda pair: (-pair[1], pair[0]))
 
     def leave_out(self, uri: str, reason: str) -> None:
         """Note a file that is not read.
@@ -91,13 +91,13 @@ class Files:
         self._states.setdefault(_file(uri), _State.FOUND)
 
     def fail(self, uri: str) -> None:
-        """Note that a file, or a row of it, could not be read; ignored for a document that is not of a file."""
+        """Note that a file, or a row of it, could not be read; ignored for a document that does not come from a file."""
         name = _file(uri)
         if self._states.get(name) is _State.FOUND:
             self._states[name] = _State.FAILED
 
     def store(self, uri: str, *, is_new: bool) -> None:
-        """Note that a document is stored, or was before; ignored for one that is not of a file.
+        """Note that a document is stored, or was stored before; ignored for one that does not come from a file.
 
         Parameters
         ----------
@@ -109,10 +109,10 @@ class Files:
             self._states[name] = max(self._states[name], _State.READ if is_new else _State.UNCHANGED)
 
     def _count(self, state: _State) -> int:
-        return sum(item is state for item in self._states.values())
+        return sum(other is state for other in self._states.values())
 
 
 def _file(uri: str) -> str:
     """The file of a document: without the row, and for standard input without the hash of its text."""
-    uri = str(uri)  # a document of a caller may hold anything, and fails later by itself
+    uri = str(uri)  # a caller's document may hold anything; a check elsewhere reports it
     return "stdin:" if uri.startswith("stdin:") else uri.partition("#")[0]

@@ -1,4 +1,8 @@
-"""Turns rows of CSV, JSON and JSON lines into documents by a mapping of columns."""
+"""Turns rows of CSV, JSON and JSON lines into documents by a mapping of columns.
+
+:func:`row_lines` gives the lines of a file and their encoding. :class:`RowMapping` assigns columns to the parts of a
+document, :func:`documents_of` applies it to all rows, and :func:`metadata_value` converts the other columns to metadata.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +35,6 @@ from hlgraph.read.content import (
 )
 from hlgraph.records import Document, MetadataValue, Scalar
 
-# Converts values of rows and front matter to metadata: scalars and tuples of scalars, with their types.
-
-
 _MOST_VALUES = 10_000
 _DEEPEST = 32
 _INT64 = 1 << 63
@@ -62,8 +63,8 @@ def leaves(tree: Mapping[str, object], path: str = "") -> Iterator[tuple[str, ob
     stack = [(path, iter(tree.items()))]
     count = 0
     while stack:
-        prefix, items = stack[-1]
-        for key, value in items:
+        prefix, entries = stack[-1]
+        for key, value in entries:
             count += 1
             name = f"{prefix}.{key}" if prefix else str(key)
             if count > _MOST_VALUES or len(stack) > _DEEPEST:
@@ -89,8 +90,8 @@ def metadata_value(value: object) -> MetadataValue | None:
     """
     if not isinstance(value, list | tuple):
         return _scalar(value)
-    scalars = [_scalar(item) for item in value if item is not None]
-    kept = tuple(item for item in scalars if item is not None)
+    scalars = [_scalar(scalar) for scalar in value if scalar is not None]
+    kept = tuple(scalar for scalar in scalars if scalar is not None)
     return kept if kept and len(kept) == len(scalars) else None
 
 
@@ -149,12 +150,12 @@ def metadata_of(
     ValueError
         There are more than 10,000 values or 32 levels; see :func:`leaves`.
     """
-    found: dict[str, MetadataValue] = {}
+    metadata: dict[str, MetadataValue] = {}
     for name, leaf in leaves(tree, path):
         value = value_of(leaf)
         if value is not None:
-            found.setdefault(clean(name), value)
-    return found
+            metadata.setdefault(clean(name), value)
+    return metadata
 
 
 _TEXT = (("text",), ("body",), ("content",))
@@ -162,11 +163,11 @@ _TITLE = ("title", "name")
 _ID = ("id", "_id", "key")
 _IN_FRAGMENT = "/?:@!$&'()*+,;="  # characters that RFC 3986 allows in a fragment
 _HASH_DIGITS = 16
-_MOST_HELD = 1_000  # failures of rows without the mapped columns, until it is known whether any row has them
+_MOST_PENDING = 1_000  # failures of rows without the mapped columns that wait until some row has these columns
 
 
 class _NoColumnError(ReadError):
-    """A row lacks the column of its text or id, as all rows of its file may."""
+    """A row lacks the column of its text or id; possibly all rows of the file do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +224,7 @@ class RowMapping:
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """The mapped columns that no row had so far, as ``title=headline``."""
+        """The mapped columns that no row has had so far, as ``title=headline``."""
         return tuple(f"{name}={path}" for name, path in self._missing.items())
 
     def has_text(self, columns: Mapping[str, object]) -> bool:
@@ -274,16 +275,16 @@ class RowMapping:
         raise _NoColumnError(blame, f"has no column {wanted} for the text; its columns: {there}", _map_text(columns))
 
     def _metadata_of(self, columns: Mapping[str, object], used: set[str]) -> dict[str, MetadataValue]:
-        found: dict[str, MetadataValue] = {}
+        metadata: dict[str, MetadataValue] = {}
         for name, path in self._metadata.items():
-            found |= metadata_of({name: column_of(columns, path)}, value_of=self._value_of)
+            metadata |= metadata_of({name: column_of(columns, path)}, value_of=self._value_of)
         mapped = tuple(self._metadata.values())
         below = tuple(f"{path}." for path in mapped)
         rest = {name: value for name, value in columns.items() if name and name not in used and name not in mapped}
         for name, value in metadata_of(rest, value_of=self._value_of).items():
             if name not in used and name not in mapped and not name.startswith(below):
-                found.setdefault(name, value)
-        return found
+                metadata.setdefault(name, value)
+        return metadata
 
 
 def _first_scalar(columns: Mapping[str, object], paths: Iterable[str]) -> tuple[str, str]:
@@ -306,7 +307,7 @@ def _text_value(blame: str, path: str, columns: Mapping[str, object]) -> str:
 
 
 def _map_text(columns: Mapping[str, object]) -> str:
-    """What to write for a row without a text: its longest column is the likeliest to hold it."""
+    """The remedy for a row without a text. Its longest column is the most likely to hold the text."""
     texts = {name: value for name, value in columns.items() if isinstance(value, str) and name}
     likely = max(texts, key=lambda name: len(texts[name]), default="COLUMN")
     return f"name the column that holds the text, for example --map text={likely}"
@@ -341,8 +342,8 @@ def documents_of(
 ) -> Iterator[Document | ReadFailure]:
     """A document or a failure per row.
 
-    A second row with the same URI is a failure: the same id or, without ids, the same content. To detect it, the URIs of
-    one file are held in memory.
+    A second row with the same URI is a failure: it has the same id or, without ids, the same content. To detect this, the
+    URIs of one file are kept in memory.
 
     Parameters
     ----------
@@ -350,18 +351,18 @@ def documents_of(
     rows : its rows, parsed or not
     mapping : which column is which part of a document
     unit : what rows are counted in for messages, ``line`` or ``row``
-    warnings : about the file; the last document has them, and names mapped columns that no row had
+    warnings : about the file; the last document carries them, and a warning for each mapped column that no row has
     """
-    held: list[Document | ReadFailure] = []  # the last document, and the failures after it
-    for item in _read_rows(origin, rows, mapping=mapping, unit=unit):
-        if isinstance(item, Document):
-            yield from held
-            held = []
-        held.append(item)
-    if held and isinstance(held[0], Document):
+    pending: list[Document | ReadFailure] = []  # the last document, and the failures after it
+    for result in _read_rows(origin, rows, mapping=mapping, unit=unit):
+        if isinstance(result, Document):
+            yield from pending
+            pending = []
+        pending.append(result)
+    if pending and isinstance(pending[0], Document):
         unused = (f"no row has the column of --map {name}; it had no effect" for name in mapping.unused)
-        held[0] = replace(held[0], warnings=(*warnings, *unused))
-    yield from held
+        pending[0] = replace(pending[0], warnings=(*warnings, *unused))
+    yield from pending
 
 
 def _read_rows(
@@ -403,38 +404,38 @@ def _read_rows(
 
 
 class _Lacking:
-    """The rows without the column of the text or id, until another row has it: where none has, the file is one failure."""
+    """Collects the rows without a text or id column. If no row of the file has it, they become one failure."""
 
     def __init__(self, origin: Origin, unit: str) -> None:
         self._origin, self._unit = origin, unit
-        self._held: list[ReadFailure] = []
+        self._pending: list[ReadFailure] = []
         self._count = 0
 
     def add(self, number: int, error: _NoColumnError, *, has_others: bool) -> Iterator[ReadFailure]:
-        """Take a row; its failure where other rows have the column."""
-        found = failure(error.uri, f"{self._unit} {number}: {error.reason}", mend=error.mend)
+        """Add a row; yields its failure if other rows have the column."""
+        failed = failure(error.uri, f"{self._unit} {number}: {error.reason}", mend=error.mend)
         if has_others:
-            yield found
+            yield failed
             return
         self._count += 1
-        if len(self._held) < _MOST_HELD:
-            self._held.append(found)
+        if len(self._pending) < _MOST_PENDING:
+            self._pending.append(failed)
 
     def one_by_one(self) -> Iterator[ReadFailure]:
-        """The failures of the rows so far, as another row has the column."""
-        yield from self._held
-        more = self._count - len(self._held)
+        """The failures of the rows so far, once another row has the column."""
+        yield from self._pending
+        more = self._count - len(self._pending)
         if more:
-            last = self._held[-1].error
+            last = self._pending[-1].error
             yield failure(self._origin.uri, f"{more:,} rows after these lack the same: {last.reason}", mend=last.mend)
-        self._held, self._count = [], 0
+        self._pending, self._count = [], 0
 
     def together(self) -> Iterator[ReadFailure]:
-        """The failure of the file where no row has the column."""
+        """The failure of the whole file if no row has the column."""
         if self._count == 1:
-            yield from self._held
-        elif self._held:
-            first = self._held[0].error
+            yield from self._pending
+        elif self._pending:
+            first = self._pending[0].error
             yield failure(
                 self._origin.uri, f"none of its {self._count:,} rows can be read: {first.reason}", mend=first.mend
             )
@@ -453,7 +454,7 @@ def object_row(number: int, value: object) -> Row | Flaw:
     )
 
 
-# The lines of files of rows, bounded in length, with their encoding.
+# The lines of a file, bounded in length, with their encoding.
 
 
 class Lines(NamedTuple):
@@ -463,7 +464,7 @@ class Lines(NamedTuple):
     ----------
     lines : the lines as bytes, with None in place of one that is too long
     encoding : of the bytes
-    warnings : what the reader of the file should know: an encoding that was found by the bytes
+    warnings : a note that the encoding was guessed from the bytes
     """
 
     lines: Iterator[bytes | None]
@@ -503,14 +504,14 @@ def _long_line(stream: io.BufferedIOBase, line: bytes, limit: int) -> bytes | No
 def row_lines(origin: Origin, stream: io.BufferedReader, *, limit: int, encoding: str | None) -> Lines:
     """The lines of a file of rows as bytes, and their encoding.
 
-    A file whose encoding does not spell a line break as the byte 10 (UTF-16) is held whole and converted to UTF-8.
+    A file whose encoding does not spell a line break as the byte 10 (UTF-16) is read into memory and converted to UTF-8.
 
     Parameters
     ----------
     origin : the file, named in errors
     stream : its decompressed bytes
     limit : longest line, bytes; for a converted file also the largest file
-    encoding : name of the encoding; None finds it from the first megabyte, see :func:`hlgraph.read.content.decode`
+    encoding : name of the encoding; None detects it from the first megabyte, see :func:`hlgraph.read.content.decode`
 
     Returns
     -------
@@ -523,18 +524,18 @@ def row_lines(origin: Origin, stream: io.BufferedReader, *, limit: int, encoding
     """
     head = stream.peek(PIECE)
     given = encoding or marked_encoding(head)
-    found = given or found_encoding(head, is_cut=True) or "utf-8"
-    if codecs.lookup(found).name == "utf-8-sig":
-        found = "utf-8"
-    warnings = (guessed(found),) if given is None and found != "utf-8" else ()
-    if "\n{".encode(found) != b"\n{":
-        text = decode(origin, read_bounded(origin, stream, limit=limit), encoding=found).text
+    codec = given or found_encoding(head, is_cut=True) or "utf-8"
+    if codecs.lookup(codec).name == "utf-8-sig":
+        codec = "utf-8"
+    warnings = (guessed(codec),) if given is None and codec != "utf-8" else ()
+    if "\n{".encode(codec) != b"\n{":
+        text = decode(origin, read_bounded(origin, stream, limit=limit), encoding=codec).text
         return Lines(bounded_lines(io.BytesIO(text.encode()), limit), "utf-8", warnings)
     if b"\0" in head:
         raise ReadError(origin.uri, "is binary, not text", "give its --encoding, for example utf-16-le")
     if head.startswith(codecs.BOM_UTF8):
         stream.read(len(codecs.BOM_UTF8))
-    return Lines(bounded_lines(stream, limit), found, warnings)
+    return Lines(bounded_lines(stream, limit), codec, warnings)
 
 
 def too_long(limit: int, hint: str = "") -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Streams S3 objects (``s3://bucket/key``, ``s3://bucket/folder/``), with the credentials that boto3 finds."""
+"""Streams S3 objects (``s3://bucket/key``, ``s3://bucket/folder/``) with boto3 and its credentials."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Protocol, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 from urllib.parse import quote
 
 from hlgraph.errors import MissingExtraError, ReadError
 
 SCHEME = "s3://"
-_MAX_BREAKS = 3  # how often a stream that breaks off is resumed
+_MAX_BREAKS = 3  # how often a broken stream is resumed
 _Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
 
@@ -35,18 +35,6 @@ _CODES: Mapping[str, tuple[str, str]] = {
     "PreconditionFailed": ("the object was changed while it was read", "read it again"),
     "InvalidBucketName": ("this is not a valid bucket name", "write s3://bucket/key"),
 }
-
-
-class _Body(Protocol):
-    def read(self, amount: int) -> bytes: ...
-    def close(self) -> None: ...
-
-
-class _Client(Protocol):
-    """The part of boto3's ``s3`` client that is used here."""
-
-    def get_object(self, **request: str) -> Mapping[str, object]: ...
-    def list_objects_v2(self, **request: str) -> Mapping[str, object]: ...
 
 
 class Place(NamedTuple):
@@ -71,11 +59,11 @@ class S3Object:
     """One S3 object and the client that reads it."""
 
     place: Place
-    client: _Client
+    client: Any
 
     @contextmanager
     def opened(self) -> Iterator[io.BufferedReader]:
-        """The bytes of the object, streamed; a stream that breaks off is resumed where it broke, up to 3 times.
+        """The bytes of the object, streamed; a broken stream is resumed at the same byte, up to 3 times.
 
         Raises
         ------
@@ -120,21 +108,21 @@ def objects(path: str) -> Iterator[S3Object]:
     while True:
         request = {"Bucket": place.bucket, "Prefix": place.key, **token}
         page = _mapped(place, partial(client.list_objects_v2, **request))
-        for item in cast("list[Mapping[str, str]]", page.get("Contents", [])):
-            if not item["Key"].endswith("/"):
-                yield S3Object(Place(place.bucket, item["Key"]), client)
+        for entry in cast("list[Mapping[str, str]]", page.get("Contents", [])):
+            if not entry["Key"].endswith("/"):
+                yield S3Object(Place(place.bucket, entry["Key"]), client)
         if not page.get("IsTruncated"):
             return
         token = {"ContinuationToken": str(page["NextContinuationToken"])}
 
 
-def _client(place: Place) -> _Client:
+def _client(place: Place) -> Any:
     try:
         import boto3
     except ImportError as error:
         raise MissingExtraError("aws", "reading from S3") from error
-    # a session of its own: the default session keeps expired credentials
-    client: _Client = _mapped(place, lambda: boto3.session.Session().client("s3"))
+    # a separate session: the default one keeps expired credentials
+    client: Any = _mapped(place, lambda: boto3.session.Session().client("s3"))
     return client
 
 
@@ -145,9 +133,9 @@ def _mapped(place: Place, action: Callable[[], _Result]) -> _Result:
     try:
         return action()
     except ClientError as error:
-        found = error.response.get("Error", {})
-        code = str(found.get("Code", ""))
-        unknown = f"S3 answers {code} ({found.get('Message', '')})", "look up this code in the documentation of S3"
+        details = error.response.get("Error", {})
+        code = str(details.get("Code", ""))
+        unknown = f"S3 answers {code} ({details.get('Message', '')})", "look up this code in the documentation of S3"
         reason, mend = _CODES.get(code, unknown)
         raise ReadError(place.uri, reason, mend) from error
     except (NoCredentialsError, PartialCredentialsError) as error:
@@ -158,10 +146,10 @@ def _mapped(place: Place, action: Callable[[], _Result]) -> _Result:
 
 
 class _Stream(io.RawIOBase):
-    """The bytes of an object; requests the rest when the connection breaks."""
+    """The bytes of an object; requests the rest if the connection breaks."""
 
-    def __init__(self, item: S3Object) -> None:
-        self._item = item
+    def __init__(self, s3_object: S3Object) -> None:
+        self._object = s3_object
         self._at = 0
         self._breaks = 0
         self._etag = ""
@@ -185,8 +173,8 @@ class _Stream(io.RawIOBase):
                     reason = (
                         f"the connection broke {self._breaks} times, the last time after {self._at:,} bytes ({error})"
                     )
-                    raise ReadError(self._item.place.uri, reason, "read it again") from error
-                _log.info("%s: resumed at byte %d (%s)", self._item.place.uri, self._at, error)
+                    raise ReadError(self._object.place.uri, reason, "read it again") from error
+                _log.info("%s: resumed at byte %d (%s)", self._object.place.uri, self._at, error)
                 self._body.close()
                 self._body = self._get()
         room[: len(data)] = data
@@ -198,11 +186,11 @@ class _Stream(io.RawIOBase):
             self._body.close()
         super().close()
 
-    def _get(self) -> _Body:
-        place = self._item.place
+    def _get(self) -> Any:
+        place = self._object.place
         request = {"Bucket": place.bucket, "Key": place.key}
         if self._at:  # IfMatch: the rest of the same object, not of a newer version
             request |= {"Range": f"bytes={self._at}-", "IfMatch": self._etag}
-        found = _mapped(place, lambda: self._item.client.get_object(**request))
-        self._etag = str(found.get("ETag", ""))
-        return cast("_Body", found["Body"])
+        response = _mapped(place, lambda: self._object.client.get_object(**request))
+        self._etag = str(response.get("ETag", ""))
+        return response["Body"]

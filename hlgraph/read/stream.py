@@ -1,4 +1,4 @@
-"""Turns paths into documents and failures: opens each source, and passes it to the reader of its format."""
+"""Turns paths into documents and failures: opens each source and passes it to the reader of its format."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hlgraph.read.content import (
     read_bounded,
     without_runs,
 )
-from hlgraph.read.discover import HEAD, STDIN_URI, Found, discover, format_by_content, size_of
+from hlgraph.read.discover import HEAD, STDIN_URI, Input, discover, format_by_content, size_of
 from hlgraph.read.formats import FORMATS, FileFormat, RowsFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.outcomes import Files
@@ -42,11 +42,11 @@ def read(
 ) -> Iterator[Document | ReadFailure]:
     r"""Read files, folders, globs, S3 objects and standard input (``-``), one document or failure at a time.
 
-    The URI of a file is the ``file://`` URI of its absolute path, that of an S3 object its ``s3://`` URI. A row appends
-    ``#`` and its percent-encoded id or, without an id, the first 16 hex digits of a hash of its columns; an edited row
-    without an id is therefore a new source, so give rows ids. Standard input is ``stdin:`` and a hash of its content, its
-    rows are ``stdin:#<id>``. Texts, titles and metadata are as in the source, except that lines end in ``\n`` and that
-    NUL characters and lone surrogates are removed; offsets refer to the cleaned text. The metadata of a file holds its
+    A file has the ``file://`` URI of its absolute path, an S3 object its ``s3://`` URI. A row appends ``#`` and its
+    percent-encoded id or, without an id, the first 16 hex digits of a hash of its columns. An edited row without an id is
+    therefore a new source, so give rows ids. Standard input is ``stdin:`` and a hash of its content, its rows are
+    ``stdin:#<id>``. Texts, titles and metadata are as in the source, except that lines end in ``\n`` and that
+    NUL characters and lone surrogates are removed. Offsets refer to the cleaned text. The metadata of a file holds its
     ``filename`` and what its content declares; the metadata of a row holds its other columns.
 
     Parameters
@@ -70,8 +70,8 @@ def read(
     --------
     >>> import io
     >>> rows = io.BytesIO(b'{"id": 7, "text": "one"}\n{"id": 8')
-    >>> for item in read(["-"], ReadOptions(format="jsonl"), stdin=rows):
-    ...     print(item.error if isinstance(item, ReadFailure) else (item.uri, item.text))
+    >>> for row in read(["-"], ReadOptions(format="jsonl"), stdin=rows):
+    ...     print(row.error if isinstance(row, ReadFailure) else (row.uri, row.text))
     ('stdin:#7', 'one')
     stdin:: line 2 is not JSON (Input data was truncated)
     """
@@ -94,39 +94,39 @@ def _read(
     paths: Sequence[str], options: ReadOptions, stdin: BinaryIO | None, *, files: Files
 ) -> Iterator[Document | ReadFailure]:
     growth = Growth()
-    for found in discover(paths, options.format, follow_links=options.follow_links, files=files):
-        if isinstance(found, ReadFailure):
-            yield found
+    for source in discover(paths, options.format, follow_links=options.follow_links, files=files):
+        if isinstance(source, ReadFailure):
+            yield source
             continue
-        end = files.size + size_of(found)
-        for item in _read_one(found, options, stdin, files=files, growth=growth):
-            if isinstance(item, ReadFailure):
-                files.fail(item.uri)
-            yield item
+        end = files.size + size_of(source)
+        for result in _read_one(source, options, stdin, files=files, growth=growth):
+            if isinstance(result, ReadFailure):
+                files.fail(result.uri)
+            yield result
         files.size = end
         progress.advance("read")
 
 
 def _read_one(
-    found: Found, options: ReadOptions, stdin: BinaryIO | None, *, files: Files, growth: Growth
+    source: Input, options: ReadOptions, stdin: BinaryIO | None, *, files: Files, growth: Growth
 ) -> Iterator[Document | ReadFailure]:
-    origin, before = found.origin, files.size
+    origin, before = source.origin, files.size
     try:
         with (
-            _opened(found, stdin) as raw,
+            _opened(source, stdin) as raw,
             plain_bytes(origin, raw, is_gzip=origin.name.lower().endswith(".gz")) as data,
         ):
-            reader = FORMATS[found.format or format_by_content(data.peek(HEAD)[:HEAD]) or "text"]
+            reader = FORMATS[source.format or format_by_content(data.peek(HEAD)[:HEAD]) or "text"]
             if isinstance(reader, RowsFormat):
                 with parser_errors(origin.uri, reader.name.upper(), mend=reader.mend):
                     for row in reader.read(origin, data, options=options):
-                        if found.path is not None:
-                            files.size = before + raw.tell()  # of the compressed bytes, as the size of the file is
+                        if source.path is not None:
+                            files.size = before + raw.tell()  # compressed bytes, like the size of the file
                         yield bounded_row(row)
             else:
-                files.size = before + size_of(found)
+                files.size = before + size_of(source)
                 whole = read_bounded(origin, data, limit=options.max_bytes)
-                document = _document(found, whole, reader=reader, options=options)
+                document = _document(source, whole, reader=reader, options=options)
                 growth.check(origin, size=len(whole), text=len(document.text))
                 yield document
     except ReadError as error:
@@ -137,15 +137,15 @@ def _read_one(
         yield failure(origin.uri, f"cannot be read: {error.strerror or error}")
 
 
-def _document(found: Found, data: bytes, *, reader: FileFormat, options: ReadOptions) -> Document:
-    origin = found.origin
+def _document(source: Input, data: bytes, *, reader: FileFormat, options: ReadOptions) -> Document:
+    origin = source.origin
     if origin.uri == STDIN_URI:
         origin = Origin(STDIN_URI + hashlib.sha256(data).hexdigest()[:16])
     try:
         with parser_errors(origin.uri, reader.name.upper(), mend=reader.mend):
             document = without_runs(reader.read(origin, data, options=options))
     except ReadError as error:
-        if found.format is None and reader is FORMATS["text"]:
+        if source.format is None and reader is FORMATS["text"]:
             mend = f"give its format with --format, one of {', '.join(FORMATS)}"
             raise ReadError(error.uri, f"its suffix has no reader, and as text it {error.reason}", mend) from error
         raise
@@ -153,13 +153,13 @@ def _document(found: Found, data: bytes, *, reader: FileFormat, options: ReadOpt
 
 
 @contextmanager
-def _opened(found: Found, stdin: BinaryIO | None) -> Iterator[io.BufferedReader]:
-    if found.path is not None:
-        with found.path.open("rb") as raw:
+def _opened(source: Input, stdin: BinaryIO | None) -> Iterator[io.BufferedReader]:
+    if source.path is not None:
+        with source.path.open("rb") as raw:
             yield raw
         return
-    if found.item is not None:
-        with found.item.opened() as raw:
+    if source.s3_object is not None:
+        with source.s3_object.opened() as raw:
             yield raw
         return
     given = sys.stdin.buffer if stdin is None else stdin

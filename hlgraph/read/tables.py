@@ -1,8 +1,9 @@
-"""Finds tables whose columns are aligned with spaces, as plain text and the pages of a PDF have them.
+"""Finds tables in plain text and PDF pages, and writes tables as Markdown.
 
-Columns are found from where the values stand: values of two rows are of one column where they overlap or touch. A label above
-belongs to the columns that it covers, or is centred over. Where that is not certain, the columns have no labels, because a wrong
-one is worse than none.
+:func:`aligned_table` finds tables whose columns are aligned with spaces. Values of two rows belong to one column if they
+overlap or touch. A label above belongs to the columns that it covers or is centred over. If that is uncertain, the columns
+have no labels, because a wrong label is worse than none. :class:`RuledTables` finds the tables of a PDF that have ruled
+lines. :func:`grid` writes the cells of any table as Markdown.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 _Span: TypeAlias = tuple[int, int]
 
-_FIELD = re.compile(r"\S+(?: \S+)*")  # words with one space between them
+_FIELD = re.compile(r"\S+(?: \S+)*")  # words separated by single spaces
 _HAS_DIGIT = re.compile(r"\d")
 # A value, not a name with a number in it: only digits, separators, signs, currency and short units.
 _VALUE = re.compile(
@@ -38,10 +39,10 @@ _LONGEST_LABEL = 80
 _LONGEST_LINE = 400
 _MOST_HEADS = 4
 _MOST_COLUMNS = 30  # whose labels may span
-_NEAR = 3  # characters that the centre of a label may be away from the centre of its columns
+_NEAR = 3  # largest distance between the centre of a label and the centre of its columns, characters
 _ENDS_WITH_VALUE = re.compile(r"[^\W\d_]\S*\s+[$€£¥₹(]*\s?\d[\d.,]*[)%]*\Z")
-_GAP = re.compile(r"\w\S* {4,}\S*\w")  # between the columns of a text
-_MOST_IN_COLUMNS = 0.2  # of the lines outside of tables
+_GAP = re.compile(r"\w\S* {4,}\S*\w")  # between columns of text
+_MOST_IN_COLUMNS = 0.2  # of the lines outside tables
 _LEAST_VALUES = 4
 _UNIT = re.compile(r"\(.*\b(?:in|except)\b", re.IGNORECASE)
 _RULE = re.compile(r"[\s\-=_]+")
@@ -55,9 +56,9 @@ class AlignedTable(NamedTuple):
 
     Attributes
     ----------
-    first, size : its first line, heads included, and the number of its lines
-    head : label of each column, that of the row labels first; empty labels where they are not certain
-    rows : number of each line, and its cells; a line with a label alone names a section
+    first, size : its first line, heads included, and its number of lines
+    head : label of each column, the column of row labels first; empty labels if they are uncertain
+    rows : line number and cells of each row; a row with only a label names a section
     """
 
     first: int
@@ -77,7 +78,7 @@ class _Field(NamedTuple):
 
 
 def is_value(part: str) -> bool:
-    """Whether the text of a cell is a number, with signs, currency or a short unit at most.
+    """Whether the text of a cell is a number, possibly with signs, a currency or a short unit.
 
     Examples
     --------
@@ -99,16 +100,16 @@ def is_year(part: str) -> bool:
 
 
 def aligned_table(lines: Sequence[str], at: int) -> AlignedTable | None:
-    """The table whose first row with values is a line; None where none begins there.
+    """The table whose first row with values is line ``at``; None if no table begins there.
 
-    A table has at least two rows of a label and values. It ends with a line that has words behind its values, with one that has no
-    value and is no label, or with one whose values do not fit into the columns. Time and memory are linear in the length of the
-    table.
+    A table has at least two rows of a label and values. It ends before a line that has words after its values, that has
+    neither values nor a label, or whose values do not fit into the columns. Time and memory are linear in the length of
+    the table.
 
     Parameters
     ----------
-    lines : of a text, with their leading spaces, without blank lines
-    at : number of a line
+    lines : the lines of a text with their leading spaces, without blank lines
+    at : index of a line
 
     Returns
     -------
@@ -116,15 +117,15 @@ def aligned_table(lines: Sequence[str], at: int) -> AlignedTable | None:
 
     Examples
     --------
-    >>> found = aligned_table(["            2023   2022", "Revenue    5,234  4,900", "Costs         12     10"], 1)
-    >>> found.head, found.rows
+    >>> table = aligned_table(["            2023   2022", "Revenue    5,234  4,900", "Costs         12     10"], 1)
+    >>> table.head, table.rows
     (['', '2023', '2022'], [(1, ['Revenue', '5,234', '4,900']), (2, ['Costs', '12', '10'])])
     """
     if _row_of(lines[at]) is None:
         return None
     columns: list[_Span] = []
-    found: list[tuple[int, list[_Field]]] = []
-    left = 0  # where the label that begins last begins
+    body: list[tuple[int, list[_Field]]] = []
+    left = 0  # the rightmost start of a label
     for number in range(at, len(lines)):
         row = _row_of(lines[number])
         if row is not None:
@@ -136,37 +137,37 @@ def aligned_table(lines: Sequence[str], at: int) -> AlignedTable | None:
             row = _fields(lines[number])
         elif not _is_rule(lines[number]):
             break
-        found.append((number, row or []))
-    while found and len(found[-1][1]) < 2:  # a section without rows is no part of the table
-        found.pop()
-    if sum(len(row) > 1 for _, row in found) < 2 or (len(columns) == 1 and not _is_flush(found)):
+        body.append((number, row or []))
+    while body and len(body[-1][1]) < 2:  # a section without rows does not belong to the table
+        body.pop()
+    if sum(len(row) > 1 for _, row in body) < 2 or (len(columns) == 1 and not _is_flush(body)):
         return None
     if at and _is_section(lines[at - 1], columns, left):
-        found.insert(0, (at - 1, _fields(lines[at - 1])))
-    first, head = _heads(lines, found[0][0], columns, left)
-    rows = [(number, _cells(row, columns)) for number, row in found if row]
-    return AlignedTable(first, found[-1][0] + 1 - first, head, rows)
+        body.insert(0, (at - 1, _fields(lines[at - 1])))
+    first, head = _heads(lines, body[0][0], columns, left)
+    rows = [(number, _cells(row, columns)) for number, row in body if row]
+    return AlignedTable(first, body[-1][0] + 1 - first, head, rows)
 
 
 def may_have_table(text: str) -> bool:
-    """Whether a text has four lines of values, or of a label with a value at its end: what a table of numbers has at least.
+    """Whether a text has at least four lines that are a value or end with one, the minimum of a table of numbers.
 
     Parameters
     ----------
-    text : of a page, in any order of its lines
+    text : the text of a page, with its lines in any order
 
     Returns
     -------
     bool
     """
-    found = (
+    matching = (
         line for line in text.splitlines() if is_value(line.strip()) or _ENDS_WITH_VALUE.search(line[-_LONGEST_LABEL:])
     )
-    return len(list(islice(found, _LEAST_VALUES))) == _LEAST_VALUES
+    return len(list(islice(matching, _LEAST_VALUES))) == _LEAST_VALUES
 
 
 def with_markdown(text: str) -> str:
-    r"""A page that keeps the places of its words, as a text: tables become Markdown, other lines have single spaces.
+    r"""The text of a page that is laid out with spaces: tables become Markdown, other lines get single spaces.
 
     Parameters
     ----------
@@ -175,7 +176,7 @@ def with_markdown(text: str) -> str:
     Returns
     -------
     str
-        Empty where the page has no table, or has text in columns, whose lines belong to different sentences.
+        Empty if the page has no table, or has text in columns, whose lines belong to different sentences.
 
     Examples
     --------
@@ -219,7 +220,7 @@ def _markdown(table: AlignedTable) -> str:
 
 
 def _fields(line: str) -> list[_Field]:
-    """The fields of a line; a sign that stands alone belongs to the value beside it."""
+    """The fields of a line. A separate sign belongs to the adjacent value."""
     merged: list[_Field] = []
     for match in _FIELD.finditer(line.expandtabs()):
         field = _Field(match.start(), match.end(), match[0])
@@ -231,7 +232,7 @@ def _fields(line: str) -> list[_Field]:
 
 
 def _row_of(line: str) -> list[_Field] | None:
-    """A label and the values of a line; None where it is no such row."""
+    """The label and the values of a line; None if it is not such a row."""
     if len(line) > _LONGEST_LINE or "|" in line or not _HAS_DIGIT.search(line):
         return None
     fields = _fields(line)
@@ -242,7 +243,7 @@ def _row_of(line: str) -> list[_Field] | None:
     is_row = all(is_number[at] or fields[at].text in _NOTHING for at in range(names, len(fields)))
     if not is_row or not any(is_number[names:]):
         return None
-    # Years alone are the head of this table or of the next one. A year is the label of a row of other values.
+    # A row of years is the head of this table or of the next one. A year can be the label of a row of other values.
     if all(is_year(field.text) for field in values):
         return None
     if len(label) > _LONGEST_LABEL or (is_value(label) and not is_year(label)) or not any(map(str.isalnum, label)):
@@ -251,7 +252,7 @@ def _row_of(line: str) -> list[_Field] | None:
 
 
 def _is_section(line: str, columns: Sequence[_Span], left: int) -> bool:
-    """Whether a line has a label alone, where the labels of rows begin."""
+    """Whether a line has only a label, which begins where the row labels begin."""
     fields = _fields(line) if len(line) <= _LONGEST_LINE else []
     return (
         len(fields) == 1
@@ -268,7 +269,7 @@ def _is_rule(line: str) -> bool:
 
 
 def _with(columns: Sequence[_Span], values: Sequence[_Field], *, label_end: int) -> list[_Span] | None:
-    """The columns with the values of one more row; None where two of them would become one, or the label reaches into them."""
+    """The columns widened by the values of one more row; None if two columns would merge or the label overlaps them."""
     spans = [*columns]
     taken: set[int] = set()
     for value in values:
@@ -289,13 +290,13 @@ def _with(columns: Sequence[_Span], values: Sequence[_Field], *, label_end: int)
 
 
 def _touches(field: _Field, span: _Span) -> bool:
-    """Whether a field overlaps a span or is one character away at most, as where a page of proportional letters is laid out."""
+    """Whether a field overlaps a span or is at most one character away, as in the layout of proportional fonts."""
     return field.start <= span[1] + 1 and span[0] <= field.end + 1
 
 
-def _is_flush(found: Sequence[tuple[int, list[_Field]]]) -> bool:
-    """Whether the values of a single column begin, or end, at the same place, but for a sign."""
-    values = [row[1] for _, row in found if len(row) > 1]
+def _is_flush(body: Sequence[tuple[int, list[_Field]]]) -> bool:
+    """Whether the values of a single column begin or end at the same place, within one character for a sign."""
+    values = [row[1] for _, row in body if len(row) > 1]
     places = ([value.start for value in values], [value.end for value in values])
     return any(max(each) - min(each) <= 1 for each in places)
 
@@ -309,7 +310,7 @@ def _cells(row: Sequence[_Field], columns: Sequence[_Span]) -> list[str]:
 
 
 def _heads(lines: Sequence[str], at: int, columns: Sequence[_Span], left: int) -> tuple[int, list[str]]:
-    """The first line of the table, and its labels: up to four lines above the first row, or none of them."""
+    """The first line of the table and its labels, from up to four lines above the first row. All labels or none."""
     head = [""] * (len(columns) + 1)
     first = at
     for line in range(at - 1, max(-1, at - 2 - 2 * _MOST_HEADS), -1):
@@ -322,7 +323,7 @@ def _heads(lines: Sequence[str], at: int, columns: Sequence[_Span], left: int) -
             break
         labels = _assigned(above, columns)
         if labels is None:
-            # It is not certain what this line says. Labels below it that tell all columns apart do without; others say too little.
+            # The meaning of this line is uncertain. The labels below it suffice if they distinguish all columns.
             is_enough = all(head[1:]) and len(set(head[1:])) == len(columns)
             return (first, head) if is_enough else (at, [""] * len(head))
         head = [f"{new} {old}".strip() for new, old in zip([label, *labels], head, strict=True)]
@@ -332,12 +333,12 @@ def _heads(lines: Sequence[str], at: int, columns: Sequence[_Span], left: int) -
             ]
         first = line
     named = [label for label in head[1:] if label]
-    # Labels that are the same do not tell columns apart: another line of the head was not understood.
+    # Equal labels do not distinguish columns: another line of the head was not understood.
     return (first, head) if len(set(named)) == len(named) else (at, [""] * len(head))
 
 
 def _parted(fields: Sequence[_Field], columns: Sequence[_Span], left: int) -> tuple[str | None, list[_Field]]:
-    """The label of the row labels in a line of a head, and the labels of columns; None where the line is no part of a head."""
+    """From a line of the head, the label of the row labels and the column labels; None if it does not belong to a head."""
     begin = columns[0][0]
     beside = [field for field in fields[:1] if field.start <= left + _NEAR and field.end <= begin]
     above = fields[len(beside) :]
@@ -350,7 +351,7 @@ def _parted(fields: Sequence[_Field], columns: Sequence[_Span], left: int) -> tu
 
 
 def _assigned(labels: Sequence[_Field], columns: Sequence[_Span]) -> list[str] | None:
-    """The label of each column from one line of a head; None where it is not certain to which columns a label belongs."""
+    """The label of each column from one line of a head; None if it is uncertain to which columns a label belongs."""
     if len(labels) == len(columns):
         each = enumerate(labels)
         edges = [float("-inf"), *((left[1] + right[0]) / 2 for left, right in pairwise(columns)), float("inf")]
@@ -363,14 +364,14 @@ def _assigned(labels: Sequence[_Field], columns: Sequence[_Span]) -> list[str] |
     ways = _ways(labels, columns) if len(columns) <= _MOST_COLUMNS else []
     if len(ways) != 1:
         return None
-    found = [""] * len(columns)
+    head = [""] * len(columns)
     for label, (begin, end) in zip(labels, ways[0], strict=True):
-        found[begin:end] = [label.text] * (end - begin)
-    return found
+        head[begin:end] = [label.text] * (end - begin)
+    return head
 
 
 def _ways(labels: Sequence[_Field], columns: Sequence[_Span]) -> list[list[_Span]]:
-    """Up to two ways to give the labels columns, in order: the ranges that each may stand over."""
+    """Up to two assignments of labels to column ranges, in order; two mean that the assignment is ambiguous."""
 
     @cache
     def ways(number: int, begin: int) -> list[list[_Span]]:
@@ -384,7 +385,7 @@ def _ways(labels: Sequence[_Field], columns: Sequence[_Span]) -> list[list[_Span
 
 
 def _is_near(label: _Field, columns: Sequence[_Span], at: int) -> bool:
-    """Whether a label overlaps a column, or its centre is not far from that of the column."""
+    """Whether a label overlaps a column, or its centre is near the centre of the column."""
     start, end = columns[at]
     is_over = label.start < end and start < label.end
     return is_over or abs(label.centre - (start + end) / 2) <= max(_NEAR, _pitch(columns) / 2)
@@ -396,7 +397,7 @@ def _pitch(columns: Sequence[_Span]) -> float:
 
 
 def _may_stand_over(label: _Field, columns: Sequence[_Span], ours: _Span) -> bool:
-    """Whether a label is centred over these columns, as far as it can be told, and reaches into no other."""
+    """Whether a label is roughly centred over these columns and overlaps no other column."""
     first, end = ours
     middle = (columns[first][0] + columns[end - 1][1]) / 2
     others = (*columns[:first], *columns[end:])
@@ -405,24 +406,24 @@ def _may_stand_over(label: _Field, columns: Sequence[_Span], ours: _Span) -> boo
     )
 
 
-# Writes the cells of a table as Markdown.
+# Markdown.
 
 
 def grid(rows: Sequence[Mapping[int, str]], width: int, *, produced: Produced) -> str:
     """A Markdown table with its first row as header.
 
-    Columns behind the last one that holds text anywhere are left out, and so are rows at the end that hold none.
+    Empty columns on the right and empty rows at the end are left out.
 
     Parameters
     ----------
-    rows : the text of cells by column, from 0; cells that are missing are empty
+    rows : the text of the cells by column, from 0; missing cells are empty
     width : number of columns of the widest row
-    produced : counts the cells before the table is made
+    produced : counts the cells before the table is built
 
     Returns
     -------
     str
-        Empty where no cell holds text.
+        Empty if no cell holds text.
 
     Raises
     ------
@@ -439,10 +440,10 @@ def grid(rows: Sequence[Mapping[int, str]], width: int, *, produced: Produced) -
     | Seal |  |  |
     """
     filled = [[at for at, text in row.items() if text] for row in rows]
-    last = max((number for number, found in enumerate(filled) if found), default=-1)
+    last = max((number for number, places in enumerate(filled) if places), default=-1)
     if last < 0:
         return ""
-    width = min(width, 1 + max(at for found in filled for at in found))
+    width = min(width, 1 + max(at for places in filled for at in places))
     produced.add_cells((last + 1) * width)
     lines = [
         "| " + " | ".join(row.get(at, "").replace("|", "\\|") for at in range(width)) + " |" for row in rows[: last + 1]
@@ -450,23 +451,21 @@ def grid(rows: Sequence[Mapping[int, str]], width: int, *, produced: Produced) -
     return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]])
 
 
-# Finds the tables of a PDF page that have ruled lines, and writes them as Markdown where they stand, with pdfplumber.
-#
-# The text around them stays in the order of its lines. Where that cannot be told from the page (text in columns, text beside a
-# table), the page is left as it is.
+# Ruled tables of a PDF page, found with pdfplumber and written as Markdown in place. The text around them keeps the order of
+# its lines. If the page does not allow that (text in columns, text beside a table), the page is left unchanged.
 
 
 _MOST_CONTENT = 4 << 20  # bytes of the drawing operators of a page
-_MOST_EDGES = 2_000  # the time of finding tables grows with their square
+_MOST_EDGES = 2_000  # the time to find tables grows with their square
 _MOST_LOST = 0.005  # of the characters of the page
-_LEAST_KEPT = 0.8  # of the lines around tables, which the plain text of the page has too
+_LEAST_KEPT = 0.8  # share of the lines around tables that the plain text of the page also has
 _LEAST_FILLED = 0.4  # of the cells of a table
 _RECTANGLE = re.compile(rb"\sre\s")
 _VERTICAL = re.compile(rb"(-?[\d.]+) -?[\d.]+ m\s+\1 -?[\d.]+ l\s")
 
 
 def may_be_ruled(content: bytes) -> bool:
-    """Whether a page draws what tables have: four rectangles, or two vertical lines.
+    """Whether a page may draw a table: it has four rectangles or two vertical lines.
 
     Parameters
     ----------
@@ -484,7 +483,7 @@ def may_be_ruled(content: bytes) -> bool:
 
 
 class RuledTables:
-    """The ruled tables of a PDF, page by page; the file is opened for the first page that may have one.
+    """The ruled tables of a PDF, page by page. The file is opened at the first page that may have one.
 
     Parameters
     ----------
@@ -503,12 +502,12 @@ class RuledTables:
         Parameters
         ----------
         index : number of the page, from 0
-        text : its text without tables, which the result is checked against
+        text : its plain text, against which the result is checked
 
         Returns
         -------
         str
-            Empty where the page has no such table, or where text would be lost or change its order.
+            Empty if the page has no such table, or if text would be lost or change its order.
 
         Raises
         ------
@@ -522,15 +521,15 @@ class RuledTables:
         except ImportError as error:
             raise MissingExtraError("pdf", "reading tables of PDF") from error
         parts: list[tuple[str, bool]] = []
-        with tolerated():  # the text is there without it
+        with tolerated():  # the page has its plain text
             self._file = self._file or pdfplumber.open(io.BytesIO(self._data))
             page = self._page(self._file, index)
             parts = list(_parts(page, self._produced))
             page.close()
-        found = "\n\n".join(part for part, _ in parts if part)
-        if not any(is_table for _, is_table in parts) or not _is_faithful(parts, found, text):
+        markdown = "\n\n".join(part for part, _ in parts if part)
+        if not any(is_table for _, is_table in parts) or not _is_faithful(parts, markdown, text):
             return ""
-        return found
+        return markdown
 
     def _page(self, file: PDF, index: int) -> Page:
         from pdfplumber.utils.exceptions import MalformedPDFException
@@ -543,7 +542,7 @@ class RuledTables:
 
 
 def _parts(page: Page, produced: Produced) -> Iterator[tuple[str, bool]]:
-    """The text above, between and below the tables, and the tables; whether each is a table."""
+    """The text above, between and below the tables, and the tables, each with whether it is a table."""
     if len(page.edges) > _MOST_EDGES:
         return
     top = page.bbox[1]
@@ -572,9 +571,9 @@ def _ruled_markdown(table: Table, produced: Produced) -> str:
     return grid([row for row in rows if row], width, produced=produced) if is_table else ""
 
 
-def _is_faithful(parts: list[tuple[str, bool]], found: str, text: str) -> bool:
-    """Whether nothing is lost, and the lines around the tables are lines of the plain text, not parts of two columns."""
-    lost = Counter("".join(text.split())) - Counter("".join(found.split()))
+def _is_faithful(parts: list[tuple[str, bool]], markdown: str, text: str) -> bool:
+    """Whether no text is lost and the lines around the tables are lines of the plain text, not parts of two columns."""
+    lost = Counter("".join(text.split())) - Counter("".join(markdown.split()))
     if lost.total() > len(text) * _MOST_LOST:
         return False
     plain = "".join(text.split())

@@ -1,4 +1,9 @@
-"""Pairs of entities that may be the same: names with similar vectors (SYNONYM) or similar spelling, not yet decided."""
+"""Pairs of entities that may be the same: names with similar vectors (SYNONYM) or similar spelling, not yet decided.
+
+:func:`lexical_pairs` finds similar spellings: equal words, initials, a name contained in another, one letter changed. It
+compares only names in a common block, keyed by letters, initials, rare words and halves of names, never all pairs.
+:func:`find_candidates` combines them with the SYNONYM edges.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +26,6 @@ from hlgraph.records import Entity, Kind, Relationship
 from hlgraph.resolve.synonyms import is_eligible, least_synonym
 from hlgraph.stores.protocols import Decision, PullShape, Scope, Stores, grouped
 from hlgraph.subgraph import KINDS
-
-# Lexical evidence that two names mean the same: equal words, initials, a name contained in another, one letter changed.
-#
-# Only names in a common block are compared, never all pairs. Blocks are keyed by letters, initials, rare words and halves of
-# names.
-
 
 Pair = tuple[str, str]
 
@@ -86,17 +85,17 @@ def lexical_pairs(names: Mapping[str, str], *, block: int = 50) -> dict[Pair, tu
 
     Examples
     --------
-    >>> found = lexical_pairs({"1": "world health organization", "2": "who", "3": "mara quill", "4": "m. quill"})
-    >>> sorted(found.items())
+    >>> pairs = lexical_pairs({"1": "world health organization", "2": "who", "3": "mara quill", "4": "m. quill"})
+    >>> sorted(pairs.items())
     [(('1', '2'), ('initials',)), (('3', '4'), ('initials',))]
     """
     folded = {key: fold(name) for key, name in sorted(names.items()) if is_eligible(name)}
-    found: dict[Pair, tuple[str, ...]] = {}
+    pairs: dict[Pair, tuple[str, ...]] = {}
     for a, b in _near(folded, most=block):
         pair = min(a, b), max(a, b)
-        if pair not in found and _DIGITS.findall(folded[a]) == _DIGITS.findall(folded[b]):
-            found[pair] = tuple(sorted(evidence(folded[a], folded[b])))
-    return {pair: some for pair, some in sorted(found.items()) if some}
+        if pair not in pairs and _DIGITS.findall(folded[a]) == _DIGITS.findall(folded[b]):
+            pairs[pair] = tuple(sorted(evidence(folded[a], folded[b])))
+    return {pair: some for pair, some in sorted(pairs.items()) if some}
 
 
 def evidence(one: str, other: str) -> Iterator[str]:
@@ -144,31 +143,31 @@ def _blocks(keyed: Iterable[tuple[object, str]], *, most: int) -> Iterator[Seque
     blocks: dict[object, list[str]] = defaultdict(list)
     for key, name in keyed:
         blocks[key].append(name)
-    return (held for held in blocks.values() if 1 < len(held) <= most)
+    return (members for members in blocks.values() if 1 < len(members) <= most)
 
 
 def _alike(folded: Mapping[str, str], words: Mapping[str, Sequence[str]], *, most: int) -> Iterator[Pair]:
-    """Pairs with the same letters, or where one name is the initials of the other."""
-    for held in _blocks(((name.replace(" ", ""), key) for key, name in folded.items()), most=most):
-        yield from combinations(held, 2)
+    """Pairs with the same letters, and pairs in which one name is the initials of the other."""
+    for block in _blocks(((name.replace(" ", ""), key) for key, name in folded.items()), most=most):
+        yield from combinations(block, 2)
     initials = [(letters, key) for key, some in words.items() for letters in sorted(_initials(some))]
     short = [(name, key) for key, name in folded.items() if " " not in name]
     known = {key for _, key in short}
-    for held in _blocks(sorted(set(initials + short)), most=most):
-        yield from ((a, b) for a, b in combinations(held, 2) if (a in known) is not (b in known))
+    for block in _blocks(sorted(set(initials + short)), most=most):
+        yield from ((a, b) for a, b in combinations(block, 2) if (a in known) is not (b in known))
 
 
 def _shortened(words: Mapping[str, Sequence[str]], *, most: int) -> Iterator[Pair]:
-    """Pairs with equally many words and the same last word, where one has an initial among the other words."""
+    """Pairs with equally many words and the same last word, in which one name has an initial among the other words."""
     long = {key: some for key, some in words.items() if len(some) > 1}
     has_initial = {key for key, some in long.items() if any(len(word) == 1 for word in some[:-1])}
-    for held in _blocks((((some[-1], some[0][0], len(some)), key) for key, some in long.items()), most=most):
-        if not has_initial.isdisjoint(held):
-            yield from ((a, b) for a, b in combinations(held, 2) if a in has_initial or b in has_initial)
+    for block in _blocks((((some[-1], some[0][0], len(some)), key) for key, some in long.items()), most=most):
+        if not has_initial.isdisjoint(block):
+            yield from ((a, b) for a, b in combinations(block, 2) if a in has_initial or b in has_initial)
 
 
 def _contained(words: Mapping[str, Sequence[str]], *, most: int) -> Iterator[Pair]:
-    """Pairs where one name contains all words of the other; the block is its rarest word."""
+    """Pairs in which one name contains all words of the other; the block is its rarest word."""
     sets = {key: frozenset(some) - _SMALL for key, some in words.items()}
     holders: dict[str, list[str]] = defaultdict(list)
     for key, some in sets.items():
@@ -190,8 +189,8 @@ def _one_letter(folded: Mapping[str, str], *, most: int) -> Iterator[Pair]:
             for size in (len(name), len(name) - 1)
             if size >= _LEAST
         )
-        for held in _blocks(keyed, most=most):
-            yield from ((a, b) for a, b in combinations(held, 2) if _differ_in_one(folded[a], folded[b]))
+        for block in _blocks(keyed, most=most):
+            yield from ((a, b) for a, b in combinations(block, 2) if _differ_in_one(folded[a], folded[b]))
 
 
 def _initials(words: Sequence[str]) -> set[str]:
@@ -232,9 +231,9 @@ class CandidateQuery:
     Attributes
     ----------
     lower : lowest cosine of two names that makes them a pair without other evidence; None (default): 0.8, fitted to the scale of
-        the corpus (no lower one is stored)
-    upper : lowest cosine at which a pair of names with the same words is certain, default 0.95 in every corpus, as such pairs
-        are merged unseen
+        the corpus (the store has no lower ones)
+    upper : lowest cosine at which a pair of names with the same words is certain, default 0.95 in every corpus, because such
+        pairs are merged without review
     lexical : lowest cosine of a pair where one name contains the other or they differ in one letter; None (default): 0.5, fitted
         to the scale of the corpus
     block : largest number of names with a common word, initials or half of their letters that are compared with each
@@ -311,7 +310,7 @@ class Candidates(NamedTuple):
 def find_candidates(
     corpus: str, query: CandidateQuery, *, stores: Stores, decisions: Iterable[Decision] = ()
 ) -> Candidates:
-    """Pairs of entities that may be the same, except those that are decided or merged already.
+    """Pairs of entities that may be the same, except pairs that are already decided or merged.
 
     Reads all entities of the corpus and their SYNONYM edges page by page, and the vectors of lexical pairs. Time and memory
     grow with the number of entities, not with its square.
@@ -328,12 +327,15 @@ def find_candidates(
     Candidates
         At most ``query.most`` pairs.
     """
-    held = tuple(decisions)
-    groups, decided = grouped(held), {item.pair for item in held}
+    known = tuple(decisions)
+    groups, decided = grouped(known), {decision.pair for decision in known}
     with progress.step("read"):
-        entities = {item.id: item for item in stores.graph.find(Kind.ENTITY, Scope(corpus)) if isinstance(item, Entity)}
+        records = stores.graph.find(Kind.ENTITY, Scope(corpus))
+        entities = {record.id: record for record in records if isinstance(record, Entity)}
     with progress.step("pair"):
-        spelled = lexical_pairs({key: normalise_name(item.name) for key, item in entities.items()}, block=query.block)
+        spelled = lexical_pairs(
+            {key: normalise_name(entity.name) for key, entity in entities.items()}, block=query.block
+        )
     stats = stores.graph.stats(corpus, has_counts=False)
     calibration = stats[0].calibration if stats else None
     lower = least_synonym(calibration) if query.lower is None else query.lower
@@ -347,7 +349,7 @@ def find_candidates(
     others = [pair for pair in spelled if pair not in cosines]
     with progress.step("compare", len(others), unit="pairs"):
         cosines |= _cosines(corpus, others, stores=stores)
-    found = []
+    candidates = []
     for pair in sorted(cosines.keys() | spelled.keys()):
         if not entities.keys() >= set(pair):  # another process added an entity during this read
             continue
@@ -358,9 +360,9 @@ def find_candidates(
             continue
         is_certain = SAME_WORDS in evidence and score >= query.upper
         alias, canonical = sorted((entities[name] for name in pair), key=_length)
-        found.append(Candidate(alias, canonical, round(score, 5), evidence, is_certain))
-    found.sort(key=lambda item: (not item.is_certain, -item.score, item.pair))
-    return Candidates(tuple(found[: query.most]), max(0, len(found) - query.most))
+        candidates.append(Candidate(alias, canonical, round(score, 5), evidence, is_certain))
+    candidates.sort(key=lambda candidate: (not candidate.is_certain, -candidate.score, candidate.pair))
+    return Candidates(tuple(candidates[: query.most]), max(0, len(candidates) - query.most))
 
 
 def _length(entity: Entity) -> tuple[int, int, str]:
@@ -369,7 +371,7 @@ def _length(entity: Entity) -> tuple[int, int, str]:
 
 def _synonyms(corpus: str, ids: Sequence[str], *, least: float, stores: Stores) -> dict[Pair, float]:
     """The SYNONYM edges of some entities with a cosine of at least ``least``."""
-    found: dict[Pair, float] = {}
+    cosines: dict[Pair, float] = {}
     shape = PullShape(
         frozenset({Relationship.SYNONYM}),
         frozenset({Kind.ENTITY}),
@@ -382,24 +384,24 @@ def _synonyms(corpus: str, ids: Sequence[str], *, least: float, stores: Stores) 
         edges = graph.edges[Relationship.SYNONYM].tocoo()
         for a, b, cosine in zip(graph.ids[edges.row], graph.ids[edges.col], edges.data.tolist(), strict=True):
             if cosine >= least - 1e-6:
-                found[min(str(a), str(b)), max(str(a), str(b))] = cosine
+                cosines[min(str(a), str(b)), max(str(a), str(b))] = cosine
         progress.advance("compare", len(ids[start : start + _PAGE]))
-    return found
+    return cosines
 
 
 def _cosines(corpus: str, pairs: Sequence[Pair], *, stores: Stores) -> dict[Pair, float]:
     """The cosines of the names of these pairs; pairs without both vectors are left out."""
-    found: dict[Pair, float] = {}
+    cosines: dict[Pair, float] = {}
     for start in range(0, len(pairs), _PAGE):
         part = pairs[start : start + _PAGE]
         names = sorted({name for pair in part for name in pair})
-        held, matrix = stores.vectors.vectors(Kind.ENTITY, corpus, ids=names)
-        row = dict(zip(held, matrix, strict=True))
+        stored, matrix = stores.vectors.vectors(Kind.ENTITY, corpus, ids=names)
+        row = dict(zip(stored, matrix, strict=True))
         for a, b in part:
             if a in row and b in row:
-                found[a, b] = float(np.vecdot(row[a], row[b]))
+                cosines[a, b] = float(np.vecdot(row[a], row[b]))
         progress.advance("compare", len(part))
-    return found
+    return cosines
 
 
 def statements_of(corpus: str, ids: Sequence[str], *, most: int, stores: Stores) -> Mapping[str, tuple[str, ...]]:
@@ -417,7 +419,7 @@ def statements_of(corpus: str, ids: Sequence[str], *, most: int, stores: Stores)
     Mapping
         Ascending ids of statements, by id of the entity.
     """
-    found: dict[str, tuple[str, ...]] = {}
+    statements: dict[str, tuple[str, ...]] = {}
     kinds = frozenset({Kind.STATEMENT, Kind.ENTITY})
     for start in range(0, len(ids), _PAGE):
         part = ids[start : start + _PAGE]
@@ -428,5 +430,5 @@ def statements_of(corpus: str, ids: Sequence[str], *, most: int, stores: Stores)
         edges = graph.edges[Relationship.MENTIONS].tocsc()
         for at in np.flatnonzero(graph.kinds == KINDS.index(Kind.ENTITY)):
             rows = np.sort(edges.indices[edges.indptr[at] : edges.indptr[at + 1]])[:most]
-            found[str(graph.ids[at])] = tuple(graph.ids[rows].tolist())
-    return found
+            statements[str(graph.ids[at])] = tuple(graph.ids[rows].tolist())
+    return statements

@@ -1,4 +1,8 @@
-"""Decisions about candidates: certain pairs by rule, others by a chat model; contradictory merges are held back."""
+"""Decisions about candidates: certain pairs by rule, others by a chat model. Contradictory merges are held back.
+
+:func:`ask_model` shows pairs to a :class:`ChatJudge`, :func:`settled_merges` sorts the decisions into merges, pairs that stay
+apart and conflicts.
+"""
 
 from __future__ import annotations
 
@@ -30,18 +34,18 @@ RULE = "same words/1"
 PAIRS = 8
 """Number of pairs per model call."""
 _STATEMENTS = 3
-"""Number of statements about each entity that the model is shown."""
+"""Number of statements about each entity that the model gets."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedMerges:
-    """The result of judging candidates. In a dry run the decisions are those that would be stored.
+    """The result of judging candidates. A dry run gives the decisions that would be stored.
 
     Attributes
     ----------
     merged : decisions that two entities are the same
     apart : decisions that two entities are different
-    held : pairs judged to be the same, held back because the merge would unite entities that must stay apart
+    held : pairs judged to be the same, but held back because the merge would unite entities that must stay apart
     undecided : candidates without a decision, and the reason; they are asked about again next time
     conflicts : for each of ``held`` the pair and the two entities that it would unite
     calls : number of model calls for the uncertain pairs, not counting repairs
@@ -100,24 +104,24 @@ def ask_model(corpus: str, candidates: Sequence[Candidate], *, calls: Executor, 
         A package of the model is not installed.
     """
 
-    sides = {side.id: side for item in candidates for side in (item.alias, item.canonical)}
-    found = statements_of(corpus, sorted(sides), most=_STATEMENTS, stores=stores)
-    names = sorted({name for some in found.values() for name in some})
+    sides = {side.id: side for candidate in candidates for side in (candidate.alias, candidate.canonical)}
+    statements = statements_of(corpus, sorted(sides), most=_STATEMENTS, stores=stores)
+    names = sorted({name for some in statements.values() for name in some})
     records = stores.graph.records(Kind.STATEMENT, names, scope=Scope(corpus))
-    texts = {item.id: item.text for item in records if isinstance(item, Statement)}
+    texts = {record.id: record.text for record in records if isinstance(record, Statement)}
     shown = {
-        key: Side(side.name, side.kind, tuple(texts[name] for name in found.get(key, ()) if name in texts))
+        key: Side(side.name, side.kind, tuple(texts[name] for name in statements.get(key, ()) if name in texts))
         for key, side in sides.items()
     }
     judge = ChatJudge(calls, pairs=PAIRS)
-    judged = judge.judge([(shown[item.alias.id], shown[item.canonical.id]) for item in candidates])
+    judged = judge.judge([(shown[candidate.alias.id], shown[candidate.canonical.id]) for candidate in candidates])
     asked = Asked(calls=calls_for(len(candidates)), end=judge.end)
-    for item, said in zip(candidates, judged, strict=True):
+    for candidate, said in zip(candidates, judged, strict=True):
         if said.is_same is None:
-            asked.undecided.append((item, said.reason))
+            asked.undecided.append((candidate, said.reason))
         else:
             verdict = Verdict.SAME if said.is_same else Verdict.DIFFERENT
-            asked.decisions.append(decision_of(item, verdict, by=Decider.MODEL, made_by=judge.fingerprint))
+            asked.decisions.append(decision_of(candidate, verdict, by=Decider.MODEL, made_by=judge.fingerprint))
     return asked
 
 
@@ -126,13 +130,13 @@ def calls_for(pairs: int) -> int:
     return -(-pairs // PAIRS)
 
 
-def decision_of(item: Candidate, verdict: Verdict, *, by: Decider, made_by: str) -> Decision:
+def decision_of(candidate: Candidate, verdict: Verdict, *, by: Decider, made_by: str) -> Decision:
     """The decision about a candidate, dated now.
 
     Parameters
     ----------
-    item : the candidate
-    verdict : what was decided
+    candidate : the candidate
+    verdict : the decision
     by : whether a rule, a model or a person decided
     made_by : name of the rule, fingerprint of the model, or name of the person
 
@@ -141,8 +145,8 @@ def decision_of(item: Candidate, verdict: Verdict, *, by: Decider, made_by: str)
     Decision
         With the evidence and the score of the candidate.
     """
-    ends = item.alias.corpus, item.alias.id, item.canonical.id
-    return Decision(*ends, verdict, by, made_by, item.why, item.score, now())
+    ends = candidate.alias.corpus, candidate.alias.id, candidate.canonical.id
+    return Decision(*ends, verdict, by, made_by, candidate.why, candidate.score, now())
 
 
 def now() -> str:
@@ -163,14 +167,14 @@ def check_merges(new: Iterable[Decision], every: Iterable[Decision]) -> Settled:
     Settled
         Merges that can be made, that change nothing, or that conflict.
     """
-    held, added = list(every), list(new)
-    apart = sorted({item.pair for item in (*held, *added) if item.verdict is Verdict.DIFFERENT})
-    merges = [item.pair for item in added if item.verdict is Verdict.SAME]
-    return settle(merges, same=[item.pair for item in held if item.verdict is Verdict.SAME], apart=apart)
+    known, added = list(every), list(new)
+    apart = sorted({decision.pair for decision in (*known, *added) if decision.verdict is Verdict.DIFFERENT})
+    merges = [decision.pair for decision in added if decision.verdict is Verdict.SAME]
+    return settle(merges, same=[decision.pair for decision in known if decision.verdict is Verdict.SAME], apart=apart)
 
 
 def settled_merges(decisions: Sequence[Decision], every: Sequence[Decision]) -> JudgedMerges:
-    """Sort decisions into merges, pairs that stay apart and conflicts; merges of entities united already are dropped.
+    """Sort decisions into merges, pairs that stay apart and conflicts; merges of already united entities are dropped.
 
     Merges by rule are made first, then the others by descending score.
 
@@ -184,31 +188,29 @@ def settled_merges(decisions: Sequence[Decision], every: Sequence[Decision]) -> 
     JudgedMerges
         The sorted decisions and the conflicts.
     """
-    ordered = sorted(decisions, key=lambda item: (item.by is not Decider.RULE, -item.score, item.pair))
+    ordered = sorted(decisions, key=lambda decision: (decision.by is not Decider.RULE, -decision.score, decision.pair))
     settled = check_merges(ordered, every)
-    same = {item.pair: item for item in ordered if item.verdict is Verdict.SAME}
+    same = {decision.pair: decision for decision in ordered if decision.verdict is Verdict.SAME}
     return JudgedMerges(
         merged=tuple(same[pair] for pair in settled.joined),
-        apart=tuple(item for item in ordered if item.verdict is Verdict.DIFFERENT),
-        held=tuple(replace(same[item.pair], verdict=Verdict.OPEN) for item in settled.conflicts),
+        apart=tuple(decision for decision in ordered if decision.verdict is Verdict.DIFFERENT),
+        held=tuple(replace(same[conflict.pair], verdict=Verdict.OPEN) for conflict in settled.conflicts),
         conflicts=settled.conflicts,
     )
 
 
-# The judge of entity resolution: a chat model decides whether pairs of entities are the same, several pairs per call.
-#
-# If a reply cannot be parsed, or does not judge every pair exactly once, the model is asked once more and told the reason. If
-# that fails too, the pairs of the call stay undecided with the reason. The model answers with one word per pair, so no text
-# from a document can get into a stored decision.
+# The judge, several pairs per call. If a reply cannot be parsed, or does not judge every pair exactly once, the model is asked
+# once more with the reason. If that fails, too, the pairs stay undecided with the reason. The model answers with one word per
+# pair, so no text from a document can get into a stored decision.
 
 
 _PROMPT = Path(__file__).parent / "prompts" / "same_entity.md"
 _MAX_TOKENS = 2_048  # of a reply, with room for models that reason before they answer
-_LONGEST = 400  # characters of a statement that the model is shown
+_LONGEST = 400  # characters of a statement in the prompt
 
 
 class Side(NamedTuple):
-    """One entity of a pair, as the model is shown it."""
+    """One entity of a pair, as the prompt shows it."""
 
     name: str
     kind: str
@@ -273,20 +275,20 @@ class ChatJudge:
         size = self._pairs
         groups = [pairs[start : start + size] for start in range(0, len(pairs), size)]
         with progress.step("judge", len(groups), unit="calls"):
-            return [item for some in self._calls.run(self._judge, groups, step="judge") for item in some]
+            return [judged for some in self._calls.run(self._judge, groups, step="judge") for judged in some]
 
     def _judge(self, pairs: Sequence[tuple[Side, Side]]) -> list[Judged]:
         if self.end is not None:
             return [Judged(None, f"no model was asked: {self.end}")] * len(pairs)
         try:
-            found = self._ask(pairs)
+            reply = self._ask(pairs)
         except (ModelUnavailableError, ModelAccessError, BudgetError) as error:
             with self._lock:
                 self.end = self.end or error
             return [Judged(None, str(error))] * len(pairs)
         except (ModelAnswerError, ReplyError) as error:
             return [Judged(None, str(error))] * len(pairs)
-        said = {item.pair: item.verdict for item in found.verdicts}
+        said = {judged.pair: judged.verdict for judged in reply.verdicts}
         return [
             Judged(None, "the model is unsure") if said[number] == "unsure" else Judged(said[number] == "same")
             for number in range(1, len(pairs) + 1)
@@ -303,11 +305,11 @@ class ChatJudge:
         except ReplyError as error:
             again = ask_again(messages, first.text, reason=str(error))
         second = self._complete(again, extraction_prompt("repair").version, count=len(pairs))
-        found = read(second.text)
+        repaired = read(second.text)
         # Cache the repaired reply under the first request, so that a repeated run pays for neither of the two calls.
         asked = self._calls.about(Purpose(stage="resolve", prompt=chosen.version), accept=_accept(len(pairs)))
         asked.settle(*messages, max_tokens=_MAX_TOKENS, completion=second)
-        return found
+        return repaired
 
     def _complete(self, messages: Messages, version: str, *, count: int) -> Completion:
         purpose = Purpose(stage="resolve", prompt=version)
@@ -331,11 +333,11 @@ def _lines(letter: str, side: Side) -> list[str]:
 
 def _read(reply: str, *, count: int) -> Verdicts:
     """The parsed reply. Raises ReplyError if it has another form, or does not have one verdict for each pair."""
-    found = parse(reply, Verdicts)
-    numbers = sorted(item.pair for item in found.verdicts)
+    parsed = parse(reply, Verdicts)
+    numbers = sorted(judged.pair for judged in parsed.verdicts)
     if numbers != list(range(1, count + 1)):
         raise ReplyError(f"there must be one verdict for each pair from 1 to {count}; there are some for {numbers}")
-    return found
+    return parsed
 
 
 def _accept(count: int) -> functools.partial[bool]:

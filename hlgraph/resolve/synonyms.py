@@ -20,14 +20,14 @@ SYNONYM_THRESHOLD = 0.8
 
 _LETTERS = 3
 _DIGITS = re.compile(r"\d+")
-_AMOUNT = re.compile(r"[$€£¥₹]?\s*\d")  # an amount of money too: "$4 million"
+_AMOUNT = re.compile(r"[$€£¥₹]?\s*\d")  # also an amount of money: "$4 million"
 _MONTH = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b")
 
 
 def is_eligible(name: str) -> bool:
     """Whether a normalised name can have synonyms: it has at least three letters and is neither a number nor a date.
 
-    Similar numbers and dates mean different things. Joined, they would make one clique of all years.
+    Similar numbers and dates mean different things. As synonyms, all years would form one clique.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def least_synonym(calibration: Calibration | None, usual: float = SYNONYM_THRESH
 
     Parameters
     ----------
-    calibration : of the corpus; None: ``usual`` holds
+    calibration : calibration of the corpus; None returns ``usual``
     usual : the cosine for the shipped embedder, default 0.8
     """
     return usual if calibration is None else fitted_cosine(usual, Kind.ENTITY, calibration=calibration)
@@ -59,9 +59,9 @@ def synonyms(
     stores: Stores,
     least: float = SYNONYM_THRESHOLD,
 ) -> Iterator[Synonym]:
-    """Synonym pairs of a new entity and any other, stored or new; each once, by ascending ids.
+    """Synonym pairs of a new entity and any other, stored or new. Each pair occurs once, in ascending order of ids.
 
-    Names with digits are synonyms only if the digits are equal. With one ``least`` the pairs do not depend on how the
+    Names with digits are synonyms only if the digits are equal. For a fixed ``least`` the pairs do not depend on how the
     entities were divided into changes.
 
     Parameters
@@ -78,27 +78,27 @@ def synonyms(
     Iterator
         Links ordered by their pair of ids.
     """
-    at = [place for place, item in enumerate(new) if is_eligible(names[item])]
+    at = [place for place, name in enumerate(new) if is_eligible(names[name])]
     if not at:
         return
     chosen = [new[place] for place in at]
     rows = np.ascontiguousarray(matrix[at])
-    found: dict[tuple[str, str], float] = {}
+    cosines: dict[tuple[str, str], float] = {}
     inside = pairs_within(rows, threshold=least)
     for a, b, cosine in zip(inside.queries, inside.base, inside.similarities, strict=True):
         if _digits(names[chosen[a]]) == _digits(names[chosen[b]]):
-            found[_pair(chosen[a], chosen[b])] = float(cosine)
+            cosines[_pair(chosen[a], chosen[b])] = float(cosine)
     near = stores.vectors.neighbours(Kind.ENTITY, corpus, vectors=rows, threshold=least)
-    held = {
-        item.id: normalise_name(item.name)
-        for item in stores.graph.records(Kind.ENTITY, sorted(set(near.ids)), scope=Scope(corpus))
-        if isinstance(item, Entity)
+    stored = {
+        entity.id: normalise_name(entity.name)
+        for entity in stores.graph.records(Kind.ENTITY, sorted(set(near.ids)), scope=Scope(corpus))
+        if isinstance(entity, Entity)
     }
     for a, other, cosine in zip(near.queries, near.ids, near.similarities, strict=True):
-        name = held.get(other, "")
+        name = stored.get(other, "")
         if other != chosen[a] and name and is_eligible(name) and _digits(names[chosen[a]]) == _digits(name):
-            found[_pair(chosen[a], other)] = float(cosine)
-    for (a, b), cosine in sorted(found.items()):
+            cosines[_pair(chosen[a], other)] = float(cosine)
+    for (a, b), cosine in sorted(cosines.items()):
         yield Synonym(a, b, round(cosine, 5))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from hlgraph.errors import InputError
-from hlgraph.records import Calibration, ChatUse, Evidence, Scalar
+from hlgraph.records import SEARCH_K, Calibration, ChatUse, Evidence, Scalar
 from hlgraph.retrieve.explain.parts import (
     EvidenceGraph,
     HopTrace,
@@ -44,8 +44,8 @@ class SearchRequest:
         that it picks
     tabular : gives statements with numbers the labels of their tables (default False; HLG 4.3.2)
     explain : records seeds, hops, paths and every query (default False); costs up to seven more round trips at the end
-    communities : gives, beside the evidence, the communities of a strategy that collects statements (``global``) whole, for a
-        report (default False); costs up to three more round trips at the end
+    communities : also return the whole communities of a strategy that collects statements (``global``), for a report (default
+        False); costs up to three more round trips at the end
 
     Raises
     ------
@@ -54,7 +54,7 @@ class SearchRequest:
 
     question: str
     corpus: str
-    k: int = 10
+    k: int = SEARCH_K
     unit: Unit | None = None
     mode: Mode = "vector"
     where: Where | None = None
@@ -64,7 +64,7 @@ class SearchRequest:
     communities: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a request that cannot be searched, before anything is done."""
+        """Reject a request with invalid values before any work is done."""
         if not self.question.strip():
             raise InputError("the question is empty; ask something")
         if not 1 <= self.k <= MAX_K:
@@ -79,7 +79,7 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class StepTrace:
-    """One step of a retrieval: its name, the number of nodes that came out, and its time."""
+    """One step of a retrieval: its name, the number of resulting nodes, and its time."""
 
     name: str
     count: int
@@ -92,23 +92,23 @@ class Explanation:
     """How the evidence was found.
 
     The attributes from ``question`` on are filled in when the request asks to explain, else they are empty. The cost of the
-    explanation itself (its pull, its names) is in none of the figures.
+    explanation itself (its pull, its names) is not included in the figures.
 
     Attributes
     ----------
-    strategy, unit, mode, parameters : what was asked for
-    steps : what was done, in order, with counts and times
-    round_trips : calls to a store as the strategy makes them; ``stores`` counts what went over the wire
+    strategy, unit, mode, parameters : as requested
+    steps : the steps in order, with counts and times
+    round_trips : calls to a store as the strategy makes them; ``stores`` counts the requests over the wire
     milliseconds : from the request to the evidence
-    version : of the corpus: the one published state that everything was read of
+    version : of the corpus: the one published state that all reads refer to
     question : as it was asked
-    seeds, hops, paths : where the walk began, what each depth kept and pruned, the best walks
-    results : for each piece of evidence, whether a search alone had found it, and by which paths it was reached
+    seeds, hops, paths : where the walk began, the kept and pruned nodes of each depth, the best walks
+    results : for each piece of evidence, whether a search found it directly, and the paths that reached it
     calls : every call to a store with its parameters and cost, in the order in which they ended
     stores : sum of the calls of each store
     graph : nodes and edges of the picture
     chat : who decided in the steps that a paper gives to a model, the calls of the chat model, and replies that could not be
-        used; filled in whatever the request asks
+        used; always filled in
     """
 
     strategy: str
@@ -130,10 +130,10 @@ class Explanation:
     chat: ChatUse = field(default_factory=ChatUse)
 
     def seed_words(self, node: NodeTrace) -> str:
-        """Whether a node was a seed, in words; empty where no node of its kind was one."""
+        """Whether a node was a seed, in words; empty if no node of its kind was one."""
         if node.seed_rank is not None:
             return f"seed {node.seed_rank}"
-        return "not among the seeds" if any(item.kind is node.kind for item in self.seeds) else ""
+        return "not among the seeds" if any(seeds.kind is node.kind for seeds in self.seeds) else ""
 
     def to_text(self) -> str:
         """Why each piece of evidence was chosen, and how it was found, in plain words: seeds, hops and paths.
@@ -154,7 +154,7 @@ class Explanation:
         return page(self)
 
     def to_svg(self) -> str:
-        """The picture of :meth:`to_html` alone, as an SVG document for a notebook or a report.
+        """Only the picture of :meth:`to_html`, as an SVG document for a notebook or a report.
 
         Raises InputError when the request did not ask to explain.
         """
@@ -193,8 +193,8 @@ class SearchResult:
     ----------
     evidence : best first
     explain : how it was found
-    calibration : the scale of the cosines of the corpus; None where it is not measured
-    communities : where the request asks for them and the strategy has them: those of the best statements first
+    calibration : the scale of the cosines of the corpus; None if it is not measured
+    communities : if the request asks for them and the strategy has them: those of the best statements first
     """
 
     evidence: tuple[Evidence, ...]

@@ -1,12 +1,15 @@
-"""The protocol of a retriever: a frozen object that holds the parameters of one strategy and ranks nodes of one kind."""
+"""The protocol of a retriever: a frozen object that holds the parameters of one strategy and ranks nodes of one kind.
+
+Also here: presets and the parameter ``by``, checks of parameters for ``__post_init__``, and reranking.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from numbers import Integral
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -21,7 +24,7 @@ from hlgraph.retrieve.session import Search, Session
 
 Why = dict[str, dict[str, float | str]]
 FOLDED = 5
-"""So many statements are ranked for each chunk that is wanted: several are often of one chunk."""
+"""Number of statements that are ranked for each requested chunk, since several statements often belong to one chunk."""
 
 UNITS_OF_ALL: tuple[Unit, ...] = ("statement", "chunk")
 """The units of a retriever that does not name its own."""
@@ -57,7 +60,7 @@ class Ranked(NamedTuple):
     hits : best first
     why : the parts of each score, by id
     summaries : the nodes that are summaries, by id
-    groups : communities around the hits, where a report needs them
+    groups : communities around the hits, if a report needs them
     """
 
     kind: Kind
@@ -78,27 +81,31 @@ PRESETS: Mapping[str, str] = {
     "fast": "path in less time",
     "plain": "without the reranker",
 }
-"""The presets, and what each is for. A strategy that says nothing about a preset has the parameters of the paper in it."""
+"""The presets, and what each is for. A strategy that does not define a preset uses the parameters of the paper."""
 
 
 class Retriever(Protocol):
     """One strategy: a frozen dataclass whose fields are its parameters, with the defaults of the paper.
 
-    A class in a file of its own in ``hlgraph/retrieve/strategies/`` is found by its file; help, ``eval`` and the documentation
-    list it. What they say about it are class attributes, all but ``unit`` optional for a retriever that is passed as an object.
+    A class in a file of its own in ``hlgraph/retrieve/strategies/`` is registered by its file name; help, ``eval`` and the
+    documentation list it. The class attributes describe it; all but ``unit`` are optional for a retriever that is passed as an
+    object.
 
     Attributes
     ----------
-    name : what ``--strategy`` calls it; the name of its file, without an underscore at the end
-    unit : what it ranks, ``statement`` or ``chunk``
-    returned : the default unit of its evidence; without it that of ``unit``
+    name : its name in ``--strategy``; the name of its file without a trailing underscore
+    unit : the unit that it ranks, ``statement`` or ``chunk``
+    returned : the default unit of its evidence; without it ``unit``
     units : the units that its evidence may have; without it ``statement`` and ``chunk``
     diversity : default diversity of its evidence, a TF-IDF cosine of 1 - diversity (0, the default, keeps all)
-    needs : what has to be there beside the corpus: ``chat`` (a chat model), ``communities`` (the extra), ``hierarchy`` (built)
+    needs : requirements besides the corpus: ``chat`` (a chat model), ``communities`` (the extra), ``hierarchy`` (a built one)
     presets : parameters by the name of a preset, see ``PRESETS``
 
     A strategy with steps that a chat model can take has the parameter ``by``, which is ``rules`` unless a caller asks for
     ``chat``: see :func:`check_by`, :func:`chat_of` and :func:`with_by`.
+
+    A strategy may have a method ``searches(request, k)``, which returns the searches that :meth:`rank` starts with, so that they
+    are sent together with those of other strategies: see :func:`searches_of`.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
@@ -118,22 +125,8 @@ class Retriever(Protocol):
         """
 
 
-@runtime_checkable
-class Foretold(Protocol):
-    """A retriever that declares its first searches in advance, so that they are sent together with those of others."""
-
-    def searches(self, request: SearchRequest, k: int) -> list[Search]:
-        """The searches that :meth:`Retriever.rank` starts with.
-
-        Parameters
-        ----------
-        request : the question, and the mode of its searches
-        k : as in :meth:`Retriever.rank`
-        """
-
-
 def searches_of(retriever: Retriever, request: SearchRequest, *, k: int) -> list[Search]:
-    """The searches that a retriever starts with, as far as it declares them.
+    """The searches that a retriever starts with; empty if it has no method ``searches``.
 
     Parameters
     ----------
@@ -141,32 +134,37 @@ def searches_of(retriever: Retriever, request: SearchRequest, *, k: int) -> list
     request : the question, and the mode of its searches
     k : number of wanted nodes
     """
-    return retriever.searches(request, k) if isinstance(retriever, Foretold) else []
+    declared: Callable[[SearchRequest, int], list[Search]] | None = getattr(retriever, "searches", None)
+    return declared(request, k) if declared is not None else []
 
 
 def search_ahead(session: Session, searches: Sequence[Search]) -> None:
     """Send searches concurrently, and read the records that are always needed, one round trip per kind.
 
-    These are the records of statements and chunks, and the vectors of statements found by their words, if the same question is
-    searched by vector: the reranker compares all of them with it.
+    These are the records of statements and chunks, and, if the same question is searched by vector, the vectors of statements
+    found by their words, because the reranker compares all of them with the question.
 
     Parameters
     ----------
-    session : notes each search where it is asked for
-    searches : those that were sent before are left out; a single one is not sent ahead
+    session : notes each search when it is requested
+    searches : those that were sent before are skipped; a single new one is not sent ahead
     """
-    found = session.send(searches)
+    hits_of = session.send(searches)
     ids: dict[Kind, dict[str, None]] = {Kind.STATEMENT: {}, Kind.CHUNK: {}}
     near: dict[str, set[str]] = {}
-    for item, hits in found.items():
-        ids.get(item.kind, {}).update(dict.fromkeys(hit.id for hit in hits))
-        if (item.kind, item.mode) == (Kind.STATEMENT, "vector"):
-            near.setdefault(item.question, set()).update(hit.id for hit in hits)
-    session.records(Kind.STATEMENT, list(ids[Kind.STATEMENT]), made=Statement)
-    session.records(Kind.CHUNK, list(ids[Kind.CHUNK]), made=Chunk)
-    by_words = [item for item in found if (item.kind, item.mode) == (Kind.STATEMENT, "text") and item.question in near]
+    for search, hits in hits_of.items():
+        ids.get(search.kind, {}).update(dict.fromkeys(hit.id for hit in hits))
+        if (search.kind, search.mode) == (Kind.STATEMENT, "vector"):
+            near.setdefault(search.question, set()).update(hit.id for hit in hits)
+    session.records(Kind.STATEMENT, list(ids[Kind.STATEMENT]), record_type=Statement)
+    session.records(Kind.CHUNK, list(ids[Kind.CHUNK]), record_type=Chunk)
+    by_words = [
+        search
+        for search in hits_of
+        if (search.kind, search.mode) == (Kind.STATEMENT, "text") and search.question in near
+    ]
     session.vectors(
-        Kind.STATEMENT, sorted({hit.id for item in by_words for hit in found[item]} - set().union(*near.values()))
+        Kind.STATEMENT, sorted({hit.id for search in by_words for hit in hits_of[search]} - set().union(*near.values()))
     )
 
 
@@ -184,7 +182,7 @@ def with_preset(strategy: type[_Made], preset: str) -> _Made:
     Returns
     -------
     Retriever
-        With the parameters of the paper where the strategy says nothing about the preset.
+        With the parameters of the paper if the strategy does not define the preset.
 
     Raises
     ------
@@ -203,7 +201,7 @@ def units_of(retriever: Retriever | type[Retriever]) -> tuple[Unit, ...]:
 
 
 def by_of(retriever: object) -> By | None:
-    """Who decides in the steps of a retriever that a chat model can take; None where it has no such step."""
+    """Who decides in the steps of a retriever that a chat model can take; None if it has no such step."""
     by: By | None = getattr(retriever, "by", None)
     return by
 
@@ -223,37 +221,37 @@ def check_deciders(by: By, *given: object) -> None:
     given : the replacement of each step; None: there is none
     """
     if by == "chat" and None not in given:
-        names = ", ".join(str(getattr(item, "fingerprint", item)) for item in given)
+        names = ", ".join(str(getattr(replacement, "fingerprint", replacement)) for replacement in given)
         raise InputError(
             f"by is 'chat', and every step that the chat model would take is replaced ({names}); leave one of them out"
         )
 
 
-def with_by(made: _Made, by: By) -> _Made:
+def with_by(retriever: _Made, by: By) -> _Made:
     """The retriever with another value of ``by``.
 
     Parameters
     ----------
-    made : the retriever
+    retriever : the retriever
     by : ``rules`` or ``chat``
 
     Returns
     -------
     Retriever
-        The same where it has no step that a chat model can take and ``by`` is ``rules``.
+        The same object if it has no step that a chat model can take and ``by`` is ``rules``.
 
     Raises
     ------
-    InputError : ``by`` is ``chat``, and no step is there for the model
+    InputError : ``by`` is ``chat``, and there is no step that the model can take
     """
     check_by(by)
-    if by_of(made) is not None:
+    if by_of(retriever) is not None:
         changes: dict[str, Any] = {"by": by}
-        return replace(made, **changes)
+        return replace(retriever, **changes)
     if by == "chat":
-        name = getattr(made, "name", type(made).__name__)
+        name = getattr(retriever, "name", type(retriever).__name__)
         raise InputError(f"by is 'chat', and the strategy {name} has no step that a chat model can take; leave it out")
-    return made
+    return retriever
 
 
 def chat_of(session: Session) -> ChatModel:
@@ -277,18 +275,18 @@ def check_counts(retriever: Retriever, *, zero: Collection[str] = ()) -> None:
     Raises
     ------
     InputError
-        A count is no whole number, or too low.
+        A count is not a whole number, or too low.
     """
-    for item in fields(retriever):
-        value = getattr(retriever, item.name)
-        kinds = str(item.type).split(" | ")
+    for parameter in fields(retriever):
+        value = getattr(retriever, parameter.name)
+        kinds = str(parameter.type).split(" | ")
         if "int" not in kinds or "float" in kinds or (value is None and "None" in kinds):
             continue
         if isinstance(value, bool) or not isinstance(value, Integral):
-            raise InputError(f"{item.name} is {value!r}; it must be a whole number")
-        least = int(item.name not in zero)
+            raise InputError(f"{parameter.name} is {value!r}; it must be a whole number")
+        least = int(parameter.name not in zero)
         if int(value) < least:
-            raise InputError(f"{item.name} is {value}; it must be at least {least}")
+            raise InputError(f"{parameter.name} is {value}; it must be at least {least}")
 
 
 def check_choice(name: str, value: object, *, choices: Sequence[str]) -> None:
@@ -316,9 +314,9 @@ def check_choice(name: str, value: object, *, choices: Sequence[str]) -> None:
 
 
 def check_unused(retriever: Retriever, names: Collection[str], *, because: str, mend: str) -> None:
-    """Check that parameters which have no effect are not given; for ``__post_init__``.
+    """Check that parameters without effect are not given; for ``__post_init__``.
 
-    A parameter counts as given if it is neither its default, nor its value in a preset, nor 0, which is how a part is turned off.
+    A parameter counts as given if it is neither its default, nor its value in a preset, nor 0, which turns a part off.
 
     Parameters
     ----------
@@ -333,15 +331,15 @@ def check_unused(retriever: Retriever, names: Collection[str], *, because: str, 
         One is given.
     """
     presets: Presets = getattr(retriever, "presets", {})
-    for item in fields(retriever):
-        value = getattr(retriever, item.name)
+    for parameter in fields(retriever):
+        value = getattr(retriever, parameter.name)
         usual = (
             0,
-            item.default,
-            *(parameters[item.name] for parameters in presets.values() if item.name in parameters),
+            parameter.default,
+            *(parameters[parameter.name] for parameters in presets.values() if parameter.name in parameters),
         )
-        if item.name in names and value not in usual:
-            raise InputError(f"{item.name} is {value!r}, but {because}; leave {item.name} out, or {mend}")
+        if parameter.name in names and value not in usual:
+            raise InputError(f"{parameter.name} is {value!r}, but {because}; leave {parameter.name} out, or {mend}")
 
 
 def as_searched(kind: Kind, hits: list[Hit], *, session: Session) -> Ranked:
@@ -396,7 +394,7 @@ def reranked_hits(session: Session, kind: Kind, *, ids: Sequence[str]) -> list[H
 
 
 def _reranked(session: Session, kind: Kind, ids: Sequence[str]) -> tuple[list[Hit], dict[str, float]]:
-    """The nodes in order, and their cosines to the question; the same nodes are reranked once a question."""
+    """The nodes in order, and their cosines to the question; the same nodes are reranked once per question."""
     key = (session.request.question, kind, tuple(ids))
     if key not in session.reranked:
         session.reranked[key] = _scored(session, kind, ids)
@@ -421,9 +419,9 @@ def _scored(session: Session, kind: Kind, ids: Sequence[str]) -> tuple[list[Hit]
 
 def _texts(session: Session, kind: Kind, ids: Sequence[str]) -> dict[str, str]:
     if kind is Kind.STATEMENT:
-        return {item: record.text for item, record in session.records(kind, ids, made=Statement).items()}
-    chunks = session.records(Kind.CHUNK, ids, made=Chunk)
-    sources = session.records(Kind.SOURCE, sorted({chunk.source_id for chunk in chunks.values()}), made=Source)
+        return {item: record.text for item, record in session.records(kind, ids, record_type=Statement).items()}
+    chunks = session.records(Kind.CHUNK, ids, record_type=Chunk)
+    sources = session.records(Kind.SOURCE, sorted({chunk.source_id for chunk in chunks.values()}), record_type=Source)
     return {
         item: chunk_text(sources[chunk.source_id].title, chunk.text)
         for item, chunk in chunks.items()

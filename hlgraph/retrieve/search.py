@@ -27,7 +27,6 @@ from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever, Why, by_of, ch
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.strategies import STRATEGIES
 from hlgraph.stores import trace
-from hlgraph.stores.in_process import plan_ahead, presumed
 from hlgraph.stores.one_state import repeated
 from hlgraph.stores.protocols import CorpusStats, PullShape, Stores
 from hlgraph.text import words
@@ -66,7 +65,7 @@ def retriever(strategy: str, preset: str) -> Retriever:
     Returns
     -------
     Retriever
-        With the parameters of the paper where the strategy says nothing about the preset.
+        With the parameters of the paper if the strategy does not define the preset.
 
     Raises
     ------
@@ -84,7 +83,7 @@ def retriever(strategy: str, preset: str) -> Retriever:
 def _heard(
     work: Callable[Concatenate[SearchRequest, P], SearchResult],
 ) -> Callable[Concatenate[SearchRequest, P], SearchResult]:
-    """Record the calls to the stores during a search that is to be explained; tell OpenTelemetry of every search."""
+    """Record the calls to the stores during a search that is to be explained; make a span of OpenTelemetry for every search."""
 
     @functools.wraps(work)
     def listening(request: SearchRequest, /, *args: P.args, **kwargs: P.kwargs) -> SearchResult:
@@ -97,33 +96,33 @@ def _heard(
             if telemetry.has_content():
                 span.set({"gen_ai.retrieval.query.text": request.question})
             with trace.hasty(), trace.listening() if request.explain else contextlib.nullcontext():
-                found = work(request, *args, **kwargs)
-            _tell(span, found)
-            return found
+                result = work(request, *args, **kwargs)
+            _tell(span, result)
+            return result
 
     return listening
 
 
-def _tell(span: telemetry.Span, found: SearchResult) -> None:
-    """Put what a search found into its span: counts and the names of options; ids and scores only with content."""
+def _tell(span: telemetry.Span, result: SearchResult) -> None:
+    """Set the attributes of the span of a search: counts and the names of options; ids and scores only with content."""
     if not telemetry.is_on():
         return
-    explain = found.explain
+    explain = result.explain
     span.set(
         {
             "hlgraph.search.strategy": explain.strategy,
             "hlgraph.search.unit": explain.unit,
             "hlgraph.search.mode": explain.mode,
-            "hlgraph.search.evidence": len(found.evidence),
-            "hlgraph.search.communities": len(found.communities),
+            "hlgraph.search.evidence": len(result.evidence),
+            "hlgraph.search.communities": len(result.communities),
             "hlgraph.search.steps": len(explain.steps),
             "hlgraph.round_trips": explain.round_trips,
         }
     )
     if telemetry.has_content():
-        hits = [{"id": item.id, "score": item.score} for item in found.evidence]
+        hits = [{"id": piece.id, "score": piece.score} for piece in result.evidence]
         span.set({"gen_ai.retrieval.documents": json.dumps(hits)})
-    telemetry.measure("hlgraph.search.evidence", len(found.evidence), by={"hlgraph.search.strategy": explain.strategy})
+    telemetry.measure("hlgraph.search.evidence", len(result.evidence), by={"hlgraph.search.strategy": explain.strategy})
 
 
 @_heard
@@ -145,7 +144,7 @@ def search(
     stores : the open stores
     embedder : embeds the question
     reranker : scores texts against it
-    chat : the chat model, which decides where the strategy's ``by`` is ``chat``; None: there is none
+    chat : the chat model, which decides if the strategy's ``by`` is ``chat``; None: there is none
 
     Returns
     -------
@@ -164,7 +163,7 @@ def search(
             f"strategy is {strategy!a:.60}; give the name of one ({', '.join(sorted(STRATEGIES))}) or a retriever, such as "
             "hlgraph.retrieve.STRATEGIES['path']"
         )
-    plan_ahead(stores.graph)
+    stores.graph.plan_ahead()
     name = strategy if isinstance(strategy, str) else ""
     means = _Means(embedder, reranker, chat, time.perf_counter())
     last: list[_Ranking] = []
@@ -177,16 +176,16 @@ def search(
         if is_pinned:
             return work(_checked(request, stores))
     state = functools.partial(_checked, request, stores)
-    # What the last search found is most likely the state still; it is compared afterwards in any case. An explanation shows one
-    # request after the other, and a chat model must not be asked twice.
-    likely = None if request.explain or by_of(retriever) == "chat" else presumed(stores.graph, request.corpus)
+    # The state that the last search saw is most likely still current; it is compared afterwards in any case. Not so for an
+    # explanation, which shows the requests in sequence, nor with a chat model, which must not be asked twice.
+    likely = None if request.explain or by_of(retriever) == "chat" else stores.graph.known(request.corpus)
     try:
         return repeated(state, work, corpus=request.corpus, first=likely)
     except StoreConflictError:
         if not last:
             raise
-    # Writers were faster than each attempt. To read the records of the last ranking takes a few milliseconds: what is returned
-    # exists in one state, in the order of that ranking.
+    # Writers were faster than every attempt. Reading the records of the last ranking again takes only a few milliseconds: the
+    # result then consists of records of one state, in the order of that ranking.
     return repeated(state, last[0].again, corpus=request.corpus)
 
 
@@ -227,7 +226,7 @@ class _Ranking:
             self.name,
             self.unit,
             request.mode,
-            {item.name: _shown(getattr(retriever, item.name)) for item in fields(retriever)},
+            {parameter.name: _shown(getattr(retriever, parameter.name)) for parameter in fields(retriever)},
             tuple(session.steps),
             session.round_trips,
             round((time.perf_counter() - self.start) * 1000, 3),
@@ -240,7 +239,7 @@ class _Ranking:
 def _ranking(
     request: SearchRequest, retriever: Retriever, corpus: CorpusStats, *, name: str, stores: Stores, means: _Means
 ) -> _Ranking:
-    """What a search ranks in a known state of a corpus; ``name`` is empty for a retriever with parameters of its own."""
+    """The ranking of a search in a known state of a corpus; ``name`` is empty for a retriever that was passed as an object."""
     unit = _unit(request, retriever, name=name)
     if unit != retriever.unit:
         request = replace(request, unit=unit)
@@ -253,16 +252,16 @@ def _ranking(
     wanted = request.k * FOLDED if is_folded else request.k
     while True:
         session.forget_notes()
-        found = _Ranking(session, retriever, retriever.rank(session, wanted), unit, name, means.start)
-        hits = len(found.ranked.hits)
-        # Several statements of one chunk, or near-duplicates, may leave too few: look wider.
-        is_enough = hits < wanted or wanted >= 100 * request.k or (request.communities and found.ranked.groups)
-        if is_enough or len(found.evidence()) >= request.k:
+        ranking = _Ranking(session, retriever, retriever.rank(session, wanted), unit, name, means.start)
+        hits = len(ranking.ranked.hits)
+        # Several statements of one chunk, or near-duplicates, may leave too few pieces: search wider.
+        is_enough = hits < wanted or wanted >= 100 * request.k or (request.communities and ranking.ranked.groups)
+        if is_enough or len(ranking.evidence()) >= request.k:
             break
         wanted = 4 * max(wanted, hits)
-    if unit == "summary" or found.evidence():
-        return found
-    # A text without a statement, an entity or a topic is found by its chunks, whatever the strategy walks on.
+    if unit == "summary" or ranking.evidence():
+        return ranking
+    # A text without statements, entities or topics is found by its chunks, whatever graph the strategy walks on.
     chunks = Ranked(Kind.CHUNK, session.seeds(Kind.CHUNK, request.k), {})
     return _Ranking(session, retriever, chunks, "chunk", name, means.start)
 
@@ -276,13 +275,13 @@ def _chat_use(session: Session, retriever: Retriever) -> ChatUse:
 
 
 def _explained(session: Session, ranked: Ranked, result: SearchResult) -> SearchResult:
-    """The result with the whole explanation, where one was asked for."""
+    """The result with the whole explanation, if the request asks for one."""
     if session.notes is None:
         return result
     dropped, evidence = dict(session.notes.dropped), result.evidence
     rest = len(ranked.hits) - len(evidence) - sum(dropped.values())
     pruned = dropped | ({"beyond k": rest} if rest > 0 else {})
-    best, kinds = [Hit(item.id, item.score) for item in evidence], [item.kind for item in evidence]
+    best, kinds = [Hit(piece.id, piece.score) for piece in evidence], [piece.kind for piece in evidence]
     session.note_hop(Hop(-1, len(ranked.hits), len(evidence), pruned, best, name="returned", kinds=kinds))
     calls = trace.heard()  # before the explanation asks for names
     parts = explained(session, session.notes, evidence=evidence)
@@ -292,11 +291,11 @@ def _explained(session: Session, ranked: Ranked, result: SearchResult) -> Search
 
 
 def _unit(request: SearchRequest, retriever: Retriever, *, name: str) -> Unit:
-    """The unit of the evidence; InputError where the retriever finds no such evidence."""
+    """The unit of the evidence. Raises InputError if the retriever cannot return it."""
     usual: Unit = getattr(retriever, "returned", retriever.unit)
     unit = request.unit or usual
     if unit not in units_of(retriever):
-        able = sorted(item for item, made in STRATEGIES.items() if unit in units_of(made))
+        able = sorted(item for item, strategy in STRATEGIES.items() if unit in units_of(strategy))
         name = name or getattr(retriever, "name", type(retriever).__name__)
         raise InputError(
             f"unit is {unit!r}, and the strategy {name!r} returns {' or '.join(units_of(retriever))} only; "
@@ -306,7 +305,7 @@ def _unit(request: SearchRequest, retriever: Retriever, *, name: str) -> Unit:
 
 
 def _shown(value: object) -> Scalar:
-    """A parameter as an explanation shows it: a part of a strategy by its fingerprint, nothing as an empty text."""
+    """A parameter as an explanation shows it: a part of a strategy by its fingerprint, None as an empty text."""
     if isinstance(value, str | int | float | bool):
         return value
     return str(getattr(value, "fingerprint", value or ""))
@@ -314,13 +313,13 @@ def _shown(value: object) -> Scalar:
 
 def _checked(request: SearchRequest, stores: Stores) -> CorpusStats:
     with trace.step("find corpus"):
-        found = stores.graph.stats(request.corpus, has_counts=False)
-    if not found:
-        # Other corpora are not named: who asks here need not know of them.
+        corpora = stores.graph.stats(request.corpus, has_counts=False)
+    if not corpora:
+        # The message does not list other corpora: the caller may not be entitled to know them.
         raise UnknownNameError(
             f"there is no corpus {request.corpus!r}; ingest something into it first, or name another"
         )
-    corpus = found[0]
+    corpus = corpora[0]
     if request.where is not None:
         check_fields(request.where, corpus.fields)
     return corpus
@@ -333,22 +332,24 @@ def _evidence(session: Session, ranked: Ranked, unit: Unit, *, tau: float) -> li
     if unit == "chunk" and ranked.kind is Kind.STATEMENT:
         ranked = _chunks_of_statements(session, ranked)
     make = _of_statements if unit == "statement" else _of_layers if ranked.summaries else _of_chunks
-    # Provenance is read for what will be returned; for the rest only where some of that turned out not to be.
+    # Provenance is read for the pieces that will be returned; for the rest only if some of those were dropped.
     end = 2 * session.request.k
     while end < len(ranked.hits) and ranked.hits[end].score == ranked.hits[end - 1].score:
-        end += 1  # a tie is settled as a whole, so that fewer pieces are the first ones of more
+        end += (
+            1  # a tie is ordered as a whole, so that the results for a smaller k are a prefix of those for a larger one
+        )
     first = ranked._replace(hits=ranked.hits[:end])
-    found = diverse(session, settled(make(session, first)), tau=tau)
-    if len(found) >= session.request.k or len(first.hits) == len(ranked.hits):
-        return found
+    evidence = diverse(session, settled(make(session, first)), tau=tau)
+    if len(evidence) >= session.request.k or len(first.hits) == len(ranked.hits):
+        return evidence
     return diverse(session, settled(make(session, ranked)), tau=tau)
 
 
 def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
-    statements = session.records(Kind.STATEMENT, [hit.id for hit in ranked.hits], made=Statement)
-    chunks, sources = _lineage(session, [item.chunk_id for item in statements.values()])
+    statements = session.records(Kind.STATEMENT, [hit.id for hit in ranked.hits], record_type=Statement)
+    chunks, sources = _lineage(session, [record.chunk_id for record in statements.values()])
     evidence: list[Evidence] = []
-    held: dict[tuple[str, int, int], list[Statement]] = {}
+    same_span: dict[tuple[str, int, int], list[Statement]] = {}
     dropped: Counter[str] = Counter()
     for hit in ranked.hits:
         statement = statements.get(hit.id)
@@ -356,8 +357,8 @@ def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
         if statement is None or chunk is None or chunk.source_id not in sources:
             dropped["record is gone, or not of an admitted source"] += 1
             continue
-        # Where two chunks overlap one sentence may have been read in both contexts: the better one stands for both.
-        same = held.setdefault((chunk.source_id, statement.start, statement.end), [])
+        # If two chunks overlap, one sentence may have been extracted from both: only the better statement is kept.
+        same = same_span.setdefault((chunk.source_id, statement.start, statement.end), [])
         if any(other.chunk_id != chunk.id and _says_the_same(statement.text, other.text) for other in same):
             dropped["the same sentence in an overlapping chunk"] += 1
             continue
@@ -393,8 +394,8 @@ def _communities(session: Session, ranked: Ranked) -> tuple[CommunityEvidence, .
     read = Ranked(Kind.CHUNK, hits(item for group in groups for item in group.passages), {})
     passages = {item.chunk_id: item for item in _of_chunks(session, read)}
     names = sorted({item for group in groups for item in group.entities})
-    entities = session.records(Kind.ENTITY, names, made=Entity)
-    found = (
+    entities = session.records(Kind.ENTITY, names, record_type=Entity)
+    communities = (
         CommunityEvidence(
             group.number,
             tuple(statements[item] for item in group.statements if item in statements),
@@ -405,11 +406,11 @@ def _communities(session: Session, ranked: Ranked) -> tuple[CommunityEvidence, .
         )
         for group in groups
     )
-    return tuple(item for item in found if item.statements)
+    return tuple(item for item in communities if item.statements)
 
 
 def _says_the_same(a: str, b: str) -> bool:
-    """Whether one text has all words of the other."""
+    """Whether one text contains all words of the other."""
     left, right = set(words(a)), set(words(b))
     return left <= right or right <= left
 
@@ -434,26 +435,26 @@ def _of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:
 
 
 def _of_layers(session: Session, ranked: Ranked) -> list[Evidence]:
-    """Chunks and summaries in one order, with what the summaries rest on."""
+    """Chunks and summaries in one ranking; the summaries with the chunks and statements that they rest on."""
     own = [hit for hit in ranked.hits if hit.id not in ranked.summaries]
     resting = [ranked.summaries[hit.id] for hit in ranked.hits if hit.id in ranked.summaries]
-    below = sorted({name for item in resting for name in item.chunk_ids})
+    below = sorted({name for summary in resting for name in summary.chunk_ids})
     _lineage(session, [*(hit.id for hit in own), *below])  # all of them in one read
     cosines = session.similarities(Kind.CHUNK, below)
     opened = _of_chunks(session, Ranked(Kind.CHUNK, [Hit(name, cosines.get(name, 0.0)) for name in below], {}))
-    chunks = {item.chunk_id: item for item in opened}
-    made = of_summaries(session, ranked.hits, found=ranked.summaries, why=ranked.why, chunks=chunks)
-    by_id = {item.id: item for item in (*made, *_of_chunks(session, ranked._replace(hits=own)))}
-    found = [by_id[hit.id] for hit in ranked.hits if hit.id in by_id]
-    if session.notes is not None and len(found) < len(ranked.hits):
-        gone = len(ranked.hits) - len(found)
+    chunks = {piece.chunk_id: piece for piece in opened}
+    summaries = of_summaries(session, ranked.hits, resting=ranked.summaries, why=ranked.why, chunks=chunks)
+    by_id = {piece.id: piece for piece in (*summaries, *_of_chunks(session, ranked._replace(hits=own)))}
+    evidence = [by_id[hit.id] for hit in ranked.hits if hit.id in by_id]
+    if session.notes is not None and len(evidence) < len(ranked.hits):
+        gone = len(ranked.hits) - len(evidence)
         session.notes.dropped = Counter({"record is gone, or not of an admitted source": gone})
-    return found
+    return evidence
 
 
 def _chunks_of_statements(session: Session, ranked: Ranked) -> Ranked:
     """HLG's chunk variant: chunks in the order of their best statement, which ``why`` names."""
-    statements = session.records(Kind.STATEMENT, [hit.id for hit in ranked.hits], made=Statement)
+    statements = session.records(Kind.STATEMENT, [hit.id for hit in ranked.hits], record_type=Statement)
     best: dict[str, float] = {}
     why: Why = {}
     for hit in ranked.hits:
@@ -477,8 +478,8 @@ def _statements_of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:
 
 def _lineage(session: Session, chunk_ids: list[str]) -> tuple[dict[str, Chunk], dict[str, Source]]:
     """Chunks and their sources; a source that the filter does not admit now is left out."""
-    chunks = session.records(Kind.CHUNK, list(dict.fromkeys(chunk_ids)), made=Chunk)
-    sources = session.records(Kind.SOURCE, sorted({chunk.source_id for chunk in chunks.values()}), made=Source)
+    chunks = session.records(Kind.CHUNK, list(dict.fromkeys(chunk_ids)), record_type=Chunk)
+    sources = session.records(Kind.SOURCE, sorted({chunk.source_id for chunk in chunks.values()}), record_type=Source)
     where = session.request.where
     if where is not None:
         sources = {item: source for item, source in sources.items() if matches(where, source_values(source))}

@@ -27,7 +27,6 @@ from hlgraph.retrieve.explain.parts import Hop, Notes
 from hlgraph.retrieve.request import Mode, SearchRequest, StepTrace
 from hlgraph.stores import trace
 from hlgraph.stores.derived import Run, Summaries, run_named
-from hlgraph.stores.in_process import PulledRanker, ranked_by, walked_by
 from hlgraph.stores.protocols import (
     Aliases,
     CorpusStats,
@@ -49,11 +48,11 @@ if TYPE_CHECKING:
     from hlgraph.subgraph import Subgraph
 
 
-# Reads the graph with merges applied: merged entities share the neighbours of their group, and a walk starts at all of them.
+# Pulls with merges applied: merged entities share the neighbours of their group, and a walk starts at all of them.
 
 
 class Pulled(NamedTuple):
-    """What was pulled, and the number of round trips that it took."""
+    """The pulled subgraph, and the number of round trips of the pull."""
 
     graph: Subgraph
     round_trips: int
@@ -62,33 +61,33 @@ class Pulled(NamedTuple):
 def pull_merged(
     seeds: Sequence[str], shape: PullShape, *, scope: Scope, graph: GraphStore, aliases: Callable[[], Aliases]
 ) -> Pulled:
-    """A pull in which merged entities act as one node: to step from one of them to another takes no hop.
+    """A pull in which merged entities act as one node: a step from one of them to another takes no hop.
 
-    Every entity of a group that the scope makes visible is in the result, each with the edges of the whole group. Where no
-    reached entity was merged with an unreached one, a single pull is enough. Otherwise it takes one pull for each hop and one for
-    the edges. A hub may then follow fewer neighbours than its fan-out, because those already known count towards it.
+    Every entity of a group that the scope makes visible is in the result, each with the edges of the whole group. If no
+    reached entity was merged with an unreached one, a single pull is enough. Otherwise there is one pull per hop and one for the
+    edges. A hub may then follow fewer neighbours than its fan-out, because those already known count towards it.
 
     Parameters
     ----------
     seeds : ids to start from
     shape : bounds of the pull
-    scope : what may be seen
+    scope : corpus, filter and state that are visible
     graph : the store
-    aliases : reads the ids of the group of each merged entity; called after the first pull, which may have brought them
+    aliases : reads the ids of the group of each merged entity; called after the first pull, which may have cached them
 
     Returns
     -------
     Pulled
         The subgraph, and the number of round trips.
     """
-    found = graph.pull(seeds, shape, scope=scope)
+    pulled = graph.pull(seeds, shape, scope=scope)
     groups = aliases()
     if not groups or not shape.relationships or Kind.ENTITY not in shape.kinds:
-        return Pulled(found, 1)
-    reached = set(found.ids.tolist())
+        return Pulled(pulled, 1)
+    reached = set(pulled.ids.tolist())
     if all(reached.issuperset(groups[name]) for name in reached & groups.keys()):
-        return Pulled(share_edges(found, groups), 1)
-    is_cut = found.is_cut
+        return Pulled(share_edges(pulled, groups), 1)
+    is_cut = pulled.is_cut
     frontier = _with_aliases(seeds, groups)
     known = dict.fromkeys(frontier[: shape.node_cap])
     one_hop = replace(shape, hops=1)
@@ -119,7 +118,7 @@ def spread_seeds(weights: Mapping[str, float], aliases: Aliases) -> Mapping[str,
     Returns
     -------
     Mapping
-        ``weights`` itself where no seed was merged.
+        ``weights`` itself if no seed was merged.
 
     Examples
     --------
@@ -128,11 +127,11 @@ def spread_seeds(weights: Mapping[str, float], aliases: Aliases) -> Mapping[str,
     """
     if not any(name in aliases for name in weights):
         return weights
-    found = dict(weights)
+    spread = dict(weights)
     for name, weight in weights.items():
         for other in aliases.get(name, ()):
-            found[other] = max(found.get(other, 0.0), weight)
-    return found
+            spread[other] = max(spread.get(other, 0.0), weight)
+    return spread
 
 
 def _with_aliases(names: Iterable[str], aliases: Aliases) -> list[str]:
@@ -146,7 +145,7 @@ _WITH_VECTORS = (Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT, Kind.ENTITY)
 
 
 class Search(NamedTuple):
-    """One search of a retrieval: a question or a part of it, what to look for, and how."""
+    """One search of a retrieval: a question or a part of it, the kind and number of nodes, and the mode."""
 
     question: str
     kind: Kind
@@ -164,12 +163,12 @@ class Step:
 
 
 class Session:
-    """The stores as strategies see them: every read is within the scope of the request, and is counted.
+    """The stores as strategies see them: every read is within the scope of the request, and its round trips are counted.
 
     Attributes
     ----------
     chat : the chat model, asked only by a strategy whose ``by`` is ``chat``
-    reranked : what the reranker said of some nodes, in their order: strategies that are fused ask the same
+    reranked : cached results of the reranker, since fused strategies rerank the same nodes
     """
 
     def __init__(
@@ -185,41 +184,41 @@ class Session:
         self.request = request
         self.reranker = reranker
         self.usage = None if chat is None else Usage()  # of the chat model
-        self.fallbacks: Counter[str] = Counter()  # what a strategy did where a reply of the model could not be used
+        self.fallbacks: Counter[str] = Counter()  # what a strategy did when a reply of the model could not be used
         self.chat: ChatModel | None = None if chat is None or self.usage is None else CountedChat(chat, self.usage)
-        self.keywords: Mapping[Keyword, str] | None = None  # once they are known: a search that looks wider asks again
-        self.subqueries: dict[str, tuple[str, ...]] = {}  # likewise, by the fingerprint of what made them
-        self.route = ""  # the strategy that a router chose: likewise
+        self.keywords: Mapping[Keyword, str] | None = None  # cached, since a wider search needs them again
+        self.subqueries: dict[str, tuple[str, ...]] = {}  # cached by the fingerprint of their splitter
+        self.route = ""  # cached: the strategy that a router chose
         self.scope = Scope(request.corpus, request.where, state=corpus.state)
         self.steps: list[StepTrace] = []
-        self.round_trips = 1  # the look at the corpus that found `corpus`
+        self.round_trips = 1  # the read of `corpus`
         self.notes = Notes() if request.explain else None
         self._stores = stores
         self._embedder = embedder
         self._corpus = corpus
         self.scheme = corpus.ids
-        self.hidden = corpus.pending  # changes whose rows no search finds
+        self.hidden = corpus.pending  # changes whose rows searches must not return
         self._asked: dict[str, NDArray[np.float32]] = {}  # vectors of questions
         self._read: dict[tuple[Kind, str], Record | None] = {}
         self._cosines: dict[tuple[Kind, str], float] = {}
         self._vectors: dict[tuple[Kind, str], NDArray[np.float32]] = {}
         self._searches: dict[Search, list[Hit]] = {}
-        self._ahead: dict[Search, list[Hit]] = {}  # sent, but not asked for yet
+        self._ahead: dict[Search, list[Hit]] = {}  # sent in advance and not requested yet
         self._words: CountedTexts | None = None
         self.reranked: dict[tuple[str, Kind, tuple[str, ...]], tuple[list[Hit], dict[str, float]]] = {}
 
     @contextlib.contextmanager
     def step(self, name: str) -> Iterator[Step]:
         """Trace a block."""
-        found = Step(name)
+        step = Step(name)
         start = time.perf_counter()
         with trace.step(name):
-            yield found
-        self.steps.append(StepTrace(name, found.count, round((time.perf_counter() - start) * 1000, 3), found.details))
+            yield step
+        self.steps.append(StepTrace(name, step.count, round((time.perf_counter() - start) * 1000, 3), step.details))
 
     @property
     def is_explained(self) -> bool:
-        """Whether notes are kept; work that is done for notes alone can be left out otherwise."""
+        """Whether notes are kept; if not, work done only for notes can be skipped."""
         return self.notes is not None
 
     @property
@@ -233,7 +232,7 @@ class Session:
         return self._corpus.calibration
 
     def move(self, corpus: CorpusStats) -> None:
-        """Read records of another state of the corpus from now on, and again those that were read."""
+        """Read records of another state of the corpus from now on; records that were read before are read again."""
         self._corpus, self.hidden, self._read = corpus, corpus.pending, {}
         self.scope = replace(self.scope, state=corpus.state)
 
@@ -243,13 +242,13 @@ class Session:
             self.notes.clear()
 
     def note_seeds(self, kind: Kind, hits: Sequence[Hit], *, origin: str = "") -> None:
-        """Note for the explanation where the walk begins. :meth:`seeds` notes what it finds by itself.
+        """Note for the explanation where the walk begins. :meth:`seeds` notes its own results.
 
         Parameters
         ----------
         kind : of the nodes
         hits : best first
-        origin : where they are from, in a word or two, such as ``keywords``; empty: the mode of the request
+        origin : their origin in a word or two, such as ``keywords``; empty: the mode of the request
         """
         if self.notes is not None:
             self.notes.add_seeds(kind, hits, origin=origin or self.request.mode)
@@ -269,7 +268,7 @@ class Session:
         ids : of the nodes, in the order of the walk
         score : of the path; higher is better
         kind : of all nodes
-        kinds : one a node, where they differ
+        kinds : one per node, if they differ
         """
         if self.notes is not None:
             self.notes.add_path(ids, score, kinds=kinds or [kind] * len(ids))
@@ -292,7 +291,7 @@ class Session:
             yield
 
     def fall_back(self, what: str) -> None:
-        """Note that a reply of the chat model could not be used, and what was done instead; the explanation counts it."""
+        """Note that a reply of the chat model could not be used, and what was done instead; the explanation counts these."""
         self.fallbacks[what] += 1
 
     def vector(self) -> NDArray[np.float32]:
@@ -310,7 +309,7 @@ class Session:
     def seeds(self, kind: Kind, k: int, *, mode: Mode | None = None) -> list[Hit]:
         """The best nodes of a kind.
 
-        Rows whose record vanished (in a removal that is published, but not finished) are no nodes: the next ones take their place.
+        Rows without a record (of a removal that is published but not finished) are skipped, and the next ones take their place.
 
         Parameters
         ----------
@@ -334,7 +333,7 @@ class Session:
             wanted *= 4
 
     def search(self, kind: Kind, k: int, *, mode: Mode | None = None) -> list[Hit]:
-        """The best rows of a kind, unchecked: for callers that pull them next, which leaves out removed records.
+        """The best rows of a kind, unchecked: for callers that pull them next, since a pull leaves out removed records.
 
         Parameters
         ----------
@@ -372,24 +371,24 @@ class Session:
 
         Parameters
         ----------
-        searches : those that were sent before are left out, and a single one that was not
+        searches : those that were sent before are skipped; a single new one is not sent ahead
 
         Returns
         -------
         dict of list of Hit
-            What each found that was sent, now or before, and was not requested yet.
+            Hits of the searches that were sent, now or before, and not requested yet.
         """
-        missing = [item for item in dict.fromkeys(searches) if item not in self._searches and item not in self._ahead]
+        missing = [one for one in dict.fromkeys(searches) if one not in self._searches and one not in self._ahead]
         if len(missing) > 1:
             queries: list[VectorQuery] = []
-            for item in missing:
-                with self.asking(item.question) as other:
-                    queries.append(_query(other, item))
+            for one in missing:
+                with self.asking(one.question) as other:
+                    queries.append(_query(other, one))
             with trace.step("search ahead"):
-                found = self._stores.vectors.search_many(queries)
+                results = self._stores.vectors.search_many(queries)
             self.round_trips += 1
-            self._ahead.update(zip(missing, found, strict=True))
-        return {item: self._ahead[item] for item in searches if item in self._ahead}
+            self._ahead.update(zip(missing, results, strict=True))
+        return {one: self._ahead[one] for one in searches if one in self._ahead}
 
     @property
     def words(self) -> CountedTexts:
@@ -412,9 +411,9 @@ class Session:
         Returns
         -------
         NDArray
-            One score a text, or a path.
+            One score per text or path.
         """
-        if type(self.reranker) is LexicalReranker:  # exactly: a subclass may score otherwise
+        if type(self.reranker) is LexicalReranker:  # exactly this class: a subclass may score differently
             counted = self.words.of(texts)
             return lexical_scores(counted if paths is None else counted.joined(paths), similarities=similarities)
         if paths is not None:
@@ -440,12 +439,12 @@ class Session:
             vector = self.vector()
             with self.step(f"similarity {kind}") as step:
                 self._fetch({kind: missing})
-                found = [item for item in missing if (kind, item) in self._vectors]
-                step.count = len(found)
-                if found:
-                    # Row by row: a product of matrices would wake the threads of BLAS for very little.
-                    cosines = np.vecdot([self._vectors[kind, item] for item in found], vector).tolist()
-                    self._cosines.update({(kind, item): cosine for item, cosine in zip(found, cosines, strict=True)})
+                known = [item for item in missing if (kind, item) in self._vectors]
+                step.count = len(known)
+                if known:
+                    # Row by row: a matrix product would start the BLAS threads for very little work.
+                    cosines = np.vecdot([self._vectors[kind, item] for item in known], vector).tolist()
+                    self._cosines.update({(kind, item): cosine for item, cosine in zip(known, cosines, strict=True)})
         return {item: self._cosines[kind, item] for item in ids if (kind, item) in self._cosines}
 
     def vectors(
@@ -457,7 +456,7 @@ class Session:
         ----------
         kind : of the nodes
         ids : of the nodes
-        compared : other nodes by kind, for which :meth:`similarities` is called next: what it needs is read in the same round trip
+        compared : other nodes by kind, for which :meth:`similarities` is called next: their vectors are read in the same round trip
 
         Returns
         -------
@@ -469,17 +468,17 @@ class Session:
             with self.step(f"vectors {kind}") as step:
                 self._fetch({kind: missing, **_missing(compared or {}, self._cosines)})
                 step.count = len(missing)
-        found = [item for item in ids if (kind, item) in self._vectors]
-        rows = [self._vectors[kind, item] for item in found]
+        known = [item for item in ids if (kind, item) in self._vectors]
+        rows = [self._vectors[kind, item] for item in known]
         if not rows:
-            return found, np.empty((0, self._corpus.dimensions), dtype=np.float32)
-        return found, np.concatenate(rows).reshape(len(rows), -1)  # at a third of what np.stack takes for short rows
+            return known, np.empty((0, self._corpus.dimensions), dtype=np.float32)
+        return known, np.concatenate(rows).reshape(len(rows), -1)  # a third of the time of np.stack for short rows
 
     def _fetch(self, ids: Mapping[Kind, Sequence[str]]) -> None:
         if missing := _missing(ids, self._vectors):
-            found = self._stores.vectors.vectors_many(self.request.corpus, missing, state=self.scope.state)
+            fetched = self._stores.vectors.vectors_many(self.request.corpus, missing, state=self.scope.state)
             self.round_trips += 1
-            for kind, (names, matrix) in found.items():
+            for kind, (names, matrix) in fetched.items():
                 self._vectors.update({(kind, item): row for item, row in zip(names, matrix, strict=True)})
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -490,65 +489,55 @@ class Session:
 
     def rank(self, query: RankQuery) -> list[Hit]:
         """Nodes by personalised PageRank over the graph of a shape, within the scope."""
-        ranker = self._stores.ranker or PulledRanker(self._stores.graph)
         query = replace(query, seed_weights=spread_seeds(query.seed_weights, self._aliases()))
         with self.step(f"rank {query.shape}") as step:
-            hits = ranker.rank(query, scope=self.scope)
+            hits = self._stores.graph.rank(query, scope=self.scope)
             self.round_trips += 1
             step.count = len(hits)
             step.details = {"seeds": len(query.seed_weights), "damping": query.damping, "k": query.k}
-            step.details["by"] = ranked_by(ranker, self.scope, shape=query.shape)
+            step.details["by"] = self._stores.graph.ranked_by(self.scope, shape=query.shape)
         return hits
 
-    def match(
-        self, names: Sequence[str], k: int, *, most: int, among: Sequence[str] | None = None
-    ) -> list[Matched] | None:
+    def match(self, names: Sequence[str], k: int, *, most: int, among: Sequence[str] | None = None) -> list[Matched]:
         """Statements by the number of entities that they mention, highest first; merged entities count as one.
 
         Parameters
         ----------
         names : ids of entities
         k, most, among : see :class:`MatchQuery`
-
-        Returns
-        -------
-        list of Matched
-            None where the stores have no matcher.
         """
-        if self._stores.matcher is None:
-            return None
         aliases = self._aliases()
         groups = tuple(dict.fromkeys(tuple(aliases.get(name, (name,))) for name in names))
         query = MatchQuery(groups, k, most, None if among is None else tuple(among))
         with self.step("match statements") as step:
-            found = self._stores.matcher.match(query, scope=self.scope)
+            matches = self._stores.graph.match(query, scope=self.scope)
             self.round_trips += 1
-            step.count = sum(item.size for item in found)
+            step.count = sum(match.size for match in matches)
             step.details = {"names": len(groups), "k": k}
-        return found
+        return matches
 
     def derived(self, name: str) -> tuple[Run | None, Summaries]:
         """A run of the corpus by name, and its summaries; None and an empty result if there is no such run."""
-        store = self._stores.derived
+        store = self._stores.graph.derived
         with self.step(f"read {name}") as step:
             run = run_named(store, self.request.corpus, name=name) if store is not None else None
             self.round_trips += 1
             if store is None or run is None:
                 return None, Summaries((), np.empty((0, 0), dtype=np.float32))
-            found = store.summaries(self.request.corpus, name)
+            summaries = store.summaries(self.request.corpus, name)
             self.round_trips += 1
-            step.count = len(found.items)
+            step.count = len(summaries.items)
             step.details = {"is_stale": run.is_stale}
-        return run, found
+        return run, summaries
 
     def members(self, communities: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Ids of the members of communities, whether the filter admits them or not."""
-        store = self._stores.derived
+        store = self._stores.graph.derived
         with self.step("read members") as step:
-            found = store.members(communities) if store is not None and communities else {}
+            members = store.members(communities) if store is not None and communities else {}
             self.round_trips += 1
-            step.count = sum(map(len, found.values()))
-        return {name: tuple(item.id for item in some) for name, some in found.items()}
+            step.count = sum(map(len, members.values()))
+        return {name: tuple(member.id for member in some) for name, some in members.items()}
 
     def pull(self, seeds: Sequence[str], shape: PullShape) -> Subgraph:
         """The part of the graph around seeds; entities that a merge joins have the edges of all of them.
@@ -563,13 +552,13 @@ class Session:
         Subgraph
         """
         with self.step("pull") as step:
-            found = pull_merged(seeds, shape, scope=self.scope, graph=self._stores.graph, aliases=self._aliases)
-            self.round_trips += found.round_trips
-            step.count = len(found.graph)
-            step.details = {"seeds": len(seeds), "hops": shape.hops, "is_cut": found.graph.is_cut}
-            if by := walked_by(self._stores.graph, self.scope):
+            pulled = pull_merged(seeds, shape, scope=self.scope, graph=self._stores.graph, aliases=self._aliases)
+            self.round_trips += pulled.round_trips
+            step.count = len(pulled.graph)
+            step.details = {"seeds": len(seeds), "hops": shape.hops, "is_cut": pulled.graph.is_cut}
+            if by := self._stores.graph.walked_by(self.scope):
                 step.details["by"] = by
-        return found.graph
+        return pulled.graph
 
     def distinct(self, scores: Mapping[str, float]) -> dict[str, float]:
         """Scores with only the best of the entities that a merge joins; ties break by id."""
@@ -581,18 +570,18 @@ class Session:
         return {name: score for name, score in scores.items() if name in kept}
 
     def _aliases(self) -> Aliases:
-        """The entities that merges join; the store reads them once a version of the corpus."""
-        store = self._stores.merges
+        """The entities that merges join; the store reads them once per version of the corpus."""
+        store = self._stores.graph.merges
         return {} if store is None else store.aliases(self.request.corpus, version=self._corpus.version)
 
-    def records(self, kind: Kind, ids: Sequence[str], *, made: type[_R]) -> dict[str, _R]:
+    def records(self, kind: Kind, ids: Sequence[str], *, record_type: type[_R]) -> dict[str, _R]:
         """Records by id; a record that was read once in this session is not read again.
 
         Parameters
         ----------
         kind : of the records
         ids : of the records
-        made : their class
+        record_type : their class
 
         Returns
         -------
@@ -600,8 +589,8 @@ class Session:
             Visible records by id.
         """
         self._load(kind, ids)
-        held = ((item, self._read[kind, item]) for item in ids)
-        return {item: record for item, record in held if isinstance(record, made)}
+        records = ((item, self._read[kind, item]) for item in ids)
+        return {item: record for item, record in records if isinstance(record, record_type)}
 
     def _load(self, kind: Kind, ids: Sequence[str]) -> None:
         missing = [item for item in ids if (kind, item) not in self._read]
@@ -609,8 +598,8 @@ class Session:
             self.round_trips += 1
             with trace.step(f"read {kind}"):
                 whole = Scope(self.request.corpus, state=self.scope.state)
-                found = {item.id: item for item in self._stores.graph.records(kind, missing, scope=whole)}
-            self._read.update({(kind, item): found.get(item) for item in missing})
+                records = {item.id: item for item in self._stores.graph.records(kind, missing, scope=whole)}
+            self._read.update({(kind, item): records.get(item) for item in missing})
 
     @contextlib.contextmanager
     def asking(self, question: str) -> Iterator[Session]:
@@ -629,13 +618,13 @@ class Session:
 
 
 def _missing(ids: Mapping[Kind, Sequence[str]], known: Container[tuple[Kind, str]]) -> dict[Kind, list[str]]:
-    """The nodes by kind that are not known; without the kinds of which all are."""
-    found = {kind: [item for item in some if (kind, item) not in known] for kind, some in ids.items()}
-    return {kind: some for kind, some in found.items() if some}
+    """The unknown nodes by kind; kinds without unknown nodes are left out."""
+    missing = {kind: [item for item in some if (kind, item) not in known] for kind, some in ids.items()}
+    return {kind: some for kind, some in missing.items() if some}
 
 
 def _visible(session: Session, kind: Kind, *, hits: list[Hit]) -> list[Hit]:
-    """Hits without the entities that no admitted source mentions; they belong to no source, so no search filters them."""
+    """Hits without entities that no admitted source mentions: entities belong to no source, so no search filters them."""
     if kind is not Kind.ENTITY or session.request.where is None or not hits:
         return hits
     shape = PullShape(frozenset(), frozenset({kind}), hops=0, node_cap=len(hits))
@@ -644,7 +633,7 @@ def _visible(session: Session, kind: Kind, *, hits: list[Hit]) -> list[Hit]:
 
 
 def _check_rows(stores: Stores, query: VectorQuery, hits: Sequence[Hit]) -> None:
-    """Raises StoreCorruptError where a search found nothing, though the graph has records that the filter admits."""
+    """Raises StoreCorruptError if a search found nothing although the graph has records that the filter admits."""
     if hits or query.vector is None or query.k < 1 or query.kind not in _WITH_VECTORS:
         return
     for _ in stores.graph.find(query.kind, Scope(query.corpus, query.where)):

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from hlgraph.errors import InputError
+from hlgraph.sdk.align import Alignment
 from hlgraph.sdk.answers import Answers
 from hlgraph.sdk.batches import Batches
 from hlgraph.sdk.client import HLGraph
@@ -23,14 +24,14 @@ from hlgraph.sdk.failures import Failures
 from hlgraph.sdk.hierarchy import Hierarchy
 from hlgraph.sdk.merges import Merges
 from hlgraph.sdk.quality import Quality
+from hlgraph.sdk.questions import Questions
 
 if TYPE_CHECKING:
     from hlgraph.settings import Settings
     from hlgraph.stores.protocols import Stores
 
 
-# Coroutine methods made from synchronous ones; each call runs in a thread.
-
+# Coroutines made from synchronous methods.
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -46,7 +47,7 @@ class Awaited(Generic[_Inner]):
     Parameters
     ----------
     inner : the object
-    threads : where its methods run; as many as may run at once
+    threads : runs the methods; its size limits the number of concurrent calls
     """
 
     def __init__(self, inner: _Inner, threads: ThreadPoolExecutor) -> None:
@@ -58,14 +59,14 @@ class Awaited(Generic[_Inner]):
         return await loop.run_in_executor(self._threads, copy_context().run, work)
 
     def _around(self, inner: _Inner) -> Self:
-        """The same for another object, in the same threads."""
+        """A copy for another object, with the same threads."""
         other = copy.copy(self)
         other._inner = inner
         return other
 
 
 def awaited(method: Callable[Concatenate[Any, _P], _R]) -> Callable[Concatenate[Any, _P], Coroutine[Any, Any, _R]]:
-    """The coroutine function that runs a method of the inner object in a thread, with the same parameters and result."""
+    """A coroutine function that runs a method of the inner object in a thread, with the same parameters and result."""
 
     @wraps(method)
     async def call(self: Awaited[Any], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -77,14 +78,14 @@ def awaited(method: Callable[Concatenate[Any, _P], _R]) -> Callable[Concatenate[
 def streamed(
     method: Callable[Concatenate[Any, _P], Iterator[_R]],
 ) -> Callable[Concatenate[Any, _P], AsyncGenerator[_R, None]]:
-    """The asynchronous generator over what a method of the inner object yields; each step runs in a thread."""
+    """An asynchronous generator over the items that a method of the inner object yields; each step runs in a thread."""
 
     @wraps(method)
     async def call(self: Awaited[Any], /, *args: _P.args, **kwargs: _P.kwargs) -> AsyncGenerator[_R, None]:
         steps: _Steps[_R] = _Steps(partial(method, self._inner, *args, **kwargs))
         try:
-            while (item := await self._run(steps.next)) is not _END:
-                yield item  # type: ignore[misc]
+            while (step := await self._run(steps.next)) is not _END:
+                yield step  # type: ignore[misc]
         except asyncio.CancelledError:
             self._threads.submit(steps.close)  # after the current step; that step is abandoned
             raise
@@ -96,7 +97,7 @@ def streamed(
 
 
 class _Steps(Generic[_R]):
-    """An iterator that threads take turns at: one of them at a time, and in one context, as if they were one."""
+    """An iterator for several threads: its steps run one at a time and in one context."""
 
     def __init__(self, make: Callable[[], Iterator[_R]]) -> None:
         self._make = make
@@ -105,7 +106,7 @@ class _Steps(Generic[_R]):
         self._context = copy_context()
 
     def next(self) -> _R | object:
-        """The next item; ``_END`` behind the last one."""
+        """The next item; ``_END`` after the last one."""
         with self._lock:
             return self._context.run(self._advance)
 
@@ -120,6 +121,16 @@ class _Steps(Generic[_R]):
             close = getattr(self._made, "close", None)
             if close is not None:
                 self._context.run(close)
+
+
+class AsyncAlignment(Awaited[Alignment]):
+    """:class:`hlgraph.sdk.align.Alignment`, awaited."""
+
+    make = awaited(Alignment.make)
+    plan = awaited(Alignment.plan)
+    audit = awaited(Alignment.audit)
+    train = awaited(Alignment.train)
+    compare = awaited(Alignment.compare)
 
 
 class AsyncAnswers(Awaited[Answers]):
@@ -195,22 +206,31 @@ class AsyncQuality(Awaited[Quality]):
     faithfulness = awaited(Quality.faithfulness)
 
 
+class AsyncQuestions(Awaited[Questions]):
+    """:class:`hlgraph.sdk.questions.Questions`, awaited."""
+
+    make = awaited(Questions.make)
+    plan = awaited(Questions.plan)
+    check = awaited(Questions.check)
+    export = awaited(Questions.export)
+
+
 class AsyncHLGraph(Awaited[HLGraph]):
-    """An :class:`HLGraph` whose methods are awaited; parameters, results and errors are those of the methods there.
+    """An :class:`HLGraph` whose methods are awaited; parameters, results and errors are the same.
 
     The parts (``communities``, ``hierarchy``, ``batches``, ...) have awaited methods too, and a method that yields is read by
     ``async for``.
 
-    Calls run concurrently, at most ``concurrency`` at a time. Writing calls exclude each other, as those of threads do
+    Calls run concurrently, at most ``concurrency`` at a time. Writing calls exclude each other, as they do between threads
     (StoreLockedError). Callbacks such as ``on_progress`` are called in the thread. A call that is cancelled before its turn
-    is not made. One that is under way is abandoned: its thread runs to the end, so an ingest that was cancelled is complete,
-    or is completed by the next one. A stream that is cancelled is closed after the current step; one that a ``break`` leaves
-    is closed when the event loop gets to it, so use ``contextlib.aclosing`` where that matters.
+    is not made. A running call that is cancelled is abandoned: its thread runs to the end, so a cancelled ingest is complete,
+    or is completed by the next one. A stream that is cancelled is closed after the current step. A stream left by ``break`` is
+    closed when the event loop gets to it; use ``contextlib.aclosing`` to close it at once.
 
     Parameters
     ----------
-    graph : what :func:`hlgraph.connect` returns; it is closed with this object
-    concurrency : how many calls run at once (default 8), those of ``in_corpus`` among them
+    graph : the result of :func:`hlgraph.connect`; it is closed with this object
+    concurrency : maximum number of concurrent calls (default 8), including those of ``in_corpus``
 
     Raises
     ------
@@ -245,6 +265,7 @@ class AsyncHLGraph(Awaited[HLGraph]):
     search = awaited(HLGraph.search)
     answer = awaited(HLGraph.answer)
     answer_stream = streamed(HLGraph.answer_stream)
+    evaluate = awaited(HLGraph.evaluate)
     cypher = awaited(HLGraph.cypher)
     ledger = awaited(HLGraph.ledger)
     stats = awaited(HLGraph.stats)
@@ -263,7 +284,7 @@ class AsyncHLGraph(Awaited[HLGraph]):
 
     @property
     def graph(self) -> HLGraph:
-        """The graph itself, for calls that are not awaited, and for its ``ingestion``."""
+        """The synchronous graph, for calls that are not awaited, and for its ``ingestion``."""
         return self._inner
 
     @property
@@ -275,6 +296,11 @@ class AsyncHLGraph(Awaited[HLGraph]):
     def corpus(self) -> str:
         """The corpus of the calls."""
         return self.graph.corpus
+
+    @property
+    def align(self) -> AsyncAlignment:
+        """See :attr:`HLGraph.align`."""
+        return AsyncAlignment(self.graph.align, self._threads)
 
     @property
     def answers(self) -> AsyncAnswers:
@@ -315,6 +341,11 @@ class AsyncHLGraph(Awaited[HLGraph]):
     def quality(self) -> AsyncQuality:
         """See :attr:`HLGraph.quality`."""
         return AsyncQuality(self.graph.quality, self._threads)
+
+    @property
+    def questions(self) -> AsyncQuestions:
+        """See :attr:`HLGraph.questions`."""
+        return AsyncQuestions(self.graph.questions, self._threads)
 
     @property
     def facts(self) -> AsyncFacts:

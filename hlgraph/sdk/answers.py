@@ -29,7 +29,7 @@ class Answers:
 
     Parameters
     ----------
-    settings, stores : where the corpus is
+    settings, stores : name the corpus, and hold it
     models : the embedder and the reranker of the search, and the name of the chat model
     """
 
@@ -46,7 +46,7 @@ class Answers:
     ) -> AnswerPlan:
         """The cost of an answer by the chat model in calls, tokens, money and time. Calls no model and writes nothing.
 
-        The search runs as for the answer; where its ``by`` is ``chat``, made-up replies stand for those of the model.
+        The search runs as for the answer; if its ``by`` is ``chat``, made-up replies replace those of the model.
 
         Parameters
         ----------
@@ -74,9 +74,11 @@ class Answers:
 
             def run(wanted: SearchRequest, chosen: str | Retriever) -> SearchResult:
                 embedder, reranker = self.models.embedder, self.models.reranker
-                found = search(wanted, chosen, stores=self.stores, embedder=embedder, reranker=reranker, chat=rehearsal)
-                names.append(found.explain.strategy)
-                return found
+                result = search(
+                    wanted, chosen, stores=self.stores, embedder=embedder, reranker=reranker, chat=rehearsal
+                )
+                names.append(result.explain.strategy)
+                return result
 
             find = finding(request, asked, strategy=strategy, run=run, stores=self.stores, chat=rehearsal)
             answer = last(answering(request, find=find, chat=rehearsal, max_tokens=self.settings.models.max_tokens))

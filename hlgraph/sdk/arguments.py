@@ -1,7 +1,7 @@
 """Checks the arguments of SDK calls against the annotations of its methods; raises InputError for invalid ones.
 
 One decorator serves every method, so that a new parameter is checked as soon as it has a type. The stages check values
-(bounds, names); this module checks kinds: a text where a text is wanted, a whole number where one is.
+(bounds, names); this module checks types, such as a text or a whole number.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _Misfit = tuple[str, object, object]
-"""What cannot be used: its place (``k``, ``uris[2]``), the value, and the annotation that it does not fit."""
+"""A part of an argument of the wrong type: its place (``k``, ``uris[2]``), its value, and the annotation it does not fit."""
 _C = TypeVar("_C")
 
-_QUIET = frozenset({"close", "in_corpus", "watched"})  # methods that ask nothing of a store
+_QUIET = frozenset({"close", "evaluate", "in_corpus", "watched"})  # methods that call no store by themselves
 _PATHS = frozenset({"backup", "extractions", "folder", "path", "results", "sources", "target", "uris"})
 """Parameters that name files: a name that is not UTF-8 reaches Python with halves of surrogate pairs."""
 _SHOWN = 60  # characters of a refused value in a message
@@ -56,22 +56,22 @@ def checked(kind: type[_C]) -> type[_C]:
     """A class whose public methods check their arguments (:func:`checking`) and are traced (:mod:`hlgraph.telemetry`)."""
     for name, method in list(vars(kind).items()):
         if isinstance(method, FunctionType) and not name.startswith("_"):
-            setattr(kind, name, checking(method if name in _QUIET else _told(method)))
+            setattr(kind, name, checking(method if name in _QUIET else _traced(method)))
     return kind
 
 
-def _told(method: Callable[_P, _R]) -> Callable[_P, _R]:
-    """The same method, whose calls are operations of :mod:`hlgraph.telemetry`, and are counted (:mod:`hlgraph.sdk.opening`)."""
+def _traced(method: Callable[_P, _R]) -> Callable[_P, _R]:
+    """The same method; its calls are operations of :mod:`hlgraph.telemetry` and are counted (:mod:`hlgraph.sdk.opening`)."""
 
     @wraps(method)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         owner = args[0]
         settings = getattr(owner, "settings", None) or getattr(owner, "_settings", None)
         with telemetry.operation(method.__qualname__, getattr(settings, "telemetry", None)):
-            found = in_call(owner, method.__name__, work=lambda: method(*args, **kwargs))
-            if isinstance(found, Generator):
-                return telemetry.continued(steps_in_calls(owner, found))  # type: ignore[return-value]
-            return found
+            result = in_call(owner, method.__name__, work=lambda: method(*args, **kwargs))
+            if isinstance(result, Generator):
+                return telemetry.continued(steps_in_calls(owner, result))  # type: ignore[return-value]
+            return result
 
     return call
 
@@ -79,17 +79,20 @@ def _told(method: Callable[_P, _R]) -> Callable[_P, _R]:
 def checking(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """The same function, with InputError for an argument that does not match its annotation.
 
-    A number may be of any numeric type, and a bool is no number. A text must not hold what no store can: NUL, or half of a
-    surrogate pair. Options (dataclasses) are checked field by field. Protocols and what only hlgraph makes are not checked.
+    A number may be of any numeric type, but not a bool. A text must not contain what no store can hold: NUL, or half of a
+    surrogate pair. Options (dataclasses) are checked field by field. Protocols, and types that only hlgraph creates, are not
+    checked.
     """
     signature = inspect.signature(function)
-    rest = next((item.name for item in signature.parameters.values() if item.kind is item.VAR_KEYWORD), None)
+    rest = next(
+        (parameter.name for parameter in signature.parameters.values() if parameter.kind is parameter.VAR_KEYWORD), None
+    )
 
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         try:
             given = signature.bind(*args, **kwargs).arguments
-        except TypeError:  # a misspelt keyword: the words of Python name the method
+        except TypeError:  # a misspelt keyword: Python's own message names the method
             return function(*args, **kwargs)
         if rest is not None:
             given |= given.pop(rest, {})
@@ -101,10 +104,10 @@ def checking(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 class _Names(dict[str, Any]):
-    """The names of annotations: those of the module, and those that are imported for type checkers alone."""
+    """The names used in annotations: those of the module, and those imported only for type checkers."""
 
     def __missing__(self, name: str) -> object:
-        package = sys.modules[__name__.partition(".")[0]]  # it offers every type that an annotation of the SDK names
+        package = sys.modules[__name__.partition(".")[0]]  # it exports every type that annotations of the SDK use
         for place in (package, builtins, abc, typing):
             if hasattr(place, name):
                 return getattr(place, name)
@@ -116,28 +119,28 @@ class _Names(dict[str, Any]):
 @cache
 def _wanted(owner: Any) -> dict[str, object]:
     """The annotations of a function or a dataclass by name; ``object`` for one that cannot be resolved."""
-    found: dict[str, object] = {}
+    kinds: dict[str, object] = {}
     names = _Names(vars(inspect.getmodule(owner)))
     for name, annotation in inspect.get_annotations(owner).items():
         if name != "return":
             holder = SimpleNamespace(__annotations__={name: annotation})
             try:
-                found[name] = typing.get_type_hints(holder, globalns={}, localns=names)[name]
-            except (KeyError, NameError, TypeError):  # TypeError: an alias whose parts a type checker alone knows
-                found[name] = object
-    return found
+                kinds[name] = typing.get_type_hints(holder, globalns={}, localns=names)[name]
+            except (KeyError, NameError, TypeError):  # TypeError: an alias whose parts only a type checker knows
+                kinds[name] = object
+    return kinds
 
 
 def _check(name: str, value: object, wanted: object) -> None:
     """Raise InputError if a value cannot be used; ``name`` is the parameter, or ``parameter.field``."""
     misfit = _misfit(name, value, wanted)
     if misfit is not None:
-        place, found, kind = misfit
-        shown = f"{found!a}"
+        place, part_value, kind = misfit
+        shown = f"{part_value!a}"
         shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
-        if isinstance(found, str) and not _is_usable(place, found):
+        if isinstance(part_value, str) and not _is_usable(place, part_value):
             raise InputError(f"{place} is {shown}, with NUL or half of a surrogate pair; remove that character")
-        given = "" if found is None else f" ({_article(type(found).__name__)})"
+        given = "" if part_value is None else f" ({_article(type(part_value).__name__)})"
         raise InputError(f"{place} is {shown}{given}; give {_said(kind)}")
     if dataclasses.is_dataclass(value) and not isinstance(value, type) and hasattr(value, "__post_init__"):
         kinds = _wanted(type(value))
@@ -153,13 +156,13 @@ def parsed(where: AnyWhere | None) -> Where | None:
 
 
 def _misfit(name: str, value: object, wanted: object) -> _Misfit | None:
-    """The first part of a value that is not as wanted, with its place; None if all is."""
+    """The first part of a value that does not fit the annotation, with its place; None if all parts fit."""
     arms = get_args(wanted) if typing.get_origin(wanted) in (typing.Union, UnionType) else (wanted,)
-    found = [_misfit_of(name, value, arm) for arm in arms]
-    if any(item is None for item in found):
+    misfits = [_misfit_of(name, value, arm) for arm in arms]
+    if any(misfit is None for misfit in misfits):
         return None
     # For a list with an invalid element, the message names the element; otherwise it names all accepted kinds.
-    return next((item for item in found if item is not None and item[0] != name), (name, value, wanted))
+    return next((misfit for misfit in misfits if misfit is not None and misfit[0] != name), (name, value, wanted))
 
 
 def _misfit_of(name: str, value: object, wanted: object) -> _Misfit | None:
@@ -169,7 +172,7 @@ def _misfit_of(name: str, value: object, wanted: object) -> _Misfit | None:
 
 
 def _fits(value: object, wanted: Any) -> bool:
-    """Whether a value is of a kind; the elements of a container are not looked at."""
+    """Whether a value fits an annotation; the elements of a container are not checked."""
     origin = typing.get_origin(wanted) or wanted
     if origin in _CONTAINERS:
         return isinstance(value, origin) and not isinstance(value, str | bytes)
@@ -181,11 +184,11 @@ def _fits(value: object, wanted: Any) -> bool:
         return isinstance(value, _NUMBERS[origin]) and not isinstance(value, bool)
     if not isinstance(origin, type) or getattr(origin, "_is_protocol", False):
         return True
-    return isinstance(value, str if issubclass(origin, str) else origin)  # the texts of an Enum of texts are as good
+    return isinstance(value, str if issubclass(origin, str) else origin)  # a StrEnum accepts the text of a member
 
 
 def _is_usable(name: str, text: str) -> bool:
-    """Whether every store, or for a name of a file the file system, can hold a text."""
+    """Whether every store can hold a text; for the name of a file, whether the file system can."""
     if name.partition("[")[0].rpartition(".")[2] not in _PATHS:
         return not UNSTORABLE.search(text)
     try:
@@ -195,18 +198,18 @@ def _is_usable(name: str, text: str) -> bool:
 
 
 def _misfit_inside(name: str, value: object, inner: tuple[Any, ...]) -> _Misfit | None:
-    """The first element that is not as wanted; of what can be read only once, none is looked at."""
+    """The first element that does not fit; iterables that can be read only once are not checked."""
     if isinstance(value, Mapping):
         for key, item in value.items():
-            found = _misfit(f"a key of {name}", key, inner[0]) or _misfit(f"{name}[{key!r}]", item, inner[1])
-            if found:
-                return found
+            misfit = _misfit(f"a key of {name}", key, inner[0]) or _misfit(f"{name}[{key!r}]", item, inner[1])
+            if misfit:
+                return misfit
     elif isinstance(value, Sequence) and inner:
         wanted = inner if isinstance(value, tuple) and len(inner) == len(value) and ... not in inner else None
         for at, item in enumerate(value):
-            found = _misfit(f"{name}[{at}]", item, wanted[at] if wanted else inner[0])
-            if found:
-                return found
+            misfit = _misfit(f"{name}[{at}]", item, wanted[at] if wanted else inner[0])
+            if misfit:
+                return misfit
     return None
 
 
@@ -215,7 +218,7 @@ def _article(name: str) -> str:
 
 
 def _said(wanted: Any) -> str:
-    """What may be given, in words."""
+    """The accepted types, in words."""
     origin, inner = typing.get_origin(wanted), get_args(wanted)
     if origin in (typing.Union, UnionType):
         *rest, last = dict.fromkeys(_said(arm) for arm in inner)

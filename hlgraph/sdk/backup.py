@@ -1,4 +1,4 @@
-"""Backups of an embedded store: copied, checked as ``hlgraph doctor`` does, and restored."""
+"""Backups of an embedded store: made, checked as ``hlgraph doctor`` checks a store, and restored."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
 _JOURNAL, _MIGRATIONS = "journal", "migrations"
 
 
-def back_up(settings: Settings, target: Path, *, told: OnProgress | None = None) -> Backup:
+def back_up(settings: Settings, target: Path, *, on_progress: OnProgress | None = None) -> Backup:
     """See :meth:`hlgraph.HLGraph.backup`.
 
     Parameters
     ----------
     settings : name the store
     target : folder of the backup
-    told : called with the :class:`hlgraph.Progress` of every step; default none
+    on_progress : called with the :class:`hlgraph.Progress` of every step; default none
     """
-    with progress.listening(told), open_backups(settings) as backups:
+    with progress.listening(on_progress), open_backups(settings) as backups:
         return backups.make(target, check=lambda folder: _is_unfinished(settings, folder))
 
 
 def _is_unfinished(settings: Settings, folder: Path) -> bool:
-    """Whether a copy has changes to finish; raises StoreCorruptError if ``hlgraph doctor`` does not find it fine otherwise.
+    """Whether a copy has unfinished changes; raises StoreCorruptError if ``hlgraph doctor`` finds anything else wrong.
 
-    The copy of a store of an older schema is checked by SQLite only.
+    The copy of a store with an older schema is checked by SQLite only.
     """
     opened = open_checked(replaced(settings, store=f"hlgraph://{folder}"))
     with opened.closing:
-        wrong = {item.check: item.seen for item in opened.check() if not item.is_fine}
+        wrong = {finding.check: finding.seen for finding in opened.check() if not finding.is_fine}
     is_unfinished = wrong.pop(_JOURNAL, None) is not None
     if _MIGRATIONS in wrong and migrate.plan(opened.targets[0]).pending:
         wrong.pop(_MIGRATIONS)
@@ -65,14 +65,14 @@ def restore(
 ) -> Backup:
     """Make an embedded store from a backup. If the call is killed, the store is the old one or the new one, each as a whole.
 
-    Every block is compared with its checksum before the store appears. A graph that has the old
-    store open reads the new one from its next call on.
+    Every block is compared with its checksum before the store appears. A graph that has the old store open reads the new one
+    from its next call on.
 
     Parameters
     ----------
     backup : folder of the backup
     target : the store to make, as for :func:`hlgraph.connect`
-    replace : replace the store that is there; default False
+    replace : replace an existing store; default False
     on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
     Returns

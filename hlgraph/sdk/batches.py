@@ -34,7 +34,7 @@ class Batches:
 
     Parameters
     ----------
-    settings, stores : where the corpus is
+    settings, stores : name the corpus, and hold it
     chat : the chat model, by name or as an object; None: there is none
     """
 
@@ -70,9 +70,9 @@ class Batches:
 
         given, corpus = split_sources(sources), self.settings.corpus
         with progress.listening(on_progress), self._executor() as executor:
-            held = quarantine(self.settings, corpus)
+            failures = quarantine(self.settings, corpus)
             most = self.settings.models.max_tokens
-            planner = Planner(executor, max_tokens=most, domain=self._domain, quarantine=held)
+            planner = Planner(executor, max_tokens=most, domain=self._domain, quarantine=failures)
             chunker = chunker_of(options, self.settings)
             if options.adapt and planner.domain is None:
                 planner.adapt(samples_of(*given, options=options, chunker=chunker, corpus=corpus))
@@ -157,8 +157,8 @@ class Batches:
                 f"corpus {self.settings.corpus!r} has no domain, and a batch cannot infer one; run hlgraph domain infer, or "
                 "hlgraph domain set, first"
             )
-        held = quarantine(self.settings, self.settings.corpus)
-        return BatchFiles(executor, max_tokens=self.settings.models.max_tokens, domain=domain, quarantine=held)
+        failures = quarantine(self.settings, self.settings.corpus)
+        return BatchFiles(executor, max_tokens=self.settings.models.max_tokens, domain=domain, quarantine=failures)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
 from hlgraph.ingest.options import IngestOptions
+from hlgraph.records import SEARCH_K
 from hlgraph.sdk import cypher
 from hlgraph.sdk.arguments import check_database, checked, checking, parsed
 from hlgraph.sdk.backup import back_up
@@ -20,6 +21,9 @@ from hlgraph.stores.one_state import in_one_state
 
 if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent, AnswerMode, AnswerRequest, AnswerStyle, Unsupported, Verify
+    from hlgraph.evaluate.datasets import Question
+    from hlgraph.evaluate.judges.report import JudgeOptions
+    from hlgraph.evaluate.report import Evaluation
     from hlgraph.ingest.plan import Plan
     from hlgraph.ingest.report import Report
     from hlgraph.ingest.run import Ingestion
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from hlgraph.progress import OnProgress
     from hlgraph.records import Answer, Document
     from hlgraph.retrieve import Mode, Retriever, SearchRequest, SearchResult, Unit
+    from hlgraph.sdk.align import Alignment
     from hlgraph.sdk.answers import Answers
     from hlgraph.sdk.batches import Batches
     from hlgraph.sdk.communities import Communities
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.hierarchy import Hierarchy
     from hlgraph.sdk.merges import Merges
     from hlgraph.sdk.quality import Quality
+    from hlgraph.sdk.questions import Questions
     from hlgraph.sdk.reconcile import Drift
     from hlgraph.stores.cypher import Limits, Table
     from hlgraph.stores.open import Finding, Opened
@@ -252,7 +258,7 @@ class HLGraph:
         """
         from hlgraph.ingest.delete import Deletion
 
-        deletion = Deletion(self.settings, self._resources, on_progress)
+        deletion = Deletion(self.settings, self._resources.opened, self._resources.models, on_progress)
         return deletion.run(uris, where=parsed(where), everything=everything)
 
     # Reading
@@ -262,7 +268,7 @@ class HLGraph:
         question: str,
         *,
         strategy: str | Retriever = "auto",
-        k: int = 10,
+        k: int = SEARCH_K,
         unit: Unit | None = None,
         where: AnyWhere | None = None,
         mode: Mode = "vector",
@@ -415,6 +421,90 @@ class HLGraph:
         search = replace(search, diversity=diversity, tabular=tabular, explain=explain)
         return self._events(request, search, strategy, budget=budget, is_streamed=True)
 
+    def evaluate(
+        self,
+        data: str | Path | Sequence[Question],
+        *,
+        strategies: str | Sequence[str] | Mapping[str, Retriever] | None = None,
+        sets: Sequence[str] = (),
+        preset: str = "paper",
+        baselines: bool = True,
+        against: str | None = None,
+        questions: str | Path | None = None,
+        qrels: str | Path | None = None,
+        runs: Mapping[str, str | Path] | None = None,
+        subsets: Sequence[str] = (),
+        limit: int | None = None,
+        metrics: Sequence[str] = (),
+        answers: bool = False,
+        claims: Literal["words", "chat"] | None = None,
+        judging: JudgeOptions | None = None,
+        budget: Budget | None = None,
+        baseline: str | Path | Evaluation | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Evaluation:
+        """How well strategies find what supports the answers of questions, with intervals and paired tests.
+
+        The passages of a set are ingested into the corpus ``eval-NAME`` of this store, one chunk each, and reused if unchanged.
+        Questions are asked of this corpus as it is; their gold are uris of sources, of which each counts once.
+
+        Parameters
+        ----------
+        data : folder of an evaluation set, or questions
+        strategies : names, or retrievers by a name of your own; None: those that ``sets`` name, otherwise every strategy that
+            needs no chat model
+        sets : ask a strategy again with other values of a parameter, such as ``path.jump_points=0,1``
+        preset : parameters of the strategies, see :mod:`hlgraph.retrieve.strategies`
+        baselines : also ask the plain searches over chunks ``bm25``, ``dense`` and ``rrf``
+        against : the strategy that the others are compared with; None: the best
+        questions, qrels : files in place of those of the set: questions, and supporting passages (TREC)
+        runs : files of other systems (TREC) by a name for the tables
+        subsets, limit : only questions of these subsets of the set, and only the first ``limit``
+        metrics : further measures, such as ``nDCG@10``; with ``answers`` also those of texts, such as ``ROUGE-L``
+        answers : also answer the questions that have gold answers
+        claims : with ``answers``, the measures of RAGChecker, claims split and checked by words or by the chat model
+        judging : with ``answers``, how a chat model judges them
+        budget : for all calls of chat models together
+        baseline : an earlier evaluation, or its file (:meth:`Evaluation.save`), that this one is compared with
+        on_progress : called with the :class:`hlgraph.Progress` of every step; default none
+
+        Returns
+        -------
+        Evaluation
+            Every outcome, its measures and tables; a notebook shows them. A question on which a strategy fails counts as nothing
+            found.
+
+        Raises
+        ------
+        InputError : options that cannot be used, before the first question is asked
+        ReadError : a file of the set, a run or the baseline cannot be read
+        UnknownNameError : there is no such strategy, preset, measure, or corpus
+        """
+        from hlgraph.evaluate.evaluation import EvaluationOptions, run_evaluation
+
+        named, retrievers = (None, strategies) if isinstance(strategies, Mapping) else (strategies, None)
+        options = EvaluationOptions(
+            questions=questions,
+            qrels=qrels,
+            runs=tuple(f"{name}={path}" for name, path in (runs or {}).items()),
+            strategies=named if named is None or isinstance(named, str) else ",".join(named),
+            retrievers=retrievers,
+            sets=tuple(sets),
+            subsets=tuple(subsets),
+            limit=limit,
+            preset=preset,
+            against=against,
+            metrics=",".join(metrics),
+            is_alone=not baselines,
+            is_answered=answers,
+            claims=claims or "",
+            judging=judging,
+            budget=budget,
+            baseline=baseline if baseline is None or isinstance(baseline, str | Path) else baseline.run(),
+        )
+        reranker = self._resources.models.reranker.fingerprint
+        return run_evaluation(self, data, options=options, reranker=reranker, on_progress=on_progress)
+
     def cypher(
         self, query: str, /, *, folder: str | Path | None = None, limits: Limits | None = None, **params: object
     ) -> Table:
@@ -433,8 +523,8 @@ class HLGraph:
         InputError : a parameter that is missing, unknown or out of bounds
         StoreError : the store has no Cypher, or refuses the query
         """
-        reader, found = self._opened.cypher, cypher.load(query, folder)
-        return cypher.run(found, params, reader=reader, corpus=self.corpus, limits=limits)
+        loaded = cypher.load(query, folder)
+        return cypher.run(loaded, params, graph=self._opened.stores.graph, corpus=self.corpus, limits=limits)
 
     def ledger(self, by: GroupBy = "stage") -> list[Spent]:
         """The cost of chat model calls so far, the most expensive group first.
@@ -518,7 +608,7 @@ class HLGraph:
         from hlgraph.sdk.reconcile import reconcile
 
         models = self._resources.models
-        return reconcile(self.corpus, opened=self._opened, models=models, repair=repair, told=on_progress)
+        return reconcile(self.corpus, opened=self._opened, models=models, repair=repair, on_progress=on_progress)
 
     def backup(self, target: str | Path, *, on_progress: OnProgress | None = None) -> Backup:
         """Bring a backup of the embedded store, with all its corpora, to the present state; others may read and write meanwhile.
@@ -544,7 +634,7 @@ class HLGraph:
         StoreUnavailableError : a disk is full, or a file cannot be read or written
         """
         self._opened  # noqa: B018 - raises once the graph is closed
-        return back_up(self.settings, Path(target), told=on_progress)
+        return back_up(self.settings, Path(target), on_progress=on_progress)
 
     @property
     def answers(self) -> Answers:
@@ -594,6 +684,20 @@ class HLGraph:
         from hlgraph.sdk.quality import Quality
 
         return Quality(self.settings, self._opened.stores, chat=self._executor)
+
+    @property
+    def align(self) -> Alignment:
+        """Preference alignment: ``make`` and ``plan`` pairs of answers, ``audit`` them, ``train`` on them, and ``compare``."""
+        from hlgraph.sdk.align import Alignment
+
+        return Alignment(self)
+
+    @property
+    def questions(self) -> Questions:
+        """Evaluation questions of the corpus: ``make``, ``plan``, ``check`` and ``export`` them."""
+        from hlgraph.sdk.questions import Questions
+
+        return Questions(self)
 
     @property
     def facts(self) -> Facts:

@@ -1,4 +1,4 @@
-"""The communities of a corpus: built, and listed with the names of their members."""
+"""Builds the communities of a corpus, and lists them with the names of their members."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FoundCommunities:
 
     Attributes
     ----------
-    run : what they were made from; ``run.is_stale`` when the corpus has changed since. None where none were built
+    run : parameters and corpus version of the build; ``run.is_stale`` if the corpus has changed since. None: none were built
     communities : of the levels asked for
     names : names of the first members of each community, or the beginnings of their texts
     """
@@ -43,7 +43,7 @@ class Communities:
 
     Parameters
     ----------
-    corpus, stores : where they are
+    corpus, stores : the corpus, and the stores that hold it
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Communities:
     ) -> BuiltCommunities:
         """Find and store the communities of a graph of the corpus; older ones of the same shape are replaced.
 
-        The same call again changes nothing.
+        Repeating the call changes nothing.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class Communities:
         Raises
         ------
         UnknownNameError : there is no such shape or corpus
-        InputError : a number that cannot be used
+        InputError : a number is out of its bounds
         And what :func:`hlgraph.index.communities.build_communities` raises.
         """
         query = ClusterQuery(_shape(shape), resolution=resolution, max_size=max_size, max_levels=max_levels, seed=seed)
@@ -104,7 +104,7 @@ class Communities:
         Parameters
         ----------
         shape : see :meth:`build`
-        level : 0 the finest; None: all levels
+        level : 0: the finest; None: all levels
         k : maximum number of communities; None: all
         names : number of members that are named
 
@@ -127,9 +127,9 @@ class Communities:
         run = run_named(derived, self._corpus, name=name)
         if run is None:
             return FoundCommunities()
-        found = derived.communities(self._corpus, name, level=level, k=k)
-        members = derived.members([item.id for item in found], most=names) if names else {}
-        return FoundCommunities(run, tuple(found), self._names(members))
+        communities = derived.communities(self._corpus, name, level=level, k=k)
+        members = derived.members([community.id for community in communities], most=names) if names else {}
+        return FoundCommunities(run, tuple(communities), self._names(members))
 
     def _names(self, members: Mapping[str, tuple[Member, ...]]) -> dict[str, tuple[str, ...]]:
         records: dict[str, Record] = {}
@@ -144,7 +144,7 @@ class Communities:
 
 def _shape(name: str) -> ProjectionShape:
     if name not in set(ProjectionShape):
-        known = ", ".join(item.value for item in ProjectionShape)
+        known = ", ".join(shape.value for shape in ProjectionShape)
         raise UnknownNameError(f"there is no shape {name!r}; choose one of {known}")
     return ProjectionShape(name)
 

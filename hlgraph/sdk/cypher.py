@@ -3,8 +3,8 @@
 ::
 
     with hlgraph.connect("neo4j://localhost:7687", vectors="https://localhost:9200") as graph:
-        found = graph.cypher("what_connects", source="Mara Quill", target="Orne")
-        for row in found.rows:
+        table = graph.cypher("what_connects", source="Mara Quill", target="Orne")
+        for row in table.rows:
             print(row["step"], row["start"], row["end"])
 """
 
@@ -15,14 +15,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hlgraph.errors import InputError, ReadError, UnknownNameError
-from hlgraph.stores.cypher import CypherReader, Limits, Table
+from hlgraph.stores.cypher import Limits, Table
+from hlgraph.stores.protocols import GraphStore
 from hlgraph.stores.queries import Parameter, ParameterValue, Query, names, parse
 from hlgraph.stores.queries import load as load_own
 
 _STAGE = "analyst/"
 _SUFFIX = ".cypher"
 RESERVED = frozenset({"folder", "format", "help", "json", "limits", "max_rows", "timeout"})
-"""What a parameter of such a query cannot be called: the command and the SDK have options of these names."""
+"""Names that a parameter of such a query cannot have: the command and the SDK have options of these names."""
 
 
 def load_all(folder: str | Path | None = None) -> dict[str, Query]:
@@ -47,12 +48,12 @@ def load_all(folder: str | Path | None = None) -> dict[str, Query]:
     True
     """
     if folder is None:
-        found = {name.removeprefix(_STAGE): load_own(name) for name in names() if name.startswith(_STAGE)}
+        queries = {name.removeprefix(_STAGE): load_own(name) for name in names() if name.startswith(_STAGE)}
     else:
-        found = {path.stem: _read(path) for path in _files(Path(folder))}
-    for query in found.values():
+        queries = {path.stem: _read(path) for path in _files(Path(folder))}
+    for query in queries.values():
         _check_described(query)
-    return found
+    return queries
 
 
 def load(name: str, folder: str | Path | None = None) -> Query:
@@ -72,22 +73,22 @@ def load(name: str, folder: str | Path | None = None) -> Query:
     UnknownNameError : there is no such query; the message has the closest names
     InputError : see :func:`load_all`
     """
-    found = load_all(folder)
-    if name not in found:
-        near = difflib.get_close_matches(name, found)
+    queries = load_all(folder)
+    if name not in queries:
+        near = difflib.get_close_matches(name, queries)
         mend = f"did you mean {' or '.join(near)}?" if near else "hlgraph cypher list names all"
         raise UnknownNameError(f"there is no query {name!r}{f' in {folder}' if folder else ''}; {mend}")
-    return found[name]
+    return queries[name]
 
 
 def _files(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder; name one that holds files <name>{_SUFFIX}")
     inner = folder / _STAGE
-    found = sorted((inner if inner.is_dir() else folder).glob(f"[!.]*{_SUFFIX}"))
-    if not found:
+    files = sorted((inner if inner.is_dir() else folder).glob(f"[!.]*{_SUFFIX}"))
+    if not files:
         raise InputError(f"{folder}: the folder has no queries; name a folder that holds files <name>{_SUFFIX}")
-    return found
+    return files
 
 
 def _read(path: Path) -> Query:
@@ -100,7 +101,7 @@ def _read(path: Path) -> Query:
 
 def _check_described(query: Query) -> None:
     """Refuse a query with a parameter that is not described: values are checked before they are sent."""
-    missing = sorted(query.params - {item.name for item in query.parameters})
+    missing = sorted(query.params - {parameter.name for parameter in query.parameters})
     if missing:
         raise InputError(
             f"{query.name}{_SUFFIX} does not describe {', '.join(missing)}; write a line '// $name kind: meaning' for each "
@@ -125,7 +126,7 @@ def read_texts(query: Query, given: Mapping[str, str]) -> dict[str, ParameterVal
 
     Raises
     ------
-    InputError : the query has no such parameter, or a text is no value of its kind
+    InputError : the query has no such parameter, or a text is not a value of its kind
     """
     known = _known(query, given)
     return {name: known[name].read(text) for name, text in given.items()}
@@ -163,14 +164,14 @@ def bind(query: Query, given: Mapping[str, object], *, corpus: str) -> dict[str,
             missing.append(parameter)
     if missing:
         raise InputError(
-            f"{short_name(query)} needs {' and '.join(f'{item.name} ({item.meaning})' for item in missing)}; give --"
-            + " --".join(f"{item.name} VALUE" for item in missing)
+            f"{short_name(query)} needs {' and '.join(f'{unset.name} ({unset.meaning})' for unset in missing)}; give --"
+            + " --".join(f"{unset.name} VALUE" for unset in missing)
         )
     return values
 
 
 def _known(query: Query, given: Mapping[str, object]) -> dict[str, Parameter]:
-    known = {item.name: item for item in query.parameters}
+    known = {parameter.name: parameter for parameter in query.parameters}
     unknown = sorted(set(given) - set(known))
     if unknown:
         near = difflib.get_close_matches(unknown[0], known)
@@ -185,7 +186,7 @@ def run(
     query: Query,
     given: Mapping[str, object],
     *,
-    reader: CypherReader | None,
+    graph: GraphStore,
     corpus: str,
     limits: Limits | None = None,
 ) -> Table:
@@ -195,7 +196,7 @@ def run(
     ----------
     query : the query
     given : values by parameter; the others have their defaults
-    reader : of the store; None: the store has no Cypher
+    graph : store of the graph
     corpus : the corpus
     limits : of rows, bytes and time; None: the defaults
 
@@ -205,19 +206,14 @@ def run(
 
     Raises
     ------
-    InputError : there is no reader (the embedded store has no Cypher), a value cannot be used, or the query writes or cannot be run
+    InputError : the store has no Cypher, a value cannot be used, or the query writes or cannot be run
         by the server
     UnknownNameError : there is no such corpus, entity or source
     StoreUnavailableError : the query exceeds its time limit, or the server does not answer
     """
     values = bind(query, given, corpus=corpus)
-    if reader is None:
-        raise InputError(
-            "the embedded store has no Cypher; ingest into a Neo4j server and name it, such as "
-            "hlgraph --store neo4j://localhost:7687 cypher run ... (hlgraph init --servers writes settings for one)"
-        )
     place = values.get("corpus", corpus)
-    return reader.read(query, values, corpus=str(place), limits=limits or Limits())
+    return graph.cypher(query, values, corpus=str(place), limits=limits or Limits())
 
 
 def short_name(query: Query) -> str:
@@ -243,11 +239,13 @@ def browser_lines(query: Query, *, corpus: str) -> list[str]:
     [":param corpus => 'default'", ':param k => 25']
     """
     lines = []
-    for item in query.parameters:
-        value: ParameterValue = corpus if item.name == "corpus" else item.default if item.default is not None else ""
-        if value == "" and item.default is None:
-            value = f"ID OF THE {item.kind.upper()}" if item.is_named else item.name.upper()
-        lines.append(f":param {item.name} => {_literal(value)}")
+    for parameter in query.parameters:
+        value: ParameterValue = (
+            corpus if parameter.name == "corpus" else parameter.default if parameter.default is not None else ""
+        )
+        if value == "" and parameter.default is None:
+            value = f"ID OF THE {parameter.kind.upper()}" if parameter.is_named else parameter.name.upper()
+        lines.append(f":param {parameter.name} => {_literal(value)}")
     return lines
 
 

@@ -1,8 +1,8 @@
 """The domain of a corpus: the entity kinds and topics that the prompts of a chat model name.
 
 It is inferred once, by one call about five chunks (``ingest`` with ``adapt``, or :meth:`CorpusDomain.infer`), or written by a
-person, and is stored with the graph. From then on every extraction by a chat model names it, in every process. Another domain
-means extracting again, as another prompt does. A corpus without one is extracted with the plain prompts.
+person, and is stored with the graph. From then on every prompt of an extraction by a chat model names it, in every process. A
+changed domain causes a new extraction, as a changed prompt does. A corpus without a domain is extracted with the plain prompts.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ __all__ = ["CorpusDomain", "Domain", "InferredDomain"]
 
 @dataclass(frozen=True, slots=True)
 class InferredDomain:
-    """What a chat model inferred.
+    """A domain that a chat model inferred.
 
     Attributes
     ----------
     domain : the domain that the corpus has now
     samples : uri and position of the chunks that it was inferred from
-    is_changed : whether the corpus had another one before, or none
+    is_changed : whether the corpus had another domain before, or none
     usage : calls and tokens
     """
 
@@ -49,7 +49,7 @@ class CorpusDomain:
 
     Parameters
     ----------
-    settings, stores : where it is
+    settings, stores : name the corpus, and hold it
     chat : makes the executor of the chat model for one command, within a budget; None without a chat model
 
     Examples
@@ -82,11 +82,11 @@ class CorpusDomain:
         """Infer the domain of the corpus with the chat model, and replace the stored domain.
 
         The model reads the five chunks of the sources (without sources: of the stored corpus) whose texts have the smallest
-        hashes: the same texts give the same five. A reply that cannot be read is asked for once more.
+        hashes: the same texts give the same five. If a reply cannot be read, the model is asked once more.
 
         Parameters
         ----------
-        sources : read and chunked as an ingest with these ``options`` would; nothing of them is stored
+        sources : read and chunked as by an ingest with these ``options``; nothing of them is stored
         options : see :class:`hlgraph.IngestOptions`
         budget : of the calls
 
@@ -117,9 +117,9 @@ class CorpusDomain:
         if not samples:
             raise InputError("there is no text to infer a domain from; name sources that contain text")
         usage = Usage()
-        found = infer_domain(calls, samples, max_tokens=self._settings.models.max_tokens, usage=usage)
-        is_changed = self._put(found)
-        return InferredDomain(found, tuple((item.uri, item.position) for item in samples), is_changed, usage)
+        domain = infer_domain(calls, samples, max_tokens=self._settings.models.max_tokens, usage=usage)
+        is_changed = self._put(domain)
+        return InferredDomain(domain, tuple((sample.uri, sample.position) for sample in samples), is_changed, usage)
 
     def set(self, domain: Domain) -> Domain:
         """Replace the stored domain with one that a person wrote. Calls no model.
@@ -129,23 +129,23 @@ class CorpusDomain:
         """
         from hlgraph.extract.chat import given_domain
 
-        found = given_domain({"kinds": list(domain.kinds), "topics": list(domain.topics)})
-        self._put(found)
-        return found
+        checked_domain = given_domain({"kinds": list(domain.kinds), "topics": list(domain.topics)})
+        self._put(checked_domain)
+        return checked_domain
 
     def clear(self) -> Domain | None:
         """Remove the domain and return it; None if there was none."""
-        held = self.find()
-        if held is not None:
+        domain = self.find()
+        if domain is not None:
             with self._stores.graph.lock(self._corpus):
                 domain_store(self._stores).drop(self._corpus)
-        return held
+        return domain
 
     def _put(self, domain: Domain) -> bool:
         with self._stores.graph.lock(self._corpus):
-            held = self.find()
+            before = self.find()
             domain_store(self._stores).write(self._corpus, domain)
-        return held is None or (held.kinds, held.topics) != (domain.kinds, domain.topics)
+        return before is None or (before.kinds, before.topics) != (domain.kinds, domain.topics)
 
     def _stored(self) -> list[ChunkInput]:
         """The sample of the stored chunks."""
@@ -160,8 +160,8 @@ class CorpusDomain:
                 shown = ChunkInput(chunk.text, headings=chunk.headings, position=chunk.position)
                 sampler.add(chunk.text, (chunk.source_id, chunk.position), item=(chunk.source_id, shown))
         chosen = sampler.chosen()
-        found = graph.records(Kind.SOURCE, sorted({name for name, _ in chosen}), scope=Scope(self._settings.corpus))
-        sources = {item.id: item for item in found if isinstance(item, Source)}
+        records = graph.records(Kind.SOURCE, sorted({name for name, _ in chosen}), scope=Scope(self._settings.corpus))
+        sources = {item.id: item for item in records if isinstance(item, Source)}
         return [replace(item, title=sources[name].title, uri=sources[name].uri) for name, item in chosen]
 
 

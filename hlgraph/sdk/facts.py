@@ -35,7 +35,7 @@ class StoredFacts:
     sources, entities : by id; the entities are those of the facts
     statements : the statements that support a fact, by id
     facts : by ascending id, each with the ids of up to 100 statements that support it, ascending
-    fingerprint : hash of the ids of all sources and facts: another corpus, or another state, has another one
+    fingerprint : hash of the ids of all sources and facts; it differs between corpora and between states
     """
 
     corpus: str
@@ -52,16 +52,16 @@ class Facts:
 
     Parameters
     ----------
-    corpus, stores : where they are
+    corpus, stores : the corpus, and the stores that hold it
 
     Examples
     --------
     ::
 
         with hlgraph.connect("hlgraph://./my-graph") as graph:
-            held = graph.facts.read()
-            for fact, statements in held.facts:
-                print(fact.text, held.statements[statements[0]].text)
+            stored = graph.facts.read()
+            for fact, statements in stored.facts:
+                print(fact.text, stored.statements[statements[0]].text)
     """
 
     def __init__(self, corpus: str, stores: Stores) -> None:
@@ -69,7 +69,7 @@ class Facts:
         self._stores = stores
 
     def read(self) -> StoredFacts:
-        """All facts with their statements, entities and sources: four reads of a kind, and one pull for every 5,000 facts.
+        """All facts with their statements, entities and sources: one read per kind, and one pull per 5,000 facts.
 
         Returns
         -------
@@ -90,18 +90,18 @@ class Facts:
                 item.id: item for item in self._records(Kind.STATEMENT, wanted) if isinstance(item, Statement)
             }
             entities = {item.id: item for item in self._records(Kind.ENTITY, ends) if isinstance(item, Entity)}
-        # A change that another process publishes in between may take records away; then their facts are left out.
-        held = tuple(
+        # A change that another process publishes meanwhile may remove records; their facts are left out.
+        supported = tuple(
             (item, tuple(name for name in supporting.get(item.id, ()) if name in statements))
             for item in facts
             if item.subject_id in entities and (item.object_id is None or item.object_id in entities)
         )
         fingerprint = checksum(self._corpus, *sorted(sources), "facts", *(item.id for item in facts))
-        return StoredFacts(self._corpus, sources, entities, statements, held, fingerprint)
+        return StoredFacts(self._corpus, sources, entities, statements, supported, fingerprint)
 
     def sources(self) -> list[str]:
         """The ids of all sources, ascending. Raises UnknownNameError if there is no such corpus."""
-        return sorted(item.id for item in self._graph().find(Kind.SOURCE, Scope(self._corpus)))
+        return sorted(source.id for source in self._graph().find(Kind.SOURCE, Scope(self._corpus)))
 
     def chunks(self, source_ids: Sequence[str]) -> Iterator[list[Chunk]]:
         """The chunks of sources, 200 sources at a time, each list by source, then by place.
@@ -117,8 +117,8 @@ class Facts:
         graph = self._graph()
         for start in range(0, len(source_ids), _SOURCES_AT_ONCE):
             scope = Scope(self._corpus, sources=tuple(source_ids[start : start + _SOURCES_AT_ONCE]))
-            found = [item for item in graph.find(Kind.CHUNK, scope) if isinstance(item, Chunk)]
-            yield sorted(found, key=lambda item: (item.source_id, item.position, item.id))
+            chunks = [item for item in graph.find(Kind.CHUNK, scope) if isinstance(item, Chunk)]
+            yield sorted(chunks, key=lambda item: (item.source_id, item.position, item.id))
 
     def records(self, kind: Kind, ids: Sequence[str]) -> dict[str, Record]:
         """Records by id, read 1,000 at a time; unknown ids are left out.
@@ -132,7 +132,7 @@ class Facts:
         return {item.id: item for item in self._records(kind, sorted({*ids}))}
 
     def topics(self, chunk_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Topic names by chunk, in alphabetical order: one pull for every 1,000 chunks.
+        """Topic names by chunk, in alphabetical order: one pull per 1,000 chunks.
 
         Parameters
         ----------
@@ -147,12 +147,12 @@ class Facts:
             if edges is not None:
                 links += [(str(pulled.ids[a]), str(pulled.ids[b])) for a, b in zip(*edges.nonzero(), strict=True)]
         topics = self._records(Kind.TOPIC, sorted({topic for topic, _ in links}))
-        names = {item.id: item.name for item in topics if isinstance(item, Topic)}
-        found: dict[str, set[str]] = {}
+        names = {topic_record.id: topic_record.name for topic_record in topics if isinstance(topic_record, Topic)}
+        names_of: dict[str, set[str]] = {}
         for topic, chunk in links:
             if topic in names:
-                found.setdefault(chunk, set()).add(names[topic])
-        return {chunk: tuple(sorted(held)) for chunk, held in found.items()}
+                names_of.setdefault(chunk, set()).add(names[topic])
+        return {chunk: tuple(sorted(topic_names)) for chunk, topic_names in names_of.items()}
 
     # Parts
 
@@ -169,12 +169,12 @@ class Facts:
     def _supporting(self, graph: GraphStore, ids: Sequence[str]) -> dict[str, list[str]]:
         """Ids of the statements that support each fact."""
         shape = PullShape(_SUPPORTS, _KINDS, hops=1, fan_out=_MOST_STATEMENTS, node_cap=_NODE_CAP)
-        found: dict[str, list[str]] = {}
+        supporting: dict[str, list[str]] = {}
         for start in range(0, len(ids), _FACTS_AT_ONCE):
             pulled = graph.pull(ids[start : start + _FACTS_AT_ONCE], shape, scope=Scope(self._corpus))
             links = pulled.edges.get(Relationship.SUPPORTS)
             if links is None:
                 continue
             for fact, statement in zip(*links.nonzero(), strict=True):
-                found.setdefault(str(pulled.ids[fact]), []).append(str(pulled.ids[statement]))
-        return {fact: sorted(names) for fact, names in found.items()}
+                supporting.setdefault(str(pulled.ids[fact]), []).append(str(pulled.ids[statement]))
+        return {fact: sorted(names) for fact, names in supporting.items()}

@@ -19,6 +19,7 @@ from hlgraph.ingest.pipeline import BATCH_CHARACTERS, Report
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.accounts.open import executor_of
+from hlgraph.models.choose import ChosenModels
 from hlgraph.models.executor import Executor, Request
 from hlgraph.models.protocols import Completion
 from hlgraph.persist import (
@@ -35,7 +36,6 @@ from hlgraph.persist import (
 )
 from hlgraph.records import Chunk, Document, Extraction, Kind, Source
 from hlgraph.sdk.arguments import checked
-from hlgraph.sdk.hierarchy import HasEmbedder
 from hlgraph.settings import Settings
 from hlgraph.stores.protocols import Scope, Stores, domain_of
 
@@ -53,10 +53,10 @@ class Mending:
     ----------
     mended : ids of failures that are solved; their chunks are in the graph
     failed : failures that were tried and failed again, with the new reason
-    waiting : failures of chunks that are not in the graph, since their ingest was killed; the next one tries them
-    gone : ids of named failures that the same command, interrupted, had solved
-    left_out : names in a reply by hand that are neither in its list of entities nor in their sentence
-    report : what was added to the graph, and the usage of the chat model
+    waiting : failures of chunks that are not in the graph, since their ingest was killed; the next ingest tries them
+    gone : ids of named failures that an interrupted run of the same command had solved
+    left_out : names in a manual reply that are neither in its list of entities nor in their sentence
+    report : counts of the changes to the graph, and the usage of the chat model
     """
 
     mended: list[str] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Mending:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Solved:
     """The extraction of a failed chunk, and its extractor."""
 
     entry: Quarantined
@@ -82,8 +82,8 @@ class Failures:
 
     Parameters
     ----------
-    settings, stores : where they are
-    models : the embedder, made when it is first used
+    settings, stores : name the corpus, and hold it
+    models : the embedder, created at its first use
     chat : makes the executor of the chat model for one retry, within a budget; None without a chat model
 
     Examples
@@ -101,7 +101,7 @@ class Failures:
         settings: Settings,
         stores: Stores,
         *,
-        models: HasEmbedder,
+        models: ChosenModels,
         chat: Callable[[Budget | None], Executor | None],
     ) -> None:
         self._settings = settings
@@ -119,7 +119,7 @@ class Failures:
         entries = self._kept.entries()
         if ids is None:
             return entries
-        return list({found.id: found for name in ids for found in [_named(entries, name, self._corpus)]}.values())
+        return list({failure.id: failure for name in ids for failure in [_named(entries, name, self._corpus)]}.values())
 
     def retry(self, ids: Sequence[str] | None = None, *, budget: Budget | None = None) -> Mending:
         """Extract failed chunks again with the chat model of the settings.
@@ -161,17 +161,21 @@ class Failures:
         mending.report.usage = extractor.usage
         with self._writing(mending.report), self._named(ids, mending) as wanted:
             stored = self._stored(wanted)
-            mending.waiting = [item for item in wanted if item not in stored]
+            mending.waiting = [entry for entry in wanted if entry not in stored]
             if stored:
                 self._check_model()
             for batch in _batches(stored):
                 with progress.step("extract", len(batch), unit="chunks"):
-                    found = extractor.extract([item.chunk for item in batch])
-                pairs = list(zip(batch, found, strict=True))
-                good = [_Found(item, made, extractor.fingerprint) for item, made in pairs if not made.is_failed]
+                    extractions = extractor.extract([entry.chunk for entry in batch])
+                pairs = list(zip(batch, extractions, strict=True))
+                good = [
+                    _Solved(entry, extraction, extractor.fingerprint)
+                    for entry, extraction in pairs
+                    if not extraction.is_failed
+                ]
                 self._write(good, mending)
-                again = (self._kept.find(item.chunk) for item, made in pairs if made.is_failed)
-                mending.failed += [item for item in again if item is not None]
+                again = (self._kept.find(entry.chunk) for entry, extraction in pairs if extraction.is_failed)
+                mending.failed += [entry for entry in again if entry is not None]
                 if extractor.end is not None:
                     break
         if extractor.end is not None:
@@ -184,8 +188,8 @@ class Failures:
         Parameters
         ----------
         name : the id of the failure
-        reply : a JSON object in the form of the prompts, ``{"propositions": [...]}``, and ``"entities": [...]`` beside it where the
-            model's own list will not do; it is checked as a reply of the model is, and kept as one
+        reply : a JSON object in the form of the prompts, ``{"propositions": [...]}``, with ``"entities": [...]`` if the model's own
+            list has to be replaced; it is checked and stored like a reply of the model
 
         Returns
         -------
@@ -211,29 +215,29 @@ class Failures:
                         '"topics": [...], "entities": [...], "facts": [...]}]}'
                     ) from error
                 self._check_stored(entry)
-                # First: what is killed after the chunk is written is no failure any more.
+                # Before the chunk is written: afterwards it is no longer a failure, so an interrupted command could not resume.
                 self._keep_replies(entry, [(call.prompt, call.messages, call.reply) for call in read.calls])
-                self._write([_Found(entry, read.extraction, f"{entry.extractor} {ACCEPTED}")], mending)
+                self._write([_Solved(entry, read.extraction, f"{entry.extractor} {ACCEPTED}")], mending)
                 mending.left_out = read.left_out
         return mending
 
     def drop(self, name: str) -> Mending:
         """Accept that a chunk has no statements, so that it no longer counts as a failure.
 
-        Statements of it by another extractor are removed, too. Raises UnknownNameError for an id that no failure has.
+        Statements that another extractor made from it are removed too. Raises UnknownNameError for an id that no failure has.
         """
         mending = Mending()
         with self._writing(mending.report), self._named([name], mending) as entries:
             for entry in entries:
                 self._check_stored(entry)
-                self._write([_Found(entry, Extraction(), f"{entry.extractor} {DROPPED}")], mending)
+                self._write([_Solved(entry, Extraction(), f"{entry.extractor} {DROPPED}")], mending)
         return mending
 
     # Parts
 
     @contextmanager
     def _writing(self, report: Report) -> Iterator[None]:
-        """The write lock; within it, the quarantine and the stored replies lose what the change removes."""
+        """The write lock; when it ends, the quarantine and the stored replies forget what the change removed."""
         graph = self._stores.graph
         with graph.lock(self._corpus) as pending:
             report.resumed = resume(pending, self._stores, corpus=self._corpus)
@@ -243,23 +247,23 @@ class Failures:
 
     @contextmanager
     def _named(self, names: Sequence[str] | None, mending: Mending) -> Iterator[list[Quarantined]]:
-        """The failures of these names, noted while they are solved; those that the same command solved before are ``gone``."""
+        """The failures of these names, recorded while they are solved; those solved by an interrupted run are ``gone``."""
         entries = self._kept.entries()
         if names is None:
             yield entries
             return
-        found: dict[str, Quarantined] = {}
+        failures: dict[str, Quarantined] = {}
         with Removals(self._settings, "failure") as removals:
             noted = removals.of(names)
             for name in dict.fromkeys(names):
                 try:
-                    found[name] = _named(entries, name, self._corpus)
+                    failures[name] = _named(entries, name, self._corpus)
                 except UnknownNameError:
                     if name not in noted:
                         raise
                     mending.gone += sorted(noted[name].ids)
-            with removals.removing({name: [item.id] for name, item in found.items()}):
-                yield list({item.id: item for item in found.values()}.values())
+            with removals.removing({name: [failure.id] for name, failure in failures.items()}):
+                yield list({failure.id: failure for failure in failures.values()}.values())
 
     def _check_stored(self, entry: Quarantined) -> None:
         if not self._stored([entry]):
@@ -274,27 +278,27 @@ class Failures:
     def _stored(self, entries: Sequence[Quarantined]) -> list[Quarantined]:
         """The failures whose chunk is in the graph: a killed ingest leaves failures of chunks that it did not store."""
         _, chunks = self._read(entries)
-        return [item for item in entries if _same_text(item, chunks.get(item.chunk.source, ()))]
+        return [entry for entry in entries if _same_text(entry, chunks.get(entry.chunk.source, ()))]
 
     def _read(self, entries: Sequence[Quarantined]) -> tuple[dict[str, Source], dict[str, list[Chunk]]]:
         """The sources of these failures, and all their chunks."""
-        names = sorted({item.chunk.source for item in entries})
+        names = sorted({entry.chunk.source for entry in entries})
         graph = self._stores.graph
-        held = graph.records(Kind.SOURCE, names, scope=Scope(self._settings.corpus))
-        sources = {item.id: item for item in held if isinstance(item, Source)}
+        records = graph.records(Kind.SOURCE, names, scope=Scope(self._settings.corpus))
+        sources = {record.id: record for record in records if isinstance(record, Source)}
         chunks: dict[str, list[Chunk]] = {}
         for record in graph.find(Kind.CHUNK, Scope(self._corpus, sources=tuple(sources))) if sources else ():
             if isinstance(record, Chunk):
                 chunks.setdefault(record.source_id, []).append(record)
         return sources, chunks
 
-    def _write(self, found: Sequence[_Found], mending: Mending) -> None:
+    def _write(self, extracted: Sequence[_Solved], mending: Mending) -> None:
         """Write these extractions in one change, and release their failures from the quarantine."""
-        if not found:
+        if not extracted:
             return
-        sources, chunks = self._read([item.entry for item in found])
-        by_source: dict[str, list[_Found]] = {}
-        for item in found:
+        sources, chunks = self._read([item.entry for item in extracted])
+        by_source: dict[str, list[_Solved]] = {}
+        for item in extracted:
             by_source.setdefault(item.entry.chunk.source, []).append(item)
         batch = [_extracted(sources[name], chunks[name], items) for name, items in sorted(by_source.items())]
         change = assemble(self._corpus, batch)
@@ -303,7 +307,7 @@ class Failures:
         outcome = persist(change, self._stores)
         mending.report.count(outcome.added, outcome.vanished)
         mending.report.sources_changed += len(batch)
-        for item in found:
+        for item in extracted:
             self._kept.release(item.entry.chunk)
             mending.mended.append(item.entry.id)
 
@@ -326,21 +330,22 @@ def _same_text(entry: Quarantined, chunks: Sequence[Chunk]) -> list[Chunk]:
     return [chunk for chunk in chunks if chunk.text == entry.chunk.text]
 
 
-def _extracted(source: Source, chunks: Sequence[Chunk], found: Sequence[_Found]) -> Extracted:
-    """A source with the extractions of some of its chunks, as an ingest of its document would have them."""
+def _extracted(source: Source, chunks: Sequence[Chunk], extracted: Sequence[_Solved]) -> Extracted:
+    """A source with the extractions of some of its chunks, as an ingest of its document would produce them."""
     pairs: list[tuple[Chunk, ChunkInput]] = []
     extractions: list[Extraction] = []
-    for item in found:
-        entry = item.entry
+    for solved in extracted:
+        entry = solved.entry
         same = _same_text(entry, chunks)
         for chunk in same:
             # The stored headings are those of the last extraction that succeeded; the ingest that failed saw newer ones.
             headings = entry.chunk.headings if len(same) == 1 else chunk.headings
             context = replace(entry.chunk, title=source.title, headings=headings, position=chunk.position)
-            fingerprint = f"{awaited_hash(entry.extractor, context)} {item.made_by}"
+            fingerprint = f"{awaited_hash(entry.extractor, context)} {solved.made_by}"
             pairs.append((replace(chunk, headings=headings, fingerprint=fingerprint), context))
-            extractions.append(item.extraction)
-    mended, extractors = {chunk.id for chunk, _ in pairs}, {item.entry.extractor for item in found}
+            extractions.append(solved.extraction)
+    mended = {chunk.id for chunk, _ in pairs}
+    extractors = {solved.entry.extractor for solved in extracted}
     is_lacking = len(extractors) > 1 or any(
         not is_same_extraction(
             chunk.fingerprint, awaited_hash(extractor, ChunkInput(chunk.text, source.title, chunk.headings))
@@ -360,9 +365,9 @@ def _batches(entries: Sequence[Quarantined]) -> Iterator[list[Quarantined]]:
     """Failures in batches of the size that an ingest stores at a time."""
     batch: list[Quarantined] = []
     size = 0
-    for item in entries:
-        batch.append(item)
-        size += len(item.chunk.text)
+    for entry in entries:
+        batch.append(entry)
+        size += len(entry.chunk.text)
         if size >= BATCH_CHARACTERS:
             yield batch
             batch, size = [], 0
@@ -371,11 +376,11 @@ def _batches(entries: Sequence[Quarantined]) -> Iterator[list[Quarantined]]:
 
 
 def _named(entries: Sequence[Quarantined], name: str, corpus: str) -> Quarantined:
-    found = [item for item in entries if item.id == name]
-    if not found and len(name) >= _FEWEST:
-        found = [item for item in entries if item.id.startswith(name)]
-    if len(found) > 1:
-        raise InputError(f"{name} begins {len(found)} failures of corpus {corpus!r}; give more of the id")
-    if not found:
+    matches = [entry for entry in entries if entry.id == name]
+    if not matches and len(name) >= _FEWEST:
+        matches = [entry for entry in entries if entry.id.startswith(name)]
+    if len(matches) > 1:
+        raise InputError(f"{name} begins {len(matches)} failures of corpus {corpus!r}; give more of the id")
+    if not matches:
         raise UnknownNameError(f"corpus {corpus!r} has no failure {name!r}; hlgraph failures list shows the failures")
-    return found[0]
+    return matches[0]

@@ -1,4 +1,8 @@
-"""Checks whether the stores respond and are usable by this version; a few small requests, each with a time-out."""
+"""Checks of the stores.
+
+:func:`health` checks with a few small requests, each with a time-out, whether the stores respond and are usable by this version.
+:func:`findings` also verifies that they hold what was written.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +50,9 @@ class Health:
     ----------
     is_live : every store answers
     is_ready : every check passed: the stores are live, of a version that hlgraph supports, and no migration is pending
-    checks : every check with what it saw; what does not answer is a failed check, never an error
-    image : of the corpus, where the graph store has images; else None. A lag is no failure: the server answers meanwhile
+    checks : every check with its observation; a store that does not answer is a failed check, never an error
+    image : lag of the image of the corpus, if the graph store has images; else None. A lag is not a failure: the server answers
+        meanwhile
     hlgraph : version of this hlgraph
     """
 
@@ -82,19 +87,19 @@ def health(settings: Settings, *, timeout: float) -> Health:
     )
     asked = [_Asked(quick, place) for place in range(len(_probes(quick)))]
     end = time.monotonic() + timeout
-    for item in asked:
-        item.start()
-    for item in asked:
-        item.join(max(0.0, end - time.monotonic()))
-    checks = tuple(finding for item in asked for finding in item.findings(timeout))
-    is_live = all(item.is_live for item in asked)
-    image = next((item.image for item in asked if item.image is not None), None)
-    return Health(is_live, all(item.is_fine for item in checks), checks, image, migrate.running_version())
+    for thread in asked:
+        thread.start()
+    for thread in asked:
+        thread.join(max(0.0, end - time.monotonic()))
+    checks = tuple(finding for thread in asked for finding in thread.findings(timeout))
+    is_live = all(thread.is_live for thread in asked)
+    image = next((thread.image for thread in asked if thread.image is not None), None)
+    return Health(is_live, all(check.is_fine for check in checks), checks, image, migrate.running_version())
 
 
 def _probes(settings: Settings) -> tuple[Probe, ...]:
     opened = open_stores(settings)
-    opened.closing.close()  # nothing is connected before it is asked
+    opened.closing.close()  # no connection is made before the first request
     return opened.probes
 
 
@@ -130,7 +135,8 @@ class _Asked(threading.Thread):
                 for finding in probe.ask():
                     self._found.append(finding)
                     self.is_live = True
-                self._found.append(_schema(probe))
+                if probe.target is not None:
+                    self._found.append(_schema(probe.name, probe.target))
                 if probe.image is not None:
                     self.image = _image(probe.image, self._settings.corpus)
             except HLGraphError as error:
@@ -138,12 +144,12 @@ class _Asked(threading.Thread):
         self._is_done = True
 
 
-def _schema(probe: Probe) -> Finding:
-    plan = migrate.plan(probe.target)
-    name = f"schema of the {probe.name}"
+def _schema(store: str, target: migrate.MigrationTarget) -> Finding:
+    plan = migrate.plan(target)
+    name = f"schema of the {store}"
     if not plan.applied:
         return Finding(name, True, "nothing of hlgraph is there yet; the first ingest makes it")
-    pending = ", ".join(item.label for item in plan.pending)
+    pending = ", ".join(migration.label for migration in plan.pending)
     said = (
         f"{pending} pending; run: hlgraph migrate apply" if pending else f"{len(plan.applied)} migrations, all applied"
     )
@@ -151,22 +157,22 @@ def _schema(probe: Probe) -> Finding:
 
 
 def _image(lag: Callable[[str], tuple[int, int | None] | None], corpus: str) -> ImageLag | None:
-    found = lag(corpus)
-    return None if found is None else ImageLag(corpus, *found)
+    versions = lag(corpus)
+    return None if versions is None else ImageLag(corpus, *versions)
 
 
-def lines(found: Health) -> Iterator[str]:
+def lines(health: Health) -> Iterator[str]:
     """The health as readable lines."""
-    for item in found.checks:
-        yield f"{'ok ' if item.is_fine else 'BAD'}  {item.check}: {item.seen}"
-    if found.image is not None:
-        seen = "none; the server answers" if found.image.image is None else f"{found.image.behind} changes behind"
-        yield f"ok   graph image of corpus {found.image.corpus} (version {found.image.version}): {seen}"
-    said = "ready" if found.is_ready else "live, but not ready" if found.is_live else "not live"
-    yield f"hlgraph {found.hlgraph}: {said}"
+    for finding in health.checks:
+        yield f"{'ok ' if finding.is_fine else 'BAD'}  {finding.check}: {finding.seen}"
+    if health.image is not None:
+        seen = "none; the server answers" if health.image.image is None else f"{health.image.behind} changes behind"
+        yield f"ok   graph image of corpus {health.image.corpus} (version {health.image.version}): {seen}"
+    said = "ready" if health.is_ready else "live, but not ready" if health.is_live else "not live"
+    yield f"hlgraph {health.hlgraph}: {said}"
 
 
-# Verifies that a store holds what was written: the checks of each store, then the content of records and rows.
+# The checks of ``hlgraph doctor``: those of each store, then the content of records and rows.
 
 
 _MEND = "next: hlgraph reconcile --repair"
@@ -184,7 +190,7 @@ def open_checked(settings: Settings) -> Opened:
 
 
 def findings(opened: Opened) -> Iterator[Finding]:
-    """Every finding of ``hlgraph doctor``, as it is made.
+    """The findings of ``hlgraph doctor``, one by one.
 
     Parameters
     ----------
@@ -194,15 +200,15 @@ def findings(opened: Opened) -> Iterator[Finding]:
     checks = opened.check()
     while True:
         with progress.step("check"):
-            item = next(checks, None)
-        if item is None:
+            finding = next(checks, None)
+        if finding is None:
             break
-        is_whole = is_whole and item.is_fine
-        yield item
+        is_whole = is_whole and finding.is_fine
+        yield finding
     try:
         yield from _contents(opened.stores, opened.sample)
     except HLGraphError as error:
-        if is_whole:  # otherwise the finding that says why is there already
+        if is_whole:  # otherwise an earlier finding gives the reason
             yield Finding("content", False, str(error))
 
 
@@ -213,24 +219,24 @@ def _contents(stores: Stores, sample: int | None) -> Iterator[Finding]:
         untrue_records,
     )  # every command opens stores, few check them
 
-    held = stores.graph.stats(has_relationships=False)
+    corpora = stores.graph.stats(has_relationships=False)
     for kind in (*KINDS_IN_BOTH, Kind.FACT):
         wrong: list[str] = []
         count = 0
         name = f"content of {_plural(kind)}"
-        with progress.step(f"check {name}", _number(kind, held, sample=sample), unit="records"):
-            for corpus in (item.corpus for item in held):
-                read, found = untrue_records(kind, corpus, stores=stores, sample=sample, step=f"check {name}")
+        with progress.step(f"check {name}", _number(kind, corpora, sample=sample), unit="records"):
+            for corpus in (item.corpus for item in corpora):
+                read, altered = untrue_records(kind, corpus, stores=stores, sample=sample, step=f"check {name}")
                 count += read
-                if found:
-                    wrong.append(f"{corpus}: {len(found)} are not what their ids say, such as {found[0]}")
+                if altered:
+                    wrong.append(f"{corpus}: {len(altered)} are not what their ids say, such as {altered[0]}")
         yield _finding(name, wrong, f"{count} read")
     for kind in KINDS_IN_BOTH[1:]:
         wrong = []
         count = 0
         name = f"vectors and text of {_plural(kind)}"
-        with progress.step(f"check {name}", _number(kind, held, sample=sample), unit="records"):
-            for corpus, length in ((item.corpus, item.dimensions) for item in held):
+        with progress.step(f"check {name}", _number(kind, corpora, sample=sample), unit="records"):
+            for corpus, length in ((item.corpus, item.dimensions) for item in corpora):
                 records = list(stores.graph.find(kind, Scope(corpus)))[:sample]
                 count += len(records)
                 rows = rows_of(records, corpus, stores=stores, step=f"check {name}")
@@ -245,9 +251,9 @@ def _contents(stores: Stores, sample: int | None) -> Iterator[Finding]:
         yield _finding(name, wrong, f"{count} compared")
 
 
-def _number(kind: Kind, held: Sequence[CorpusStats], *, sample: int | None) -> int:
-    """How many records of a kind are looked at."""
-    counts = [item.records.get(kind, 0) for item in held]
+def _number(kind: Kind, corpora: Sequence[CorpusStats], *, sample: int | None) -> int:
+    """Number of records of a kind that are checked."""
+    counts = [item.records.get(kind, 0) for item in corpora]
     return sum(counts if sample is None else (min(count, sample) for count in counts))
 
 

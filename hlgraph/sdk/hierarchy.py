@@ -1,10 +1,9 @@
-"""The hierarchy of summaries of a corpus: built, and listed."""
+"""Builds and lists the hierarchy of summaries of a corpus."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from hlgraph import progress
 from hlgraph.errors import InputError, UnknownNameError
@@ -12,7 +11,8 @@ from hlgraph.index.communities import derived_store
 from hlgraph.index.hierarchy import RUN, BuiltHierarchy, HierarchyQuery, alone_among, build_hierarchy
 from hlgraph.index.summaries import ChatSummariser, ExtractiveSummariser, Summariser
 from hlgraph.models.accounts.budget import Budget
-from hlgraph.models.protocols import ChatModel, Embedder
+from hlgraph.models.choose import ChosenModels
+from hlgraph.models.protocols import ChatModel
 from hlgraph.progress import OnProgress
 from hlgraph.records import Community, Kind, Source, Summary
 from hlgraph.sdk.arguments import checked
@@ -30,8 +30,8 @@ class FoundHierarchy:
 
     Attributes
     ----------
-    run : how and from which version of the corpus they were made; None where none were
-    summaries : each with the community that it is about; those that a change has touched are gone until the next build
+    run : parameters and corpus version of the build; None: none were built
+    summaries : each with its community; summaries affected by a change are missing until the next build
     waiting : number of communities of two or more members without a summary, since a member was deleted or changed
     sources : summaries of long sources and of large chunks, each with the uri of its source, ordered by uri, those of whole
         sources first
@@ -45,22 +45,14 @@ class FoundHierarchy:
     alone: int = 0
 
 
-class HasEmbedder(Protocol):
-    """Creates the embedder on first use."""
-
-    @property
-    def embedder(self) -> Embedder:
-        """The embedder of the corpus."""
-
-
 @checked
 class Hierarchy:
     """The hierarchy of one corpus.
 
     Parameters
     ----------
-    corpus, stores : where it is
-    models : the embedder, made when it is first used
+    corpus, stores : the corpus, and the stores that hold it
+    models : the embedder, created at its first use
     chat : makes the executor of the chat model for one build, within a budget; None without a chat model
 
     Examples
@@ -77,7 +69,7 @@ class Hierarchy:
         corpus: str,
         stores: Stores,
         *,
-        models: HasEmbedder,
+        models: ChosenModels,
         chat: Callable[[Budget | None], ChatModel | None],
     ) -> None:
         self._corpus = corpus
@@ -99,9 +91,9 @@ class Hierarchy:
         Parameters
         ----------
         query : thresholds and sizes of the layers; None: the defaults
-        summaries : ``chat`` by the chat model, ``extractive`` without one, ``auto`` by the model where there is one
+        summaries : ``chat`` by the chat model, ``extractive`` without one, ``auto`` by the model if there is one
         rebuild : cluster everything again
-        budget : of the chat model; at its end nothing is stored, and the same call again pays for nothing twice
+        budget : of the chat model; if it runs out, nothing is stored, and repeating the call pays for no call twice
         on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
         Returns
@@ -140,7 +132,7 @@ class Hierarchy:
 
         Parameters
         ----------
-        level : summaries of communities of this level alone, 0 the finest; None: of all levels, and of long sources
+        level : only summaries of communities of this level, 0 the finest; None: of all levels, and of long sources
         k : maximum number of summaries of communities, and of sources; None: all
 
         Returns
@@ -163,17 +155,17 @@ class Hierarchy:
             return FoundHierarchy()
         communities = {item.id: item for item in derived.communities(self._corpus, RUN, level=level)}
         items = derived.summaries(self._corpus, RUN).items
-        held = [(item.summary, communities[item.community_id]) for item in items if item.community_id in communities]
-        held.sort(key=lambda pair: (-pair[1].level, -pair[1].size, pair[0].id))
-        about = {community.id for _, community in held}
+        pairs = [(item.summary, communities[item.community_id]) for item in items if item.community_id in communities]
+        pairs.sort(key=lambda pair: (-pair[1].level, -pair[1].size, pair[0].id))
+        about = {community.id for _, community in pairs}
         waiting = sum(item.size > 1 and item.level == 0 and item.id not in about for item in communities.values())
         sources = self._of_sources(items, k) if level is None else ()
-        return FoundHierarchy(run, tuple(held[:k]), waiting, sources, alone_among(communities.values()))
+        return FoundHierarchy(run, tuple(pairs[:k]), waiting, sources, alone_among(communities.values()))
 
     def _of_sources(self, items: Sequence[Summarised], k: int | None) -> tuple[tuple[Summary, str], ...]:
         about = sorted({item.source_id for item in items if item.source_id})
         records = self._stores.graph.records(Kind.SOURCE, about, scope=Scope(self._corpus))
         uris = {item.id: item.uri for item in records if isinstance(item, Source)}
-        found = [(item.summary, uris[item.source_id]) for item in items if item.source_id in uris]
-        found.sort(key=lambda pair: (pair[1], -pair[0].level, pair[0].id))
-        return tuple(found[:k])
+        pairs = [(item.summary, uris[item.source_id]) for item in items if item.source_id in uris]
+        pairs.sort(key=lambda pair: (pair[1], -pair[0].level, pair[0].id))
+        return tuple(pairs[:k])

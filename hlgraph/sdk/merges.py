@@ -1,7 +1,7 @@
 """Merges of entities that are the same: propose, judge by rule or chat model, apply, list and undo.
 
-A merge is a decision about two entities, kept beside the graph (see :mod:`hlgraph.stores.protocols`). What was extracted stays as
-it is, so undoing a merge removes the decision.
+A merge is a decision about two entities, stored beside the graph (see :mod:`hlgraph.stores.protocols`). The extracted records do
+not change, so undoing a merge only removes the decision.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Group(NamedTuple):
 
     Attributes
     ----------
-    canonical : the entity that names the group: the one that is no alias; of several, the one with the longest name
+    canonical : the entity that names the group: the one that is not an alias; of several, the one with the longest name
     aliases : the others
     """
 
@@ -57,7 +57,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FoundMerges:
-    """The stored decisions, and the groups that they make.
+    """The stored decisions, and the groups that result from them.
 
     Attributes
     ----------
@@ -79,9 +79,9 @@ class Merges:
 
     Parameters
     ----------
-    corpus, stores : where they are
+    corpus, stores : the corpus, and the stores that hold it
     chat : makes the executor of the chat model for one command, within a budget; None without a chat model
-    settings : name the place where undone decisions are noted; None: an undo that was killed cannot be repeated
+    settings : name the folder in which undone decisions are recorded; None: an undo that was killed cannot be repeated
 
     Examples
     --------
@@ -90,8 +90,8 @@ class Merges:
         with hlgraph.connect("hlgraph://./my-graph") as graph:
             graph.merges.judge(by="rules")
             graph.merges.apply([("M. Quill", "Mara Quill")], made_by="Ada")
-            for item in graph.merges.list().decisions:
-                graph.merges.undo(item.id)
+            for decision in graph.merges.list().decisions:
+                graph.merges.undo(decision.id)
     """
 
     def __init__(
@@ -124,9 +124,9 @@ class Merges:
         UnknownNameError : there is no such corpus
         """
         self._check_corpus()
-        held = self._held.decisions(self._corpus)
+        decisions = self._decisions.decisions(self._corpus)
         with progress.listening(on_progress):
-            return find_candidates(self._corpus, query or CandidateQuery(), stores=self._stores, decisions=held)
+            return find_candidates(self._corpus, query or CandidateQuery(), stores=self._stores, decisions=decisions)
 
     def judge(
         self,
@@ -139,15 +139,15 @@ class Merges:
     ) -> JudgedMerges:
         """Merge the certain candidates, ask the chat model about the others, and store its verdicts.
 
-        Verdicts of both kinds are stored, so that no pair is paid for twice. A merge that would join two entities which are kept
+        Verdicts of both kinds are stored, so that no pair is paid for twice. A merge that would join two entities that are kept
         apart is stored as open, and reported.
 
         Parameters
         ----------
         query : which candidates are judged; None: the defaults
-        by : ``chat``, ``rules`` (only the certain ones are decided) or ``auto``: chat where there is a chat model
-        budget : of the chat model; at its end, what was judged is stored first
-        dry_run : ask and store nothing; report what would be merged by rule, and how many calls there would be
+        by : ``chat``, ``rules`` (only the certain ones are decided) or ``auto``: chat if there is a chat model
+        budget : of the chat model; if it runs out, the verdicts so far are stored before the error is raised
+        dry_run : ask and store nothing; report the merges by rule, and the number of calls
         on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
         Returns
@@ -159,22 +159,22 @@ class Merges:
         UnknownNameError : there is no such judge or corpus
         InputError : ``chat`` without a chat model
         StoreLockedError : another process is writing
-        BudgetError, ModelError : the model answers no more calls; what was judged is stored
+        BudgetError, ModelError : the model answers no more calls; the verdicts so far are stored
         """
         calls = self._calls(by, budget, dry_run=dry_run)
         with progress.listening(on_progress):
             return self._judged(self.propose(query), by=by, calls=calls, dry_run=dry_run)
 
     def _judged(self, proposed: Candidates, *, by: str, calls: Executor | None, dry_run: bool) -> JudgedMerges:
-        certain = [item for item in proposed.found if item.is_certain]
-        rest = [item for item in proposed.found if not item.is_certain]
+        certain = [candidate for candidate in proposed.found if candidate.is_certain]
+        rest = [candidate for candidate in proposed.found if not candidate.is_certain]
         if calls is None or dry_run:
             reason = "no model was asked: a dry run" if dry_run else "no model was asked: rules alone judge"
-            asked = Asked(undecided=[(item, reason) for item in rest])
+            asked = Asked(undecided=[(candidate, reason) for candidate in rest])
             asked.calls = calls_for(len(rest)) if calls is not None or by == "chat" else 0
         else:
             asked = ask_model(self._corpus, rest, calls=calls, stores=self._stores)
-        ruled = [decision_of(item, Verdict.SAME, by=Decider.RULE, made_by=RULE) for item in certain]
+        ruled = [decision_of(candidate, Verdict.SAME, by=Decider.RULE, made_by=RULE) for candidate in certain]
         settled = self._settle([*ruled, *asked.decisions], dry_run=dry_run)
         if asked.end is not None:
             raise asked.end
@@ -184,11 +184,13 @@ class Merges:
             calls=asked.calls,
             left_out=proposed.left_out,
             is_dry_run=dry_run,
-            names={side.id: side.name for item in proposed.found for side in (item.alias, item.canonical)},
+            names={
+                side.id: side.name for candidate in proposed.found for side in (candidate.alias, candidate.canonical)
+            },
         )
 
     def list(self, verdict: str | None = None, *, k: int | None = None) -> FoundMerges:
-        """The stored decisions, and the groups that they make.
+        """The stored decisions, and the groups that result from them.
 
         Parameters
         ----------
@@ -209,7 +211,7 @@ class Merges:
         if k is not None and k < 0:
             raise InputError(f"k is {k}; it must not be negative")
         self._check_corpus()
-        every = self._held.decisions(self._corpus)
+        every = self._decisions.decisions(self._corpus)
         groups = grouped(every)
         entities = self._entities({name for item in every for name in item.pair})
         chosen = [item for item in every if verdict in (None, item.verdict)]
@@ -228,12 +230,12 @@ class Merges:
     ) -> tuple[Decision, ...]:
         """Merge pairs of entities: the first of each becomes an alias of the second. All pairs are written, or none.
 
-        A decision that is stored already is left as it is. Another decision about the same pair is replaced.
+        A decision that is already stored does not change. A different decision about the same pair is replaced.
 
         Parameters
         ----------
         pairs : names or ids of entities of the corpus
-        keep_apart : decide that the two of each pair are not one
+        keep_apart : decide that the two entities of each pair are different
         made_by, why : stored with the decision
 
         Returns
@@ -244,8 +246,8 @@ class Merges:
         Raises
         ------
         UnknownNameError : the corpus has no such entity
-        InputError : an entity of another corpus, a pair of the same entity, a pair that other merges join already or the other way
-            round (a circle), or a pair that contradicts decisions about others
+        InputError : an entity of another corpus, a pair of the same entity, a pair that other merges already join, a cycle, or a
+            pair that contradicts decisions about others
         StoreLockedError : another process is writing
         """
         self._check_corpus()
@@ -273,41 +275,41 @@ class Merges:
 
         A pair whose decision is removed is a candidate again; :meth:`apply` with ``keep_apart`` keeps it apart.
 
-        Returns the removed decisions, without those that such a call removed before. Raises UnknownNameError for an id that was
-        never stored, and then removes nothing; StoreLockedError while another process writes.
+        Returns the removed decisions, without those that an earlier call removed. Raises UnknownNameError for an id that was never
+        stored, and then removes nothing; StoreLockedError while another process writes.
         """
         self._check_corpus()
         wanted = list(dict.fromkeys([ids] if isinstance(ids, str) else ids))
         with self._writing() as store, ExitStack() as closing:
             removals = closing.enter_context(Removals(self._settings, "decision")) if self._settings else None
             noted = {} if removals is None else removals.of(wanted)
-            held = {item.id: item for item in store.decisions(self._corpus)}
+            stored = {decision.id: decision for decision in store.decisions(self._corpus)}
             for name in wanted:
-                if name not in held and name not in noted:
+                if name not in stored and name not in noted:
                     raise UnknownNameError(
                         f"corpus {self._corpus!r} has no decision {name!r}; hlgraph merges list shows their ids"
                     )
-            gone = tuple(held[name] for name in wanted if name in held)
+            gone = tuple(stored[name] for name in wanted if name in stored)
             if removals is not None:
-                closing.enter_context(removals.removing({item.id: [item.id] for item in gone}))
+                closing.enter_context(removals.removing({decision.id: [decision.id] for decision in gone}))
             store.drop(self._corpus, gone)
         return gone
 
     # Parts
 
     @property
-    def _held(self) -> MergeStore:
-        if self._stores.merges is None:
+    def _decisions(self) -> MergeStore:
+        if self._stores.graph.merges is None:
             raise StoreError("this pair of stores keeps no merges; open it with hlgraph.connect")
-        return self._stores.merges
+        return self._stores.graph.merges
 
     @contextmanager
     def _writing(self) -> Iterator[MergeStore]:
         """The store under the write lock, after changes of interrupted runs are completed."""
         with self._stores.graph.lock(self._corpus) as pending:
-            for item in pending:
-                finish(item, self._stores)
-            yield self._held
+            for change in pending:
+                finish(change, self._stores)
+            yield self._decisions
 
     def _check_corpus(self) -> None:
         if not self._stores.graph.stats(self._corpus, has_counts=False):
@@ -325,52 +327,56 @@ class Merges:
         return calls
 
     def _settle(self, decisions: Sequence[Decision], *, dry_run: bool) -> JudgedMerges:
-        """Merge what contradicts nothing, and store all decisions."""
+        """Merge pairs that contradict no decision, and store all decisions."""
         if dry_run:
-            return settled_merges(decisions, self._held.decisions(self._corpus))
+            return settled_merges(decisions, self._decisions.decisions(self._corpus))
         with self._writing() as store:
-            # Judging takes a while, and the lock is not held for it: what is gone or was decided meanwhile is left out.
+            # The lock is not held while pairs are judged: pairs that were removed or decided meanwhile are left out.
             every = store.decisions(self._corpus)
-            decided = {item.id for item in every}
-            there = self._entities({name for item in decisions for name in item.pair})
-            found = settled_merges(
-                [item for item in decisions if item.id not in decided and all(name in there for name in item.pair)],
+            decided = {decision.id for decision in every}
+            there = self._entities({name for decision in decisions for name in decision.pair})
+            settled = settled_merges(
+                [
+                    decision
+                    for decision in decisions
+                    if decision.id not in decided and all(name in there for name in decision.pair)
+                ],
                 every,
             )
-            written = (*found.merged, *found.apart, *found.held)
+            written = (*settled.merged, *settled.apart, *settled.held)
             if written:
                 store.save(self._corpus, written)
-            return found
+            return settled
 
     def _entities(self, ids: Iterable[str]) -> dict[str, Entity]:
-        found = self._stores.graph.records(Kind.ENTITY, sorted(ids), scope=Scope(self._corpus))
-        return {item.id: item for item in found if isinstance(item, Entity)}
+        records = self._stores.graph.records(Kind.ENTITY, sorted(ids), scope=Scope(self._corpus))
+        return {record.id: record for record in records if isinstance(record, Entity)}
 
     def _find(self, names: Iterable[str]) -> dict[str, Entity]:
-        """Entities by what the caller calls them: an id, or a name."""
+        """Entities by the caller's names for them: ids or names."""
         wanted = {name: (name, *entity_ids(self._corpus, name)) for name in names}
-        held = self._entities({key for keys in wanted.values() for key in keys})
-        found: dict[str, Entity] = {}
+        entities = self._entities({key for keys in wanted.values() for key in keys})
+        by_name: dict[str, Entity] = {}
         for name, keys in wanted.items():
-            entity = next((held[key] for key in keys if key in held), None)
+            entity = next((entities[key] for key in keys if key in entities), None)
             if entity is None:
                 raise UnknownNameError(
                     f"corpus {self._corpus!r} has no entity {name!r}; give a name as the texts write it, or an id"
                 )
-            found[name] = entity
-        return found
+            by_name[name] = entity
+        return by_name
 
     def _check(self, new: Sequence[Decision], every: Mapping[str, Decision], *, names: Mapping[str, str]) -> None:
-        """Raise InputError for the first new decision that closes a circle or contradicts one that stays."""
-        for item in new:
-            held = every.get(item.id)
-            if held is not None and held.verdict is item.verdict:
-                a, b = names[item.alias], names[item.canonical]
+        """Raise InputError for the first new decision that closes a cycle or contradicts one that stays."""
+        for decision in new:
+            earlier = every.get(decision.id)
+            if earlier is not None and earlier.verdict is decision.verdict:
+                a, b = names[decision.alias], names[decision.canonical]
                 raise InputError(
                     f"{b!r} is already an alias of {a!r}, so this merge would form a cycle; undo that first"
                 )
-        replaced = {item.id for item in new}
-        stays = [item for key, item in every.items() if key not in replaced]
+        replaced = {decision.id for decision in new}
+        stays = [decision for key, decision in every.items() if key not in replaced]
         settled = check_merges(new, stays)
         if settled.known:
             a, b = _in_order(settled.known[0], new, names)
@@ -378,26 +384,29 @@ class Merges:
         if settled.conflicts:
             conflict = settled.conflicts[0]
             a, b = _in_order(conflict.pair, new, names)
-            found = self._entities(conflict.apart)
-            c, d = (found[name].name for name in conflict.apart)
+            entities = self._entities(conflict.apart)
+            c, d = (entities[name].name for name in conflict.apart)
             raise InputError(f"{a!r} and {b!r} cannot be one: {c!r} and {d!r} are kept apart; undo that decision first")
         groups = grouped([*stays, *new])
-        for item in new:
-            if item.verdict is Verdict.DIFFERENT and groups.is_one(*item.pair):
-                a, b = names[item.alias], names[item.canonical]
+        for decision in new:
+            if decision.verdict is Verdict.DIFFERENT and groups.is_one(*decision.pair):
+                a, b = names[decision.alias], names[decision.canonical]
                 raise InputError(f"{a!r} and {b!r} are one by other merges; undo one of those first")
 
 
 def _in_order(pair: Pair, new: Iterable[Decision], names: Mapping[str, str]) -> tuple[str, str]:
     """The names of a pair in the order in which they were given."""
-    item = next(item for item in new if item.pair == pair)
-    return names[item.alias], names[item.canonical]
+    decision = next(decision for decision in new if decision.pair == pair)
+    return names[decision.alias], names[decision.canonical]
 
 
-def _says_the_same(held: Decision | None, item: Decision) -> bool:
-    if held is None or held.verdict is not item.verdict:
+def _says_the_same(stored: Decision | None, decision: Decision) -> bool:
+    if stored is None or stored.verdict is not decision.verdict:
         return False
-    return item.verdict is Verdict.DIFFERENT or (held.alias, held.canonical) == (item.alias, item.canonical)
+    return decision.verdict is Verdict.DIFFERENT or (stored.alias, stored.canonical) == (
+        decision.alias,
+        decision.canonical,
+    )
 
 
 def _group(ids: Sequence[str], every: Iterable[Decision], entities: Mapping[str, Entity]) -> Group:

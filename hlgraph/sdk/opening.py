@@ -1,4 +1,4 @@
-"""The open stores and models of a graph, opened again where other stores were put in their place, and the calls on them."""
+"""The open stores and models of a graph, and the calls on them. Stores that were replaced by others are opened again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _R = TypeVar("_R")
 _ATTEMPTS: Final = 3
-# Methods whose result is of one published state. A search and an answer see to that themselves, since they call models.
+# Methods whose result must be of one published state. Searches and answers ensure that themselves, since they call models.
 _READING: Final = frozenset({"find", "list", "read", "sources", "records", "topics"})
 
 
@@ -39,7 +39,7 @@ class Resources:
     Attributes
     ----------
     opened : the stores
-    models : the models, made when they are first used
+    models : the models, created at their first use
     """
 
     def __init__(
@@ -63,14 +63,14 @@ class Resources:
         self._executors: dict[str, Executor] = {}
 
     def current(self) -> Opened:
-        """The stores; opened again where others were put in their place."""
+        """The stores; opened again if they were replaced by others."""
         calls = self.opened.stores.calls
         if calls is not None and calls.is_outermost and calls.is_replaced():
             with self._guard:
                 if self.opened.stores.calls is calls:
                     old, self.opened = self.opened, self._watched(open_checked(self._settings))
                     calls.close(0.0)
-                    old.closing.close()  # calls that are under way go on with what they hold
+                    old.closing.close()  # running calls continue on the old stores
         elif calls is not None:
             calls.check()
         return self.opened
@@ -100,12 +100,12 @@ class Resources:
             if corpus not in self._executors:
                 from hlgraph.models.accounts.open import executor_of
 
-                made = self._executors[corpus] = executor_of(chat, settings, corpus=corpus)
-                self._closing.callback(made.close)
+                executor = self._executors[corpus] = executor_of(chat, settings, corpus=corpus)
+                self._closing.callback(executor.close)
             return self._executors[corpus].begin(budget)
 
     def close(self, timeout: float) -> None:
-        """Refuses new calls, waits for those under way, and closes the stores and the models. May be repeated.
+        """Refuse new calls, wait for running ones, and close the stores and the models. May be repeated.
 
         Parameters
         ----------
@@ -121,8 +121,8 @@ class Resources:
 def in_call(owner: Any, name: str, *, work: Callable[[], _R]) -> _R:
     """The result of a public method, counted as a call on the stores of its object.
 
-    Where another store is put in the place of theirs meanwhile, a method of :class:`hlgraph.HLGraph` is repeated on that store:
-    an ingest and a deletion change nothing the second time.
+    If the store is replaced by another one meanwhile, a method of :class:`hlgraph.HLGraph` is repeated on the new store: an
+    ingest and a deletion change nothing the second time.
 
     Parameters
     ----------
@@ -149,31 +149,31 @@ def in_call(owner: Any, name: str, *, work: Callable[[], _R]) -> _R:
                     calls.close(0.0)
                     calls.check()
                 is_read = name in _READING and is_outermost
-                found = in_one_state(stores, _corpus_of(owner), read=work) if is_read else work()
+                result = in_one_state(stores, _corpus_of(owner), read=work) if is_read else work()
         except HLGraphError:
-            # Raised from here: an error in a variable keeps its frames, and a cursor in them the state that it read.
+            # Raised here: an error kept in a variable would keep its frames alive, and with them a cursor and its read state.
             if is_last or not calls.is_replaced():
                 raise
         else:
             if is_last or not calls.is_replaced():
-                return found
+                return result
     raise StoreConflictError(
         "the store was replaced by another one again and again while it was used; call it again when that has ended"
     )
 
 
 def _stores_of(owner: Any) -> Stores:
-    found: Stores = owner.stores if hasattr(owner, "stores") else owner._stores
-    return found
+    stores: Stores = owner.stores if hasattr(owner, "stores") else owner._stores
+    return stores
 
 
 def _corpus_of(owner: Any) -> str:
-    found: str = owner._corpus if hasattr(owner, "_corpus") else owner.settings.corpus
-    return found
+    corpus: str = owner._corpus if hasattr(owner, "_corpus") else owner.settings.corpus
+    return corpus
 
 
 def steps_in_calls(owner: Any, steps: Iterator[_R]) -> Iterator[_R]:
-    """The items of an iterator that a public method returned, each step of which is a call.
+    """The items of an iterator that a public method returned; each step counts as a call.
 
     Parameters
     ----------
@@ -186,10 +186,10 @@ def steps_in_calls(owner: Any, steps: Iterator[_R]) -> Iterator[_R]:
     try:
         while True:
             with nullcontext() if calls is None else calls.call():
-                item: Any = next(steps, end)
-            if item is end:
+                step: Any = next(steps, end)
+            if step is end:
                 return
-            yield item
+            yield step
     finally:
         close = getattr(steps, "close", None)
         if close is not None:

@@ -1,4 +1,8 @@
-"""Coverage and faithfulness of a corpus: reads the store in batches, counts, and asks the judge, if there is one."""
+"""Coverage and faithfulness of the statements of a corpus.
+
+Coverage is the share of the sentences of the sources that statements represent. Faithfulness is the share of statements that
+their chunks support, on a sample, judged by words or by a chat model.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +27,7 @@ from hlgraph.settings import Settings
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.text import BlockKind, block_sentences, blocks, content_words
 
-# Coverage: which sentences of a source are represented by its statements. Pure functions.
-
+# Coverage of the sentences of a source by its statements. Pure functions.
 
 _NO_SENTENCES = (BlockKind.HEADING, BlockKind.RULE)
 
@@ -84,7 +87,7 @@ def sentence_spans(chunk: Chunk) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(slots=True)
-class _Held:
+class _KnownSentence:
     """A sentence, its content words and the chunks that contain it; overlapping chunks may share one."""
 
     start: int
@@ -107,8 +110,8 @@ def cover(
       sentences). This bound is higher because the names that a text is about occur in every statement.
     - One statement of the source contains all of S: the same words were stated elsewhere.
 
-    Words are compared as :func:`hlgraph.text.content_words` returns them, so a paraphrase in quite different words counts as
-    missing. A sentence that the boundary of a chunk divides counts as two. O(sentences x statements) time per chunk.
+    Words are compared as :func:`hlgraph.text.content_words` returns them, so a paraphrase in different words counts as missing.
+    A sentence that the boundary of a chunk divides counts as two. O(sentences x statements) time per chunk.
 
     Parameters
     ----------
@@ -122,57 +125,59 @@ def cover(
     tuple
         The number of sentences, and the uncovered ones in the order of the text.
     """
-    held = _sentences(chunks)
-    of_chunk, made_from = _words_of(statements, held, frozenset(content_words(title)))
+    known = _sentences(chunks)
+    of_chunk, made_from = _words_of(statements, known, frozenset(content_words(title)))
     elsewhere: dict[str, set[int]] = {}
-    for number, words in enumerate(frozenset(content_words(item.text)) for item in statements):
+    for number, words in enumerate(frozenset(content_words(statement.text)) for statement in statements):
         for word in words:
             elsewhere.setdefault(word, set()).add(number)
     uncovered: list[Sentence] = []
-    for number, item in enumerate(held):
-        own = len(item.words & made_from.get(number, frozenset())) / len(item.words)
-        near = [words for name in item.chunk_ids for words in of_chunk.get(name, ())]
-        one = max((len(item.words & words) for words in near), default=0) / len(item.words)
+    for number, sentence in enumerate(known):
+        own = len(sentence.words & made_from.get(number, frozenset())) / len(sentence.words)
+        near = [words for name in sentence.chunk_ids for words in of_chunk.get(name, ())]
+        one = max((len(sentence.words & words) for words in near), default=0) / len(sentence.words)
         is_covered = own >= share or one >= (1 + share) / 2
-        if not is_covered and not set.intersection(*(elsewhere.get(word, set()) for word in item.words)):
-            uncovered.append(Sentence(item.text, item.chunk_ids[0], item.start, item.end, max(own, one)))
-    return len(held), uncovered
+        if not is_covered and not set.intersection(*(elsewhere.get(word, set()) for word in sentence.words)):
+            uncovered.append(
+                Sentence(sentence.text, sentence.chunk_ids[0], sentence.start, sentence.end, max(own, one))
+            )
+    return len(known), uncovered
 
 
-def _sentences(chunks: Iterable[Chunk]) -> list[_Held]:
+def _sentences(chunks: Iterable[Chunk]) -> list[_KnownSentence]:
     """The sentences in the order of the source, each once; parts of a sentence that a chunk boundary divides are dropped."""
-    found: dict[tuple[int, int], _Held] = {}
+    by_span: dict[tuple[int, int], _KnownSentence] = {}
     for chunk in chunks:
         for start, end in sentence_spans(chunk):
             text = chunk.text[start:end]
             words = frozenset(content_words(text))
             if words:
                 place = (chunk.start + start, chunk.start + end)
-                found.setdefault(place, _Held(*place, text, words, [])).chunk_ids.append(chunk.id)
-    ordered = sorted(found.values(), key=lambda item: (item.start, -item.end))
-    kept: list[_Held] = []
-    for item in ordered:
-        if not (kept and item.end <= kept[-1].end):
-            kept.append(item)
+                by_span.setdefault(place, _KnownSentence(*place, text, words, [])).chunk_ids.append(chunk.id)
+    ordered = sorted(by_span.values(), key=lambda sentence: (sentence.start, -sentence.end))
+    kept: list[_KnownSentence] = []
+    for sentence in ordered:
+        if not (kept and sentence.end <= kept[-1].end):
+            kept.append(sentence)
     return kept
 
 
 def _words_of(
-    statements: Sequence[Statement], held: Sequence[_Held], title: frozenset[str]
+    statements: Sequence[Statement], known: Sequence[_KnownSentence], title: frozenset[str]
 ) -> tuple[dict[str, list[frozenset[str]]], dict[int, frozenset[str]]]:
     """The words of each statement by chunk, and the words of all statements by the number of their sentence."""
     of_chunk: dict[str, list[frozenset[str]]] = {}
     made_from: dict[int, frozenset[str]] = {}
-    ends = [item.end for item in held]  # ascending, as no sentence lies inside another
+    ends = [item.end for item in known]  # ascending, as no sentence lies inside another
     for item in statements:
         words = frozenset(content_words(item.text))
         of_chunk.setdefault(item.chunk_id, []).append(words)
         first = bisect.bisect_right(ends, item.start)
         last = first
-        while last < len(held) and held[last].start < item.end:
+        while last < len(known) and known[last].start < item.end:
             last += 1
         own = (words - title) or words
-        shared = [len(own & held[number].words) for number in range(first, last)]
+        shared = [len(own & known[number].words) for number in range(first, last)]
         if max(shared, default=0) > 0:
             home = first + shared.index(max(shared))
             made_from[home] = made_from.get(home, frozenset()) | words
@@ -204,12 +209,12 @@ class Coverage:
     @property
     def sentences(self) -> int:
         """Number of sentences in all sources."""
-        return sum(item.sentences for item in self.sources)
+        return sum(source.sentences for source in self.sources)
 
     @property
     def covered(self) -> int:
         """Number of covered sentences in all sources."""
-        return sum(item.covered for item in self.sources)
+        return sum(source.covered for source in self.sources)
 
     @property
     def share(self) -> float:
@@ -242,7 +247,7 @@ class Faithfulness:
     sampled : number of statements that were judged
     accurate : their share, with its 95 % interval (Wilson)
     offenders : the inaccurate ones, by uri and place
-    unjudged : statements of the sample without a usable verdict of the model, with the reason; they count nowhere
+    unjudged : statements of the sample without a usable verdict of the model, with the reason; no figure includes them
     usage : calls and tokens of the model; None by words
     """
 
@@ -270,7 +275,7 @@ class Quality:
 
     Parameters
     ----------
-    settings, stores : where they are
+    settings, stores : name the corpus, and hold it
     chat : makes the executor of the chat model for one check, within a budget; None without a chat model
 
     Examples
@@ -290,7 +295,7 @@ class Quality:
         self._chat = chat
 
     def coverage(self, uris: Sequence[str] = (), *, share: float = SHARE) -> Coverage:
-        """The share of sentences that statements represent, by source. Two reads for every 200 sources.
+        """The share of sentences that statements represent, by source. Two reads per 200 sources.
 
         Parameters
         ----------
@@ -310,16 +315,16 @@ class Quality:
             raise InputError(f"share is {share}; choose a number above 0, at most 1")
         self._check_corpus()
         graph = self._stores.graph
-        held = [item for item in graph.find(Kind.SOURCE, Scope(self._corpus)) if isinstance(item, Source)]
+        sources = [item for item in graph.find(Kind.SOURCE, Scope(self._corpus)) if isinstance(item, Source)]
         if uris:
-            by_name = named(held, uris, corpus=self._corpus, did="measured")
-            held = list({item.id: item for items in by_name.values() for item in items}.values())
-        found: list[SourceCoverage] = []
-        with progress.step("cover", len(held), unit="sources"):
-            for start in range(0, len(held), _SOURCES_AT_ONCE):
-                found += self._covered(held[start : start + _SOURCES_AT_ONCE], share)
+            by_name = named(sources, uris, corpus=self._corpus, did="measured")
+            sources = list({item.id: item for items in by_name.values() for item in items}.values())
+        coverages: list[SourceCoverage] = []
+        with progress.step("cover", len(sources), unit="sources"):
+            for start in range(0, len(sources), _SOURCES_AT_ONCE):
+                coverages += self._covered(sources[start : start + _SOURCES_AT_ONCE], share)
                 progress.advance("cover", _SOURCES_AT_ONCE)
-        return Coverage(tuple(sorted(found, key=lambda item: (item.share, item.uri))), share)
+        return Coverage(tuple(sorted(coverages, key=lambda item: (item.share, item.uri))), share)
 
     def faithfulness(
         self, *, sample: int = 200, seed: int = 0, by: str = "auto", budget: Budget | None = None
@@ -331,11 +336,11 @@ class Quality:
 
         Parameters
         ----------
-        sample : number of statements; all, where there are fewer
+        sample : number of statements; all if there are fewer
         seed : of the sample
         by : ``model`` asks the chat model, ``words`` compares words (:func:`hlgraph.answer.citations.objection`), ``auto`` asks the
-            model where there is one
-        budget : of the model; the same call again goes on, and pays for nothing twice
+            model if there is one
+        budget : of the model; repeating the call continues, and no call is paid for twice
 
         Returns
         -------
@@ -373,7 +378,7 @@ class Quality:
             raise UnknownNameError(f"there is no corpus {self._corpus!r}; ingest something first")
 
     def _covered(self, sources: Sequence[Source], share: float) -> Iterator[SourceCoverage]:
-        scope = Scope(self._corpus, sources=tuple(item.id for item in sources))
+        scope = Scope(self._corpus, sources=tuple(source.id for source in sources))
         chunks: dict[str, list[Chunk]] = {}
         statements: dict[str, list[Statement]] = {}
         for record in self._stores.graph.find(Kind.CHUNK, scope):
@@ -382,11 +387,11 @@ class Quality:
         for record in self._stores.graph.find(Kind.STATEMENT, scope):
             if isinstance(record, Statement):
                 statements.setdefault(record.source_id, []).append(record)
-        for item in sources:
-            own = chunks.get(item.id, [])
-            count, uncovered = cover(own, statements.get(item.id, []), share=share, title=item.title)
+        for source in sources:
+            own = chunks.get(source.id, [])
+            count, uncovered = cover(own, statements.get(source.id, []), share=share, title=source.title)
             failed = sum(not chunk.fingerprint for chunk in own)
-            yield SourceCoverage(item.uri, item.title, count, count - len(uncovered), failed, tuple(uncovered))
+            yield SourceCoverage(source.uri, source.title, count, count - len(uncovered), failed, tuple(uncovered))
 
     def _sample(self, size: int, seed: int) -> tuple[int, list[_Sampled]]:
         """The number of statements, and the sample with its chunks and sources, by uri and place."""
@@ -409,33 +414,33 @@ class Quality:
                 if isinstance(record, Chunk):
                     chunks[record.id] = record
         owners = sorted({item.source_id for item in statements})
-        held = self._stores.graph.records(Kind.SOURCE, owners, scope=scope)
-        sources = {item.id: item for item in held if isinstance(item, Source)}
+        records = self._stores.graph.records(Kind.SOURCE, owners, scope=scope)
+        sources = {item.id: item for item in records if isinstance(item, Source)}
         # A change that another process publishes in between may take a statement away; then it is not in the sample.
-        found = [
+        sampled = [
             _Sampled(item, chunks[item.chunk_id], sources[item.source_id])
             for item in statements
             if item.chunk_id in chunks and item.source_id in sources
         ]
-        return count, sorted(found, key=lambda one: (one.source.uri, one.statement.start, one.statement.id))
+        return count, sorted(sampled, key=lambda one: (one.source.uri, one.statement.start, one.statement.id))
 
     def _by_model(self, calls: Executor, chosen: Sequence[_Sampled], count: int, *, seed: int) -> Faithfulness:
         from hlgraph.extract.chat import ChatJudge
 
         groups: dict[str, list[_Sampled]] = {}
-        for item in chosen:
-            groups.setdefault(item.chunk.id, []).append(item)
+        for sampled in chosen:
+            groups.setdefault(sampled.chunk.id, []).append(sampled)
         judge = ChatJudge(calls, max_tokens=self._settings.models.max_tokens)
-        asked = [(_context(items[0]), [item.statement.text for item in items]) for items in groups.values()]
+        asked = [(_context(items[0]), [sampled.statement.text for sampled in items]) for items in groups.values()]
         offenders, unjudged, accurate = [], [], 0
         for items, verdicts in zip(groups.values(), judge.judge(asked), strict=True):
             if isinstance(verdicts, str):
-                unjudged += [_offender(item, [verdicts]) for item in items]
+                unjudged += [_offender(sampled, [verdicts]) for sampled in items]
                 continue
             accurate += sum(verdict.is_accurate for verdict in verdicts)
             offenders += [
-                _offender(item, [verdict.reason] if verdict.reason else [])
-                for item, verdict in zip(items, verdicts, strict=True)
+                _offender(sampled, [verdict.reason] if verdict.reason else [])
+                for sampled, verdict in zip(items, verdicts, strict=True)
                 if not verdict.is_accurate
             ]
         return Faithfulness(
@@ -452,11 +457,12 @@ class Quality:
 
 def _by_words(chosen: Sequence[_Sampled], count: int, seed: int) -> Faithfulness:
     offenders: list[Offender] = []
-    for item in chosen:
-        text = (item.chunk.text, item.source.title, *item.chunk.headings)  # a statement of a table begins with these
-        fault = objection(item.statement.text, text)
+    for sampled in chosen:
+        # A statement of a table begins with the title and the headings.
+        text = (sampled.chunk.text, sampled.source.title, *sampled.chunk.headings)
+        fault = objection(sampled.statement.text, text)
         if fault:
-            offenders.append(_offender(item, [fault]))
+            offenders.append(_offender(sampled, [fault]))
     return Faithfulness(
         by=_BY_WORDS,
         seed=seed,
@@ -467,12 +473,20 @@ def _by_words(chosen: Sequence[_Sampled], count: int, seed: int) -> Faithfulness
     )
 
 
-def _context(item: _Sampled) -> ChunkInput:
-    return ChunkInput(item.chunk.text, item.source.title, item.chunk.headings, item.source.uri, source=item.source.id)
+def _context(sampled: _Sampled) -> ChunkInput:
+    return ChunkInput(
+        sampled.chunk.text, sampled.source.title, sampled.chunk.headings, sampled.source.uri, source=sampled.source.id
+    )
 
 
-def _offender(item: _Sampled, reasons: Sequence[str]) -> Offender:
-    statement = item.statement
+def _offender(sampled: _Sampled, reasons: Sequence[str]) -> Offender:
+    statement = sampled.statement
     return Offender(
-        statement.id, item.chunk.id, item.source.uri, statement.text, statement.start, statement.end, tuple(reasons)
+        statement.id,
+        sampled.chunk.id,
+        sampled.source.uri,
+        statement.text,
+        statement.start,
+        statement.end,
+        tuple(reasons),
     )

@@ -1,9 +1,9 @@
 """Verifies that the graph store and the vector store hold the same data, as written, and repairs differences.
 
 Both are written through a journal, so they agree unless one was changed by hand or restored from a copy, or a disk lost or
-altered data. Vectors and full text are made again from the records. A missing record, and links that were altered, are
-extracted again from the stored chunks, with the extractor that the corpus was made with. What only a document can bring back,
-such as the text of a chunk, is named by its source, to be ingested again.
+altered data. Vectors and full text are rebuilt from the records. Missing records and altered links are extracted again from the
+stored chunks, with the extractor of the corpus. If only a document can restore the data, such as the text of a chunk, its source
+is named, to be ingested again.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ from hlgraph.progress import OnProgress
 from hlgraph.records import Chunk, Document, Entity, Fact, Kind, Record, Relationship, Source, Statement, Topic
 from hlgraph.resolve.synonyms import least_synonym, synonyms
 from hlgraph.stores.open import Opened
-from hlgraph.stores.protocols import AlteredRecord, PullShape, Row, Scope, Stores, VectorBatch, unfinished
+from hlgraph.stores.protocols import AlteredRecord, PullShape, Row, Scope, Stores, VectorBatch
 
 KINDS_IN_BOTH = (Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)
 """The kinds that both stores hold; of sources the vector store holds descriptions."""
 _BATCH = 1_000
 _ATTEMPTS, _PAUSE = 3, 0.5
-"""Comparisons of a corpus that is being written, and seconds between two."""
+"""Maximum number of comparisons of a corpus that is being written, and seconds between two of them."""
 
 Ids = Mapping[Kind, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """The differences between the two stores in one corpus, and from what was written: ids by kind.
+    """The differences of one corpus between the two stores, and from the data as written: ids by kind.
 
     Attributes
     ----------
@@ -64,9 +64,9 @@ class Drift:
     altered_vectors : rows whose vector is not the one that was written
     altered_texts : rows whose full text is missing, cannot be searched, or is not that of the record
     stray_texts : number of full-text entries without a row
-    altered_records : records whose content is not what their id was made from, or not what was written; a chunk also where
-        its links were altered, an entity where its synonyms were
-    is_restored : whether the database of the store was damaged, and its indexes were made again
+    altered_records : records whose content does not match their id, or differs from what was written; also chunks with altered
+        links, and entities with altered synonyms
+    is_restored : whether the database of the store was damaged and its indexes were rebuilt
     """
 
     corpus: str
@@ -81,7 +81,7 @@ class Drift:
 
     @property
     def is_none(self) -> bool:
-        """Whether both stores hold the same, as it was written."""
+        """Whether both stores hold the same data, as written."""
         altered = (self.altered_vectors, self.altered_texts, self.stray_texts, self.altered_records)
         return self.is_same and not any(altered) and not self.is_restored
 
@@ -92,33 +92,33 @@ class Drift:
 
 
 def reconcile(
-    corpus: str, *, opened: Opened, models: ChosenModels, repair: bool, told: OnProgress | None = None
+    corpus: str, *, opened: Opened, models: ChosenModels, repair: bool, on_progress: OnProgress | None = None
 ) -> tuple[Drift, Drift]:
     """The drift of a corpus before and after repair.
 
     Parameters
     ----------
     corpus : the corpus
-    opened : the open stores; without ``repair`` as much content is compared as ``opened.sample`` says
-    models : the embedder, made when it is first used
+    opened : the open stores; without ``repair``, ``opened.sample`` says how much content is compared
+    models : the embedder, created at its first use
     repair : repair the drift; see :meth:`hlgraph.HLGraph.reconcile`
-    told : called with the :class:`hlgraph.Progress` of every step; default none
+    on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
     Returns
     -------
     (found, left)
     """
-    with progress.listening(told), progress.step("compare", unit="kinds of records"):
+    with progress.listening(on_progress), progress.step("compare", unit="kinds of records"):
         if not repair:
-            found = find_drift(corpus, stores=opened.stores, sample=opened.sample)
-            return found, found
+            drift = find_drift(corpus, stores=opened.stores, sample=opened.sample)
+            return drift, drift
         return mend(corpus, stores=opened.stores, extractor=LocalExtractor(), embedder=models.embedder)
 
 
 def find_drift(corpus: str, *, stores: Stores, sample: int | None = None) -> Drift:
     """Compare the ids of a corpus in both stores, and their content with what was written.
 
-    Reads all records, takes no lock and changes nothing. While the corpus is written it compares again, a few times.
+    Reads all records, takes no lock and changes nothing. If the corpus is being written, the comparison is repeated a few times.
 
     Parameters
     ----------
@@ -137,9 +137,9 @@ def find_drift(corpus: str, *, stores: Stores, sample: int | None = None) -> Dri
     """
     for left in reversed(range(_ATTEMPTS)):
         before = _state(corpus, stores)
-        found = _drift(corpus, stores, sample=sample)
-        if found.is_none or (not before.changes and _state(corpus, stores) == before):
-            return found
+        drift = _drift(corpus, stores, sample=sample)
+        if drift.is_none or (not before.changes and _state(corpus, stores) == before):
+            return drift
         time.sleep(_PAUSE if left else 0)
     raise StoreConflictError(
         f"corpus {corpus!r} is being written, or an interrupted run left a change (see: hlgraph journal), so differences "
@@ -149,14 +149,14 @@ def find_drift(corpus: str, *, stores: Stores, sample: int | None = None) -> Dri
 
 
 class _State(NamedTuple):
-    """What tells whether a corpus was changed: its version, and its unfinished changes with how far they are."""
+    """The state of a corpus, to detect changes: its version, and its unfinished changes with their progress."""
 
     version: int
     changes: tuple[tuple[str, str], ...]
 
 
 def _state(corpus: str, stores: Stores) -> _State:
-    changes = tuple((item.change.id, item.state.value) for item in unfinished(stores.graph, corpus))
+    changes = tuple((item.change.id, item.state.value) for item in stores.graph.unfinished(corpus))
     stats = stores.graph.stats(corpus, has_counts=False)
     return _State(stats[0].version if stats else 0, changes)
 
@@ -173,14 +173,14 @@ def _drift(corpus: str, stores: Stores, *, sample: int | None = None) -> Drift:
         here, there = {item.id for item in records}, stores.vectors.ids(kind, corpus)
         rows = rows_of(records[:sample], corpus, stores=stores)
         damage = stores.vectors.examine(kind, corpus, rows=rows, dimensions=length)
-        for found, wrong in (
+        for ids_of, wrong in (
             (without_vector, here - there),
             (without_record, there - here),
             (vectors, damage.vectors),
             (texts, damage.texts - damage.vectors),
         ):
             if wrong:
-                found[kind] = tuple(sorted(wrong))
+                ids_of[kind] = tuple(sorted(wrong))
         if damage.strays:
             strays[kind] = damage.strays
         progress.advance("compare")
@@ -205,12 +205,12 @@ def altered_records(corpus: str, *, stores: Stores, sample: int | None = None) -
     stores : the open stores
     sample : records of each kind whose content is compared with their ids; None: all
     """
-    found = set(() if stores.seals is None else stores.seals.altered(corpus))
-    known = {(item.kind, item.id) for item in found if not item.is_links}
+    altered = set(() if stores.graph.seals is None else stores.graph.seals.altered(corpus))
+    known = {(record.kind, record.id) for record in altered if not record.is_links}
     for kind in (*KINDS_IN_BOTH, Kind.FACT):
         _, wrong = untrue_records(kind, corpus, stores=stores, sample=sample)
-        found |= {AlteredRecord(kind, name, corpus, "", False) for name in wrong if (kind, name) not in known}
-    return sorted(found, key=lambda item: (item.kind, item.id, item.is_links))
+        altered |= {AlteredRecord(kind, name, corpus, "", False) for name in wrong if (kind, name) not in known}
+    return sorted(altered, key=lambda record: (record.kind, record.id, record.is_links))
 
 
 def untrue_records(
@@ -239,8 +239,8 @@ def untrue_records(
 def _names_of_facts(records: Sequence[Record], corpus: str, stores: Stores) -> dict[str, str]:
     facts = [item for item in records if isinstance(item, Fact)]
     wanted = {name for item in facts for name in (item.subject_id, item.object_id) if name}
-    found = stores.graph.records(Kind.ENTITY, sorted(wanted), scope=Scope(corpus))
-    return {item.id: item.name for item in found if isinstance(item, Entity)}
+    entities = stores.graph.records(Kind.ENTITY, sorted(wanted), scope=Scope(corpus))
+    return {entity.id: entity.name for entity in entities if isinstance(entity, Entity)}
 
 
 def rows_of(records: Sequence[Record], corpus: str, *, stores: Stores, step: str = "") -> Iterator[Row]:
@@ -265,7 +265,7 @@ def _damaged(corpus: str, stores: Stores) -> list[Source]:
     for record in stores.graph.find(Kind.CHUNK, Scope(corpus)):
         if isinstance(record, Chunk):
             places.setdefault(record.source_id, set()).add(record.position)
-    lost = {source for source, found in places.items() if found != set(range(len(found)))}
+    lost = {source for source, positions in places.items() if positions != set(range(len(positions)))}
     sources = [item for item in stores.graph.find(Kind.SOURCE, Scope(corpus)) if isinstance(item, Source)]
     return [item for item in sources if item.id in lost or is_damaged(item.checksum)]
 
@@ -279,31 +279,31 @@ def mend(corpus: str, *, stores: Stores, extractor: Extractor, embedder: Embedde
     ----------
     corpus : the corpus
     stores : the open stores
-    extractor : used only where the graph lost statements, topics or entities, or links of chunks were altered
-    embedder : used where vectors are lost or altered
+    extractor : used only if the graph lost statements, topics or entities, or if links of chunks were altered
+    embedder : used if vectors are lost or altered
 
     Returns
     -------
     (found, left)
-        The drift before, and what is left.
+        The drift before and after the repair.
 
     Raises
     ------
     ModelMismatchError : there is drift, and the corpus was embedded by another model
     """
-    held = corpus if stores.seals is None else None  # what seals restore is the database of all corpora
-    with stores.graph.lock(held) as pending:
-        is_restored = stores.seals is not None and stores.seals.restore()
-        resume(pending, stores, corpus=held)
+    locked = corpus if stores.graph.seals is None else None  # seals restore the database of all corpora
+    with stores.graph.lock(locked) as pending:
+        is_restored = stores.graph.seals is not None and stores.graph.seals.restore()
+        resume(pending, stores, corpus=locked)
         before = replace(_drift(corpus, stores), is_restored=is_restored)
         if before.is_none:
             return before, before
         if not before.is_same or before.altered_vectors or before.altered_records:
             check_model(stores.graph.stats(corpus, has_counts=False), embedder)
-            embedder.embed([corpus])  # a model whose replies cannot be used is refused before anything is removed
+            embedder.embed([corpus])  # rejects a model with unusable replies before anything is removed
         lost = {name for kind, names in before.without_record.items() if kind is not Kind.SOURCE for name in names}
         is_known = _mend_records(corpus, lost, stores=stores, extractor=extractor)
-        for kind in KINDS_IN_BOTH:  # what this removes is embedded again below
+        for kind in KINDS_IN_BOTH:  # rows removed here are embedded again below
             rows = rows_of(list(stores.graph.find(kind, Scope(corpus))), corpus, stores=stores)
             stores.vectors.examine(kind, corpus, rows=rows, dimensions=_dimensions(corpus, stores), repair=True)
         after = _drift(corpus, stores)
@@ -311,7 +311,7 @@ def mend(corpus: str, *, stores: Stores, extractor: Extractor, embedder: Embedde
         statements = lost.union(after.without_vector.get(Kind.STATEMENT, ()))
         topics = _topics_about(statements, corpus, stores).union(after.without_vector.get(Kind.TOPIC, ()))
         _embed_topics_again(sorted(topics), corpus, stores=stores, embedder=embedder)
-        # Where other extractors took part, a row without a record may be all that is left of something: it is reported.
+        # If other extractors took part, a row without a record may be the last trace of lost data: it is kept and reported.
         garbage = {kind.value: names for kind, names in after.without_record.items() if is_known or kind is Kind.SOURCE}
         if garbage:
             stores.vectors.delete(corpus, garbage)
@@ -320,14 +320,14 @@ def mend(corpus: str, *, stores: Stores, extractor: Extractor, embedder: Embedde
 
 
 def _mend_records(corpus: str, lost: set[str], *, stores: Stores, extractor: Extractor) -> bool:
-    """Restore what the records themselves, and the text of the chunks, can restore; mark the sources of the rest.
+    """Restore what can be restored from the records and the text of the chunks; mark the sources of the rest.
 
-    Returns whether all chunks whose content was extracted again, or looked at for what is lost, are of this extractor.
+    Returns whether all chunks that were extracted again, or searched for lost records, were made by this extractor.
     """
     altered = altered_records(corpus, stores=stores)
     wrong = {kind: {item.id for item in altered if item.kind is kind} for kind in Kind}
     named = sorted(wrong[Kind.ENTITY] | wrong[Kind.TOPIC])
-    if named:  # what mentions say is the truth about names
+    if named:  # names are restored from the mentions
         name = ids.content_id("renamed", corpus, *named)
         persist(Change(name, corpus, recounted=tuple(named)), stores)
         # Facts consist of names.
@@ -348,8 +348,8 @@ def _mend_records(corpus: str, lost: set[str], *, stores: Stores, extractor: Ext
         of_chunks | wrong[Kind.SOURCE],
         change=Change("", corpus, removed_chunks=tuple(sorted(false)), doubted=tuple(sorted(doubted))),
     )
-    if stores.seals is not None:
-        stores.seals.accept(corpus, altered)
+    if stores.graph.seals is not None:
+        stores.graph.seals.accept(corpus, altered)
     return is_known
 
 
@@ -369,16 +369,18 @@ def _chunks_saying(statements: set[str], facts: set[str], corpus: str, stores: S
         fan_out=_BATCH,
         node_cap=_BATCH * _BATCH,
     )
-    found = stores.graph.pull(sorted(statements | facts), shape, scope=Scope(corpus))
-    return {item.id for item in _chunks(found.ids.tolist(), corpus, stores)}
+    pulled = stores.graph.pull(sorted(statements | facts), shape, scope=Scope(corpus))
+    return {item.id for item in _chunks(pulled.ids.tolist(), corpus, stores)}
 
 
 def _link_again(entities: Sequence[str], corpus: str, stores: Stores) -> None:
-    """SYNONYM links of entities whose links were altered, by the vectors."""
-    found = [
-        item for item in stores.graph.records(Kind.ENTITY, entities, scope=Scope(corpus)) if isinstance(item, Entity)
+    """Write the SYNONYM links of entities with altered links again, from the vectors."""
+    records = [
+        entity
+        for entity in stores.graph.records(Kind.ENTITY, entities, scope=Scope(corpus))
+        if isinstance(entity, Entity)
     ]
-    names = {item.id: ids.normalise_name(item.name) for item in found}
+    names = {entity.id: ids.normalise_name(entity.name) for entity in records}
     links = _synonyms(names, corpus, stores)
     if links:
         persist(Change(ids.content_id("linked", corpus, *sorted(names)), corpus, synonyms=links), stores)
@@ -387,16 +389,16 @@ def _link_again(entities: Sequence[str], corpus: str, stores: Stores) -> None:
 def _extract_again(
     corpus: str, lost: set[str], *, again: Collection[str], stores: Stores, extractor: Extractor
 ) -> tuple[set[str], bool]:
-    """Write the chunks again whose extraction gives something that the graph lost, and recount what depends on it.
+    """Write chunks again if their extraction gives a record that the graph lost, and recount dependent records.
 
-    Only chunks of this extractor are touched: what another one extracted, a chat model say, would be lost. Returns the chunks
-    that were written, and whether all chunks are its own.
+    Only chunks of this extractor are written: the results of another one, such as a chat model, would be lost. Returns the
+    chunks that were written, and whether all chunks were made by this extractor.
 
     Parameters
     ----------
     corpus : the corpus
     lost : ids of lost records
-    again : chunks to write again whatever they give
+    again : chunks to write again in any case
     stores : the open stores
     extractor : extracts the chunks
     """
@@ -428,11 +430,11 @@ def _extract_again(
 
 def _synonyms(names: Mapping[str, str], corpus: str, stores: Stores) -> tuple[Synonym, ...]:
     """SYNONYM links of entities, by id and normalised name, from the vectors that are stored."""
-    held, matrix = stores.vectors.vectors(Kind.ENTITY, corpus, ids=sorted(names))
-    if not held:
+    known, matrix = stores.vectors.vectors(Kind.ENTITY, corpus, ids=sorted(names))
+    if not known:
         return ()
     least = least_synonym(stores.graph.stats(corpus, has_counts=False)[0].calibration)
-    return tuple(synonyms(names, held, matrix=matrix, corpus=corpus, stores=stores, least=least))
+    return tuple(synonyms(names, known, matrix=matrix, corpus=corpus, stores=stores, least=least))
 
 
 def _extracted(source: Source, chunks: Sequence[Chunk], extractor: Extractor) -> Extracted:
@@ -453,45 +455,45 @@ def _extracted(source: Source, chunks: Sequence[Chunk], extractor: Extractor) ->
 
 
 def _only(item: Extracted, lost: set[str], again: Collection[str], corpus: str) -> Extracted:
-    """The chunks that are wanted, or whose extraction gives something that was lost; the others are left as they are."""
+    """The chunks in ``again``, and those whose extraction gives a lost record; the others stay as they are."""
     kept = []
     for pair, extraction in zip(item.plan.to_extract, item.extractions, strict=True):
         plan = replace(item.plan, to_extract=(pair,))
-        found = assemble(corpus, [Extracted(item.comparison, plan, (extraction,))])
-        made = {*found.entities, *(one.id for one in found.statements), *(one.id for one in found.topics)}
-        if (made & lost or pair[0].id in again) and not extraction.is_failed:
+        change = assemble(corpus, [Extracted(item.comparison, plan, (extraction,))])
+        extracted = {*change.entities, *(one.id for one in change.statements), *(one.id for one in change.topics)}
+        if (extracted & lost or pair[0].id in again) and not extraction.is_failed:
             kept.append((pair, extraction))
     plan = replace(item.plan, to_extract=tuple(pair for pair, _ in kept))
     return Extracted(item.comparison, plan, tuple(extraction for _, extraction in kept))
 
 
 def _mark(corpus: str, stores: Stores, sources: Collection[str], *, change: Change) -> None:
-    """Give damaged sources a checksum that no document has, so that the next ingest takes them as changed.
+    """Give damaged sources a checksum that no document has, so that the next ingest treats them as changed.
 
     Parameters
     ----------
     corpus : the corpus
     stores : the open stores
-    sources : ids of sources to mark beside those that lost a chunk
-    change : what else is to be written with the marks
+    sources : ids of sources to mark besides those that lost a chunk
+    change : a change to write together with the marks
     """
-    found = {
-        item.id: item
-        for item in stores.graph.records(Kind.SOURCE, sorted(sources), scope=Scope(corpus))
-        if isinstance(item, Source)
+    by_id = {
+        source.id: source
+        for source in stores.graph.records(Kind.SOURCE, sorted(sources), scope=Scope(corpus))
+        if isinstance(source, Source)
     }
-    found |= {item.id: item for item in _damaged(corpus, stores)}
-    wrong = [found[name] for name in sorted(found) if not is_damaged(found[name].checksum)]
+    by_id |= {source.id: source for source in _damaged(corpus, stores)}
+    wrong = [by_id[name] for name in sorted(by_id) if not is_damaged(by_id[name].checksum)]
     if not wrong and not change.removed_chunks and not change.doubted:
         return
-    marked = tuple(replace(item, checksum=damaged(item.checksum), version=item.version + 1) for item in wrong)
-    states = (f"{item.id}:{item.version}" for item in wrong)
+    marked = tuple(replace(source, checksum=damaged(source.checksum), version=source.version + 1) for source in wrong)
+    states = (f"{source.id}:{source.version}" for source in wrong)
     name = ids.content_id("damaged", corpus, *states, *change.removed_chunks, *change.doubted)
-    persist(replace(change, id=name, sources=marked, base_versions=tuple(item.version for item in wrong)), stores)
+    persist(replace(change, id=name, sources=marked, base_versions=tuple(source.version for source in wrong)), stores)
 
 
 def _embed_again(drift: Drift, *, stores: Stores, embedder: Embedder) -> None:
-    """Embed the records, but for topics, and descriptions of sources that have no row in the vector store."""
+    """Embed records, except topics, and describe sources, if they have no row in the vector store."""
     for kind, names in drift.without_vector.items():
         if kind is Kind.TOPIC:
             continue
@@ -507,16 +509,16 @@ def _embed_again(drift: Drift, *, stores: Stores, embedder: Embedder) -> None:
 
 
 def _topics_about(lost: set[str], corpus: str, stores: Stores) -> set[str]:
-    """The topics of statements that were lost: a change may have renewed the topics without them."""
-    found = [item.id for item in stores.graph.records(Kind.STATEMENT, sorted(lost), scope=Scope(corpus))]
-    return set(links_about(found, corpus, graph=stores.graph)) if found else set()
+    """The topics of lost statements: a change may have embedded the topics without them."""
+    statements = [item.id for item in stores.graph.records(Kind.STATEMENT, sorted(lost), scope=Scope(corpus))]
+    return set(links_about(statements, corpus, graph=stores.graph)) if statements else set()
 
 
 def _embed_topics_again(names: Sequence[str], corpus: str, *, stores: Stores, embedder: Embedder) -> None:
     """Write the rows of topics, after those of all statements."""
     for start in range(0, len(names), _BATCH):
-        found = stores.graph.records(Kind.TOPIC, names[start : start + _BATCH], scope=Scope(corpus))
-        topics = [item for item in found if isinstance(item, Topic)]
+        records = stores.graph.records(Kind.TOPIC, names[start : start + _BATCH], scope=Scope(corpus))
+        topics = [record for record in records if isinstance(record, Topic)]
         if topics:
             change = ids.content_id("repair", corpus, Kind.TOPIC, *names[start : start + _BATCH])
             block = embed_topics(topics, corpus, embedder=embedder, stores=stores)

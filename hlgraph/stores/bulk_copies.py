@@ -1,16 +1,16 @@
-"""What a bulk load of a corpus needs of the stores: one that reads a corpus out in pieces, and two that take it.
+"""What a bulk load of a corpus reads from a store, in pieces, and what its import files hold.
 
 A bulk load copies a corpus from an embedded store to empty servers. The graph goes by files that the server imports while it is
-stopped; vectors and texts follow once it runs again. Until :meth:`BulkGraph.show` no search sees anything of the corpus.
+stopped; vectors and texts follow once it runs again. Until the server is told to show it, no search
+sees anything of the corpus.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 from hlgraph.change import Change, Synonym
 from hlgraph.ids import WITH_NAME
@@ -47,21 +47,26 @@ class Relation(NamedTuple):
     facts: int
 
 
-class CorpusReader(Protocol):
+class CorpusReader(ABC):
     """Reads a whole corpus in pieces of bounded size, in an order that is always the same."""
 
+    @abstractmethod
     def sources(self) -> Iterator[Change]:
         """All sources, some at a time, each with its chunks, topics and statements and the links that its chunks assert."""
 
+    @abstractmethod
     def facts(self) -> Iterator[Change]:
         """All facts, some at a time: only :attr:`Change.facts` is set."""
 
+    @abstractmethod
     def entities(self) -> Iterator[list[NamedEntity]]:
         """All entities, some at a time."""
 
+    @abstractmethod
     def relations(self) -> Iterator[list[Relation]]:
         """All RELATES links, some at a time."""
 
+    @abstractmethod
     def synonyms(self) -> Iterator[list[Synonym]]:
         """All SYNONYM links, some at a time."""
 
@@ -117,78 +122,3 @@ class Found(NamedTuple):
     load: str
     mark: str
     others: Mapping[str, int]
-
-
-class BulkGraph(Protocol):
-    """The graph store of a server that imports files."""
-
-    def find(self, corpus: str) -> Found:
-        """What the database holds.
-
-        Parameters
-        ----------
-        corpus : the corpus that is to be loaded
-        """
-
-    def write_files(self, reader: CorpusReader, folder: Path, *, manifest: Manifest) -> Manifest:
-        """Writes the import files of a corpus and their arguments to a folder; returns the manifest with the files.
-
-        Parameters
-        ----------
-        reader : the corpus
-        folder : an empty folder
-        manifest : what is known of the corpus; it is written last
-
-        Raises
-        ------
-        InputError
-            A text holds a character that the files use themselves.
-        """
-
-    def command(self, manifest: Manifest) -> tuple[str, ...]:
-        """The command that imports the files, to be run in their folder on the machine of the stopped server."""
-
-    def forget(self) -> None:
-        """Forgets the database that the import has replaced."""
-
-    def complete(self, manifest: Manifest, reader: CorpusReader) -> None:
-        """Makes the schema, and writes what import files cannot hold; running it again changes nothing. Needs the lock.
-
-        Parameters
-        ----------
-        manifest : what was imported
-        reader : the corpus
-        """
-
-    def counts(self, corpus: str) -> tuple[dict[str, int], dict[str, int]]:
-        """The number of records and of relationships of a corpus in the database, by kind, whether it is visible or not."""
-
-    def show(self, manifest: Manifest) -> None:
-        """Makes the corpus visible, in one transaction. Needs the lock.
-
-        Parameters
-        ----------
-        manifest : what was imported
-        """
-
-    def lock(self, corpus: str) -> AbstractContextManager[None]:
-        """Holds the right to write to a corpus, whose schema is made first.
-
-        Parameters
-        ----------
-        corpus : the corpus
-        """
-
-
-@runtime_checkable
-class BulkVectors(Protocol):
-    """A vector store that has a cheaper way to write many rows."""
-
-    def loading(self, corpus: str, *, dimensions: int) -> AbstractContextManager[None]:
-        """Within the block rows are written without being searchable; at its end, also by an error, all are.
-
-        Parameters
-        ----------
-        corpus : the corpus
-        dimensions : length of its vectors
-        """

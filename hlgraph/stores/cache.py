@@ -46,13 +46,13 @@ class Kept(Generic[Key, Value]):
         """The values of these keys, as far as they are there, in the order of the keys."""
         wanted = dict.fromkeys(keys)
         with self._guard:
-            found = {key: self._young[key] for key in wanted if key in self._young}
-            if len(found) == len(wanted) or not self._old:
-                return found
-            again = {key: self._old[key] for key in wanted if key in self._old and key not in found}
+            cached = {key: self._young[key] for key in wanted if key in self._young}
+            if len(cached) == len(wanted) or not self._old:
+                return cached
+            again = {key: self._old[key] for key in wanted if key in self._old and key not in cached}
             self._keep(again)
-        found |= again
-        return {key: found[key] for key in wanted if key in found}
+        cached |= again
+        return {key: cached[key] for key in wanted if key in cached}
 
     def keep(self, values: Mapping[Key, Value]) -> None:
         """Keeps values, in the place of those that were there."""
@@ -151,13 +151,13 @@ class KeptRecords(Generic[State]):
                 return {}
             altered = self._altered(corpus, before.state, state)
         with self._guard:
-            held = self._corpora.get(corpus)
-            if held is not None and self._is_older(state, held.state):
+            current = self._corpora.get(corpus)
+            if current is not None and self._is_older(state, current.state):
                 return {}
-            if held is None or held.state != state:
-                held = self._moved(corpus, held, to=state, altered=altered if held is before else None)
+            if current is None or current.state != state:
+                current = self._moved(corpus, current, to=state, altered=altered if current is before else None)
             kept = self._kept[kind].get((corpus, item) for item in ids)
-        return {name: read.record for (_, name), read in kept.items() if held.has(read)}
+        return {name: read.record for (_, name), read in kept.items() if current.has(read)}
 
     def keep(self, kind: Kind, found: Mapping[str, Record], *, corpus: str, state: State) -> None:
         """Keeps records, unless the corpus is no longer in the state in which they were read.
@@ -170,9 +170,9 @@ class KeptRecords(Generic[State]):
         state : the state
         """
         with self._guard:
-            held = self._corpora.get(corpus)
-            if held is not None and held.state == state:
-                self._kept[kind].keep({(corpus, item): _Read(held.number, record) for item, record in found.items()})
+            current = self._corpora.get(corpus)
+            if current is not None and current.state == state:
+                self._kept[kind].keep({(corpus, item): _Read(current.number, record) for item, record in found.items()})
 
     def _moved(self, corpus: str, held: _Corpus | None, *, to: State, altered: frozenset[str] | None) -> _Corpus:
         """Takes a corpus to another state."""
@@ -180,13 +180,13 @@ class KeptRecords(Generic[State]):
         if held is None or altered is None or len(held.altered) > _MOST_ALTERED:
             for kept in self._kept.values():
                 kept.drop(lambda key, _: key[0] == corpus)
-            made = _Corpus(to, number, {})
+            result = _Corpus(to, number, {})
         else:
             for kept in self._kept.values():
                 kept.forget((corpus, item) for item in altered)
-            made = _Corpus(to, number, held.altered | dict.fromkeys(altered, number))
-        self._corpora[corpus] = made
-        return made
+            result = _Corpus(to, number, held.altered | dict.fromkeys(altered, number))
+        self._corpora[corpus] = result
+        return result
 
 
 def _owner(record: Record) -> str:

@@ -1,4 +1,7 @@
-"""The calls that are under way on open stores: refused once the stores are closed, and waited for before they are."""
+"""The calls that are under way on open stores: refused once the stores are closed, and waited for before they are.
+
+Also the errors of calls to servers that were closed meanwhile or do not answer.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,58 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 
-from hlgraph.errors import StoreClosedError
+from hlgraph.errors import StoreClosedError, StoreError, StoreUnavailableError
 
+CLOSING: tuple[type[Exception], ...] = (StoreError, OSError, BufferError, AttributeError, ValueError, TypeError)
+CLOSING += (LookupError, AssertionError, RuntimeError)
+"""Errors of a call to a server if another thread closes its connection meanwhile: clients do not guard against that."""
 _AT_EXIT = 5.0  # seconds that the end of the interpreter waits for the calls of threads that are daemons
 _LOG = logging.getLogger(__name__)
 _OPEN: weakref.WeakSet[Calls] = weakref.WeakSet()
+
+
+def closed(url: str) -> StoreClosedError:
+    """The error of a call after, or during, the closing of the store."""
+    return StoreClosedError(f"{url}: the store was closed; open it again")
+
+
+@contextlib.contextmanager
+def mapped_if_closed(
+    url: str, is_closed: Callable[[], bool], *, errors: tuple[type[Exception], ...] = CLOSING
+) -> Iterator[None]:
+    """Raises errors of a block as StoreClosedError if the connection was closed.
+
+    Parameters
+    ----------
+    url : URL of the server
+    is_closed : whether the connection was closed
+    errors : kinds of errors
+    """
+    try:
+        yield
+    except errors as error:
+        if is_closed():
+            raise closed(url) from error
+        raise
+
+
+def unanswered(
+    url: str, server: str, *, seconds: float, reason: str, check: str = "the network"
+) -> StoreUnavailableError:
+    """The error of a read whose deadline is over, see :func:`hlgraph.stores.trace.hasty`.
+
+    Parameters
+    ----------
+    url : URL of the server
+    server : ``Neo4j`` or ``OpenSearch``
+    seconds : the deadline, setting ``read_seconds``
+    reason : what happened last
+    check : what to check besides whether the server runs
+    """
+    return StoreUnavailableError(
+        f"{url}: no answer from {server} within {seconds:g} s ({reason}); start the server, or check {check}, and ask again; "
+        f"{server.lower()}.read_seconds sets how long a search waits"
+    )
 
 
 class Calls:

@@ -108,6 +108,54 @@ def at_once(works: Sequence[Callable[[], T]]) -> list[T]:
     return [one.result() for one in running]
 
 
+class Retry:
+    """The waits between the attempts of an operation, until its time is over.
+
+    A wait is random, so that many workers do not return at the same time: between half of and all of ``min(longest, first *
+    2^n)`` seconds after ``n`` waits.
+
+    Parameters
+    ----------
+    seconds : time limit of all attempts and waits together
+    first, longest : upper bounds of the first wait and of each wait, in seconds
+    given_up : set by another thread, it ends the time
+    """
+
+    def __init__(
+        self, seconds: float, *, first: float = 0.1, longest: float = 0.5, given_up: threading.Event | None = None
+    ) -> None:
+        self.waits = 0
+        self._until = time.monotonic() + seconds
+        self._bounds = first, longest
+        self._given_up = given_up
+
+    @property
+    def left(self) -> float:
+        """Seconds until the time is over, a little above 0 at least."""
+        return max(0.001, self._until - time.monotonic())
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is no time for another attempt."""
+        return time.monotonic() >= self._until or (self._given_up is not None and self._given_up.is_set())
+
+    def goes_on(self, asked: float = 0.0) -> bool:
+        """Waits before the next attempt; returns False, without waiting, when the time is over.
+
+        Parameters
+        ----------
+        asked : seconds that the server asks for; 0: the next random wait
+        """
+        if self.is_over:
+            return False
+        first, longest = self._bounds
+        wait = min(longest, first * 2.0 ** min(self.waits, 30))
+        wait = min(asked or random.uniform(wait / 2, wait), self.left)  # noqa: S311 - no secret
+        self.waits += 1
+        time.sleep(wait) if self._given_up is None else self._given_up.wait(wait)
+        return True
+
+
 # Waits for the right to write while another writer has it, in turn: a writer that comes again queues behind those that wait.
 #
 # Every kind of store has two exclusive rights for this: the one to write, and the one to be next. A writer that finds the
@@ -141,12 +189,12 @@ def given_up_by(event: threading.Event) -> Iterator[None]:
         _GIVEN_UP.reset(token)
 
 
-class Patience:
+class LockWait:
     """Repeats attempts while they raise a retryable StoreLockedError, and for some seconds in all.
 
     Parameters
     ----------
-    seconds : how long; 0: one attempt each
+    seconds : time limit; 0: one attempt each
     """
 
     def __init__(self, seconds: float) -> None:
@@ -156,35 +204,34 @@ class Patience:
 
     def repeat(self, attempt: Callable[[], object]) -> None:
         """Calls a function until it raises no StoreLockedError. Raises the last one, if it is final or time is over."""
-        pause, given_up = _FIRST, _GIVEN_UP.get() or threading.Event()
+        left = self._began + self._seconds - time.monotonic()
+        retry = Retry(left, first=_FIRST, longest=_LONGEST, given_up=_GIVEN_UP.get())
         with contextlib.ExitStack() as shown:
             while True:
                 try:
                     attempt()
                 except StoreLockedError as error:
-                    waited = time.monotonic() - self._began
-                    if not error.retryable or waited >= self._seconds or given_up.is_set():
+                    if not error.retryable or retry.is_over:
                         raise
-                    if pause == _FIRST:
+                    if not retry.waits:
                         shown.enter_context(progress.step("wait"))
-                    if waited >= self._told:
+                    if (waited := time.monotonic() - self._began) >= self._told:
                         self._told = waited + _AGAIN
                         _LOG.warning("waiting for %.0f s by now: %s", waited, error)
-                    given_up.wait(min(pause * random.uniform(0.5, 1.0), self._seconds - waited))  # noqa: S311 - no secret
-                    pause = min(2 * pause, _LONGEST)
+                    retry.goes_on()
                 else:
                     return
 
 
 def take_in_turn(
-    take: Callable[[], None], *, turn: Callable[[Patience], AbstractContextManager[None]], seconds: float
+    take: Callable[[], None], *, turn: Callable[[LockWait], AbstractContextManager[None]], seconds: float
 ) -> None:
     """Takes a right, behind the writers that wait already.
 
     Parameters
     ----------
     take : one attempt; raises StoreLockedError, naming the holder
-    turn : holds the right to be next during a block, with the patience of the caller
+    turn : holds the right to be next during a block, with the wait of the caller
     seconds : how long to wait, :data:`WITHOUT_LIMIT` or a number from 0; 0: one attempt, which passes those that wait
 
     Raises
@@ -195,6 +242,6 @@ def take_in_turn(
     if not seconds:
         take()
         return
-    patience = Patience(seconds)
-    with turn(patience):
-        patience.repeat(take)
+    wait = LockWait(seconds)
+    with turn(wait):
+        wait.repeat(take)

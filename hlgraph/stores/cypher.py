@@ -1,16 +1,13 @@
-"""Cypher queries of users: their result, their limits, and the protocol of a store that runs them.
-
-Not part of the two storage protocols: only a store that speaks Cypher implements it, and no stage needs it.
-"""
+"""Cypher queries of users: their result and their limits; see :meth:`hlgraph.stores.protocols.GraphStore.cypher`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, Union
+from typing import TypeAlias, Union
 
 from hlgraph.errors import InputError
-from hlgraph.stores.queries import ParameterValue, Query
+from hlgraph.stores.queries import ParameterValue
 
 Plain: TypeAlias = Union[bool, int, float, str, list["Plain"], dict[str, "Plain"], None]  # noqa: UP007 - refers to itself
 """A cell of a result, as a JSON value. A date is an ISO 8601 text, a node a map of ``labels`` and ``properties``, a
@@ -56,28 +53,3 @@ class Table:
     is_cut: bool
     milliseconds: float
     params: Mapping[str, ParameterValue]
-
-
-class CypherReader(Protocol):
-    """A store that runs read-only Cypher."""
-
-    def read(self, query: Query, params: Mapping[str, ParameterValue], *, corpus: str, limits: Limits) -> Table:
-        """Runs a query in a read-only transaction that ends after ``limits.timeout``.
-
-        Parameters
-        ----------
-        query : statement and the description of its parameters
-        params : values by name; those of the kinds ``entity`` and ``source`` are looked up in the corpus by name first
-        corpus : name of the corpus; it must exist if the query takes ``$corpus``
-        limits : maximum time and rows
-
-        Raises
-        ------
-        InputError
-            The query writes, the server does not understand it, or a name fits several records.
-        UnknownNameError
-            The corpus, an entity or a source does not exist.
-        StoreUnavailableError
-            The query exceeded its time, or the server does not answer.
-        """
-        ...

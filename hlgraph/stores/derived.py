@@ -1,14 +1,15 @@
 """Communities and summaries: derived from a whole corpus, stale once the corpus changes, and always rebuildable.
 
-They complement the two stores of :mod:`hlgraph.stores.protocols`. A ``Clusterer`` finds communities, a ``DerivedStore``
-keeps them. Both belong to the graph store, whose lock guards every write.
+:meth:`hlgraph.stores.protocols.GraphStore.cluster` finds communities. A ``DerivedStore`` keeps them; it belongs to the graph
+store, whose lock guards every write.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,22 +70,6 @@ class Clustered(NamedTuple):
     ids: list[str]
     communities: CommunityLevels
     by: str = "process"
-
-
-class Clusterer(Protocol):
-    """Leiden communities of a graph of one corpus, found on the server or in process, with one type of result."""
-
-    def cluster(self, query: ClusterQuery, *, corpus: str) -> Clustered:
-        """The communities of every node that has an edge.
-
-        Row 0 is the coarsest level, and each level divides the one before it. No community of the last level has more than
-        ``query.max_size`` nodes.
-
-        Parameters
-        ----------
-        query : graph and parameters
-        corpus : name of the corpus
-        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +167,7 @@ class Member(NamedTuple):
     kind: Kind
 
 
-class DerivedStore(Protocol):
+class DerivedStore(ABC):
     """The communities of a corpus, by run, and their summaries.
 
     Deleting a source removes what it asserted from the communities in the same transaction. A summary is deleted as soon as
@@ -190,9 +175,11 @@ class DerivedStore(Protocol):
     whole source is also deleted when the source gets a new chunk, and leaves the communities that it is a member of.
     """
 
+    @abstractmethod
     def runs(self, corpus: str) -> tuple[Run, ...]:
         """The runs of a corpus, by name."""
 
+    @abstractmethod
     def save(self, run: Run, made: Made) -> Saved:
         """Replaces the run of the same name: afterwards all of the new run is visible, or nothing of it.
 
@@ -209,6 +196,7 @@ class DerivedStore(Protocol):
             The corpus has changed since the version of the run.
         """
 
+    @abstractmethod
     def communities(self, corpus: str, name: str, *, level: int | None = None, k: int | None = None) -> list[Community]:
         """The communities of a run: finest level first, then largest first, then by id.
 
@@ -220,6 +208,7 @@ class DerivedStore(Protocol):
         k : maximum number of communities; None: no limit
         """
 
+    @abstractmethod
     def summaries(self, corpus: str, name: str) -> Summaries:
         """All summaries of a run; kept in memory until the run or the corpus changes.
 
@@ -229,6 +218,7 @@ class DerivedStore(Protocol):
         name : name of the run
         """
 
+    @abstractmethod
     def members(self, ids: Sequence[str], *, most: int | None = None) -> dict[str, tuple[Member, ...]]:
         """The members of each of these communities, by ascending id.
 
@@ -247,8 +237,8 @@ class Kept:
 
     def get(self, run: Run) -> Summaries | None:
         """The summaries of this run at this version of its corpus; None if they are not cached."""
-        held = self._held.get((run.corpus, run.name))
-        return held[2] if held is not None and held[:2] == (run, run.corpus_version) else None
+        cached = self._held.get((run.corpus, run.name))
+        return cached[2] if cached is not None and cached[:2] == (run, run.corpus_version) else None
 
     def put(self, run: Run, items: Iterable[Summarised]) -> Summaries:
         """Replaces the cached summaries of a run.
@@ -265,9 +255,9 @@ class Kept:
         """
         ordered = tuple(sorted(items, key=lambda item: item.summary.id))
         matrix = np.stack([item.vector for item in ordered]) if ordered else np.empty((0, 0), dtype=np.float32)
-        found = Summaries(ordered, matrix)
-        self._held[run.corpus, run.name] = (run, run.corpus_version, found)
-        return found
+        summaries = Summaries(ordered, matrix)
+        self._held[run.corpus, run.name] = (run, run.corpus_version, summaries)
+        return summaries
 
 
 def run_named(store: DerivedStore, corpus: str, *, name: str) -> Run | None:
@@ -295,36 +285,3 @@ def community_id(run: Run, level: int, *, members: Sequence[str], scheme: int = 
     whole, own = (run.name, str(level)), sorted(members)
     free = (*whole, *map(free_half, own))
     return halved_id(Kind.COMMUNITY, (run.corpus, *whole, *own), free=free, scheme=scheme)
-
-
-class Materialiser(Protocol):
-    """A store that can hold CO_OCCURS as relationships, for queries of analysts; hlgraph counts it where it needs it.
-
-    Only a store whose graph others query by themselves implements it.
-    """
-
-    def write(self, corpus: str) -> int:
-        """Stores CO_OCCURS of the present version of a corpus, in place of those that are stored; returns their number.
-
-        A later change of the corpus leaves them as they are; :attr:`hlgraph.stores.protocols.CorpusStats.co_occurs` then tells
-        that they are outdated. After a kill the same call begins anew.
-
-        Parameters
-        ----------
-        corpus : name of the corpus
-
-        Raises
-        ------
-        UnknownNameError
-            The corpus does not exist.
-        StoreLockedError
-            Another process is writing.
-        """
-
-    def drop(self, corpus: str) -> int:
-        """Removes the stored CO_OCCURS of a corpus; returns their number. Raises the same errors.
-
-        Parameters
-        ----------
-        corpus : name of the corpus
-        """

@@ -23,7 +23,7 @@ _BLOCK = 1 << 20
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and all folders above it that are missing. Raises OSError where that is not possible."""
+    """Make a folder and all folders above it that are missing. Raises OSError if that is not possible."""
     if path.is_dir():
         return
     make_folder(path.parent)
@@ -33,7 +33,7 @@ def make_folder(path: Path) -> None:
 
 
 def write_bytes(path: Path, mode: Literal["wb", "w+b"] = "wb") -> IO[bytes]:
-    """A file for writing, emptied if it exists. Raises OSError where that is not possible.
+    """A file for writing, emptied if it exists. Raises OSError if that is not possible.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def sync(path: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Wait until it is on disk which files a folder holds. Raises OSError where that is not possible.
+    """Wait until it is on disk which files a folder holds. Raises OSError if that is not possible.
 
     Parameters
     ----------
@@ -116,12 +116,12 @@ def sync_folder(path: Path) -> None:
 def reserve(path: Path) -> None:
     """Make an empty file, for a library that then opens it by its name; one that exists stays as it is.
 
-    Raises OSError where that is not possible.
+    Raises OSError if that is not possible.
     """
     with contextlib.suppress(FileExistsError):
-        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE)
         try:
             if hasattr(os, "fchmod"):
-                os.fchmod(made, FILE)
+                os.fchmod(descriptor, FILE)
         finally:
-            os.close(made)
+            os.close(descriptor)

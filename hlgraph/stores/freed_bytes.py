@@ -255,8 +255,8 @@ def _spans(read: _Reader, pages: Collection[int] | None) -> Iterator[Span]:
 def _pages(read: _Reader, size: int, *, count: int, wanted: Collection[int] | None) -> Iterator[tuple[int, bytes]]:
     """The numbers of the wanted pages (None: all) of a file, and their bytes."""
     if wanted is not None:
-        found = ((number, read((number - 1) * size, size)) for number in sorted(wanted) if number <= count)
-        yield from ((number, page) for number, page in found if len(page) == size)
+        pages = ((number, read((number - 1) * size, size)) for number in sorted(wanted) if number <= count)
+        yield from ((number, page) for number, page in pages if len(page) == size)
         return
     for first in range(0, count, _AT_ONCE):
         block = read(first * size, _AT_ONCE * size)
@@ -280,7 +280,7 @@ def _unused(page: bytes, start: int, usable: int) -> list[tuple[int, int]]:
     gap = start + header + 2 * cells
     if not gap <= content <= usable:
         return []
-    found, last = [(gap, content)], content
+    spans, last = [(gap, content)], content
     while block:
         if not last <= block <= usable - 4:
             return []
@@ -288,9 +288,9 @@ def _unused(page: bytes, start: int, usable: int) -> list[tuple[int, int]]:
         last = block + length
         if length < 4 or last > usable:
             return []
-        found.append((block + 4, last))
+        spans.append((block + 4, last))
         block = following
-    wrong = _not_zero(page, found)
+    wrong = _not_zero(page, spans)
     pointers = struct.unpack_from(f">{cells}H", page, start + header) if wrong else ()
     if (pointers and min(pointers) < content) or any(
         a - 4 <= at < b for a, b in wrong if a > content for at in pointers
@@ -339,10 +339,10 @@ def _opened(file: Path) -> Iterator[int]:
     # The connection of the caller has the file open. If a single descriptor can write it, it is that one, and no thread closes it
     # meanwhile. Of several, another thread may close one at any moment, and its number may be that of another file then.
     key = _key(file.stat())
-    found = [] if key in _kept else list(_descriptors(key, is_written=True))
-    if len(found) != 1 and key not in _kept:
+    descriptors = [] if key in _kept else list(_descriptors(key, is_written=True))
+    if len(descriptors) != 1 and key not in _kept:
         _kept[key] = os.open(file, os.O_RDWR)  # stays open: see the top of this file
-    yield found[0] if len(found) == 1 else _kept[key]
+    yield descriptors[0] if len(descriptors) == 1 else _kept[key]
 
 
 def _key(found: os.stat_result) -> tuple[int, int]:
@@ -353,8 +353,8 @@ def _descriptors(key: tuple[int, int], *, is_written: bool = False) -> Iterator[
     """The descriptors that this process has of a file."""
     import fcntl
 
-    held = Path("/dev/fd")
-    for number in [int(item.name) for item in held.iterdir()] if held.is_dir() else ():
+    folder = Path("/dev/fd")
+    for number in [int(item.name) for item in folder.iterdir()] if folder.is_dir() else ():
         with contextlib.suppress(OSError):  # that of the list itself is closed
             if _key(os.fstat(number)) == key and (
                 not is_written or fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDWR

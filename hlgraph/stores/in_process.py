@@ -1,10 +1,11 @@
-"""Personalised PageRank in process, over any graph store, and how an explanation names the ranker that was used."""
+"""What any graph store can do in process: personalised PageRank, Leiden communities, and counts of mentions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from typing import NamedTuple, Protocol, runtime_checkable
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, ingredie
 from hlgraph.errors import InputError, StoreError
 from hlgraph.records import Chunk, Hit, Kind, Record, Relationship, Source, Statement, Topic
 from hlgraph.stores.derived import Clustered, ClusterQuery
-from hlgraph.stores.protocols import CorpusStats, GraphStore, Matched, MatchQuery, PullShape, Ranker, RankQuery, Scope
+from hlgraph.stores.protocols import GraphStore, Matched, MatchQuery, PullShape, RankQuery, Scope
 from hlgraph.subgraph import KINDS, Subgraph
 from hlgraph.where import matches, source_values
 
@@ -49,13 +50,13 @@ class WalkedNodes(NamedTuple):
 
     def find(self, ids: NDArray[np.bytes_]) -> NDArray[np.intp]:
         """The number of each id; -1 for one that never was there."""
-        found = np.full(len(ids), -1, dtype=np.intp)
+        positions = np.full(len(ids), -1, dtype=np.intp)
         fresh = np.argsort(self.ids[self.base :]) + self.base
-        for held, numbers in ((self.ids[: self.base], None), (self.ids[fresh], fresh)):
-            if len(held):
-                at = np.minimum(np.searchsorted(held, ids), len(held) - 1)
-                found = np.where(held[at] == ids, at if numbers is None else numbers[at], found)
-        return found
+        for sorted_ids, numbers in ((self.ids[: self.base], None), (self.ids[fresh], fresh)):
+            if len(sorted_ids):
+                at = np.minimum(np.searchsorted(sorted_ids, ids), len(sorted_ids) - 1)
+                positions = np.where(sorted_ids[at] == ids, at if numbers is None else numbers[at], positions)
+        return positions
 
 
 class WalkedGraph:
@@ -102,12 +103,14 @@ class WalkedGraph:
         synonyms : see :func:`hlgraph.algorithms.projection.project`
         mark : see :class:`hlgraph.stores.image.image.Image`
         """
-        made = project(graph, shape, synonyms=synonyms)
-        nodes = WalkedNodes(graph.ids[made.nodes].astype("S32"), graph.kinds[made.nodes], len(made.nodes))
-        return cls(nodes, prepare(made.adjacency, precision=precision), version=graph.version, mark=mark)
+        projected = project(graph, shape, synonyms=synonyms)
+        nodes = WalkedNodes(
+            graph.ids[projected.nodes].astype("S32"), graph.kinds[projected.nodes], len(projected.nodes)
+        )
+        return cls(nodes, prepare(projected.adjacency, precision=precision), version=graph.version, mark=mark)
 
     def rank(self, query: RankQuery) -> list[Hit]:
-        """The best nodes for a query; see :meth:`hlgraph.stores.protocols.Ranker.rank`."""
+        """The best nodes for a query; see :meth:`hlgraph.stores.protocols.GraphStore.rank`."""
         seeds = self._seeds(query)
         if not len(seeds.places):
             return []
@@ -124,10 +127,10 @@ class WalkedGraph:
         return [Hit(*item) for item in zip(ids, scores[best].tolist(), strict=True)]
 
     def _seeds(self, query: RankQuery) -> Seeds:
-        held = {key.encode(): weight for key, weight in query.seed_weights.items() if weight > 0}
-        wanted = sorted(key for key in held if len(key) <= _WIDTH)
+        seed_weights = {key.encode(): weight for key, weight in query.seed_weights.items() if weight > 0}
+        wanted = sorted(key for key in seed_weights if len(key) <= _WIDTH)
         places = self.nodes.find(np.array(wanted, dtype=f"S{_WIDTH}"))
-        weights = np.array([held[key] for key in wanted], dtype=np.float64)
+        weights = np.array([seed_weights[key] for key in wanted], dtype=np.float64)
         is_there = places >= 0
         if self.nodes.order is not None:
             is_there &= np.isin(places, self.nodes.order)
@@ -136,21 +139,21 @@ class WalkedGraph:
         return Seeds(places[order], weights[order])
 
     def _exact(self, query: RankQuery, seeds: Seeds) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        found = exact_pagerank(
+        pagerank = exact_pagerank(
             self.walk, seeds.places, weights=seeds.weights, damping=query.damping, tolerance=query.tolerance
         )
-        if not found.has_converged:
+        if not pagerank.has_converged:
             raise InputError(
-                f"the scores did not converge to {query.tolerance} at damping {query.damping} within {found.iterations} "
+                f"the scores did not converge to {query.tolerance} at damping {query.damping} within {pagerank.iterations} "
                 "iterations; lower the damping, or raise the tolerance"
             )
         order = self.nodes.order
-        return (np.arange(len(self.nodes.ids)), found.scores) if order is None else (order, found.scores[order])
+        return (np.arange(len(self.nodes.ids)), pagerank.scores) if order is None else (order, pagerank.scores[order])
 
     def _local(self, query: RankQuery, seeds: Seeds) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         # pop and append are atomic, so no two threads share a work space.
         space = self._spaces.pop() if self._spaces else Space(self.walk)
-        found = local_pagerank(
+        pagerank = local_pagerank(
             self.walk,
             seeds.places,
             weights=seeds.weights,
@@ -160,9 +163,9 @@ class WalkedGraph:
         )
         self._spaces.append(space)
         if self.nodes.order is None:
-            return found.nodes, found.scores
-        by_id = np.argsort(self.nodes.ids[found.nodes])
-        return found.nodes[by_id], found.scores[by_id]
+            return pagerank.nodes, pagerank.scores
+        by_id = np.argsort(self.nodes.ids[pagerank.nodes])
+        return pagerank.nodes[by_id], pagerank.scores[by_id]
 
 
 def precision_of(query: RankQuery) -> Precision:
@@ -189,139 +192,8 @@ def check_query(query: RankQuery) -> None:
             )
 
 
-@runtime_checkable
-class HasServer(Protocol):
-    """A ranker that ranks on a server, and in process where the server cannot."""
-
-    def why_in_process(self, scope: Scope) -> str:
-        """The reason why the server does not rank in this scope; empty when it does."""
-
-
-class ServerRanker(Ranker, HasServer, Protocol):
-    """A ranker on a server that also names its projections for other uses."""
-
-    def projection(self, shape: ProjectionShape, corpus: str) -> str:
-        """The name of the projection of a corpus; creates it if it does not exist, and keeps it until the ranker closes.
-
-        Parameters
-        ----------
-        shape : nodes and relationships of the projection
-        corpus : name of the corpus
-        """
-
-
-@runtime_checkable
-class HasBound(Protocol):
-    """A ranker in process that holds the whole graph up to a size limit; beyond it, it only looks around the seeds."""
-
-    def why_around(self, shape: ProjectionShape, scope: Scope) -> str:
-        """The reason why it only looks around the seeds; empty when it ranks the whole graph.
-
-        Parameters
-        ----------
-        shape : graph to rank
-        scope : corpus and sources that may be seen
-        """
-
-
-@runtime_checkable
-class HasImage(Protocol):
-    """A graph store on a server that pulls in process where it has an image of the corpus."""
-
-    def walked_by(self, scope: Scope) -> str:
-        """What answered the last pull: ``image``, ``server``, or ``server:`` and the reason why there was no image."""
-
-
-def walked_by(graph: GraphStore, scope: Scope) -> str:
-    """What answered the last pull, for explanations; empty for a store that has one way only.
-
-    Parameters
-    ----------
-    graph : store of the graph
-    scope : corpus and sources that may be seen
-    """
-    return graph.walked_by(scope) if isinstance(graph, HasImage) else ""
-
-
-@runtime_checkable
-class PlansAhead(Protocol):
-    """A graph store on a server that plans queries before it runs them."""
-
-    def plan_ahead(self) -> None:
-        """Has the server plan what a search will ask, in the background, once; returns at once and never raises."""
-
-
-def plan_ahead(graph: GraphStore) -> None:
-    """Tells a store that a search begins: without an image, its server needs some seconds to plan the first one.
-
-    Parameters
-    ----------
-    graph : store of the graph
-    """
-    if isinstance(graph, PlansAhead):
-        graph.plan_ahead()
-
-
-@runtime_checkable
-class Remembers(Protocol):
-    """A graph store that keeps what it last read of each corpus."""
-
-    def known(self, corpus: str) -> CorpusStats | None:
-        """What the last :meth:`GraphStore.stats` without counts found of a corpus; None: nothing, or there was none.
-
-        Parameters
-        ----------
-        corpus : name of the corpus
-        """
-
-
-def presumed(graph: GraphStore, corpus: str) -> CorpusStats | None:
-    """What is probably true of a corpus, at no cost; None if nothing is known. The caller checks it afterwards.
-
-    Parameters
-    ----------
-    graph : store of the graph
-    corpus : name of the corpus
-    """
-    return graph.known(corpus) if isinstance(graph, Remembers) else None
-
-
-@runtime_checkable
-class HasChoice(Protocol):
-    """A ranker that chooses for each query where to rank."""
-
-    def chosen(self, scope: Scope, shape: ProjectionShape | None) -> str:
-        """Where it ranks, as :func:`ranked_by` returns it.
-
-        Parameters
-        ----------
-        scope : corpus and sources that may be seen
-        shape : graph to rank; None: any
-        """
-
-
-def ranked_by(ranker: Ranker, scope: Scope, *, shape: ProjectionShape | None = None) -> str:
-    """Where a ranking runs, for explanations: ``server``, ``process``, or ``process:`` and a reason.
-
-    The reason says why the server does not rank, or why a ranking in process only looks around the seeds.
-
-    Parameters
-    ----------
-    ranker : ranker of the stores
-    scope : corpus and sources that may be seen
-    shape : graph to rank; None: leaves out the second reason
-    """
-    if isinstance(ranker, HasChoice):
-        return ranker.chosen(scope, shape)
-    if isinstance(ranker, HasServer):
-        why = ranker.why_in_process(scope)
-        return f"process: {why}" if why else "server"
-    why = ranker.why_around(shape, scope) if shape is not None and isinstance(ranker, HasBound) else ""
-    return f"process: {why}" if why else "process"
-
-
 class PulledRanker:
-    """Ranks the subgraph that a pull around the seeds reaches; see :class:`hlgraph.stores.protocols.Ranker`.
+    """Ranks the subgraph that a pull around the seeds reaches; see :meth:`hlgraph.stores.protocols.GraphStore.rank`.
 
     Caches nothing, because the subgraph depends on the seeds.
 
@@ -336,7 +208,7 @@ class PulledRanker:
         self._bounds = (hops, fan_out, node_cap)
 
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
-        """See :meth:`Ranker.rank`."""
+        """See :meth:`GraphStore.rank`."""
         check_query(query)
         relationships, kinds = ingredients(query.shape, synonyms=query.synonyms)
         hops, fan_out, node_cap = self._bounds
@@ -351,7 +223,7 @@ class PulledRanker:
 
 
 class ProcessClusterer:
-    """Clusters in process; see :class:`hlgraph.stores.derived.Clusterer`. Needs twice the memory of the corpus's graph.
+    """Clusters in process; see :meth:`hlgraph.stores.protocols.GraphStore.cluster`. Needs twice the memory of the corpus's graph.
 
     Parameters
     ----------
@@ -362,18 +234,21 @@ class ProcessClusterer:
         self._read = read
 
     def cluster(self, query: ClusterQuery, *, corpus: str) -> Clustered:
-        """See :meth:`Clusterer.cluster`."""
+        """See :meth:`GraphStore.cluster`."""
         relationships, kinds = INGREDIENTS[query.shape]
         graph = self._read(PullShape(relationships, kinds, hops=0), Scope(corpus))
-        made = project(graph, query.shape)
-        joined = np.flatnonzero(np.diff(made.adjacency.indptr))
+        projected = project(graph, query.shape)
+        joined = np.flatnonzero(np.diff(projected.adjacency.indptr))
         if not len(joined):
             return Clustered([], CommunityLevels(np.empty((1, 0), dtype=np.int64)))
-        found = leiden(
-            made.adjacency[joined][:, joined], resolution=query.resolution, max_size=query.max_size, seed=query.seed
+        communities = leiden(
+            projected.adjacency[joined][:, joined],
+            resolution=query.resolution,
+            max_size=query.max_size,
+            seed=query.seed,
         )
-        ids = [str(item) for item in graph.ids[made.nodes[joined]]]
-        return Clustered(ids, CommunityLevels(at_most(found.levels, query.max_levels)))
+        ids = [str(item) for item in graph.ids[projected.nodes[joined]]]
+        return Clustered(ids, CommunityLevels(at_most(communities.levels, query.max_levels)))
 
 
 def pulled(graph: GraphStore) -> Callable[[PullShape, Scope], Subgraph]:
@@ -394,6 +269,9 @@ MENTIONED = PullShape(frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEM
 """The relationship and the kinds that a match reads."""
 
 
+_UNBOUNDED = 2**31 - 1
+
+
 def check_match(query: MatchQuery) -> None:
     """Checks a query before anything is read. Raises InputError for a negative ``k`` or a bound below 1."""
     check.not_negative("k", query.k)
@@ -403,7 +281,7 @@ def check_match(query: MatchQuery) -> None:
 def matched(
     ids: NDArray[np.str_] | NDArray[np.bytes_], counts: NDArray[np.integer], *, query: MatchQuery
 ) -> list[Matched]:
-    """Statements grouped by their counts, as :meth:`Matcher.match` returns them.
+    """Statements grouped by their counts, as :meth:`GraphStore.match` returns them.
 
     Parameters
     ----------
@@ -421,16 +299,39 @@ def matched(
     >>> matched(np.array(["a", "b", "c"]), np.array([1, 2, 1]), query=MatchQuery((), k=2, most=1))
     [Matched(count=2, size=1, ids=('b',)), Matched(count=1, size=2, ids=())]
     """
-    found: list[Matched] = []
+    groups: list[Matched] = []
     wanted = query.k
     for count in np.unique(counts)[::-1].tolist():
         if wanted <= 0:
             break
         some = ids[counts == count]
-        held = tuple(some.astype(np.str_).tolist()) if len(some) <= query.most else ()
-        found.append(Matched(int(count), len(some), held))
+        group_ids = tuple(some.astype(np.str_).tolist()) if len(some) <= query.most else ()
+        groups.append(Matched(int(count), len(some), group_ids))
         wanted -= len(some)
-    return found
+    return groups
+
+
+def matched_by_pull(graph: GraphStore, query: MatchQuery, *, scope: Scope) -> list[Matched]:
+    """What :meth:`hlgraph.stores.protocols.GraphStore.match` returns, counted on all mentions of the names.
+
+    Parameters
+    ----------
+    graph : store of the graph
+    query : names and bounds
+    scope : corpus and sources that may be seen
+    """
+    check_match(query)
+    seeds = sorted({item for name in query.names for item in name})
+    shape = replace(MENTIONED, fan_out=_UNBOUNDED, node_cap=_UNBOUNDED)
+    pulled_graph = graph.pull(seeds, shape, scope=scope)
+    mentions = pulled_graph.edges[Relationship.MENTIONS].tocsc()
+    counts = np.zeros(len(pulled_graph), dtype=np.int64)
+    for name in query.names:
+        nodes = pulled_graph.index(list(name))
+        counts[np.unique(mentions[:, nodes[nodes >= 0]].indices)] += 1
+    if query.among is not None:
+        counts[~np.isin(pulled_graph.ids, np.array(query.among, dtype=np.str_))] = 0
+    return matched(pulled_graph.ids[counts > 0], counts[counts > 0], query=query)
 
 
 def admitted(found: list[Record], scope: Scope, *, read: Callable[[list[str]], list[Record]]) -> list[Record]:
@@ -450,8 +351,8 @@ def admitted(found: list[Record], scope: Scope, *, read: Callable[[list[str]], l
     owners = [_owner(item) for item in found]
     names = set(owners) if scope.sources is None else set(owners).intersection(scope.sources)
     if scope.where is not None:
-        held = [item for item in read(sorted(names)) if isinstance(item, Source)]
-        names = {item.id for item in held if matches(scope.where, source_values(item))}
+        sources = [item for item in read(sorted(names)) if isinstance(item, Source)]
+        names = {item.id for item in sources if matches(scope.where, source_values(item))}
     return [item for item, owner in zip(found, owners, strict=True) if owner in names]
 
 

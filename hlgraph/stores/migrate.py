@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 from hlgraph import progress
 from hlgraph.errors import HLGraphError, MigrationError, UnknownNameError
@@ -151,31 +152,35 @@ class Difference:
         return f"{self.name}: {self.seen}"
 
 
-class MigrationTarget(Protocol):
+class MigrationTarget(ABC):
     """A store that can be migrated. :func:`apply` and :func:`repair` call ``history``, ``apply`` and ``mend`` inside ``lock``."""
 
-    @property
-    def kind(self) -> str:
-        """The kind of store: a key of ``EXTENSIONS``."""
+    kind: str
+    """The kind of store: a key of ``EXTENSIONS``."""
 
+    @abstractmethod
     def lock(self) -> AbstractContextManager[None]:
         """Holds the exclusive right to migrate this store, across processes; waits while another process holds it.
 
         A process that dies releases it. Raises StoreLockedError when the wait takes too long.
         """
 
+    @abstractmethod
     def history(self) -> Sequence[Applied]:
         """The migrations that ran, by ascending version. Empty for a store that does not exist; does not create it."""
 
+    @abstractmethod
     def apply(self, migration: Migration) -> None:
         """Runs a migration and records it in the history, atomically if the store has transactions. Needs the lock.
 
         Raises MigrationError, naming the statement, when the store rejects it.
         """
 
+    @abstractmethod
     def differences(self, ran: Sequence[Migration]) -> Sequence[Difference]:
         """What the store has that these migrations, all that ran, do not make, or lacks of what they make. Changes nothing."""
 
+    @abstractmethod
     def mend(self, found: Sequence[Difference], ran: Sequence[Migration]) -> None:
         """Makes parts of the schema again. Needs the lock.
 
@@ -215,7 +220,7 @@ def discover(store: str, root: Path | None = None) -> tuple[Migration, ...]:
     paths = sorted(path for path in home.glob("*") if not path.name.startswith("."))
     if not paths:
         raise MigrationError(f"{home}: holds no migrations; install hlgraph again, or write V001__what_it_does first")
-    found: list[Migration] = []
+    migrations: list[Migration] = []
     for path in paths:
         parts = _FILE.fullmatch(path.stem)
         if parts is None or path.suffix != f".{EXTENSIONS[store]}":
@@ -223,13 +228,13 @@ def discover(store: str, root: Path | None = None) -> tuple[Migration, ...]:
                 f"{path}: not a migration; rename it to V001__what_it_does.{EXTENSIONS[store]}, or move it away"
             )
         version = int(parts[1])
-        if version != len(found) + 1:
+        if version != len(migrations) + 1:
             raise MigrationError(
-                f"{path}: its number is {version:03d}, but {len(found) + 1:03d} is expected;"
+                f"{path}: its number is {version:03d}, but {len(migrations) + 1:03d} is expected;"
                 " number migrations from 001, each number once"
             )
-        found.append(_read(version, parts[2], path))
-    return tuple(found)
+        migrations.append(_read(version, parts[2], path))
+    return tuple(migrations)
 
 
 def _read(version: int, name: str, path: Path) -> Migration:
@@ -339,10 +344,10 @@ def repair(target: MigrationTarget, *, root: Path | None = None) -> tuple[Differ
         return ()
     with target.lock():
         ran = _ran(target, migrations)
-        found = tuple(item for item in target.differences(ran) if item.is_mendable)
-        if found:
-            target.mend(found, ran)
-    return found
+        mended = tuple(item for item in target.differences(ran) if item.is_mendable)
+        if mended:
+            target.mend(mended, ran)
+    return mended
 
 
 def verify(target: MigrationTarget, *, root: Path | None = None) -> None:
@@ -362,9 +367,9 @@ def verify(target: MigrationTarget, *, root: Path | None = None) -> None:
     if pending:
         names = ", ".join(migration.label for migration in pending)
         raise MigrationError(f"the {target.kind} store lacks {names}; run: hlgraph migrate apply")
-    found = differences(target, root=root)
-    if found:
-        said = "; ".join(map(str, found))
+    drift = differences(target, root=root)
+    if drift:
+        said = "; ".join(map(str, drift))
         raise MigrationError(f"the schema of the {target.kind} store was changed: {said}; run: hlgraph migrate repair")
 
 

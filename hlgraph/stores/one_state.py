@@ -57,7 +57,7 @@ def repeated(
     for _ in range(ATTEMPTS):
         failure: HLGraphError | None = None
         try:
-            found = read(before)
+            result = read(before)
         except StoreUnavailableError:
             raise  # the state would not be read either
         except HLGraphError as error:
@@ -66,7 +66,7 @@ def repeated(
         if after == before:
             if failure is not None:
                 raise failure
-            return found
+            return result
         before = after
     name = "a corpus" if corpus is None else f"corpus {corpus!r}"
     raise StoreConflictError(f"{name} was changed {ATTEMPTS} times while it was read; ask again")

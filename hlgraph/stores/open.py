@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError, SettingsError, UnknownNameError
 from hlgraph.settings import Settings, cache_folder
-from hlgraph.stores.bulk_copies import BulkGraph, CorpusReader
+from hlgraph.stores.bulk_copies import CorpusReader
 from hlgraph.stores.closing import Calls
-from hlgraph.stores.cypher import CypherReader
-from hlgraph.stores.derived import Clusterer, DerivedStore, Materialiser
-from hlgraph.stores.in_process import ServerRanker
 from hlgraph.stores.migrate import MigrationTarget
-from hlgraph.stores.protocols import DomainStore, GraphStore, Matcher, MergeStore, Stores, VectorStore
+from hlgraph.stores.protocols import GraphStore, Stores, VectorStore
 
 if TYPE_CHECKING:
     import neo4j
 
     from hlgraph.stores.embedded.backup import Backups
+    from hlgraph.stores.neo4j.bulk_load import Neo4jBulkGraph
 
 
 class Finding(NamedTuple):
@@ -42,13 +40,13 @@ class Probe(NamedTuple):
     ----------
     name : ``graph store``, ``vector store`` or ``store``
     ask : its version and state; raises an error of hlgraph where the store does not answer
-    target : the store as a migration target
+    target : the store as a migration target; None: it has no schema
     image : the version of a corpus and that of its image on this machine, or None for it; None: the store has no images
     """
 
     name: str
     ask: Callable[[], Iterator[Finding]]
-    target: MigrationTarget
+    target: MigrationTarget | None = None
     image: Callable[[str], tuple[int, int | None] | None] | None = None
 
 
@@ -67,7 +65,6 @@ class Opened(NamedTuple):
     targets : the stores as migration targets
     probes : what ``hlgraph health`` asks each of them
     batch_removed : sources that one change should remove at most, so that it fits one transaction
-    cypher : runs Cypher queries of users; None: the store does not speak Cypher
     sample : records of each kind whose content ``hlgraph doctor`` compares with their ids and rows; None: all
     exclusive : holds the right to all of the graph store during a block, whatever its schema is; the store must exist
     forget : to be called when a server has got another database in place of the one that these stores have used
@@ -77,64 +74,44 @@ class Opened(NamedTuple):
     closing: contextlib.ExitStack
     check: Callable[[], Iterator[Finding]]
     targets: tuple[MigrationTarget, ...]
-    exclusive: Callable[[], contextlib.AbstractContextManager[None]]
+    exclusive: Callable[[], contextlib.AbstractContextManager[object]]
     probes: tuple[Probe, ...]
     batch_removed: int = 500
-    cypher: CypherReader | None = None
     sample: int | None = None
     forget: Callable[[], None] = lambda: None
 
 
-class _Graph(NamedTuple):
+class OpenedGraph(NamedTuple):
+    """A graph store that an opener returns; see :class:`Opened` for the rest."""
+
     store: GraphStore
-    matcher: Matcher
-    ranker: contextlib.AbstractContextManager[ServerRanker]
-    clusterer: contextlib.AbstractContextManager[Clusterer]
-    derived: DerivedStore
-    merges: MergeStore
-    domains: DomainStore
-    check: Callable[[], Iterator[Finding]]
-    exclusive: Callable[[], contextlib.AbstractContextManager[None]]
     probe: Probe
-    cypher: CypherReader
-    materialiser: Materialiser
-    forget: Callable[[], None]
+    exclusive: Callable[[], contextlib.AbstractContextManager[object]]
+    check: Callable[[], Iterator[Finding]] = lambda: iter(())
+    forget: Callable[[], None] = lambda: None
 
 
-class _Vectors(NamedTuple):
+class OpenedVectors(NamedTuple):
+    """A vector store that an opener returns; see :class:`Opened` for the rest."""
+
     store: VectorStore
-    check: Callable[[], Iterator[Finding]]
     probe: Probe
+    check: Callable[[], Iterator[Finding]] = lambda: iter(())
 
 
 def _embedded(settings: Settings) -> Opened:
     from hlgraph.stores.embedded.database import Database
-    from hlgraph.stores.embedded.derived import EmbeddedDerivedStore, EmbeddedDomainStore, EmbeddedMergeStore
-    from hlgraph.stores.embedded.doctor import EmbeddedSeals, check, probed
+    from hlgraph.stores.embedded.doctor import check, probed
     from hlgraph.stores.embedded.graph import EmbeddedGraphStore
     from hlgraph.stores.embedded.migrations import SqliteTarget
     from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
-    from hlgraph.stores.image.ranker import StoreRanker
-    from hlgraph.stores.in_process import ProcessClusterer
 
     database = Database(_folder(settings.store), wait=settings.patience)
     closing = contextlib.ExitStack()
     vectors = closing.enter_context(EmbeddedVectorStore(database))
     graph = closing.enter_context(EmbeddedGraphStore(database))  # closed first: it reads until its files are written
-    stores = Stores(
-        graph,
-        vectors,
-        StoreRanker(graph),
-        ProcessClusterer(lambda shape, scope: graph.whole(shape, scope=scope)),
-        EmbeddedDerivedStore(database),
-        EmbeddedMergeStore(database),
-        EmbeddedDomainStore(database),
-        graph,
-        EmbeddedSeals(database),
-        snapshot=database.snapshot,
-        together=database.transaction,
-        calls=Calls(settings.store, ended=database.release, is_replaced=database.is_replaced),
-    )
+    calls = Calls(settings.store, ended=database.release, is_replaced=database.is_replaced)
+    stores = Stores(graph, vectors, is_one=True, calls=calls)
     target = SqliteTarget(database.file)
     probe = Probe("store", lambda: iter([Finding("store", *probed(database))]), target)
     return Opened(
@@ -151,15 +128,11 @@ def _folder(url: str) -> Path:
     return Path(url.partition("://")[2]).expanduser()
 
 
-def _neo4j(settings: Settings) -> _Graph:
-    from hlgraph.stores.in_process import ProcessClusterer, PulledRanker, pulled
-    from hlgraph.stores.neo4j.derived import Neo4jDerivedStore, Neo4jDomainStore, Neo4jMaterialiser, Neo4jMergeStore
+def _neo4j(settings: Settings) -> OpenedGraph:
     from hlgraph.stores.neo4j.doctor import check, probed
-    from hlgraph.stores.neo4j.gds import GdsClusterer, GdsRanker
-    from hlgraph.stores.neo4j.graph import ChoosingRanker, Neo4jGraphStore
+    from hlgraph.stores.neo4j.graph import Neo4jGraphStore
     from hlgraph.stores.neo4j.images import Images
     from hlgraph.stores.neo4j.migrations import Neo4jTarget
-    from hlgraph.stores.neo4j.reading import Neo4jReader
     from hlgraph.stores.neo4j.server import Server
 
     ours = replace(settings.neo4j, database=settings.neo4j.database_of(settings.corpus))
@@ -170,40 +143,31 @@ def _neo4j(settings: Settings) -> _Graph:
         folder = Path(given).expanduser() if given else cache_folder(settings.models.cache) / "images"
         images = Images(server, folder, most=settings.neo4j.image_links, waits=ranking == "process")
     graph = Neo4jGraphStore(server, images=images, wait=settings.patience)
-    gds = GdsRanker(server, fallback=PulledRanker(graph))
-    choosing = ChoosingRanker(graph, server=gds, is_in_process=ranking == "process")
-    return _Graph(
+    probe = Probe(
+        "graph store",
+        lambda: iter([Finding("graph store", *probed(server))]),
+        Neo4jTarget(server, leases=graph.leases),
+        None if images is None else images.lag,
+    )
+    return OpenedGraph(
         graph,
-        graph,
-        gds if images is None else choosing,
-        GdsClusterer(server, fallback=ProcessClusterer(pulled(graph))),
-        Neo4jDerivedStore(server, graph.leases),
-        Neo4jMergeStore(server, graph.leases, images=images),
-        Neo4jDomainStore(server, graph.leases),
-        lambda: itertools.starmap(Finding, check(server)),
+        probe,
         functools.partial(graph.leases.held, None),
-        Probe(
-            "graph store",
-            lambda: iter([Finding("graph store", *probed(server))]),
-            Neo4jTarget(server, leases=graph.leases),
-            None if images is None else images.lag,
-        ),
-        Neo4jReader(server),
-        Neo4jMaterialiser(server, graph.leases),
+        lambda: itertools.starmap(Finding, check(server)),
         server.forget,
     )
 
 
-def _opensearch(settings: Settings) -> _Vectors:
+def _opensearch(settings: Settings) -> OpenedVectors:
     from hlgraph.stores.opensearch.doctor import probed
     from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 
     store = OpenSearchVectorStore(settings.vectors, settings.opensearch)
     probe = Probe("vector store", lambda: itertools.starmap(Finding, probed(store.connection)), store.target)
-    return _Vectors(store, lambda: itertools.starmap(Finding, store.check()), probe)
+    return OpenedVectors(store, probe, lambda: itertools.starmap(Finding, store.check()))
 
 
-def _embedded_vectors(settings: Settings) -> _Vectors:
+def _embedded_vectors(settings: Settings) -> OpenedVectors:
     from hlgraph.stores.embedded.database import Database
     from hlgraph.stores.embedded.doctor import check, probed
     from hlgraph.stores.embedded.migrations import SqliteTarget
@@ -213,17 +177,19 @@ def _embedded_vectors(settings: Settings) -> _Vectors:
     store = EmbeddedVectorStore(database)
     target = SqliteTarget(database.file)
     probe = Probe("vector store", lambda: iter([Finding("vector store", *probed(database))]), target)
-    return _Vectors(store, lambda: itertools.starmap(Finding, check(database, has_graph=False)), probe)
+    return OpenedVectors(store, probe, lambda: itertools.starmap(Finding, check(database, has_graph=False)))
 
 
-_GRAPHS: Mapping[str, Callable[[Settings], _Graph]] = dict.fromkeys(
+GRAPHS: dict[str, Callable[[Settings], OpenedGraph]] = dict.fromkeys(
     ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc"), _neo4j
 )
-_VECTORS: Mapping[str, Callable[[Settings], _Vectors]] = {
+"""Openers of graph stores by the scheme of their URL."""
+VECTORS: dict[str, Callable[[Settings], OpenedVectors]] = {
     "http": _opensearch,
     "https": _opensearch,
     "hlgraph": _embedded_vectors,
 }
+"""Openers of vector stores by the scheme of their URL."""
 
 
 def open_stores(target: str | Settings) -> Opened:
@@ -239,7 +205,7 @@ def open_stores(target: str | Settings) -> Opened:
         The vector store is missing, or given beside the embedded store.
     """
     settings = Settings(store=target) if isinstance(target, str) else target
-    scheme = _scheme(settings.store, ("hlgraph", *_GRAPHS))
+    scheme = _scheme(settings.store, ("hlgraph", *GRAPHS))
     if scheme == "hlgraph":
         if settings.vectors:
             raise SettingsError(
@@ -250,58 +216,35 @@ def open_stores(target: str | Settings) -> Opened:
     if not settings.vectors:
         raise SettingsError(
             f"{settings.store} holds only the graph; set the vector store as well, such as "
-            "vectors: https://localhost:9200 (or HLGRAPH_VECTORS)"
+            "vectors: https://localhost:9200 (or HLGRAPHVECTORS)"
         )
-    graph = _GRAPHS[scheme](settings)
-    vectors = _VECTORS[_scheme(settings.vectors, tuple(_VECTORS))](settings)
+    graph = GRAPHS[scheme](settings)
+    vectors = VECTORS[_scheme(settings.vectors, tuple(VECTORS))](settings)
     closing = contextlib.ExitStack()
     pair = closing.enter_context(graph.store), closing.enter_context(vectors.store)
-    ranker, clusterer = closing.enter_context(graph.ranker), closing.enter_context(graph.clusterer)
-    stores = Stores(
-        *pair, ranker, clusterer, graph.derived, graph.merges, graph.domains, graph.matcher, is_remote=True,
-        calls=Calls(settings.store),
-    )  # fmt: skip
+    stores = Stores(*pair, calls=Calls(settings.store))
     return Opened(
         stores,
         closing,
         lambda: itertools.chain(graph.check(), vectors.check()),
-        (graph.probe.target, vectors.probe.target),
+        tuple(item.target for item in (graph.probe, vectors.probe) if item.target is not None),
         graph.exclusive,
         (graph.probe, vectors.probe),
-        cypher=graph.cypher,
         sample=_SAMPLE,
         forget=graph.forget,
     )
 
 
 @contextlib.contextmanager
-def open_cypher(settings: Settings) -> Iterator[CypherReader | None]:
-    """Opens the graph store of the settings for Cypher queries; yields None for the embedded store. Needs no vector store.
+def open_graph(settings: Settings) -> Iterator[GraphStore]:
+    """Opens the graph store of the settings alone; needs no vector store.
 
     Raises UnknownNameError for a URL that names no known kind of store, or no folder or host.
     """
-    scheme = _scheme(settings.store, ("hlgraph", *_GRAPHS))
-    if scheme == "hlgraph":
-        yield None
-        return
-    graph = _GRAPHS[scheme](settings)
-    with graph.store:
-        yield graph.cypher
-
-
-@contextlib.contextmanager
-def open_materialiser(settings: Settings) -> Iterator[Materialiser | None]:
-    """Opens what stores derived relationships on request; yields None for the embedded store. Needs no vector store.
-
-    Raises UnknownNameError for a URL that names no known kind of store, or no folder or host.
-    """
-    scheme = _scheme(settings.store, ("hlgraph", *_GRAPHS))
-    if scheme == "hlgraph":
-        yield None
-        return
-    graph = _GRAPHS[scheme](settings)
-    with graph.store:
-        yield graph.materialiser
+    scheme = _scheme(settings.store, ("hlgraph", *GRAPHS))
+    opened = _embedded(settings).stores.graph if scheme == "hlgraph" else GRAPHS[scheme](settings).store
+    with opened as graph:
+        yield graph
 
 
 @contextlib.contextmanager
@@ -316,7 +259,7 @@ def open_backups(settings: Settings) -> Iterator[Backups]:
     from hlgraph.stores.embedded.backup import Backups
     from hlgraph.stores.embedded.database import Database
 
-    if _scheme(settings.store, ("hlgraph", *_GRAPHS)) != "hlgraph":
+    if _scheme(settings.store, ("hlgraph", *GRAPHS)) != "hlgraph":
         raise InputError(
             f"{settings.store} is a server; back up Neo4j and OpenSearch with their own tools, as docs/how-to/backup.md says"
         )
@@ -336,7 +279,7 @@ class Bulk(NamedTuple):
 
     scratch: Opened
     reader: CorpusReader
-    graph: BulkGraph
+    graph: Neo4jBulkGraph
 
 
 @contextlib.contextmanager
@@ -359,7 +302,7 @@ def open_bulk(settings: Settings, folder: Path) -> Iterator[Bulk]:
     from hlgraph.stores.neo4j.lease import Leases
     from hlgraph.stores.neo4j.server import Server
 
-    if _scheme(settings.store, ("hlgraph", *_GRAPHS)) == "hlgraph":
+    if _scheme(settings.store, ("hlgraph", *GRAPHS)) == "hlgraph":
         raise InputError(
             f"{settings.store} is an embedded store, which --bulk would not load faster; leave --bulk out, or set store to "
             "neo4j://host:port"
@@ -391,12 +334,10 @@ def open_projected(settings: Settings, shape: ProjectionShape) -> Iterator[str]:
     StoreUnavailableError
         The server has no GDS, or too little memory.
     """
-    scheme = _scheme(settings.store, ("hlgraph", *_GRAPHS))
-    if scheme == "hlgraph":
-        raise InputError(f"{settings.store} is an embedded store; projections live on a Neo4j server with GDS")
-    graph = _GRAPHS[scheme](settings)
-    with graph.store, graph.ranker as ranker:
-        yield ranker.projection(shape, settings.corpus)
+    with open_graph(settings) as graph:
+        if settings.store.startswith("hlgraph://"):
+            raise InputError(f"{settings.store} is an embedded store; projections live on a Neo4j server with GDS")
+        yield graph.projection(shape, settings.corpus)
 
 
 @contextlib.contextmanager

@@ -9,12 +9,13 @@ the vector store until the change is published: the caller drops a hit whose rec
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.merging import Groups
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.change import Change, ChangeState, Outcome, Pending, VectorBlock
-from hlgraph.errors import StoreError
+from hlgraph.errors import InputError, StoreError
 from hlgraph.ids import WITHOUT_NAME, content_id
 from hlgraph.records import Calibration, Domain, Hit, Kind, Record, Relationship, Source
 from hlgraph.where import Where
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from hlgraph.stores.closing import Calls
-    from hlgraph.stores.derived import Clusterer, DerivedStore
+    from hlgraph.stores.cypher import Limits, Table
+    from hlgraph.stores.derived import Clustered, ClusterQuery, DerivedStore
+    from hlgraph.stores.queries import ParameterValue, Query
     from hlgraph.subgraph import Subgraph
 
 
@@ -114,7 +117,27 @@ class CorpusStats:
 
 
 class GraphStore(Protocol):
-    """Sources, chunks, topics, statements, facts and entities, and the relationships between them."""
+    """Sources, chunks, topics, statements, facts and entities, and the relationships between them.
+
+    A store is a subclass. It defines the methods from :meth:`lock` to :meth:`stats`. Those after them have defaults, which work
+    in process over the others or raise an error that names what the store lacks; a store overrides what it can do better.
+
+    Attributes
+    ----------
+    name : how messages call the store
+    is_remote : whether a server does the work of a write, so that this process can prepare the next one meanwhile
+    derived : communities and summaries; None: the store keeps none
+    merges : decisions about entities; None: the store keeps none
+    domains : domains of corpora; None: the store keeps none
+    seals : checksums of records; None: the store has none
+    """
+
+    name: str = "this store"
+    is_remote: bool = False
+    derived: DerivedStore | None = None
+    merges: MergeStore | None = None
+    domains: DomainStore | None = None
+    seals: Seals | None = None
 
     def lock(
         self, corpus: str | None = None, *, wait: float | None = None
@@ -215,42 +238,199 @@ class GraphStore(Protocol):
             cost little
         """
 
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-
-@runtime_checkable
-class Journal(Protocol):
-    """Read access to the unfinished changes of a graph store, for callers that do not write."""
+    # Defaults
 
     def unfinished(self, corpus: str | None = None) -> tuple[Pending, ...]:
-        """The unfinished changes of active writers and of interrupted runs, oldest first.
+        """The unfinished changes of active writers and of interrupted runs, oldest first, for callers that do not write.
+
+        Default: those that :meth:`lock` yields, once no other writer has the right.
 
         Parameters
         ----------
         corpus : of this corpus; None: of all
         """
+        with self.lock(corpus) as pending:
+            return pending
 
+    def snapshot(self) -> AbstractContextManager[bool]:
+        """All reads of a thread in the block are of one published state, if it yields True.
 
-def unfinished(graph: GraphStore, corpus: str | None = None) -> tuple[Pending, ...]:
-    """The unfinished changes of a graph store, see :meth:`Journal.unfinished`; takes no lock.
+        Default: False; the caller compares ``CorpusStats.state`` before and after.
+        """
+        return nullcontext(enter_result=False)
 
-    Parameters
-    ----------
-    graph : the graph store
-    corpus : of this corpus; None: of all
+    def transaction(self) -> AbstractContextManager[object]:
+        """All writes of the block become visible at once. Default: each by itself."""
+        return nullcontext()
 
-    Raises
-    ------
-    StoreError
-        The store tells nothing of its journal.
-    """
-    if not isinstance(graph, Journal):
-        raise StoreError("this graph store does not tell which changes are unfinished; open it with hlgraph.connect")
-    return graph.unfinished(corpus)
+    def known(self, corpus: str) -> CorpusStats | None:  # noqa: ARG002
+        """What is probably true of a corpus, at no cost; the caller checks it afterwards. Default: None, nothing is known.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        """
+        return None
+
+    def plan_ahead(self) -> None:
+        """Called when a search begins: a server may plan its first queries in the background. Never raises. Default: nothing."""
+        return
+
+    def walked_by(self, scope: Scope) -> str:  # noqa: ARG002
+        """What answered the last pull, for explanations; default: empty, since there is one way only.
+
+        Parameters
+        ----------
+        scope : corpus and sources that may be seen
+
+        Returns
+        -------
+        str
+            ``image``, ``server``, or ``server:`` and the reason why there was no image.
+        """
+        return ""
+
+    def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
+        """The nodes with the highest scores of personalised PageRank, best first, ties by id; all scores of a graph sum to 1.
+
+        No step of the walk uses nodes or edges that only sources outside the scope assert. A seed without edges keeps a
+        score. Default: in process, on what a pull around the seeds reaches.
+
+        Parameters
+        ----------
+        query : graph, seeds and precision
+        scope : corpus and sources that may be seen
+
+        Returns
+        -------
+        list of Hit
+            Empty when the graph holds none of the seeds.
+
+        Raises
+        ------
+        InputError
+            The weights, the damping or a bound is out of range.
+        """
+        from hlgraph.stores.in_process import PulledRanker
+
+        return PulledRanker(self).rank(query, scope=scope)
+
+    def ranked_by(self, scope: Scope, *, shape: ProjectionShape | None = None) -> str:  # noqa: ARG002
+        """Where :meth:`rank` runs, for explanations: ``server``, ``process``, or ``process:`` and a reason.
+
+        The reason says why the server does not rank, or why a ranking in process only looks around the seeds.
+
+        Parameters
+        ----------
+        scope : corpus and sources that may be seen
+        shape : graph to rank; None: leaves out the second reason
+        """
+        return "process"
+
+    def match(self, query: MatchQuery, *, scope: Scope) -> list[Matched]:
+        """Statements by the number of names that they mention, highest count first.
+
+        Counts are exact over all statements of the scope. The last entry is the one that brings the sizes to ``k`` or more;
+        where fewer than ``k`` statements mention any name, all are there. Default: counted on a pull of all mentions of the
+        names; a store can count without reading the statements of hubs.
+
+        Parameters
+        ----------
+        query : names and bounds
+        scope : corpus and sources that may be seen
+        """
+        from hlgraph.stores.in_process import matched_by_pull
+
+        return matched_by_pull(self, query, scope=scope)
+
+    def cluster(self, query: ClusterQuery, *, corpus: str) -> Clustered:
+        """Leiden communities of every node that has an edge.
+
+        Row 0 is the coarsest level, and each level divides the one before it. No community of the last level has more than
+        ``query.max_size`` nodes. Default: in process, on a pull of the whole graph.
+
+        Parameters
+        ----------
+        query : graph and parameters
+        corpus : name of the corpus
+        """
+        from hlgraph.stores.in_process import ProcessClusterer, pulled
+
+        return ProcessClusterer(pulled(self)).cluster(query, corpus=corpus)
+
+    def cypher(self, query: Query, params: Mapping[str, ParameterValue], *, corpus: str, limits: Limits) -> Table:  # noqa: ARG002
+        """Runs a query in a read-only transaction that ends after ``limits.timeout``. Default: InputError.
+
+        Parameters
+        ----------
+        query : statement and the description of its parameters
+        params : values by name; those of the kinds ``entity`` and ``source`` are looked up in the corpus by name first
+        corpus : name of the corpus; it must exist if the query takes ``$corpus``
+        limits : maximum time and rows
+
+        Raises
+        ------
+        InputError
+            The store has no Cypher, the query writes, the server does not understand it, or a name fits several records.
+        UnknownNameError
+            The corpus, an entity or a source does not exist.
+        StoreUnavailableError
+            The query exceeded its time, or the server does not answer.
+        """
+        raise InputError(
+            f"{self.name} has no Cypher; ingest into a Neo4j server and name it, such as "
+            "hlgraph --store neo4j://localhost:7687 cypher run ... (hlgraph init --servers writes settings for one)"
+        )
+
+    def write_co_occurs(self, corpus: str) -> int:  # noqa: ARG002
+        """Stores CO_OCCURS as relationships, in place of those that are stored; returns their number. Default: InputError.
+
+        They serve the queries of analysts; hlgraph counts them where it needs them. A later change of the corpus leaves them as
+        they are; :attr:`CorpusStats.co_occurs` then tells that they are outdated. After a kill the same call begins anew.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+
+        Raises
+        ------
+        InputError
+            The store has no Cypher.
+        UnknownNameError
+            The corpus does not exist.
+        StoreLockedError
+            Another process is writing.
+        """
+        raise InputError(f"{self.name} has no Cypher; relationships are stored for queries on Neo4j")
+
+    def drop_co_occurs(self, corpus: str) -> int:  # noqa: ARG002
+        """Removes the stored CO_OCCURS of a corpus; returns their number. Raises the same errors.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        """
+        raise InputError(f"{self.name} has no Cypher; relationships are stored for queries on Neo4j")
+
+    def projection(self, shape: ProjectionShape, corpus: str) -> str:  # noqa: ARG002
+        """The name of a projection of a corpus on the server; it exists until the store is closed. Default: InputError.
+
+        Parameters
+        ----------
+        shape : nodes and relationships of the projection
+        corpus : name of the corpus
+        """
+        raise InputError(f"{self.name} has no projections; they live on a Neo4j server with GDS")
+
+    def __enter__(self) -> Self:
+        """Default: the store itself, which needs no closing."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Closes what the store holds. Default: nothing."""
+        return
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +511,10 @@ class Damage(NamedTuple):
 
 
 class VectorStore(Protocol):
-    """Vectors and full text of chunks, statements, topics and entities."""
+    """Vectors and full text of chunks, statements, topics and entities.
+
+    A store is a subclass. It defines the methods up to :meth:`examine`; the others have defaults.
+    """
 
     def upsert(self, batch: VectorBatch) -> None:
         """Writes sources and rows; writing the same batch twice has no further effect.
@@ -343,7 +526,8 @@ class VectorStore(Protocol):
         """The ``k`` best rows, best first, ties by id; the filter applies inside the search, never to its result."""
 
     def search_many(self, queries: Sequence[VectorQuery]) -> list[list[Hit]]:
-        """The results of :meth:`search` for several queries, in their order; on a server in as few requests as possible."""
+        """The results of :meth:`search` for several queries, in their order. Default: one by one; a server can take all at once."""
+        return [self.search(query) for query in queries]
 
     def neighbours(self, kind: Kind, corpus: str, *, vectors: NDArray[np.float32], threshold: float) -> Neighbours:
         """All stored rows whose cosine to one of the given vectors reaches a threshold, found in bounded memory.
@@ -372,7 +556,7 @@ class VectorStore(Protocol):
     def vectors_many(
         self, corpus: str, ids: Mapping[Kind, Sequence[str]], *, state: str = ""
     ) -> dict[Kind, tuple[list[str], NDArray[np.float32]]]:
-        """The results of :meth:`vectors` for several kinds; on a server in as few requests as possible.
+        """The results of :meth:`vectors` for several kinds. Default: one by one; a server can take all at once.
 
         Parameters
         ----------
@@ -380,6 +564,7 @@ class VectorStore(Protocol):
         ids : by kind
         state : see :class:`Scope`
         """
+        return {kind: self.vectors(kind, corpus, ids=some, state=state) for kind, some in ids.items()}
 
     def ids(self, kind: Kind, corpus: str, *, among: Sequence[str] | None = None) -> set[str]:
         """The ids that the store holds.
@@ -425,11 +610,29 @@ class VectorStore(Protocol):
             What was found; with ``repair`` it is mended when the method returns.
         """
 
-    def __enter__(self) -> Self: ...
+    # Defaults
+
+    def loading(self, corpus: str, *, dimensions: int) -> AbstractContextManager[object]:  # noqa: ARG002
+        """A block that writes many rows, which need not be searchable before its end; by an error, too, all are then.
+
+        Default: every row is searchable when :meth:`upsert` returns.
+
+        Parameters
+        ----------
+        corpus : the corpus
+        dimensions : length of its vectors
+        """
+        return nullcontext()
+
+    def __enter__(self) -> Self:
+        """Default: the store itself, which needs no closing."""
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    ) -> None:
+        """Closes what the store holds. Default: nothing."""
+        return
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,32 +662,6 @@ class RankQuery:
     tolerance: float = 1e-6
     epsilon: float | None = None
     synonyms: float | None = None
-
-
-class Ranker(Protocol):
-    """Personalised PageRank over a graph of one corpus, on the server or in process, with the same result."""
-
-    def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
-        """The nodes with the highest scores, best first, ties by id; the scores of all nodes of the graph sum to 1.
-
-        No step of the walk uses nodes or edges that only sources outside the scope assert. A seed without edges keeps a
-        score.
-
-        Parameters
-        ----------
-        query : graph, seeds and precision
-        scope : corpus and sources that may be seen
-
-        Returns
-        -------
-        list of Hit
-            Empty when the graph holds none of the seeds.
-
-        Raises
-        ------
-        InputError
-            The weights, the damping or a bound is out of range.
-        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -521,22 +698,6 @@ class Matched:
     ids: tuple[str, ...]
 
 
-class Matcher(Protocol):
-    """Counts mentions and finds copies of texts inside the store, without reading hubs or the whole corpus."""
-
-    def match(self, query: MatchQuery, *, scope: Scope) -> list[Matched]:
-        """Statements by the number of names that they mention, highest count first.
-
-        Counts are exact over all statements of the scope. The last entry is the one that brings the sizes to ``k`` or more;
-        where fewer than ``k`` statements mention any name, all are there.
-
-        Parameters
-        ----------
-        query : names and bounds
-        scope : corpus and sources that may be seen
-        """
-
-
 class AlteredRecord(NamedTuple):
     """A record whose rows were altered since they were written.
 
@@ -555,9 +716,10 @@ class AlteredRecord(NamedTuple):
     is_links: bool
 
 
-class Seals(Protocol):
+class Seals(ABC):
     """Checksums of records as the store wrote them, for stores whose files anyone can alter."""
 
+    @abstractmethod
     def altered(self, corpus: str) -> tuple[AlteredRecord, ...]:
         """The records of a corpus that were altered, or whose links were, ordered by kind and id: reads all of them.
 
@@ -566,12 +728,14 @@ class Seals(Protocol):
         corpus : name of the corpus
         """
 
+    @abstractmethod
     def restore(self) -> bool:
         """Makes the records readable: rebuilds indexes of a damaged database, and empties unparseable values.
 
         Needs the lock. Returns whether the database was damaged. Raises StoreCorruptError if its rows cannot be read.
         """
 
+    @abstractmethod
     def accept(self, corpus: str, records: Collection[AlteredRecord]) -> None:
         """Seals records in their current state, after a repair; removes altered summaries, which are rebuilt. Needs the lock.
 
@@ -611,49 +775,40 @@ class Backup:
 
 
 class Stores(NamedTuple):
-    """The two stores that hold a corpus, and what belongs to them.
+    """The two stores that hold a corpus.
 
     Attributes
     ----------
     graph, vectors : the two stores
-    ranker : ranks nodes; None: in process, around the seeds
-    clusterer : finds communities; None: unavailable
-    derived : keeps communities and summaries; None: unavailable
-    merges : keeps decisions about entities; None: unavailable
-    domains : keeps the domains of corpora; None: unavailable
-    matcher : counts mentions; None: they are counted among what a bounded pull reads, and no copies of texts are known
-    seals : checksums of records; None: the store has none
-    is_remote : whether servers do the work of a write, so that this process can prepare the next one meanwhile
-    snapshot : all reads of a thread in the block are of one published state, if it yields True; if False, the caller compares
-        ``CorpusStats.state`` before and after
-    together : all writes of the block become visible at once, where both stores are one database
+    is_one : whether both are one database, so that a snapshot and a transaction of the graph store hold for both
     calls : the calls that are under way; see :class:`hlgraph.stores.closing.Calls`
     """
 
     graph: GraphStore
     vectors: VectorStore
-    ranker: Ranker | None = None
-    clusterer: Clusterer | None = None
-    derived: DerivedStore | None = None
-    merges: MergeStore | None = None
-    domains: DomainStore | None = None
-    matcher: Matcher | None = None
-    seals: Seals | None = None
-    is_remote: bool = False
-    snapshot: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(enter_result=False)
-    together: Callable[[], AbstractContextManager[object]] = nullcontext
+    is_one: bool = False
     calls: Calls | None = None
+
+    def snapshot(self) -> AbstractContextManager[bool]:
+        """All reads of a thread in the block are of one published state, if it yields True; see :meth:`GraphStore.snapshot`."""
+        return self.graph.snapshot() if self.is_one else nullcontext(enter_result=False)
+
+    def together(self) -> AbstractContextManager[object]:
+        """All writes of the block become visible at once, if both stores are one database."""
+        return self.graph.transaction() if self.is_one else nullcontext()
 
 
 # The store of the domain of each corpus: kept with the graph, so that all processes and machines use the same one.
 
 
-class DomainStore(Protocol):
+class DomainStore(ABC):
     """The domains of corpora. A domain can exist before its corpus, and is no part of the graph that is searched."""
 
+    @abstractmethod
     def read(self, corpus: str) -> Domain | None:
         """The domain of a corpus; None if it has none."""
 
+    @abstractmethod
     def write(self, corpus: str, domain: Domain) -> None:
         """Sets the domain of a corpus, replacing the previous one. Needs the lock of the graph store.
 
@@ -663,15 +818,16 @@ class DomainStore(Protocol):
         domain : its new domain
         """
 
+    @abstractmethod
     def drop(self, corpus: str) -> None:
         """Removes the domain of a corpus, if it has one. Needs the lock of the graph store."""
 
 
 def domain_store(stores: Stores) -> DomainStore:
     """The store that keeps the domains. Raises StoreError if these stores have none."""
-    if stores.domains is None:
+    if stores.graph.domains is None:
         raise StoreError("these stores keep no domains; open them with hlgraph.connect")
-    return stores.domains
+    return stores.graph.domains
 
 
 def domain_of(stores: Stores, corpus: str) -> Domain | None:
@@ -682,7 +838,8 @@ def domain_of(stores: Stores, corpus: str) -> Domain | None:
     stores : stores of the corpus
     corpus : name of the corpus
     """
-    return None if stores.domains is None else stores.domains.read(corpus)
+    domains = stores.graph.domains
+    return None if domains is None else domains.read(corpus)
 
 
 # Decisions that two entities of a corpus are the same, or are not, and the protocol of the store that keeps them.
@@ -748,12 +905,14 @@ class Decision:
         return min(self.alias, self.canonical), max(self.alias, self.canonical)
 
 
-class MergeStore(Protocol):
+class MergeStore(ABC):
     """Decisions about the entities of a corpus. Saving or dropping one raises the version of the corpus."""
 
+    @abstractmethod
     def decisions(self, corpus: str) -> tuple[Decision, ...]:
         """All decisions of a corpus, by id."""
 
+    @abstractmethod
     def aliases(self, corpus: str, *, version: int) -> Aliases:
         """The groups of merged entities of a corpus; read once per version and kept in memory.
 
@@ -763,6 +922,7 @@ class MergeStore(Protocol):
         version : version of the corpus that the caller reads
         """
 
+    @abstractmethod
     def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
         """Writes all decisions in one transaction; each replaces an earlier one about its pair. Needs the lock.
 
@@ -777,6 +937,7 @@ class MergeStore(Protocol):
             An entity is not in the corpus.
         """
 
+    @abstractmethod
     def drop(self, corpus: str, decisions: Sequence[Decision]) -> None:
         """Removes decisions; one that does not exist is ignored. Needs the lock of the graph store.
 
@@ -809,9 +970,9 @@ class KeptAliases:
         read : reads the groups of the corpus
         """
         with self._guard:
-            held = self._held.get(corpus)
-        if held is None or held[0] != version:
-            held = (version, {name: some for some in read().all() for name in some})
+            cached = self._held.get(corpus)
+        if cached is None or cached[0] != version:
+            cached = (version, {name: some for some in read().all() for name in some})
             with self._guard:
-                self._held[corpus] = held
-        return held[1]
+                self._held[corpus] = cached
+        return cached[1]

@@ -128,15 +128,15 @@ class Parameter:
         }.get(self.kind, isinstance(value, str) and bool(value.strip() or not self.is_named))
         if not fits:
             raise self._refused(value)
-        found = cast(ParameterValue, value)
-        if isinstance(found, str):
-            return found
+        checked = cast(ParameterValue, value)
+        if isinstance(checked, str):
+            return checked
         low, high = -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
-        if not low <= found <= high or not -_MOST <= found < _MOST:
+        if not low <= checked <= high or not -_MOST <= checked < _MOST:
             raise InputError(
                 f"{self.name} is {value}; choose {_AN[self.kind]} in {_short(self.low)}..{_short(self.high)}"
             )
-        return float(found) if self.kind == "number" else found
+        return float(checked) if self.kind == "number" else checked
 
     def _refused(self, value: object) -> InputError:
         wanted = _AN.get(self.kind, "a name or an id" if self.is_named else "a text")
@@ -153,17 +153,17 @@ def parse_line(line: str) -> Parameter:
     >>> parse_line("$share number 0..1 = 0.1: the least share of sources")
     Parameter(name='share', kind='number', meaning='the least share of sources', default=0.1, low=0.0, high=1.0)
     """
-    found = _LINE.fullmatch(line)
-    is_numeric = found is not None and found["kind"] in ("integer", "number")
-    if found is None or ((found["low"] or found["high"]) and not is_numeric):
+    match = _LINE.fullmatch(line)
+    is_numeric = match is not None and match["kind"] in ("integer", "number")
+    if match is None or ((match["low"] or match["high"]) and not is_numeric):
         raise InputError(f"has the line '// {line}'; write {_FORM}")
-    low, high = (None if found[bound] is None else float(found[bound]) for bound in ("low", "high"))
-    made = Parameter(found["name"], cast(ParameterKind, found["kind"]), found["meaning"], None, low, high)
-    if found["default"] is None:
-        return made
-    text = found["default"]
-    default = made.read(text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text)
-    return Parameter(made.name, made.kind, made.meaning, default, low, high)
+    low, high = (None if match[bound] is None else float(match[bound]) for bound in ("low", "high"))
+    parameter = Parameter(match["name"], cast(ParameterKind, match["kind"]), match["meaning"], None, low, high)
+    if match["default"] is None:
+        return parameter
+    text = match["default"]
+    default = parameter.read(text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text)
+    return Parameter(parameter.name, parameter.kind, parameter.meaning, default, low, high)
 
 
 def _short(value: ParameterValue | None) -> str:
@@ -223,7 +223,7 @@ def names(root: Path | None = None) -> tuple[str, ...]:
     Raises InputError for a file that is neither a query nor a README.md, and for a name of another form.
     """
     library = root or folder("cypher")
-    found = []
+    names = []
     for path in sorted(library.rglob("*")):
         where = path.relative_to(library)
         # Editors and desktops leave hidden files behind; skip them.
@@ -235,8 +235,8 @@ def names(root: Path | None = None) -> tuple[str, ...]:
                 f"{where.as_posix()}: not the name of a query; rename it to <stage>/<verb>_<noun>.cypher in lower case,"
                 f" where <stage> is one of {', '.join(STAGES)}"
             )
-        found.append(name)
-    return tuple(sorted(found))
+        names.append(name)
+    return tuple(sorted(names))
 
 
 def load(name: str, root: Path | None = None) -> Query:
@@ -404,33 +404,33 @@ def _described(name: str, lines: list[str], declared: tuple[str, ...]) -> tuple[
     """The descriptions of the parameters: either none, or one for each parameter, in their order."""
     described = lines[:-1] if lines and lines[-1].startswith("example:") else lines
     try:
-        found = tuple(parse_line(line) for line in described)
+        parameters = tuple(parse_line(line) for line in described)
     except InputError as error:
         raise InputError(f"{name}.cypher {error}") from error
-    if found and tuple(item.name for item in found) != declared:
+    if parameters and tuple(item.name for item in parameters) != declared:
         raise _broken(
             name,
-            f"describes {', '.join(item.name for item in found)}, but takes {', '.join(declared) or 'nothing'}",
+            f"describes {', '.join(item.name for item in parameters)}, but takes {', '.join(declared) or 'nothing'}",
             "give each parameter one line '// $name kind: meaning', in the order of '// params:'",
         )
-    return found
+    return parameters
 
 
 def _listed(name: str, line: str) -> tuple[str, ...]:
     label, _, rest = line.partition(":")
     if rest.strip() == "-":
         return ()
-    found = tuple(each.strip() for each in rest.split(","))
-    if not all(each.isidentifier() for each in found) or len(set(found)) < len(found):
+    entries = tuple(each.strip() for each in rest.split(","))
+    if not all(each.isidentifier() for each in entries) or len(set(entries)) < len(entries):
         raise _broken(
             name, f"has the line '// {line}'", f"list each of its {label} once, separated by commas, or write '-'"
         )
-    return found
+    return entries
 
 
 def _code(name: str, text: str) -> str:
     """The text up to the end of its code, at the same positions, with comments, strings and quoted names masked."""
-    code = _OPAQUE.sub(lambda found: (" " if found[0].startswith("/") else _QUOTED) * len(found[0]), text)
+    code = _OPAQUE.sub(lambda match: (" " if match[0].startswith("/") else _QUOTED) * len(match[0]), text)
     if unclosed := _UNCLOSED.search(code):
         line = text.count("\n", 0, unclosed.start()) + 1
         raise _broken(name, f"has an unclosed {unclosed[0]} in line {line}", "close it")
@@ -438,7 +438,7 @@ def _code(name: str, text: str) -> str:
 
 
 def _parameters(name: str, code: str) -> set[str]:
-    used = {found[1] for found in _PARAMETER.finditer(code)}
+    used = {match[1] for match in _PARAMETER.finditer(code)}
     if not all(each.isidentifier() for each in used):
         raise _broken(name, "has a $ that no plain name follows", "name parameters as in Python: $corpus")
     return used

@@ -123,10 +123,10 @@ def listening() -> Iterator[Collector]:
     >>> [(call.store, call.name, call.rows) for call in heard.calls]
     [('embedded', 'read names', 3)]
     """
-    made = Collector()
-    token = _LISTENING.set(made)
+    collector = Collector()
+    token = _LISTENING.set(collector)
     try:
-        yield made
+        yield collector
     finally:
         _LISTENING.reset(token)
 
@@ -267,7 +267,7 @@ def _recorded(collector: Collector, running: Running, call: Call, *, said: _Said
         cut: dict[str, int] = {}
         text, given = _evaluated(said)
         kept = {key: _kept(value, key, cut=cut) for key, value in given.items()}
-        made = replace(
+        recorded = replace(
             call,
             text=text,
             params=kept,
@@ -279,7 +279,7 @@ def _recorded(collector: Collector, running: Running, call: Call, *, said: _Said
             bytes=running.bytes,
             round_trips=running.round_trips,
         )
-        collector.calls.append(replace(made, copyable=copyable(made) if call.language == "cypher" else ""))
+        collector.calls.append(replace(recorded, copyable=copyable(recorded) if call.language == "cypher" else ""))
 
 
 def pulling(
@@ -381,7 +381,7 @@ def literal(value: Value) -> str:
 
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    escaped = _CONTROL.sub(lambda found: _ESCAPED.get(found[0], f"\\u{ord(found[0]):04X}"), escaped)
+    escaped = _CONTROL.sub(lambda match: _ESCAPED.get(match[0], f"\\u{ord(match[0]):04X}"), escaped)
     # Some versions read \u as the start of a code point even after an escaped backslash: keep the two apart.
     parts = escaped.replace("\\\\u", "\\\\\0u").split("\0")
     return " + ".join(f"'{part}'" for part in parts)

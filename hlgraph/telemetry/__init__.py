@@ -1,10 +1,10 @@
-"""What hlgraph shows of its work: spans and metrics of OpenTelemetry, correlation ids, and the limit of a slow query.
+"""Telemetry: spans and metrics of OpenTelemetry, correlation ids, and the limit of a slow query.
 
-hlgraph calls the API of OpenTelemetry only. Spans and metrics are made once something else has imported that API: the
-application that sets up its SDK, or ``hlgraph --trace``. Until then a span costs one look at ``sys.modules``.
+hlgraph calls only the API of OpenTelemetry. Spans and metrics are recorded once something else has imported that API: the
+application that sets up its SDK, or ``hlgraph --trace``. Until then a span costs one lookup in ``sys.modules``.
 
-Names follow the semantic conventions for databases and for generative AI. What a person wrote (questions, texts, parameters
-of statements) is recorded only where ``telemetry.content`` is set.
+Names follow the semantic conventions for databases and for generative AI. Content written by people (questions, texts,
+parameters of statements) is recorded only if ``telemetry.content`` is set.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _INSTRUMENTS: Mapping[str, tuple[str, str, str]] = {
 
 
 class Observed(Protocol):
-    """Settings that say what is shown; :class:`hlgraph.settings.TelemetrySettings`."""
+    """The telemetry settings, as :class:`hlgraph.settings.TelemetrySettings` has them."""
 
     @property
     def content(self) -> bool:
@@ -57,7 +57,7 @@ class Observed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Operation:
-    """The work that a context does for its caller."""
+    """The call that a context works for."""
 
     id: str
     is_begun: bool = False
@@ -70,7 +70,7 @@ _OPERATION: ContextVar[_Operation | None] = ContextVar("hlgraph_operation", defa
 
 @dataclass(slots=True)
 class Span:
-    """A span under way; without OpenTelemetry it takes everything and keeps nothing."""
+    """An open span; without OpenTelemetry it ignores its attributes."""
 
     foreign: ForeignSpan | None = None
 
@@ -84,7 +84,7 @@ class Span:
 
 @dataclass(slots=True)
 class ModelCall:
-    """A call of a model under way; its block fills in what the provider reports.
+    """A running call of a model; its block fills in the figures that the provider reports.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ def correlated(id: str) -> Iterator[None]:  # noqa: A002
 
 
 def correlation_id() -> str:
-    """The id of the call that this context works for: the caller's own, the id of the trace, or one made up; empty outside."""
+    """The id of the call that this context works for: the caller's own, the id of the trace, or a random one; empty outside."""
     operation = _OPERATION.get()
     return "" if operation is None else operation.id
 
@@ -164,23 +164,23 @@ def is_on() -> bool:
 
 @contextlib.contextmanager
 def operation(name: str, settings: Observed | None) -> Iterator[None]:
-    """One call of the SDK: a span, a duration, and an id, unless it is part of another call or its caller has given an id.
+    """One call of the SDK, with a span, a duration and an id. A call inside another call is part of that call.
 
     Parameters
     ----------
     name : class and method
-    settings : what is shown; None: as for the call around it
+    settings : the telemetry settings; None: those of the surrounding context
     """
     before = _OPERATION.get()
     if before is not None and before.is_begun:
         yield
         return
     start = time.perf_counter()
-    with span(f"hlgraph {name}") as made:
-        now = replace(before or _Operation(_trace_id(made) or uuid.uuid4().hex), is_begun=True)
+    with span(f"hlgraph {name}") as own_span:
+        now = replace(before or _Operation(_trace_id(own_span) or uuid.uuid4().hex), is_begun=True)
         if settings is not None:
             now = replace(now, has_content=settings.content, slow_seconds=settings.slow_query_seconds)
-        made.set({"hlgraph.correlation_id": now.id})
+        own_span.set({"hlgraph.correlation_id": now.id})
         token = _OPERATION.set(now)
         try:
             yield
@@ -190,7 +190,7 @@ def operation(name: str, settings: Observed | None) -> Iterator[None]:
 
 
 def continued(items: Iterator[T]) -> Iterator[T]:
-    """The items of an iterator, each made in the context of this call, although it is read after the call.
+    """The items of an iterator, each computed in the context of this call, although the iterator is read after the call.
 
     Parameters
     ----------
@@ -202,8 +202,8 @@ def continued(items: Iterator[T]) -> Iterator[T]:
 
 def _continued(items: Iterator[T], run: Callable[..., Any], end: object) -> Iterator[T]:
     try:
-        while (item := run(next, items, end)) is not end:
-            yield item
+        while (step := run(next, items, end)) is not end:
+            yield step
     finally:
         close = getattr(items, "close", None)
         if close is not None:
@@ -214,7 +214,7 @@ def _continued(items: Iterator[T], run: Callable[..., Any], end: object) -> Iter
 def span(
     name: str, attributes: Mapping[str, Attribute] | None = None, *, kind: Kind = "internal", is_current: bool = True
 ) -> Iterator[Span]:
-    """A span around a block. An error is recorded by its type alone, because its message may quote a text.
+    """A span around a block. Of an error only the type is recorded, because its message may quote a text.
 
     Parameters
     ----------
@@ -229,21 +229,21 @@ def span(
     from opentelemetry import trace
 
     kinds = {"internal": trace.SpanKind.INTERNAL, "client": trace.SpanKind.CLIENT}
-    made = tracer().start_span(name, kind=kinds[kind], attributes=attributes)
-    own = trace.use_span(made, record_exception=False, set_status_on_exception=False)
+    foreign = tracer().start_span(name, kind=kinds[kind], attributes=attributes)
+    own = trace.use_span(foreign, record_exception=False, set_status_on_exception=False)
     try:
         with own if is_current else contextlib.nullcontext():
-            yield Span(made)
+            yield Span(foreign)
     except BaseException as error:
-        made.set_attribute("error.type", type(error).__name__)
-        made.set_status(trace.StatusCode.ERROR)
+        foreign.set_attribute("error.type", type(error).__name__)
+        foreign.set_status(trace.StatusCode.ERROR)
         raise
     finally:
-        made.end()
+        foreign.end()
 
 
 def measure(name: str, value: float, *, by: Mapping[str, Attribute]) -> None:
-    """Adds a value to a metric, where OpenTelemetry is there.
+    """Adds a value to a metric, if OpenTelemetry is loaded.
 
     Parameters
     ----------
@@ -252,8 +252,8 @@ def measure(name: str, value: float, *, by: Mapping[str, Attribute]) -> None:
     by : attributes, of few values each: no ids, no texts
     """
     if is_on():
-        made = instrument(name)
-        (made.add if _INSTRUMENTS[name][0] == "counter" else made.record)(value, by)
+        meter = instrument(name)
+        (meter.add if _INSTRUMENTS[name][0] == "counter" else meter.record)(value, by)
 
 
 @contextlib.contextmanager
@@ -275,11 +275,11 @@ def model_call(task: str, model: str, *, is_current: bool = True) -> Iterator[Mo
         "gen_ai.request.model": name,
     }
     try:
-        with span(f"{task} {name}", said, kind="client", is_current=is_current) as made:
+        with span(f"{task} {name}", said, kind="client", is_current=is_current) as own_span:
             try:
                 yield call
             finally:
-                made.set(
+                own_span.set(
                     {
                         "gen_ai.usage.input_tokens": call.input_tokens,
                         "gen_ai.usage.output_tokens": call.output_tokens,
@@ -298,7 +298,7 @@ def model_call(task: str, model: str, *, is_current: bool = True) -> Iterator[Mo
 
 @cache
 def tracer() -> Any:
-    """The tracer of hlgraph: that of the provider which is, or will be, set in this process."""
+    """The tracer of hlgraph, from the provider that is, or will be, set in this process."""
     from opentelemetry import trace
 
     return trace.get_tracer("hlgraph")
@@ -315,7 +315,7 @@ def instrument(name: str) -> Any:
     return make(name, unit=unit, description=about)
 
 
-def _trace_id(made: Span) -> str:
-    """The id of the trace that a span is part of; empty where no trace is recorded."""
-    found = None if made.foreign is None else made.foreign.get_span_context()
-    return f"{found.trace_id:032x}" if found is not None and found.is_valid else ""
+def _trace_id(own_span: Span) -> str:
+    """The id of the trace that a span is part of; empty if no trace is recorded."""
+    context = None if own_span.foreign is None else own_span.foreign.get_span_context()
+    return f"{context.trace_id:032x}" if context is not None and context.is_valid else ""

@@ -82,16 +82,16 @@ class TinyExtractor:
         return f"{self.fingerprint}|{chunk.title}|{chunk.text}"
 
     def _one(self, chunk: ChunkInput) -> Extraction:
-        found: list[Proposition] = []
+        propositions: list[Proposition] = []
         start = 0
         for part in chunk.text.split(". "):
             text = part if part.endswith(".") else f"{part}."
             end = start + len(text)
             names = tuple(Mention(name, "name") for name in _NAMES if name in text)
             triples = (_TRIPLES[text],) if text in _TRIPLES else ()
-            found.append(Proposition(text, start, min(end, len(chunk.text)), (chunk.title,), names, triples))
+            propositions.append(Proposition(text, start, min(end, len(chunk.text)), (chunk.title,), names, triples))
             start = end + 1
-        return Extraction(tuple(found), (chunk.title,))
+        return Extraction(tuple(propositions), (chunk.title,))
 
 
 def change_for(
@@ -115,9 +115,9 @@ def change_for(
     items: list[Extracted] = []
     extractor = TinyExtractor()
     for document in documents:
-        held = {item.uri: item for item in stores.graph.find(Kind.SOURCE, Scope(corpus)) if isinstance(item, Source)}
+        sources = {item.uri: item for item in stores.graph.find(Kind.SOURCE, Scope(corpus)) if isinstance(item, Source)}
         processing = ("whole", extractor.fingerprint)
-        compared = compare(document, corpus, stored=held.get(document.uri), processing=processing, scheme=scheme)
+        compared = compare(document, corpus, stored=sources.get(document.uri), processing=processing, scheme=scheme)
         if compared is None:
             continue
         scope = Scope(corpus, sources=(compared.source.id,))
@@ -297,7 +297,7 @@ def snapshot(stores: Stores, corpus: str) -> Mapping[str, list[object]]:
     """
     scope = Scope(corpus)
     records: dict[Kind, list[Record]] = {kind: list(stores.graph.find(kind, scope)) for kind in _KINDS}
-    found: dict[str, list[object]] = {
+    result: dict[str, list[object]] = {
         kind.value: [replace(item, version=1) if isinstance(item, Source) else item for item in items]
         for kind, items in records.items()
     }
@@ -311,10 +311,10 @@ def snapshot(stores: Stores, corpus: str) -> Mapping[str, list[object]]:
             ends = (str(graph.ids[a]), str(graph.ids[b]))
             ends = (min(ends), max(ends)) if relationship in _UNDIRECTED else ends
             rows.append((*ends, round(float(weight), 4)))
-        found[relationship.value] = sorted(rows, key=str)
+        result[relationship.value] = sorted(rows, key=str)
     for kind in _WITH_VECTORS:
         ids = sorted(stores.vectors.ids(kind, corpus))
-        held, vectors = stores.vectors.vectors(kind, corpus, ids=ids)
-        found[f"vectors of {kind.value}"] = list(zip(held, vectors.round(4).tolist(), strict=True))
-    found["described sources"] = [*sorted(stores.vectors.ids(Kind.SOURCE, corpus))]
-    return found
+        stored, vectors = stores.vectors.vectors(kind, corpus, ids=ids)
+        result[f"vectors of {kind.value}"] = list(zip(stored, vectors.round(4).tolist(), strict=True))
+    result["described sources"] = [*sorted(stores.vectors.ids(Kind.SOURCE, corpus))]
+    return result

@@ -46,8 +46,8 @@ from hlgraph.testing.embedder import WordEmbedder
 
 def derived(stores: Stores) -> DerivedStore:
     """The DerivedStore of these stores."""
-    assert stores.derived is not None
-    return stores.derived
+    assert stores.graph.derived is not None
+    return stores.graph.derived
 
 
 def _delete(stores: Stores, uri: str) -> None:
@@ -60,13 +60,13 @@ class SourceSummaryContract:
 
     def test_summaries_of_sources_come_back_and_are_members(self, stores: Stores) -> None:
         fill(stores)
-        run, made = _of_source(stores)
+        run, built = _of_source(stores)
         with stores.graph.lock():
-            derived(stores).save(run, made)
-            derived(stores).save(run, made)  # a second time changes nothing
-        found = {item.summary.id: item for item in derived(stores).summaries(CORPUS, "made").items}
-        for item in made.summaries:
-            there = found[item.summary.id]
+            derived(stores).save(run, built)
+            derived(stores).save(run, built)  # a second time changes nothing
+        stored = {item.summary.id: item for item in derived(stores).summaries(CORPUS, "made").items}
+        for item in built.summaries:
+            there = stored[item.summary.id]
             assert (there.summary, there.community_id, there.source_id) == (
                 item.summary,
                 item.community_id,
@@ -74,19 +74,19 @@ class SourceSummaryContract:
             )
             assert (there.parts, there.chunk_ids) == (tuple(sorted(item.parts)), item.chunk_ids)
             assert there.vector.tolist() == item.vector.tolist()
-        assert len(found) == 2
-        members = derived(stores).members([item.id for item in made.communities])
-        assert {name: tuple(item.id for item in some) for name, some in members.items()} == made.members
+        assert len(stored) == 2
+        members = derived(stores).members([item.id for item in built.communities])
+        assert {name: tuple(item.id for item in some) for name, some in members.items()} == built.members
         kinds = {item.id: item.kind for some in members.values() for item in some}
-        assert kinds[made.summaries[0].summary.id] == Kind.SUMMARY
+        assert kinds[built.summaries[0].summary.id] == Kind.SUMMARY
         assert list(kinds.values()).count(Kind.CHUNK) == 1
 
     @pytest.mark.parametrize("how", ["deleted", "edited", "longer"])
     def test_a_summary_of_a_source_leaves_with_any_change_of_its_chunks(self, stores: Stores, how: str) -> None:
         fill(stores)
-        run, made = _of_source(stores)
+        run, built = _of_source(stores)
         with stores.graph.lock():
-            derived(stores).save(run, made)
+            derived(stores).save(run, built)
         if how == "deleted":
             _delete(stores, "doc:bridge")
         else:
@@ -101,24 +101,24 @@ class SourceSummaryContract:
         assert derived(stores).summaries(CORPUS, "made").items == ()  # the community's summary depended on it
         assert {item.size for item in derived(stores).communities(CORPUS, "made")} == {1}
         fill(stores)
-        run, made = _of_source(stores)
+        run, built = _of_source(stores)
         with stores.graph.lock():
-            derived(stores).save(run, made)
+            derived(stores).save(run, built)
         assert len(derived(stores).summaries(CORPUS, "made").items) == 2
         assert {item.size for item in derived(stores).communities(CORPUS, "made")} == {2}
 
     def test_a_summary_of_a_large_chunk_stays_when_its_source_grows(self, stores: Stores) -> None:
         fill(stores)
-        run, made = _of_source(stores, level=-2)
+        run, built = _of_source(stores, level=-2)
         with stores.graph.lock():
-            derived(stores).save(run, made)
+            derived(stores).save(run, built)
         document = Document("doc:bridge", f"The Aldane Bridge was designed by Mara Quill. {_SECOND} It is old.", "B")
         with stores.graph.lock():
             change = change_for([document], stores, embedder=WordEmbedder())
             assert change is not None
             persist(replace(change, removed_chunks=()), stores)
-        found = derived(stores).summaries(CORPUS, "made").items
-        assert {item.summary.level for item in found} == {-2, 0}
+        left = derived(stores).summaries(CORPUS, "made").items
+        assert {item.summary.level for item in left} == {-2, 0}
         _delete(stores, "doc:bridge")
         assert derived(stores).summaries(CORPUS, "made").items == ()
 
@@ -136,25 +136,25 @@ class SourceSummaryContract:
 
     def test_a_summary_of_a_source_stays_when_another_source_changes(self, stores: Stores) -> None:
         fill(stores)
-        run, made = _of_source(stores)
+        run, built = _of_source(stores)
         with stores.graph.lock():
-            derived(stores).save(run, made)
+            derived(stores).save(run, built)
         fill(stores, Document("doc:town", "Tessing is small.", "Tessing"))
         assert len(derived(stores).summaries(CORPUS, "made").items) == 2
         _delete(stores, "doc:engineer")
         (left,) = derived(stores).summaries(CORPUS, "made").items
-        assert left.source_id == made.summaries[0].source_id
+        assert left.source_id == built.summaries[0].source_id
         assert {item.size for item in derived(stores).communities(CORPUS, "made")} == {1}
 
     def test_a_new_run_replaces_summaries_of_sources(self, stores: Stores) -> None:
         fill(stores)
-        run, made = _of_source(stores)
+        run, built = _of_source(stores)
         other, again = _of_source(stores, hashed="other")
         with stores.graph.lock():
-            derived(stores).save(run, made)
+            derived(stores).save(run, built)
             assert derived(stores).save(replace(other, stamp="other"), again) == Saved(2, 2, 0)
-        found = {item.summary.id for item in derived(stores).summaries(CORPUS, "made").items}
-        assert found == {item.summary.id for item in again.summaries}
+        stored = {item.summary.id for item in derived(stores).summaries(CORPUS, "made").items}
+        assert stored == {item.summary.id for item in again.summaries}
 
 
 def _of_source(stores: Stores, *, hashed: str = "", level: int = -1) -> tuple[Run, Made]:
@@ -176,10 +176,10 @@ def _of_source(stores: Stores, *, hashed: str = "", level: int = -1) -> tuple[Ru
     members = tuple(sorted([name, chunks[ids.source_id(CORPUS, "doc:engineer")]]))
     upper = Community(community_id(run, 1, members=members), CORPUS, 1, 2)
     lower = Community(community_id(run, 0, members=members), CORPUS, 0, 2, upper.id)
-    held = {lower.id: members, upper.id: members}
+    members_of = {lower.id: members, upper.id: members}
     key = content_id(Kind.SUMMARY, lower.id, hashed)
     both = Summarised(Summary(key, CORPUS, "Both.", 0, hashed), lower.id, vector * 2)
-    return run, Made([lower, upper], held, [about, both])
+    return run, Made([lower, upper], members_of, [about, both])
 
 
 NAMES = ("Aldane Bridge", "Mara Quill", "Tessing", "Orne", "Ivo Brandt")
@@ -215,10 +215,10 @@ def _save(stores: Stores, *levels: tuple[tuple[str, ...], ...], corpus: str = CO
 
 def _seen(stores: Stores, *, corpus: str = CORPUS) -> set[tuple[int, frozenset[str]]]:
     """The level and the member names of each community of the run."""
-    found = derived(stores).communities(corpus, "made")
-    members = derived(stores).members([item.id for item in found])
+    communities = derived(stores).communities(corpus, "made")
+    members = derived(stores).members([item.id for item in communities])
     names = {ids.entity_id(corpus, name): name for name in NAMES}
-    return {(item.level, frozenset(names[member.id] for member in members[item.id])) for item in found}
+    return {(item.level, frozenset(names[member.id] for member in members[item.id])) for item in communities}
 
 
 def _remove(stores: Stores, *uris: str) -> None:
@@ -243,14 +243,14 @@ class DerivedStoreContract(SourceSummaryContract):
         assert _save(stores, (_WEST, _EAST), (NAMES,)) == Saved(3, 0, 0)
         run = _run(stores)
         assert derived(stores).runs(CORPUS) == (run,)
-        made = made_of(run, (_WEST, _EAST), (NAMES,))
-        found = derived(stores).communities(CORPUS, "made")
-        assert sorted(found, key=lambda item: (item.level, item.id)) == made.communities
-        assert [(item.level, item.size) for item in found] == [(0, 3), (0, 2), (1, 5)]
-        members = derived(stores).members([item.id for item in found])
-        assert {name: tuple(item.id for item in some) for name, some in members.items()} == made.members
+        built = made_of(run, (_WEST, _EAST), (NAMES,))
+        communities = derived(stores).communities(CORPUS, "made")
+        assert sorted(communities, key=lambda item: (item.level, item.id)) == built.communities
+        assert [(item.level, item.size) for item in communities] == [(0, 3), (0, 2), (1, 5)]
+        members = derived(stores).members([item.id for item in communities])
+        assert {name: tuple(item.id for item in some) for name, some in members.items()} == built.members
         assert {item.kind for some in members.values() for item in some} == {Kind.ENTITY}
-        assert {item.parent_id for item in found} == {None, found[2].id}
+        assert {item.parent_id for item in communities} == {None, communities[2].id}
 
     def test_communities_and_members_are_bounded(self, stores: Stores) -> None:
         fill(stores)
@@ -270,8 +270,8 @@ class DerivedStoreContract(SourceSummaryContract):
         name = community_id(run, 0, members=[chunk, statement])
         with stores.graph.lock():
             derived(stores).save(run, Made([Community(name, CORPUS, 0, 2)], {name: [chunk, statement]}))
-        found = {item.id: item.kind for item in derived(stores).members([name])[name]}
-        assert found == {chunk: Kind.CHUNK, statement: Kind.STATEMENT}
+        kinds = {item.id: item.kind for item in derived(stores).members([name])[name]}
+        assert kinds == {chunk: Kind.CHUNK, statement: Kind.STATEMENT}
 
     def test_a_run_takes_the_place_of_the_old_one_and_writes_only_what_is_new(self, stores: Stores) -> None:
         fill(stores)
@@ -290,9 +290,9 @@ class DerivedStoreContract(SourceSummaryContract):
         fill(stores)
         _save(stores, (_WEST, _EAST), (NAMES,))
         _save(stores, (_WEST, _EAST), (_WEST, _EAST))
-        found = derived(stores).communities(CORPUS, "made")
-        parents = {item.id: item.parent_id for item in found if item.level == 0}
-        assert set(parents.values()) == {item.id for item in found if item.level == 1}
+        communities = derived(stores).communities(CORPUS, "made")
+        parents = {item.id: item.parent_id for item in communities if item.level == 0}
+        assert set(parents.values()) == {item.id for item in communities if item.level == 1}
         _save(stores, (_WEST, _EAST))
         assert {item.parent_id for item in derived(stores).communities(CORPUS, "made")} == {None}
 
@@ -370,39 +370,39 @@ class DerivedStoreContract(SourceSummaryContract):
 
     def test_summaries_come_back_with_their_vectors_and_parts(self, stores: Stores) -> None:
         fill(stores)
-        run, made = _summarised(stores)
+        run, built = _summarised(stores)
         with stores.graph.lock():
-            derived(stores).save(run, made)
-        found = derived(stores).summaries(CORPUS, "made")
-        assert [item.summary for item in found.items] == sorted(
-            (item.summary for item in made.summaries), key=lambda item: item.id
+            derived(stores).save(run, built)
+        stored = derived(stores).summaries(CORPUS, "made")
+        assert [item.summary for item in stored.items] == sorted(
+            (item.summary for item in built.summaries), key=lambda item: item.id
         )
-        expected = {item.summary.id: item for item in made.summaries}
-        for item, row in zip(found.items, found.matrix, strict=True):
+        expected = {item.summary.id: item for item in built.summaries}
+        for item, row in zip(stored.items, stored.matrix, strict=True):
             assert row.tolist() == expected[item.summary.id].vector.tolist()
             assert item.community_id == expected[item.summary.id].community_id
             assert item.parts == tuple(sorted(expected[item.summary.id].parts))
-        assert derived(stores).runs(CORPUS)[0].stamp == made.stamp
+        assert derived(stores).runs(CORPUS)[0].stamp == built.stamp
         assert derived(stores).summaries(CORPUS, "none").items == ()
 
     def test_a_new_run_replaces_summaries_and_keeps_those_of_the_same_inputs(self, stores: Stores) -> None:
         fill(stores)
-        run, made = _summarised(stores)
+        run, built = _summarised(stores)
         with stores.graph.lock():
-            derived(stores).save(run, made)
+            derived(stores).save(run, built)
             assert len(derived(stores).summaries(CORPUS, "made").items) == 3
-            other = _summary(made.communities[0], "another text", parts=(), hashed="other")
-            fewer = Made(made.communities, made.members, [other, *made.summaries[1:2]])
+            other = _summary(built.communities[0], "another text", parts=(), hashed="other")
+            fewer = Made(built.communities, built.members, [other, *built.summaries[1:2]])
             derived(stores).save(replace(run, stamp=fewer.stamp), fewer)
         texts = {item.summary.text for item in derived(stores).summaries(CORPUS, "made").items}
-        assert texts == {"another text", made.summaries[1].summary.text}
+        assert texts == {"another text", built.summaries[1].summary.text}
         assert len(derived(stores).communities(CORPUS, "made")) == 3
 
     def test_a_summary_leaves_with_the_first_member_of_its_community(self, stores: Stores) -> None:
         fill(stores)
-        run, made = _summarised(stores, has_parts=False)
+        run, built = _summarised(stores, has_parts=False)
         with stores.graph.lock():
-            derived(stores).save(run, made)
+            derived(stores).save(run, built)
         assert len(derived(stores).summaries(CORPUS, "made").items) == 3
         _remove(stores, "doc:poet")
         left = derived(stores).summaries(CORPUS, "made").items
@@ -411,40 +411,39 @@ class DerivedStoreContract(SourceSummaryContract):
 
     def test_a_summary_leaves_with_the_first_statement_that_its_words_are_from(self, stores: Stores) -> None:
         fill(stores)
-        run, made = _summarised(stores)
+        run, built = _summarised(stores)
         with stores.graph.lock():
-            derived(stores).save(run, made)
+            derived(stores).save(run, built)
         # Removes the second sentence about the bridge; all entities stay.
         fill(stores, Document("doc:bridge", "The Aldane Bridge was designed by Mara Quill.", "Aldane Bridge"))
         assert len(derived(stores).communities(CORPUS, "made")) == 3
         left = {item.community_id for item in derived(stores).summaries(CORPUS, "made").items}
-        assert left == {item.community_id for item in made.summaries if _SECOND not in item.summary.text}
+        assert left == {item.community_id for item in built.summaries if _SECOND not in item.summary.text}
         assert len(left) == 1
 
     def test_deleting_everything_leaves_no_summary(self, stores: Stores) -> None:
         fill(stores)
-        run, made = _summarised(stores)
+        run, built = _summarised(stores)
         with stores.graph.lock():
-            derived(stores).save(run, made)
+            derived(stores).save(run, built)
         uris = [item.uri for item in stores.graph.find(Kind.SOURCE, Scope(CORPUS)) if isinstance(item, Source)]
         _remove(stores, *uris)
         assert derived(stores).summaries(CORPUS, "made").items == ()
 
     def test_clustering_gives_nested_levels_of_the_joined_nodes(self, stores: Stores) -> None:
         fill(stores)
-        assert stores.clusterer is not None
         for shape in ProjectionShape:
-            found = stores.clusterer.cluster(ClusterQuery(shape, max_size=3), corpus=CORPUS)
-            assert found.ids == sorted(found.ids)
-            assert set(found.ids) >= {ids.entity_id(CORPUS, name) for name in NAMES}
-            levels = found.communities.levels
-            assert levels.shape[1] == len(found.ids)
+            clustering = stores.graph.cluster(ClusterQuery(shape, max_size=3), corpus=CORPUS)
+            assert clustering.ids == sorted(clustering.ids)
+            assert set(clustering.ids) >= {ids.entity_id(CORPUS, name) for name in NAMES}
+            levels = clustering.communities.levels
+            assert levels.shape[1] == len(clustering.ids)
             for coarse, fine in itertools.pairwise(levels):
                 pairs = set(zip(coarse.tolist(), fine.tolist(), strict=True))
                 assert len(pairs) == len(set(fine.tolist()))
             sizes = [levels[-1].tolist().count(label) for label in set(levels[-1].tolist())]
             assert max(sizes) <= 3
-            again = stores.clusterer.cluster(ClusterQuery(shape, max_size=3), corpus=CORPUS)
+            again = stores.graph.cluster(ClusterQuery(shape, max_size=3), corpus=CORPUS)
             assert again.communities.levels.tolist() == levels.tolist()
 
     def test_building_twice_changes_nothing_and_says_so(self, stores: Stores) -> None:
@@ -477,12 +476,12 @@ class DerivedStoreContract(SourceSummaryContract):
         communities = Communities(CORPUS, stores)
         assert communities.find().run is None
         built = communities.build("entity_entity", max_size=2)
-        found = communities.find("entity_entity")
-        assert found.run == built.run
-        finest = {item.id for item in found.communities if item.level == 0}
-        shown = [name for community, names in found.names.items() if community in finest for name in names]
+        listing = communities.find("entity_entity")
+        assert listing.run == built.run
+        finest = {item.id for item in listing.communities if item.level == 0}
+        shown = [name for community, names in listing.names.items() if community in finest for name in names]
         assert sorted(shown) == sorted(NAMES)
-        assert communities.find("entity_entity", k=1, names=1).communities == found.communities[:1]
+        assert communities.find("entity_entity", k=1, names=1).communities == listing.communities[:1]
         chunks = communities.build("entity_passage")
         assert chunks.run.name == "entity_passage"
         texts = [name for names in communities.find("entity_passage").names.values() for name in names]
@@ -502,18 +501,18 @@ def _summary(community: Community, text: str, *, parts: tuple[str, ...], hashed:
 def _summarised(stores: Stores, *, has_parts: bool = True) -> tuple[Run, Made]:
     """Three communities (west, east, and both together), each with a summary that rests on statements."""
     run = _run(stores)
-    made = made_of(run, (_WEST, _EAST), (NAMES,))
+    built = made_of(run, (_WEST, _EAST), (NAMES,))
     west = {ids.entity_id(CORPUS, name) for name in _WEST}
     statements = {
         item.text: item.id for item in stores.graph.find(Kind.STATEMENT, Scope(CORPUS)) if isinstance(item, Statement)
     }
-    found = []
-    for community in made.communities:
-        is_east = not west & set(made.members[community.id])
+    summaries = []
+    for community in built.communities:
+        is_east = not west & set(built.members[community.id])
         texts = ["Tessing lies on the river Orne."] if is_east else ["Mara Quill was born in Tessing.", _SECOND]
         parts = tuple(statements[text] for text in texts) if has_parts else ()
-        found.append(_summary(community, " ".join(texts), parts=parts))
-    whole = Made(made.communities, made.members, found)
+        summaries.append(_summary(community, " ".join(texts), parts=parts))
+    whole = Made(built.communities, built.members, summaries)
     return replace(run, stamp=whole.stamp), whole
 
 
@@ -534,7 +533,7 @@ class Paragraphs:
 
     def chunk(self, document: Document) -> list[Span]:
         """The lines of a document."""
-        return [Span(found.start(), found.end(), 1) for found in re.finditer(r"[^\n]+", document.text)]
+        return [Span(match.start(), match.end(), 1) for match in re.finditer(r"[^\n]+", document.text)]
 
 
 class TopicExtractor:
@@ -553,8 +552,8 @@ class TopicExtractor:
 
     def _one(self, text: str) -> Extraction:
         topic = text.partition(":")[0]
-        found = re.finditer(r"[A-Z][^.]*\.", text)
-        return Extraction(tuple(Proposition(item[0], *item.span(), (topic,)) for item in found), (topic,))
+        sentences = re.finditer(r"[A-Z][^.]*\.", text)
+        return Extraction(tuple(Proposition(item[0], *item.span(), (topic,)) for item in sentences), (topic,))
 
 
 def ingest_text(stores: Stores, text: str, *, corpus: str) -> None:
@@ -579,8 +578,8 @@ def topic_vectors(stores: Stores, corpus: str) -> dict[str, list[float]]:
     corpus : name of the corpus
     """
     names = {item.id: item.name for item in stores.graph.find(Kind.TOPIC, Scope(corpus)) if isinstance(item, Topic)}
-    held, matrix = stores.vectors.vectors(Kind.TOPIC, corpus, ids=list(names))
-    return {names[name]: row.round(5).tolist() for name, row in zip(held, matrix, strict=True)}
+    stored, matrix = stores.vectors.vectors(Kind.TOPIC, corpus, ids=list(names))
+    return {names[name]: row.round(5).tolist() for name, row in zip(stored, matrix, strict=True)}
 
 
 def make_older(stores: Stores, corpus: str, *, renewed: int = 0) -> None:
@@ -612,9 +611,9 @@ class TopicContract:
         texts = ["The Orne is long.", "It is deep.", "The Orne froze."]
         mean = _EMBEDDER.embed(texts).sum(axis=0)
         vector = 0.4 * _EMBEDDER.embed(["rivers"])[0] + 0.6 * mean / np.linalg.norm(mean)
-        found = topic_vectors(stores, "c")
-        assert np.allclose(found["rivers"], vector / np.linalg.norm(vector), atol=1e-5)
-        assert np.allclose(found["hills"], _EMBEDDER.embed(["hills"])[0], atol=1e-5)
+        vectors = topic_vectors(stores, "c")
+        assert np.allclose(vectors["rivers"], vector / np.linalg.norm(vector), atol=1e-5)
+        assert np.allclose(vectors["hills"], _EMBEDDER.embed(["hills"])[0], atol=1e-5)
 
     def test_a_changed_document_has_the_topics_of_a_fresh_ingest(self, stores: Stores) -> None:
         states = (

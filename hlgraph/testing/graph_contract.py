@@ -24,7 +24,7 @@ from hlgraph.records import (
     Source,
     Statement,
 )
-from hlgraph.stores.protocols import MatchQuery, PullShape, Scope, Stores
+from hlgraph.stores.protocols import GraphStore, MatchQuery, PullShape, Scope, Stores
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor, change_for, fill, snapshot
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
@@ -68,18 +68,16 @@ class GraphPullContract:
 
     def test_match_counts_the_names_that_statements_mention(self, stores: Stores) -> None:
         fill(stores)
-        matcher = stores.matcher
-        if matcher is None:
-            pytest.skip("these stores have no matcher")
         bridge, quill, orne, tessing = (
             (ids.entity_id(CORPUS, name),) for name in ("Aldane Bridge", "Mara Quill", "Orne", "Tessing")
         )
 
         def texts(query: MatchQuery, where: str = "") -> list[tuple[int, int, set[str]]]:
             scope = Scope(CORPUS, parse(where) if where else None)
-            found = matcher.match(query, scope=scope)
-            assert all(list(each.ids) == sorted(each.ids) for each in found)
-            return [(each.count, each.size, _texts(stores, list(each.ids))) for each in found]
+            matches = stores.graph.match(query, scope=scope)
+            assert matches == GraphStore.match(stores.graph, query, scope=scope)  # what a store without its own returns
+            assert all(list(each.ids) == sorted(each.ids) for each in matches)
+            return [(each.count, each.size, _texts(stores, list(each.ids))) for each in matches]
 
         designed, opened, born = (
             "The Aldane Bridge was designed by Mara Quill.",
@@ -95,12 +93,12 @@ class GraphPullContract:
         assert texts(MatchQuery(names, 9), 'category = "person"') == [(1, 1, {born})]
         assert texts(MatchQuery((orne, tessing), 9), 'category = "structure"') == []
         assert texts(MatchQuery((("nothing",), ()), 9)) == []
-        [best, _] = matcher.match(MatchQuery(names, 9), scope=Scope(CORPUS))
+        [best, _] = stores.graph.match(MatchQuery(names, 9), scope=Scope(CORPUS))
         assert texts(MatchQuery((quill,), 9, among=(*best.ids, "nothing"))) == [(1, 1, {designed})]
-        assert matcher.match(MatchQuery(names, 9, among=()), scope=Scope(CORPUS)) == []
-        assert matcher.match(MatchQuery(names, 9), scope=Scope("nowhere")) == []
+        assert stores.graph.match(MatchQuery(names, 9, among=()), scope=Scope(CORPUS)) == []
+        assert stores.graph.match(MatchQuery(names, 9), scope=Scope("nowhere")) == []
         with pytest.raises(InputError, match="most"):
-            matcher.match(MatchQuery(names, 9, most=0), scope=Scope(CORPUS))
+            stores.graph.match(MatchQuery(names, 9, most=0), scope=Scope(CORPUS))
 
     def test_pull_never_enters_a_source_outside_the_filter(self, stores: Stores) -> None:
         fill(stores)
@@ -132,9 +130,9 @@ class GraphPullContract:
             (["nowhere"], set()),
             ([], set()),
         ):
-            found = stores.graph.own_entities(CORPUS, [ids.source_id(CORPUS, f"doc:{uri}") for uri in uris])
-            assert found == sorted(found)
-            assert {item.name for item in _entities(stores, found)} == names, uris
+            entity_ids = stores.graph.own_entities(CORPUS, [ids.source_id(CORPUS, f"doc:{uri}") for uri in uris])
+            assert entity_ids == sorted(entity_ids)
+            assert {item.name for item in _entities(stores, entity_ids)} == names, uris
             assert stores.graph.own_entities("other", [ids.source_id(CORPUS, f"doc:{uri}") for uri in uris]) == []
 
 
@@ -183,11 +181,11 @@ class GraphStoreContract(GraphPullContract):
     def test_records_come_back_as_they_went_in(self, stores: Stores) -> None:
         fill(stores)
         source = ids.source_id(CORPUS, "doc:bridge")
-        found = stores.graph.records(Kind.SOURCE, [source], scope=Scope(CORPUS))[0]
-        assert isinstance(found, Source)
-        assert (found.uri, found.title, found.version) == ("doc:bridge", "Aldane Bridge", 1)
-        assert dict(found.metadata) == dict(DOCUMENTS[0].metadata)
-        assert [type(found.metadata[key]) for key in ("year", "tags", "is_open")] == [int, tuple, bool]
+        stored = stores.graph.records(Kind.SOURCE, [source], scope=Scope(CORPUS))[0]
+        assert isinstance(stored, Source)
+        assert (stored.uri, stored.title, stored.version) == ("doc:bridge", "Aldane Bridge", 1)
+        assert dict(stored.metadata) == dict(DOCUMENTS[0].metadata)
+        assert [type(stored.metadata[key]) for key in ("year", "tags", "is_open")] == [int, tuple, bool]
         statement = ids.statement_id(source, "The Aldane Bridge opened in 1931.")
         record = stores.graph.records(Kind.STATEMENT, [statement], scope=Scope(CORPUS))[0]
         assert isinstance(record, Statement)
@@ -215,14 +213,14 @@ class GraphStoreContract(GraphPullContract):
     def test_records_keep_the_order_asked_for_and_leave_out_what_is_not_there(self, stores: Stores) -> None:
         fill(stores)
         names = [ids.entity_id(CORPUS, name) for name in ("Tessing", "Nobody", "Aldane Bridge")]
-        found = [item.id for item in stores.graph.records(Kind.ENTITY, names, scope=Scope(CORPUS))]
-        assert found == [names[0], names[2]]
+        stored = [item.id for item in stores.graph.records(Kind.ENTITY, names, scope=Scope(CORPUS))]
+        assert stored == [names[0], names[2]]
 
     def test_find_is_by_ascending_id(self, stores: Stores) -> None:
         fill(stores)
-        found = [item.id for item in stores.graph.find(Kind.STATEMENT, Scope(CORPUS))]
-        assert found == sorted(found)
-        assert len(found) == 5
+        statement_ids = [item.id for item in stores.graph.find(Kind.STATEMENT, Scope(CORPUS))]
+        assert statement_ids == sorted(statement_ids)
+        assert len(statement_ids) == 5
 
     def test_find_under_a_filter(self, stores: Stores) -> None:
         fill(stores)
@@ -287,10 +285,11 @@ class GraphStoreContract(GraphPullContract):
             stores.graph.stage(change)
         assert stores.graph.stats(CORPUS) == () or stores.graph.stats(CORPUS)[0].pending == (change.id,)
         with stores.graph.lock() as pending:
-            (found,) = pending
+            (unfinished,) = pending
             hollow = replace(change, vectors=tuple(block.hollow() for block in change.vectors))
-            assert found.change in (change, hollow)  # a journal may leave the vectors of new records to the other store
-            assert found.state is ChangeState.STAGED
+            # A journal may leave the vectors of new records to the other store.
+            assert unfinished.change in (change, hollow)
+            assert unfinished.state is ChangeState.STAGED
             outcome = stores.graph.advance(change.id, ChangeState.PUBLISHED)
         with stores.graph.lock() as pending:
             assert [(item.state, item.outcome) for item in pending] == [(ChangeState.PUBLISHED, outcome)]
@@ -300,11 +299,11 @@ class GraphStoreContract(GraphPullContract):
     ) -> None:
         fill(stores)
         assert stores.graph.stats(CORPUS)[0].calibration is None
-        made = Calibration(130, 0.25, 0.125, 0.0625, -0.03125)
+        calibration = Calibration(130, 0.25, 0.125, 0.0625, -0.03125)
         with stores.graph.lock():
-            for name, scale in (("first", replace(made, names=128)), ("second", made), ("third", None)):
+            for name, scale in (("first", replace(calibration, names=128)), ("second", calibration), ("third", None)):
                 persist(Change(name, CORPUS, calibration=scale), stores)
-        assert stores.graph.stats(CORPUS, has_counts=False)[0].calibration == made
+        assert stores.graph.stats(CORPUS, has_counts=False)[0].calibration == calibration
         with stores.graph.lock():
             names = [item.id for item in stores.graph.find(Kind.SOURCE, Scope(CORPUS))]
             persist(removal(CORPUS, names, versions=[1] * len(names)), stores)

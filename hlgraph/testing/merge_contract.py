@@ -26,8 +26,8 @@ _SAME_AS = PullShape(frozenset({Relationship.SAME_AS}), frozenset({Kind.ENTITY})
 
 def merges(stores: Stores) -> MergeStore:
     """The MergeStore of these stores."""
-    assert stores.merges is not None
-    return stores.merges
+    assert stores.graph.merges is not None
+    return stores.graph.merges
 
 
 def decision(alias: str, canonical: str, *, verdict: Verdict = Verdict.SAME, corpus: str = CORPUS) -> Decision:
@@ -77,8 +77,8 @@ def remove(stores: Stores, *uris: str) -> None:
     stores : the stores
     uris : URIs of the sources
     """
-    found = [item for item in stores.graph.find(Kind.SOURCE, Scope(CORPUS)) if isinstance(item, Source)]
-    chosen = [item for item in found if item.uri in uris]
+    sources = [item for item in stores.graph.find(Kind.SOURCE, Scope(CORPUS)) if isinstance(item, Source)]
+    chosen = [item for item in sources if item.uri in uris]
     with stores.graph.lock():
         persist(removal(CORPUS, [item.id for item in chosen], versions=[item.version for item in chosen]), stores)
 
@@ -100,13 +100,13 @@ class MergeStoreContract:
 
     def test_decisions_come_back_as_they_went_in(self, stores: Stores) -> None:
         fill(stores)
-        made = (
+        decisions = (
             decision("Mara Quill", "Ivo Brandt"),
             decision("Tessing", "Orne", verdict=Verdict.DIFFERENT),
             decision("Aldane Bridge", "Orne", verdict=Verdict.OPEN),
         )
-        save(stores, *made)
-        assert merges(stores).decisions(CORPUS) == tuple(sorted(made, key=lambda item: item.id))
+        save(stores, *decisions)
+        assert merges(stores).decisions(CORPUS) == tuple(sorted(decisions, key=lambda item: item.id))
 
     def test_a_later_decision_takes_the_place_of_an_earlier_one(self, stores: Stores) -> None:
         fill(stores)
@@ -157,10 +157,10 @@ class MergeStoreContract:
     def test_corpora_do_not_see_the_decisions_of_each_other(self, stores: Stores) -> None:
         fill(stores)
         fill(stores, corpus="other")
-        made = decision("Mara Quill", "Ivo Brandt", corpus="other")
-        save(stores, made, corpus="other")
+        merge = decision("Mara Quill", "Ivo Brandt", corpus="other")
+        save(stores, merge, corpus="other")
         assert merges(stores).decisions(CORPUS) == ()
-        assert merges(stores).decisions("other") == (made,)
+        assert merges(stores).decisions("other") == (merge,)
 
     def test_writing_needs_the_lock(self, stores: Stores) -> None:
         fill(stores)
@@ -238,18 +238,17 @@ class MergeStoreContract:
         fill(stores)
         fill(stores, Document("doc:far", "Ivo Brandt sang.", "Ivo Brandt"))
         save(stores, decision("Aldane Bridge", "Ivo Brandt"))
-        assert stores.ranker is not None
         for shape in ProjectionShape:
             query = RankQuery(shape, {_id("Aldane Bridge"): 1.0}, k=100, tolerance=1e-8)
-            found = {hit.id: hit.score for hit in stores.ranker.rank(query, scope=Scope(CORPUS))}
+            scores = {hit.id: hit.score for hit in stores.graph.rank(query, scope=Scope(CORPUS))}
             expected = {
                 hit.id: hit.score for hit in PulledRanker(stores.graph, hops=20).rank(query, scope=Scope(CORPUS))
             }
-            assert found.keys() == expected.keys()
-            np.testing.assert_allclose([found[key] for key in expected], list(expected.values()), atol=1e-6)
+            assert scores.keys() == expected.keys()
+            np.testing.assert_allclose([scores[key] for key in expected], list(expected.values()), atol=1e-6)
         drop(stores, decision("Aldane Bridge", "Ivo Brandt"))
-        again = {hit.id: hit.score for hit in stores.ranker.rank(query, scope=Scope(CORPUS))}
-        assert again[_id("Ivo Brandt")] < found[_id("Ivo Brandt")]
+        again = {hit.id: hit.score for hit in stores.graph.rank(query, scope=Scope(CORPUS))}
+        assert again[_id("Ivo Brandt")] < scores[_id("Ivo Brandt")]
 
     def test_reading_as_merges_say_steps_from_name_to_name_without_a_hop(self, stores: Stores) -> None:
         fill(stores)
@@ -257,11 +256,11 @@ class MergeStoreContract:
         shape = PullShape(frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}), hops=2)
         aliases = merges(stores).aliases(CORPUS, version=_version(stores))
         seeds = [_id("Aldane Bridge")]
-        found = pull_merged(seeds, shape, scope=Scope(CORPUS), graph=stores.graph, aliases=lambda: aliases).graph
+        graph = pull_merged(seeds, shape, scope=Scope(CORPUS), graph=stores.graph, aliases=lambda: aliases).graph
         names = ("Aldane Bridge", "Ivo Brandt", "Mara Quill", "Orne")
-        assert set(map(_id, names)) == set(found.ids[found.nodes(Kind.ENTITY)].tolist())
-        mentions = found.edges[Relationship.MENTIONS].toarray()
-        one, other = (mentions[:, found.ids.tolist().index(_id(name))] for name in names[:2])
+        assert set(map(_id, names)) == set(graph.ids[graph.nodes(Kind.ENTITY)].tolist())
+        mentions = graph.edges[Relationship.MENTIONS].toarray()
+        one, other = (mentions[:, graph.ids.tolist().index(_id(name))] for name in names[:2])
         assert one.tolist() == other.tolist()
         assert one.sum() == 3
 
@@ -269,7 +268,6 @@ class MergeStoreContract:
         fill(stores, Document("doc:one", "Aldane Bridge.", "One"), Document("doc:two", "Ivo Brandt.", "Two"))
         save(stores, decision("Aldane Bridge", "Ivo Brandt"))
         query = RankQuery(ProjectionShape.ENTITY_ENTITY, {_id("Aldane Bridge"): 1.0}, k=10)
-        assert stores.ranker is not None
-        hits = stores.ranker.rank(query, scope=Scope(CORPUS))
+        hits = stores.graph.rank(query, scope=Scope(CORPUS))
         assert {hit.id for hit in hits} == {_id("Aldane Bridge"), _id("Ivo Brandt")}
         assert INGREDIENTS[query.shape].relationships >= {Relationship.SAME_AS}

@@ -122,8 +122,8 @@ class VectorStoreContract:
         fill(stores)
         query = "bridge river canal poet lighthouse lock fluss 川の橋"
         for where, mode in itertools.product(_FILTERS, ("vector", "text", "hybrid")):
-            found = parse(where)
-            allowed = {item.id for item in _SOURCES if matches(found, source_values(item))}
+            condition = parse(where)
+            allowed = {item.id for item in _SOURCES if matches(condition, source_values(item))}
             hits = stores.vectors.search(
                 VectorQuery(
                     Kind.STATEMENT,
@@ -131,7 +131,7 @@ class VectorStoreContract:
                     len(_TEXTS),
                     ask(query) if mode != "text" else None,
                     query if mode != "vector" else None,
-                    found,
+                    condition,
                 )
             )
             assert {hit.id for hit in hits} == allowed, f"{where}, {mode}"
@@ -177,8 +177,8 @@ class VectorStoreContract:
         assert hits[0].id == name
         assert hits[0].score == pytest.approx(1.0, abs=1e-6)
         assert gone not in {hit.id for hit in hits}
-        found, matrix = stores.vectors.vectors(Kind.STATEMENT, "c", ids=[name, gone], state="s")
-        assert found == [name]
+        stored, matrix = stores.vectors.vectors(Kind.STATEMENT, "c", ids=[name, gone], state="s")
+        assert stored == [name]
         np.testing.assert_allclose(matrix[0], ask("granite quarry"), atol=1e-6)
 
     def test_the_same_batch_twice_changes_nothing(self, stores: Stores) -> None:
@@ -206,8 +206,8 @@ class VectorStoreContract:
     def test_vectors_come_back_in_the_order_asked_for(self, stores: Stores) -> None:
         fill(stores)
         names = [f"{at:032x}" for at in (4, 99, 1)]
-        found, matrix = stores.vectors.vectors(Kind.STATEMENT, "c", ids=names)
-        assert found == [names[0], names[2]]
+        stored, matrix = stores.vectors.vectors(Kind.STATEMENT, "c", ids=names)
+        assert stored == [names[0], names[2]]
         np.testing.assert_allclose(matrix, _EMBEDDER.embed([_TEXTS[4], _TEXTS[1]]), atol=1e-6)
 
     def test_vectors_of_several_kinds_are_those_of_each(self, stores: Stores) -> None:
@@ -215,20 +215,20 @@ class VectorStoreContract:
         texts = ("a river", "a weir")
         stores.vectors.upsert(VectorBatch("c", "two", (), (block(Kind.TOPIC, texts),)))
         ids = {Kind.STATEMENT: [f"{at:032x}" for at in (4, 99, 1)], Kind.TOPIC: [f"{1:032x}"], Kind.ENTITY: ["x"]}
-        found = stores.vectors.vectors_many("c", {**ids, Kind.CHUNK: []})
-        assert {kind: names for kind, (names, _) in found.items()} == {
+        by_kind = stores.vectors.vectors_many("c", {**ids, Kind.CHUNK: []})
+        assert {kind: names for kind, (names, _) in by_kind.items()} == {
             Kind.STATEMENT: [f"{4:032x}", f"{1:032x}"], Kind.TOPIC: [f"{1:032x}"], Kind.ENTITY: [], Kind.CHUNK: []
         }  # fmt: skip
-        np.testing.assert_allclose(found[Kind.TOPIC][1], _EMBEDDER.embed(texts)[1:], atol=1e-6)
+        np.testing.assert_allclose(by_kind[Kind.TOPIC][1], _EMBEDDER.embed(texts)[1:], atol=1e-6)
         for kind, names in ids.items():
-            np.testing.assert_array_equal(found[kind][1], stores.vectors.vectors(kind, "c", ids=names)[1])
+            np.testing.assert_array_equal(by_kind[kind][1], stores.vectors.vectors(kind, "c", ids=names)[1])
         assert stores.vectors.vectors_many("c", {}) == {}
 
     def test_neighbours_are_all_pairs_at_the_threshold(self, stores: Stores) -> None:
         fill(stores)
         matrix = _EMBEDDER.embed(_TEXTS)
-        found = stores.vectors.neighbours(Kind.STATEMENT, "c", vectors=matrix, threshold=0.4)
-        pairs = {(int(a), int(b, 16)) for a, b in zip(found.queries, found.ids, strict=True)}
+        neighbours = stores.vectors.neighbours(Kind.STATEMENT, "c", vectors=matrix, threshold=0.4)
+        pairs = {(int(a), int(b, 16)) for a, b in zip(neighbours.queries, neighbours.ids, strict=True)}
         assert pairs == {(int(a), int(b)) for a, b in np.argwhere(matrix @ matrix.T >= 0.4)}
 
     def test_ids_among(self, stores: Stores) -> None:

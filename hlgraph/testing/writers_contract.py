@@ -22,7 +22,7 @@ from hlgraph.ingest.report import Report
 from hlgraph.records import Document, Extraction, Kind, Mention, Proposition, Source
 from hlgraph.settings import Settings
 from hlgraph.stores.open import open_stores
-from hlgraph.stores.protocols import Scope, Stores, VectorBatch, unfinished
+from hlgraph.stores.protocols import Scope, Stores, VectorBatch
 from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -45,9 +45,9 @@ class NamedExtractor:
 
     def extract(self, chunks: Iterable[ChunkInput]) -> list[Extraction]:
         """One extraction per chunk."""
-        held = list(chunks)
-        self._before([item.text for item in held])
-        return [self._one(item.text) for item in held]
+        batch = list(chunks)
+        self._before([item.text for item in batch])
+        return [self._one(item.text) for item in batch]
 
     def input_fingerprint(self, chunk: ChunkInput) -> str:
         """A fingerprint of everything that the extraction depends on."""
@@ -92,8 +92,8 @@ def ingest_into(place: Settings, corpus: str, *, given: Sequence[Document]) -> R
 
 def empty(stores: Stores, corpus: str) -> None:
     """Delete all sources of a corpus."""
-    found = [item.id for item in stores.graph.find(Kind.SOURCE, Scope(corpus)) if isinstance(item, Source)]
-    delete_sources(found, corpus, stores=stores)
+    source_ids = [item.id for item in stores.graph.find(Kind.SOURCE, Scope(corpus)) if isinstance(item, Source)]
+    delete_sources(source_ids, corpus, stores=stores)
 
 
 WORDS = ("north", "south", "east", "west", "upper", "lower", "inner", "outer")
@@ -120,7 +120,7 @@ class WritersContract:
                 ]
                 reports = [item.result(timeout=60) for item in done]
             assert {name: snapshot(opened.stores, name) for name in names} == before
-            assert unfinished(opened.stores.graph) == ()
+            assert opened.stores.graph.unfinished() == ()
         assert [item.sources_added + item.sources_unchanged for item in reports] == [4, 4, 4, 2]
         assert sum(item.sources_added for item in reports) == (14 if is_apart else 8)
 
@@ -139,10 +139,10 @@ class WritersContract:
             report = pipeline.ingest(given, "c", stores=stores, steps=steps_of(overtake))
             assert (report.sources_added, report.sources_changed, report.sources_unchanged) == (1, 1, 1)
             assert asked == [item.text for item in given]  # nothing is extracted twice
-            found = snapshot(stores, "c")
+            expected = snapshot(stores, "c")
             empty(stores, "c")
             pipeline.ingest([*documents("w7"), *given], "c", stores=stores, steps=steps_of())
-            assert snapshot(stores, "c") == found
+            assert snapshot(stores, "c") == expected
 
     def test_a_source_that_was_deleted_and_made_anew_meanwhile_is_compared_again(self, place: Settings) -> None:
         with (opened := open_stores(place)).closing:
@@ -155,17 +155,17 @@ class WritersContract:
 
             pipeline.ingest(documents("w1"), "c", stores=stores, steps=steps_of())
             pipeline.ingest(documents("w1", text="is new"), "c", stores=stores, steps=steps_of(overtake))
-            found = snapshot(stores, "c")
+            expected = snapshot(stores, "c")
             empty(stores, "c")
             pipeline.ingest(documents("w1", text="is new"), "c", stores=stores, steps=steps_of())
-            assert snapshot(stores, "c") == found
+            assert snapshot(stores, "c") == expected
 
     def test_who_may_not_wait_is_told_who_writes_and_readers_go_on(self, place: Settings) -> None:
         ingest_into(place, "c", given=documents("w1"))
         with (first := open_stores(place)).closing, (hasty := open_stores(replace(place, wait=0))).closing:
-            for held, asked in (("c", "c"), (None, "c"), ("c", None), (None, None)):
+            for locked, asked in (("c", "c"), (None, "c"), ("c", None), (None, None)):
                 with (
-                    first.stores.graph.lock(held),
+                    first.stores.graph.lock(locked),
                     pytest.raises(StoreLockedError, match=r"process \d+ on \S+ is writing"),
                     hasty.stores.graph.lock(asked),
                 ):
@@ -179,7 +179,7 @@ class WritersContract:
                 ):
                     pass
                 assert time.monotonic() - start >= 0.2
-                assert unfinished(hasty.stores.graph) == ()
+                assert hasty.stores.graph.unfinished() == ()
                 assert hasty.stores.graph.stats("c")[0].records[Kind.STATEMENT] == 1
             with hasty.stores.graph.lock("c"):
                 pass
@@ -222,8 +222,8 @@ class WritersContract:
                 stores.graph.stage(change)
                 stores.vectors.upsert(VectorBatch("tiny", change.id, change.sources, change.vectors))
             assert ingest_into(place, "c", given=documents("w1")).resumed == 0
-            assert [item.change.id for item in unfinished(stores.graph)] == [change.id]
-            assert unfinished(stores.graph, "c") == ()
+            assert [item.change.id for item in stores.graph.unfinished()] == [change.id]
+            assert stores.graph.unfinished("c") == ()
             assert stores.graph.stats("tiny") == ()
             assert ingest_into(place, "tiny", given=documents("w1")).resumed == 1
             assert stores.graph.stats("tiny")[0].records[Kind.SOURCE] == 2

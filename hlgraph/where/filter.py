@@ -142,13 +142,13 @@ class Exists(_Combinable):
 
 
 def check_size(size: int, *, depth: int = 0, values: int = 0) -> None:
-    """Raise WhereError for a filter beyond the limits; a reader calls this while it reads, so that it stops there.
+    """Raise WhereError for a filter beyond the limits. A parser calls this while it reads, so that it stops early.
 
     Parameters
     ----------
-    size : conditions and operators
+    size : number of conditions and operators
     depth : levels of nesting
-    values : of one ``in (...)``
+    values : number of values of one ``in (...)``
     """
     if depth > MAX_DEPTH:
         raise WhereError(f"the filter is nested more than {MAX_DEPTH} levels deep; flatten it, or use `in (...)`")
@@ -160,7 +160,7 @@ def check_size(size: int, *, depth: int = 0, values: int = 0) -> None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Nest(_Combinable):
-    """A filter made of filters; its limits are checked on construction, so no filter beyond them exists."""
+    """A filter composed of filters. The limits are checked on construction, so no filter beyond them exists."""
 
     depth: int = dataclasses.field(init=False, repr=False, compare=False)
     size: int = dataclasses.field(init=False, repr=False, compare=False)
@@ -270,8 +270,20 @@ def parse(text: str) -> Where:
     >>> parse("year >= 2023 AND NOT exists author")
     And(parts=(Compare(field='year', op=<Op.GE: '>='>, value=2023), Not(part=Exists(field='author'))))
     """
-
-    return read(text)
+    if len(text) > MAX_LENGTH:
+        raise WhereError(f"the filter has {len(text):,} characters; at most {MAX_LENGTH:,} are allowed: shorten it")
+    parser = _parser().parse_interactive(text)
+    seen: Counter[str] = Counter()
+    try:
+        last: Token | None = None
+        for last in parser.iter_parse():
+            _check_seen(seen, last)
+        return cast("Where", parser.feed_eof(last))  # type: ignore[no-untyped-call]
+    except UnexpectedInput as error:
+        error.interactive_parser = parser
+        raise _unexpected(text, error) from None
+    except _PlacedError as error:
+        raise _misread(text, error.position, str(error)) from None
 
 
 def from_mapping(values: Mapping[str, object]) -> Where:
@@ -312,8 +324,18 @@ def to_text(where: Where) -> str:
     >>> to_text(~field("in").is_in(["a", 2.0, True]))
     '`in` not in ("a", 2.0, true)'
     """
-
-    return write(where)
+    match where:
+        case And() | Or():
+            return f" {type(where).__name__.lower()} ".join(map(_term, where.parts))
+        case Not(part=In() as part):
+            return f"{_name(part.field)} not in {_values(part)}"
+        case Not():
+            return f"not {_term(where.part)}"
+        case Exists():
+            return f"exists {_name(where.field)}"
+        case In():
+            return f"{_name(where.field)} in {_values(where)}"
+    return f"{_name(where.field)} {where.op} {_literal(where.value)}"
 
 
 def matches(where: Where, values: Mapping[str, MetadataValue]) -> bool:
@@ -345,8 +367,8 @@ def matches(where: Where, values: Mapping[str, MetadataValue]) -> bool:
             return where.field in values
         case Compare(op=Op.NE):
             return not matches(Compare(where.field, Op.EQ, where.value), values)
-    held = values.get(where.field, ())
-    elements = held if isinstance(held, tuple) else (held,)
+    actual = values.get(where.field, ())
+    elements = actual if isinstance(actual, tuple) else (actual,)
     op, wanted = (Op.EQ, where.values) if isinstance(where, In) else (where.op, (where.value,))
     return any(_holds(op, element, value) for element in elements for value in wanted)
 
@@ -411,7 +433,7 @@ def type_of(value: object) -> str:
 
 
 def check_fields(where: Where, known: Mapping[str, Collection[str]]) -> None:
-    """Reject a filter that would silently match nothing or everything: by an unknown field, another type, or an empty list.
+    """Reject a filter that would silently match nothing or everything: an unknown field, another type, or an empty list.
 
     Parameters
     ----------
@@ -459,17 +481,17 @@ def _comparisons(where: Where) -> Iterator[Compare | In]:
         yield where
 
 
-def _check_types(part: Compare | In, held: Sequence[str]) -> None:
-    """Raise WhereError if no value of a field can be as compared; ``held``: the types of its values."""
-    said = " and ".join(_SAID[item] for item in held) or "values of several types"
-    written = " or ".join(_WRITTEN[item] for item in held) or "values"
+def _check_types(part: Compare | In, kinds: Sequence[str]) -> None:
+    """Raise WhereError if no value of a field has a type that the condition compares; ``kinds`` are the types of its values."""
+    said = " and ".join(_SAID[kind] for kind in kinds) or "values of several types"
+    written = " or ".join(_WRITTEN[kind] for kind in kinds) or "values"
     if isinstance(part, In) and not part.values:
         raise WhereError(
             f"{part.field} in (): the list is empty, so no source matches; the field {part.field!r} holds {said}: write "
             f"{written}, or leave the condition out"
         )
     for value in part.values if isinstance(part, In) else (part.value,):
-        if held and type_of(value) not in held:
+        if kinds and type_of(value) not in kinds:
             shown = json.dumps(value, ensure_ascii=False)[:60]
             raise WhereError(
                 f"{part.field} is compared with {shown}, and the field {part.field!r} holds {said}; write {written}"
@@ -512,7 +534,7 @@ def _check_text(what: str, text: str) -> None:
         raise WhereError(f"{what} contains a NUL or a lone surrogate, which no store can hold; remove it: {text!a:.80}")
 
 
-# Parses metadata filters from text and formats them as text; the grammar is in syntax.lark.
+# Parser and formatter of the text form; the grammar is in syntax.lark.
 
 
 _EXAMPLE = 'category = "tech" and (year >= 2023 or tags in ("a", "b")) and not exists author'
@@ -521,7 +543,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\\": "\\", "/": "/", '"': '"', "'": "'"}
 _MAX_DIGITS = 30  # a longer integer is out of range, and Python refuses to convert very long ones
-_MAX_OPEN = 10_000  # parentheses, which are no levels of a filter
+_MAX_OPEN = 10_000  # parentheses, which do not count as levels of a filter
 _COLUMNS = 40  # characters shown on either side of an error
 
 _VALUE = 'a value ("text", a number, true or false)'
@@ -587,7 +609,7 @@ class _Builder(Transformer[Token, Where]):
     def value(self, parts: list[Token]) -> Scalar:
         token = parts[0]
         if token.type == "STRING":
-            return _ESCAPE.sub(lambda found: _unescape(token, found), token[1:-1])
+            return _ESCAPE.sub(lambda match: _unescape(token, match), token[1:-1])
         if token.type == "BOOLEAN":
             return token.lower() == "true"
         if token.lstrip("-").isdigit():
@@ -601,12 +623,12 @@ def _start(token: Token) -> int:
     return token.start_pos or 0
 
 
-def _unescape(token: Token, found: re.Match[str]) -> str:
-    code = found[1]
+def _unescape(token: Token, match: re.Match[str]) -> str:
+    code = match[1]
     if len(code) > 1:
         return chr(int(code[1:], 16))
     if code not in _ESCAPED:
-        position = _start(token) + 1 + found.start()
+        position = _start(token) + 1 + match.start()
         raise _PlacedError(position, f"\\{code} is not an escape; write a backslash itself as \\\\")
     return _ESCAPED[code]
 
@@ -617,26 +639,8 @@ def _parser() -> Lark:
     return Lark(grammar, parser="lalr", transformer=_Builder(), maybe_placeholders=False)
 
 
-def read(text: str) -> Where:
-    """The filter that a text expresses; see `hlgraph.where.parse`."""
-    if len(text) > MAX_LENGTH:
-        raise WhereError(f"the filter has {len(text):,} characters; at most {MAX_LENGTH:,} are allowed: shorten it")
-    parser = _parser().parse_interactive(text)
-    seen: Counter[str] = Counter()
-    try:
-        last: Token | None = None
-        for last in parser.iter_parse():
-            _check_seen(seen, last)
-        return cast("Where", parser.feed_eof(last))  # type: ignore[no-untyped-call]
-    except UnexpectedInput as error:
-        error.interactive_parser = parser
-        raise _unexpected(text, error) from None
-    except _PlacedError as error:
-        raise _misread(text, error.position, str(error)) from None
-
-
 def _check_seen(seen: Counter[str], token: Token) -> None:
-    """Count a token, and raise WhereError where the filter is beyond a limit already: the rest of it is not read."""
+    """Count a token, and raise WhereError as soon as the filter exceeds a limit, without reading the rest."""
     seen[token.type] += 1
     if token.type == "_IN":
         seen["COMMA"] = 0
@@ -653,12 +657,12 @@ def _unexpected(text: str, error: UnexpectedInput) -> WhereError:
     accepted: set[str] = error.interactive_parser.accepts()  # type: ignore[no-untyped-call]
     *words, last = dict.fromkeys(word for name, word in _EXPECTED.items() if name in accepted)
     reason = f"expected {', '.join(words)}{' or ' * bool(words)}{last}"
-    found = text[position : position + 1]
-    if "STRING" in accepted and found and found in "\"'":
-        reason = f"the text that begins with {found} has no closing quote"
-    elif "STRING" in accepted and found.isalnum():
+    character = text[position : position + 1]
+    if "STRING" in accepted and character and character in "\"'":
+        reason = f"the text that begins with {character} has no closing quote"
+    elif "STRING" in accepted and character.isalnum():
         reason += "; put text in quotes"
-    elif "NAME" in accepted and found.isalpha():
+    elif "NAME" in accepted and character.isalpha():
         reason += "; put a field named like a keyword in backticks"
     return _misread(text, position, reason)
 
@@ -673,24 +677,8 @@ def _misread(text: str, position: int, reason: str) -> WhereError:
     return WhereError(f"filter, character {position + 1}: {reason}\n  {line}\n  {caret}\nexample: {_EXAMPLE}")
 
 
-def write(where: Where) -> str:
-    """The canonical text of a filter; see `hlgraph.where.to_text`."""
-    match where:
-        case And() | Or():
-            return f" {type(where).__name__.lower()} ".join(map(_term, where.parts))
-        case Not(part=In() as part):
-            return f"{_name(part.field)} not in {_values(part)}"
-        case Not():
-            return f"not {_term(where.part)}"
-        case Exists():
-            return f"exists {_name(where.field)}"
-        case In():
-            return f"{_name(where.field)} in {_values(where)}"
-    return f"{_name(where.field)} {where.op} {_literal(where.value)}"
-
-
 def _term(where: Where) -> str:
-    return f"({write(where)})" if isinstance(where, And | Or) else write(where)
+    return f"({to_text(where)})" if isinstance(where, And | Or) else to_text(where)
 
 
 def _name(name: str) -> str:

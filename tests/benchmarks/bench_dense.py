@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from dense_baseline import dense_baseline
 from evaluation_sets import BenchmarkSet, open_set, origin_line
 from ingest_keywords import keywords
 from measure import TimedEmbedder, say, seconds_of, table
@@ -19,7 +20,6 @@ from measure import TimedEmbedder, say, seconds_of, table
 import hlgraph
 from hlgraph.evaluate.datasets import Passage
 from hlgraph.evaluate.metrics.retrieval import CUTOFFS, score
-from hlgraph.evaluate.runner import dense_baseline
 from hlgraph.ids import chunk_id, source_id
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.models.local.load import cached_embedder

@@ -60,8 +60,8 @@ class _Seen:
         strength = 1 - 1 / (1 + np.exp((28 - len(session.request.question.split())) / 4))
         scores = np.log(passages.scores / passages.scores[0] + 1e-3)
         features = np.column_stack([scores, strength * link_features(passages)])
-        chunks = session.records(Kind.CHUNK, [hit.id for hit in best], made=Chunk)
-        sources = session.records(Kind.SOURCE, sorted({item.source_id for item in chunks.values()}), made=Source)
+        chunks = session.records(Kind.CHUNK, [hit.id for hit in best], record_type=Chunk)
+        sources = session.records(Kind.SOURCE, sorted({item.source_id for item in chunks.values()}), record_type=Source)
         uris = [sources[chunks[hit.id].source_id].uri.removeprefix("passage:") for hit in best]
         self.seen.append((uris, features))
         return ranked

@@ -209,7 +209,7 @@ def main() -> None:
             stores = closing.enter_context(ingested(f"hlgraph://{scratch}/store", embedder, scratch))
             settings = server_settings(scratch)
             servers = closing.enter_context(ingested(settings, embedder, scratch)) if settings else None
-        ranker = stores.ranker
+        ranker = stores.graph.ranker
         assert ranker is not None
         rankers: dict[str, Callable[[RankQuery], object]] = {
             "embedded store, exact": lambda query: ranker.rank(query, scope=Scope(corpus))

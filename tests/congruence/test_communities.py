@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from live_stores import empty, neo4j_of
+from modularity import modularity
 
-from hlgraph.algorithms.communities import modularity
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, project
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.extract import LocalExtractor
@@ -26,8 +26,7 @@ from hlgraph.settings import Settings
 from hlgraph.stores.derived import Clustered, ClusterQuery, Made
 from hlgraph.stores.in_process import ProcessClusterer, pulled
 from hlgraph.stores.neo4j.derived import Neo4jDerivedStore
-from hlgraph.stores.neo4j.gds import GdsClusterer
-from hlgraph.stores.neo4j.reading import Neo4jReader
+from hlgraph.stores.neo4j.graph import Neo4jGraphStore
 from hlgraph.stores.neo4j.server import Row, Server
 from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import PullShape, Scope
@@ -104,16 +103,14 @@ def _quality(both: Both, found: Clustered, shape: ProjectionShape) -> float:
     made = project(graph, shape)
     places = np.searchsorted(graph.ids[made.nodes], np.array(found.ids))
     labels = np.arange(len(made.nodes))
-    labels[places] = places[found.communities.coarsest]
+    labels[places] = places[found.communities.levels[0]]
     return modularity(made.adjacency, labels)
 
 
 @pytest.mark.parametrize("shape", list(ProjectionShape))
 def test_the_same_nodes_and_partitions_of_one_quality(both: Both, shape: ProjectionShape) -> None:
     query = ClusterQuery(shape, max_size=60)
-    here, there = both.embedded.stores.clusterer, both.live.stores.clusterer
-    assert here
-    assert isinstance(there, GdsClusterer)
+    here, there = both.embedded.stores.graph, both.live.stores.graph
     ours, theirs = here.cluster(query, corpus=CORPUS), there.cluster(query, corpus=CORPUS)
     assert (ours.by, theirs.by) == ("process", "server")
     assert ours.ids == theirs.ids
@@ -131,7 +128,7 @@ def test_what_is_stored_is_what_analysts_see(both: Both) -> None:
     query = analyst.load("list_communities")
     tier.build("entity_passage", max_size=10)
     params = {"k": 1000, "run": "entity_entity"}
-    table = analyst.run(query, params, reader=Neo4jReader(both.server), corpus=CORPUS)
+    table = analyst.run(query, params, graph=Neo4jGraphStore(both.server), corpus=CORPUS)
     seen = {str(row["community_id"]): (row["level"], row["members"], row["parent_id"]) for row in table.rows}
     assert seen == {item.id: (item.level, item.size, item.parent_id) for item in found.communities}
     assert all(len(found.names[item.id]) == item.size for item in found.communities)
@@ -161,8 +158,8 @@ def test_without_the_plugin_it_clusters_in_process(both: Both, monkeypatch: pyte
 def test_deleting_sources_leaves_the_same_members(own: Both) -> None:
     tiers = own.tiers()
     run = tiers[0].build("entity_passage", max_size=10).run
-    derived = own.live.stores.derived
-    kept = own.embedded.stores.derived
+    derived = own.live.stores.graph.derived
+    kept = own.embedded.stores.graph.derived
     assert derived
     assert kept
     communities = kept.communities(own.corpus, run.name)

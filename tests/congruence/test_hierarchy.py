@@ -76,7 +76,7 @@ def both(servers: Any, tmp_path: Path) -> Iterator[Both]:
 
 
 def _state(stores: Stores) -> tuple[object, ...]:
-    derived = stores.derived
+    derived = stores.graph.derived
     assert derived
     communities = derived.communities("c", RUN)
     found = derived.summaries("c", RUN)
@@ -158,5 +158,5 @@ def test_a_build_that_is_killed_is_seen_whole_or_not_at_all(
     # What was left is gone with the next deletion at the latest, and with everything else when all is deleted.
     delete_sources([source_id("c", item.uri) for item in _documents()], "c", stores=stores)
     assert all(item.is_fine for item in both.live.check())
-    assert stores.derived
-    assert stores.derived.runs("c") == ()
+    assert stores.graph.derived
+    assert stores.graph.derived.runs("c") == ()

@@ -1,14 +1,16 @@
 """GDS on the server against the same algorithms here: the same scores, and partitions of the same quality."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from modularity import modularity
 from thoroughness import cases
 
-from hlgraph.algorithms.communities import leiden, modularity
+from hlgraph.algorithms.communities import leiden
 from hlgraph.algorithms.ppr import personalised_pagerank
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError, UnknownNameError
@@ -78,7 +80,7 @@ def test_pagerank_is_the_same_on_a_tiny_graph(
     weights[list(seeds)] = list(seeds.values())
     expected = personalised_pagerank(matrix, weights, damping=damping, tolerance=1e-12, max_iterations=1_000)
     assert expected.has_converged
-    with GdsRanker(server, fallback=Refuses()) as ranker:
+    with closing(GdsRanker(server, fallback=Refuses())) as ranker:
         found = ranker.rank(
             RankQuery(
                 ProjectionShape.ENTITY_ENTITY,
@@ -101,8 +103,8 @@ def test_leiden_finds_the_same_communities_on_a_tiny_graph(
     gds, names, matrix = tiny
     found = gds.cluster(Projection(CORPUS, _WEIGHTS))
     assert found.ids == names[:8]  # the node alone is not projected
-    expected = leiden(matrix).coarsest[:8]
-    assert found.communities.coarsest.tolist() == expected.tolist() == [0, 0, 0, 3, 3, 3, 6, 6]
+    expected = leiden(matrix).levels[0][:8]
+    assert found.communities.levels[0].tolist() == expected.tolist() == [0, 0, 0, 3, 3, 3, 6, 6]
     again = gds.cluster(Projection(CORPUS, _WEIGHTS))
     assert np.array_equal(found.communities.levels, again.communities.levels)
 
@@ -187,7 +189,7 @@ def test_a_graph_of_many_edges(server: Server) -> None:
     weights[[5, size // 4, size // 2]] = [1.0, 2.0, 3.0]
     expected = personalised_pagerank(matrix, weights, tolerance=1e-12, max_iterations=1_000)
     seeds = {names[5]: 1.0, names[size // 4]: 2.0, names[size // 2]: 3.0}
-    with GdsRanker(server, fallback=Refuses()) as ranker:
+    with closing(GdsRanker(server, fallback=Refuses())) as ranker:
         query = RankQuery(ProjectionShape.ENTITY_ENTITY, seeds, k=100, tolerance=1e-9)
         found = ranker.rank(query, scope=Scope(CORPUS))
     best = np.lexsort((np.arange(size), -expected.scores))[:100]
@@ -198,7 +200,7 @@ def test_a_graph_of_many_edges(server: Server) -> None:
         clustered = gds.cluster(Projection(CORPUS, _WEIGHTS))
     places = np.searchsorted(np.array(names), np.array(clustered.ids))
     labels = np.arange(size)
-    labels[places] = places[clustered.communities.coarsest]
-    here, there = modularity(matrix, leiden(matrix).coarsest), modularity(matrix, labels)
+    labels[places] = places[clustered.communities.levels[0]]
+    here, there = modularity(matrix, leiden(matrix).levels[0]), modularity(matrix, labels)
     assert there == pytest.approx(here, abs=0.02)
     assert here > 0.5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.retrieve.strategies.local import LocalRetriever
 from hlgraph.settings import Settings
 from hlgraph.stores.image.ranker import StoreRanker
-from hlgraph.stores.in_process import PulledRanker, ranked_by
+from hlgraph.stores.in_process import PulledRanker
 from hlgraph.stores.neo4j import gds as ranker_module
 from hlgraph.stores.neo4j.gds import GdsRanker, GraphDataScience, ShapeProjection
 from hlgraph.stores.neo4j.graph import ChoosingRanker, Neo4jGraphStore
@@ -112,25 +113,24 @@ def _same(one: list[Hit], two: list[Hit]) -> None:
 @pytest.mark.parametrize("shape", _SHAPES)
 def test_the_three_give_the_same(both: Rankers, shape: ProjectionShape, damping: float) -> None:
     rng = random.Random(f"{shape}{damping}")
-    assert isinstance(both.embedded.ranker, StoreRanker)
-    assert isinstance(both.servers.ranker, GdsRanker)
+    assert isinstance(both.embedded.graph.ranker, StoreRanker)
+    assert isinstance(both.servers.graph.ranker, GdsRanker)
     for _ in range(cases(2, 4)):
         query = RankQuery(shape, _seeds(both, shape, rng), damping=damping)
-        expected = both.embedded.ranker.rank(query, scope=Scope(CORPUS))
+        expected = both.embedded.graph.rank(query, scope=Scope(CORPUS))
         assert sum(hit.score for hit in expected) == pytest.approx(1.0)
-        assert both.servers.ranker.why_in_process(Scope(CORPUS)) == ""
-        _same(expected, both.servers.ranker.rank(query, scope=Scope(CORPUS)))
-        assert ranked_by(both.servers.ranker, Scope(CORPUS)) == "server"
-        assert both.image.ranker
-        assert both.image.ranker.rank(query, scope=Scope(CORPUS)) == expected
-        assert ranked_by(both.image.ranker, Scope(CORPUS), shape=shape) == "process: on the image"
+        assert both.servers.graph.ranked_by(Scope(CORPUS)) == "server"
+        _same(expected, both.servers.graph.rank(query, scope=Scope(CORPUS)))
+        assert both.servers.graph.ranked_by(Scope(CORPUS)) == "server"
+        assert both.image.graph.rank(query, scope=Scope(CORPUS)) == expected
+        assert both.image.graph.ranked_by(Scope(CORPUS), shape=shape) == "process: on the image"
         _same(expected, both.pulled().rank(query, scope=Scope(CORPUS)))
 
 
 def test_a_graph_too_large_to_rank_it_whole_is_ranked_on_its_image_around_the_seeds(
     both: Rankers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shape, ranker = ProjectionShape.ENTITY_PASSAGE, both.image.ranker
+    shape, ranker = ProjectionShape.ENTITY_PASSAGE, both.image.graph.ranker
     assert isinstance(ranker, ChoosingRanker)
     monkeypatch.setattr(ranker._image, "_links", 1)
     monkeypatch.setattr(ranker._server, "rank", None)  # must not be asked
@@ -139,16 +139,15 @@ def test_a_graph_too_large_to_rank_it_whole_is_ranked_on_its_image_around_the_se
     assert expected
     _same(expected, ranker.rank(query, scope=Scope(CORPUS)))
     said = "process: on the image, around the seeds, since the graph has over 1 links"
-    assert ranked_by(ranker, Scope(CORPUS), shape=shape) == said
+    assert ranker.ranked_by(Scope(CORPUS), shape=shape) == said
 
 
 def test_a_bound_on_the_error_of_a_node_is_kept(both: Rankers) -> None:
     shape = ProjectionShape.STATEMENT_ENTITY_CHUNK
     query = RankQuery(shape, _seeds(both, shape, random.Random(12)), k=10_000)
-    assert both.servers.ranker
-    exact = {hit.id: hit.score for hit in both.servers.ranker.rank(query, scope=Scope(CORPUS))}
+    exact = {hit.id: hit.score for hit in both.servers.graph.rank(query, scope=Scope(CORPUS))}
     near, far = (
-        {hit.id: hit.score for hit in both.servers.ranker.rank(replace(query, epsilon=epsilon), scope=Scope(CORPUS))}
+        {hit.id: hit.score for hit in both.servers.graph.rank(replace(query, epsilon=epsilon), scope=Scope(CORPUS))}
         for epsilon in (1e-7, 1e-2)
     )
     assert near == pytest.approx(exact, abs=1e-4)
@@ -159,11 +158,9 @@ def test_a_bound_on_the_error_of_a_node_is_kept(both: Rankers) -> None:
 def test_k_and_kinds_are_those_of_the_query(both: Rankers, kinds: frozenset[Kind]) -> None:
     seeds = _seeds(both, ProjectionShape.ENTITY_PASSAGE, random.Random(2))
     query = RankQuery(ProjectionShape.ENTITY_PASSAGE, seeds, k=5, kinds=kinds)
-    assert both.embedded.ranker
-    assert both.servers.ranker
-    expected = both.embedded.ranker.rank(query, scope=Scope(CORPUS))
+    expected = both.embedded.graph.rank(query, scope=Scope(CORPUS))
     assert len(expected) == (0 if Kind.FACT in kinds else 5)
-    _same(expected, both.servers.ranker.rank(query, scope=Scope(CORPUS)))
+    _same(expected, both.servers.graph.rank(query, scope=Scope(CORPUS)))
 
 
 def test_seeds_that_nothing_joins_keep_their_score(both: Rankers) -> None:
@@ -172,37 +169,33 @@ def test_seeds_that_nothing_joins_keep_their_score(both: Rankers) -> None:
     shape = ProjectionShape.ENTITY_ENTITY
     joined = _seeds(both, shape, random.Random(3))
     entities = {record.id for record in graph.find(Kind.ENTITY, Scope(CORPUS))}
-    assert both.embedded.ranker
-    assert both.servers.ranker
     everything = RankQuery(shape, dict.fromkeys(entities, 1.0))
-    alone = {hit.id for hit in both.embedded.ranker.rank(everything, scope=Scope(CORPUS, None, sources))}
+    alone = {hit.id for hit in both.embedded.graph.rank(everything, scope=Scope(CORPUS, None, sources))}
     assert alone
     for seeds in (dict.fromkeys(alone, 1.0), dict.fromkeys(alone, 1.0) | joined):
         for kinds in (None, frozenset({Kind.ENTITY}), frozenset({Kind.CHUNK})):
             query = RankQuery(shape, seeds, kinds=kinds)
-            expected = both.embedded.ranker.rank(query, scope=Scope(CORPUS))
+            expected = both.embedded.graph.rank(query, scope=Scope(CORPUS))
             assert bool(expected) == (kinds != frozenset({Kind.CHUNK}))
-            _same(expected, both.servers.ranker.rank(query, scope=Scope(CORPUS)))
+            _same(expected, both.servers.graph.rank(query, scope=Scope(CORPUS)))
 
 
 @pytest.mark.parametrize("shape", _SHAPES)
 def test_a_filter_holds_on_every_hop(both: Rankers, shape: ProjectionShape) -> None:
     rng = random.Random(f"filter{shape}")
-    assert both.embedded.ranker
-    assert isinstance(both.servers.ranker, GdsRanker)
+    assert isinstance(both.servers.graph.ranker, GdsRanker)
     for at in range(cases(1, 4)):
         seeds = _seeds(both, shape, rng)
         where = parse(f"year = {at + 1}")
         sources = tuple(source_id(CORPUS, f"doc:{rng.randrange(40)}") for _ in range(9))
         for scope in (Scope(CORPUS, where), Scope(CORPUS, where, sources), Scope(CORPUS, None, sources)):
-            assert both.servers.ranker.why_in_process(scope)
+            assert both.servers.graph.ranked_by(scope).startswith("process: ")
             query = RankQuery(shape, seeds)
-            expected = both.embedded.ranker.rank(query, scope=scope)
+            expected = both.embedded.graph.rank(query, scope=scope)
             _same(expected, both.pulled().rank(query, scope=scope))
-            assert both.image.ranker
-            assert both.image.ranker.rank(query, scope=scope) == expected
+            assert both.image.graph.rank(query, scope=scope) == expected
             # The pull of the store itself is bounded: it may see less, never more.
-            found = both.servers.ranker.rank(query, scope=scope)
+            found = both.servers.graph.rank(query, scope=scope)
             assert {hit.id for hit in found} <= {hit.id for hit in expected}
             assert bool(found) == bool(expected)
 
@@ -214,13 +207,12 @@ def test_synonyms_are_crossed_alike(both: Rankers) -> None:
     scope = Scope(synonym_graph.CORPUS)
     seed = synonym_graph.statement_of(synonym_graph.WORKS)
     sizes = []
-    assert isinstance(both.servers.ranker, GdsRanker)
-    assert both.embedded.ranker
+    assert isinstance(both.servers.graph.ranker, GdsRanker)
     for synonyms in (None, 0.9, 0.8, 2.0):
         query = RankQuery(ProjectionShape.STATEMENT_ENTITY_CHUNK, {seed: 1.0}, synonyms=synonyms)
-        expected = both.embedded.ranker.rank(query, scope=scope)
-        assert both.servers.ranker.why_in_process(scope) == ""
-        _same(expected, both.servers.ranker.rank(query, scope=scope))
+        expected = both.embedded.graph.rank(query, scope=scope)
+        assert both.servers.graph.ranked_by(scope) == "server"
+        _same(expected, both.servers.graph.rank(query, scope=scope))
         _same(expected, both.pulled().rank(query, scope=scope))
         sizes.append(len(expected))
     assert sizes[0] == sizes[3] < sizes[1] < sizes[2]
@@ -241,9 +233,8 @@ def test_synonyms_are_crossed_alike(both: Rankers) -> None:
 
 def test_one_weight_a_run_where_gds_knows_no_weights(both: Rankers, monkeypatch: pytest.MonkeyPatch) -> None:
     query = RankQuery(ProjectionShape.ENTITY_PASSAGE, _seeds(both, ProjectionShape.ENTITY_PASSAGE, random.Random(8)))
-    assert both.embedded.ranker
-    expected = both.embedded.ranker.rank(query, scope=Scope(CORPUS))
-    with GdsRanker(both.server, fallback=both.pulled()) as old:
+    expected = both.embedded.graph.rank(query, scope=Scope(CORPUS))
+    with closing(GdsRanker(both.server, fallback=both.pulled())) as old:
         monkeypatch.setattr(old, "_takes_weights", False)
         _same(expected, old.rank(query, scope=Scope(CORPUS)))
         monkeypatch.setattr(ranker_module, "_RUNS", 1)  # so many weights are not worth it
@@ -252,7 +243,7 @@ def test_one_weight_a_run_where_gds_knows_no_weights(both: Rankers, monkeypatch:
 
 def test_a_projection_that_somebody_dropped_is_made_again(both: Rankers) -> None:
     query = RankQuery(ProjectionShape.ENTITY_PASSAGE, _seeds(both, ProjectionShape.ENTITY_PASSAGE, random.Random(9)))
-    with GdsRanker(both.server, fallback=both.pulled()) as ranker:
+    with closing(GdsRanker(both.server, fallback=both.pulled())) as ranker:
         expected = ranker.rank(query, scope=Scope(CORPUS))
         with GraphDataScience(both.server) as other:
             assert other.drop(CORPUS)
@@ -263,7 +254,7 @@ def test_processes_share_a_projection_and_a_ranking_asks_three_times(both: Ranke
     projection = ShapeProjection(CORPUS, ProjectionShape.STATEMENT_ENTITY_CHUNK)
     shape = ProjectionShape.STATEMENT_ENTITY_CHUNK
     query = RankQuery(shape, dict.fromkeys(_seeds(both, shape, random.Random(9)), 1.0))
-    with GraphDataScience(both.server) as first, GdsRanker(both.server, fallback=both.pulled()) as second:
+    with GraphDataScience(both.server) as first, closing(GdsRanker(both.server, fallback=both.pulled())) as second:
         name = first.project(projection)
         second.rank(query, scope=Scope(CORPUS))
         before = both.server.round_trips
@@ -274,10 +265,9 @@ def test_processes_share_a_projection_and_a_ranking_asks_three_times(both: Ranke
 
 
 def test_a_corpus_that_is_not_there_gives_nothing(both: Rankers) -> None:
-    assert both.servers.ranker
     query = RankQuery(ProjectionShape.ENTITY_PASSAGE, {"x": 1.0})
-    assert both.servers.ranker.rank(query, scope=Scope("nowhere")) == []
-    assert both.servers.ranker.rank(query, scope=Scope(CORPUS)) == []
+    assert both.servers.graph.rank(query, scope=Scope("nowhere")) == []
+    assert both.servers.graph.rank(query, scope=Scope(CORPUS)) == []
 
 
 @pytest.mark.parametrize("lack", ["plugin", "memory"])
@@ -285,9 +275,8 @@ def test_what_the_server_lacks_is_said_once_and_the_pull_takes_over(
     both: Rankers, lack: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     query = RankQuery(ProjectionShape.ENTITY_PASSAGE, _seeds(both, ProjectionShape.ENTITY_PASSAGE, random.Random(4)))
-    assert both.embedded.ranker
-    expected = both.embedded.ranker.rank(query, scope=Scope(CORPUS))
-    with GdsRanker(both.server, fallback=both.pulled()) as ranker, caplog.at_level(logging.WARNING):
+    expected = both.embedded.graph.rank(query, scope=Scope(CORPUS))
+    with closing(GdsRanker(both.server, fallback=both.pulled())) as ranker, caplog.at_level(logging.WARNING):
         with GraphDataScience(both.server) as other:
             other.drop(CORPUS)
         if lack == "plugin":
@@ -299,10 +288,9 @@ def test_what_the_server_lacks_is_said_once_and_the_pull_takes_over(
         before = both.server.round_trips
         ranker.rank(query, scope=Scope(CORPUS))
         assert both.server.round_trips - before <= 2  # what was refused once is not measured again
-        by = ranked_by(ranker, Scope(CORPUS))
+        by = ranker.ranked_by(Scope(CORPUS))
     assert by.startswith("process: ")
     assert ("GDS" if lack == "plugin" else "heap") in by
-    assert ranked_by(both.pulled(), Scope(CORPUS)) == "process"
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 1
     assert ("GDS" if lack == "plugin" else "heap") in said[0]
@@ -311,18 +299,15 @@ def test_what_the_server_lacks_is_said_once_and_the_pull_takes_over(
 def test_an_ingest_is_seen_by_the_next_ranking(both: Rankers) -> None:
     shape = ProjectionShape.ENTITY_PASSAGE
     query = RankQuery(shape, _seeds(both, shape, random.Random(6)))
-    assert both.embedded.ranker
-    assert both.servers.ranker
-    before = both.servers.ranker.rank(query, scope=Scope(CORPUS))
+    before = both.servers.graph.rank(query, scope=Scope(CORPUS))
     for stores in (both.embedded, both.servers):
         steps = pipeline.Steps(ContentDefinedChunker(60, 0.2), LocalExtractor(), WordEmbedder(48))
         pipeline.ingest(_documents(40, seed=77), CORPUS, stores=stores, steps=steps)
-    after = both.servers.ranker.rank(query, scope=Scope(CORPUS))
+    after = both.servers.graph.rank(query, scope=Scope(CORPUS))
     assert after != before
-    expected = both.embedded.ranker.rank(query, scope=Scope(CORPUS))
+    expected = both.embedded.graph.rank(query, scope=Scope(CORPUS))
     _same(expected, after)
-    assert both.image.ranker
-    _same(expected, both.image.ranker.rank(query, scope=Scope(CORPUS)))  # one may be patched, the other prepared anew
+    _same(expected, both.image.graph.rank(query, scope=Scope(CORPUS)))  # one may be patched, the other prepared anew
     held = both.server.ask("admin/list_projections", prefix="hlgraph-")
     assert len({str(row["name"]).split("-")[2] for row in held}) == 1  # none of the older version
     assert isinstance(both.servers.graph, Neo4jGraphStore)

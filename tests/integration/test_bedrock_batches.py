@@ -243,7 +243,7 @@ def test_waiting_asks_until_the_job_has_ended(
         bedrock.status = "InProgress" if len(waited) == 1 else "Completed"
 
     monkeypatch.setattr(jobs_module.time, "sleep", sleep)
-    assert jobs.wait(job.name, every=7.0, told=lambda item: seen.append(item.status)).has_results
+    assert jobs.wait(job.name, every=7.0, on_poll=lambda job: seen.append(job.status)).has_results
     assert (waited, seen) == ([7.0, 7.0], ["Scheduled", "InProgress", "Completed"])
 
 

@@ -14,7 +14,7 @@ from tiny_graph import TinyGraph, tiny_graph
 from hlgraph.errors import UnknownNameError
 from hlgraph.ids import chunk_id, entity_id, fact_id, source_id, statement_id, topic_id
 from hlgraph.sdk import cypher as analyst
-from hlgraph.stores.neo4j.reading import Neo4jReader
+from hlgraph.stores.neo4j.graph import Neo4jGraphStore
 from hlgraph.stores.neo4j.server import Row
 from hlgraph.stores.protocols import Decider, Decision, Verdict
 from hlgraph.stores.queries import Query
@@ -35,7 +35,7 @@ def mill(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mil
 def _rows(place: TinyGraph | MillGraph, name: str, /, **params: object) -> list[Row]:
     """The rows of an analyst's query, of which it has the columns that its header declares."""
     query = analyst.load(name)
-    found = analyst.run(query, params, reader=Neo4jReader(place.server), corpus=place.corpus)
+    found = analyst.run(query, params, graph=Neo4jGraphStore(place.server), corpus=place.corpus)
     assert found.columns == query.columns
     assert not found.is_cut
     return [dict(row) for row in found.rows]
@@ -376,7 +376,7 @@ def test_what_an_entity_is_called(mill: MillGraph) -> None:
 
 
 def test_what_was_decided_about_entities_that_may_be_one(mill: MillGraph) -> None:
-    store, graph = mill.opened.stores.merges, mill.opened.stores.graph
+    store, graph = mill.opened.stores.graph.merges, mill.opened.stores.graph
     assert store is not None
     lund, sorrel, voss = (entity_id(mill.corpus, name) for name in ("Lund", "Sorrel", "Hanna Voss"))
     made = (

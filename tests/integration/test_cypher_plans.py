@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import neo4j
@@ -18,7 +17,6 @@ from tiny_graph import tiny_graph
 
 from hlgraph.stores import queries
 
-_ROOT = Path(__file__).parents[2]
 _NAMES = queries.names()
 _NEVER = ("AllNodesScan", "AllRelationshipsScan", "CartesianProduct")
 
@@ -58,21 +56,6 @@ _SCANS = {
     **{name: _LOAD for name in _NAMES if name.startswith("persist/mend_lists_of_")},
     **{name: _DOCTOR for name in _NAMES if name.startswith("admin/check_")},
 }
-# Called by a part of their names.
-_CALLED_BY = {
-    r"admin/check_\w+": 'startswith("admin/check_")',
-    r"retrieve/read_\w+": "retrieve/read_{",
-    r"retrieve/page_\w+": "retrieve/page_{",
-    r"retrieve/scan_\w+": "retrieve/scan_{",
-    r"retrieve/find_(chunks|topics|statements)": "retrieve/find_{",
-    r"persist/(count_communities|delete_((hidden_)?communities|(hidden_|source_)?summaries|runs))": 'f"persist/{name}"',
-    r"index/drop_hidden_(communities|summaries)": "index/drop_hidden_{",
-    r"persist/create_\w+": "persist/create_{",
-    r"persist/find_(entities|facts)": "persist/find_{",
-    r"persist/mend_lists_of_\w+": "persist/mend_lists_of_{",
-    r"persist/unlink_(mentions|abouts|supports|chunks)": "persist/unlink_{",
-}
-
 Plan = Mapping[str, Any]
 
 
@@ -157,13 +140,3 @@ def test_rows_are_held_back_only_where_something_is_deleted(
 )
 def test_what_is_looked_for_is_found(session: neo4j.Session, statement: str, operator: str) -> None:
     assert operator in _operators(_plan(session, statement))
-
-
-def test_every_query_is_used() -> None:
-    """By its name in the code, or by a part of it that is filled in there; those of analysts are for people."""
-    code = "\n".join(path.read_text(encoding="utf-8") for path in sorted((_ROOT / "hlgraph").rglob("*.py")))
-    for pattern, caller in _CALLED_BY.items():
-        assert caller in code, pattern
-    used = {name for name in _NAMES if f'"{name}"' in code}
-    filled = {name for name in _NAMES if any(re.fullmatch(pattern, name) for pattern in _CALLED_BY)}
-    assert set(_NAMES) - used - filled == {name for name in _NAMES if name.startswith("analyst/")}

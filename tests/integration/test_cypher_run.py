@@ -24,7 +24,7 @@ from hlgraph.ids import entity_id, fact_id, source_id
 from hlgraph.sdk import cypher as analyst
 from hlgraph.settings import Settings
 from hlgraph.stores.cypher import Limits, Table
-from hlgraph.stores.neo4j.reading import Neo4jReader
+from hlgraph.stores.neo4j.graph import Neo4jGraphStore
 from hlgraph.stores.queries import Query
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -82,7 +82,7 @@ def written(folder: Path, name: str, body: str, *, params: str = "-", columns: s
 def run_text(mill: MillGraph, text: str, *columns: str, limits: Limits | None = None) -> Table:
     """What a query without parameters gives."""
     query = Query("own/query", text, frozenset(), columns, "")
-    return analyst.run(query, {}, reader=Neo4jReader(mill.server), corpus=mill.corpus, limits=limits)
+    return analyst.run(query, {}, graph=Neo4jGraphStore(mill.server), corpus=mill.corpus, limits=limits)
 
 
 # The SDK
@@ -209,7 +209,7 @@ def test_entities_are_found_by_id_name_and_alias(mill: MillGraph) -> None:
 
 def _sent(mill: MillGraph, **params: object) -> object:
     name = "list_facts" if "entity" in params else "find_bridges"
-    table = analyst.run(analyst.load(name), params, reader=Neo4jReader(mill.server), corpus=mill.corpus)
+    table = analyst.run(analyst.load(name), params, graph=Neo4jGraphStore(mill.server), corpus=mill.corpus)
     return table.params["entity" if "entity" in params else "first"]
 
 

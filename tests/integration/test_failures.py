@@ -386,7 +386,7 @@ def test_what_was_extracted_and_not_stored_is_a_failure_still(
         server.broken.clear()
         for module, again in (
             ("sdk.failures", graph.failures.retry),
-            ("ingest.batch_writer", lambda: graph.ingest(DOCUMENTS, **keywords(CHAT))),
+            ("ingest.pipeline", lambda: graph.ingest(DOCUMENTS, **keywords(CHAT))),
         ):
             with monkeypatch.context() as patch:
                 patch.setattr(f"hlgraph.{module}.persist", killed)

@@ -56,9 +56,8 @@ def test_the_client_ranks_as_hlgraph_does(settings: Settings, shape: ProjectionS
         found = client.page_rank.stream(graph, relationship_weight_property="weight", damping_factor=0.5)
         nodes = client.util.as_nodes(found["nodeId"].tolist())
         scores = {node["id"]: score for node, score in zip(nodes, found["score"], strict=True)}
-        assert opened.stores.ranker
         query = RankQuery(shape, dict.fromkeys(scores, 1.0), damping=0.5)
-        hits = opened.stores.ranker.rank(query, scope=Scope(settings.corpus))
+        hits = opened.stores.graph.rank(query, scope=Scope(settings.corpus))
     total = sum(scores.values())
     assert scores
     assert {hit.id: pytest.approx(hit.score, abs=1e-4) for hit in hits} == {

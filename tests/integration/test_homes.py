@@ -80,7 +80,7 @@ def test_the_state_of_the_user_changes_no_test(tmp_path: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in poison.rglob("*")}
     folders = {f"XDG_{place.upper()}_HOME": str(poison / place) for place in ("cache", "state", "data", "config")}
     settings = {f"HLGRAPH_{name}": str(poison) for name in ("CACHE", "CHAT", "CONFIG", "CORPUS", "LEDGER", "STORE")}
-    asked = ["tests/unit/test_trips.py", "tests/integration/test_homes.py::test_the_environment_of_a_test"]
+    asked = ["tests/unit/house/test_trips.py", "tests/integration/test_homes.py::test_the_environment_of_a_test"]
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", tmp_path / "tests", *asked],
         cwd=REPOSITORY,

@@ -23,12 +23,13 @@ from werkzeug import Request, Response
 
 import hlgraph
 from hlgraph import Budget, Document
-from hlgraph.cli.claiming import claims_of
-from hlgraph.cli.judging import Judging, judged
 from hlgraph.errors import BudgetError, ModelAnswerError
 from hlgraph.evaluate.answering import Answered, AnswerOutcome, AnswerReport
+from hlgraph.evaluate.claims.claims import claims_by_chat
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.judges.answer_rows import candidates_of
+from hlgraph.evaluate.judges.judging import judge_answers
+from hlgraph.evaluate.judges.report import JudgeOptions
 from hlgraph.evaluate.questions.checking import check
 from hlgraph.evaluate.questions.record import QuestionKind
 from hlgraph.evaluate.questions.writing import two_models, write
@@ -186,10 +187,13 @@ def test_claims_and_verdicts_are_there_or_missing_within_the_budget(tmp_path: Pa
     )
     answered = AnswerReport(True, questions, {"chunk": Answered(outcomes, Spent(name="chunk"))}, {})
     with opened(tmp_path, wire, max_tokens=64) as graph:
-        section = claims_of(answered, "chat", settings=graph.settings, budget=Budget(max_tokens=1_000))
+        section = claims_by_chat(answered, settings=graph.settings, budget=Budget(max_tokens=1_000))
         spent = total(graph.ledger())
-        verdicts = judged(
-            graph.settings, candidates_of(answered)[:1], Judging(judges="correctness"), budget=Budget(max_tokens=1_200)
+        verdicts = judge_answers(
+            candidates_of(answered)[:1],
+            JudgeOptions(judges=("correctness",)),
+            settings=graph.settings,
+            budget=Budget(max_tokens=1_200),
         )
         (correctness,) = verdicts.answers
         assert correctness.values.count(None) == verdicts.missing == sum(correctness.missing.values())

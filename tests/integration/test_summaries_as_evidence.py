@@ -15,7 +15,7 @@ from live_stores import empty, neo4j_of
 
 import hlgraph
 from hlgraph.cli.commands.answer import answer_lines
-from hlgraph.cli.output import search_tree
+from hlgraph.cli.output import plain, search_tree
 from hlgraph.errors import InputError
 from hlgraph.index.hierarchy import HierarchyQuery
 from hlgraph.integrations.langchain.retriever import to_langchain
@@ -153,7 +153,7 @@ def test_chunks_and_summaries_are_in_one_ranking(made: Made) -> None:
     drawn = {(edge.start, edge.end) for edge in found.explain.graph.edges if edge.relationship == "rests_on"}
     assert drawn >= {(item.id, part.chunk_id) for part in item.opened[:4]}
     assert f"characters {item.start}-{item.end} of" in found.explain.to_html()
-    tree = json.loads(json.dumps(search_tree(found)))["evidence"][at]
+    tree = json.loads(json.dumps(search_tree(found), default=plain))["evidence"][at]
     assert (tree["kind"], tree["id"], tree["summary_id"], tree["is_stale"]) == ("summary", item.id, item.id, False)
     assert [(part["id"], part["start"], part["end"]) for part in tree["rests_on"]] == [
         (part.id, part.start, part.end) for part in item.rests_on

@@ -20,7 +20,7 @@ from hlgraph.progress import Progress
 from hlgraph.records import Document, Kind
 from hlgraph.settings import Settings
 from hlgraph.stores.open import open_stores
-from hlgraph.stores.protocols import Scope, Stores, unfinished
+from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.writers_contract import documents, steps_of
@@ -44,7 +44,8 @@ class _Asked(WordEmbedder):
 def stores(tmp_path: Path) -> Iterator[Stores]:
     """Stores of which the ingest is told that servers write."""
     with (opened := open_stores(Settings(store=f"hlgraph://{tmp_path}/apart"))).closing:
-        yield opened.stores._replace(is_remote=True)
+        opened.stores.graph.is_remote = True
+        yield opened.stores
 
 
 def _stored(stores: Stores) -> set[str]:
@@ -121,7 +122,7 @@ def test_an_error_of_writing_is_raised_once_and_the_same_call_completes_the_work
     with pytest.raises(StoreError, match=r"^the disk is full$"):
         pipeline.ingest(documents(*_WORDS), "c", stores=stores, steps=steps)
     assert _stored(stores) == {"w0", "w1"}
-    assert unfinished(stores.graph) == ()
+    assert stores.graph.unfinished() == ()
     again = pipeline.ingest(documents(*_WORDS), "c", stores=stores, steps=steps_of())
     assert (again.sources_added, again.sources_unchanged) == (6, 2)
 
@@ -140,7 +141,7 @@ def test_an_error_of_preparing_leaves_what_was_prepared_before_written(stores: S
     with pytest.raises(type(error)):
         pipeline.ingest(documents(*_WORDS), "c", stores=stores, steps=replace(steps_of(extract), before_writing=write))
     assert _stored(stores) == {"w0", "w1", "w2", "w3"}
-    assert unfinished(stores.graph) == ()
+    assert stores.graph.unfinished() == ()
     assert not [item for item in threading.enumerate() if item.name.startswith("hlgraph-writer")]
 
 
@@ -172,4 +173,4 @@ def test_an_error_of_a_listener_in_either_stage_ends_the_ingest(stores: Stores) 
 
     with progress.listening(hear), pytest.raises(StoreError, match="terminal"):
         pipeline.ingest(documents(*_WORDS), "c", stores=stores, steps=steps_of())
-    assert unfinished(stores.graph) == ()
+    assert stores.graph.unfinished() == ()

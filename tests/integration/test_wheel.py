@@ -154,6 +154,6 @@ print(str(failure.error).rpartition("[")[2].rstrip("']"))
 
 
 def test_what_needs_an_extra_says_its_line(installed: Installed, tmp_path: Path) -> None:
-    # Extraction by a chat model is not among them: Typer brings pydantic by now. tests/unit/test_extract_chat.py hides it.
+    # Extraction by a chat model is not among them: Typer brings pydantic by now. tests/unit/extract/test_chat.py hides it.
     said = installed.run("python", "-c", MISSING, str(tmp_path)).split()
     assert said == ["openai", "bedrock", "cohere", "aws", "langchain", "aws"]

@@ -65,13 +65,12 @@ class _Names:
         return f"{chunk.title}|{chunk.text}"
 
 
-class _Watched:
+class _Watched(GraphStore):
     """The graph and the vectors of a store; notes the ids of what they gave."""
 
     def __init__(self, stores: Stores) -> None:
         self._graph: GraphStore = stores.graph
         self._vectors: VectorStore = stores.vectors
-        self._matcher = stores.matcher
         self.seen: set[str] = set()
         self.stats = stores.graph.stats
 
@@ -81,8 +80,7 @@ class _Watched:
         return found
 
     def match(self, query: MatchQuery, *, scope: Scope) -> list[Matched]:
-        assert self._matcher
-        found = self._matcher.match(query, scope=scope)
+        found = self._graph.match(query, scope=scope)
         self.seen.update(name for each in found for name in each.ids)
         return found
 
@@ -168,7 +166,7 @@ def test_no_hop_sees_what_a_filter_hides(corpus: list[tuple[str, dict[str, Metad
             found = search(
                 SearchRequest("Who met Mara and left Orne? See title 1.", "c", 1, where=where),
                 retriever,
-                stores=Stores(watched, watched, matcher=watched),  # type: ignore[arg-type]
+                stores=Stores(watched, watched),  # type: ignore[arg-type]
                 embedder=_EMBEDDER,
                 reranker=LexicalReranker(),
             )

@@ -46,7 +46,7 @@ def _sources(chunks: dict[str, Chunk]) -> set[str]:
 
 
 def _check(stores: Stores, *, is_built: bool) -> None:
-    derived = stores.derived
+    derived = stores.graph.derived
     assert derived
     chunks = {item.id: item for item in stores.graph.find(Kind.CHUNK, Scope("c")) if isinstance(item, Chunk)}
     statements = {item.id for item in stores.graph.find(Kind.STATEMENT, Scope("c")) if isinstance(item, Statement)}

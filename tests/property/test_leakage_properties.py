@@ -52,7 +52,7 @@ from hlgraph.retrieve.strategies.path import PathRetriever
 from hlgraph.sdk.merges import Merges
 from hlgraph.stores.in_process import PulledRanker
 from hlgraph.stores.open import open_stores
-from hlgraph.stores.protocols import PullShape, Ranker, RankQuery, Scope, Stores
+from hlgraph.stores.protocols import GraphStore, PullShape, RankQuery, Scope, Stores
 from hlgraph.subgraph import KINDS, Subgraph
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import And, Compare, Exists, In, Not, Op, Or, Where, check_fields, matches, source_values
@@ -188,22 +188,27 @@ def _told(found: list[Evidence]) -> dict[str, tuple[str, str, float, tuple[str, 
     return {_key(item): (item.source.id, item.text, round(item.score, 3), item.labels) for item in found}
 
 
+_WITHOUT_NODES = ("stats", "why_around", "known", "plan_ahead", "walked_by", "ranked_by", "snapshot", "is_remote")
+
+
 class _Watched:
-    """A store or a ranker through which nothing may come that a filter does not admit, at any hop.
+    """A store, or a part of one, through which nothing may come that a filter does not admit, at any hop.
 
     ``visible``: the ids of all nodes that a store with the admitted sources alone has. Records are no hop where they are of
     facts or entities, which belong to no source: what they are asked for by name is walked on by a pull.
     """
 
-    def __init__(self, inner: object, visible: frozenset[str]) -> None:
+    def __init__(self, inner: object, visible: frozenset[str], calls: set[str] | None = None) -> None:
         self._inner = inner
         self._visible = visible
-        self.calls: set[str] = set()
+        self.calls = set[str]() if calls is None else calls
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._inner, name)
-        if name in ("stats", "why_around"):  # no nodes
+        if name in _WITHOUT_NODES:
             return method
+        if name in ("derived", "merges", "domains"):
+            return None if method is None else _Watched(method, self._visible, self.calls)
         if (
             name == "aliases"
         ):  # of the whole corpus: they only lead to pulls and rankings, where the hidden ones are not found
@@ -242,9 +247,8 @@ def _ids_of(name: str, found: Any) -> list[str]:
 
 
 def _watched(stores: Stores, visible: frozenset[str]) -> tuple[Stores, list[_Watched]]:
-    """The stores, of which all that reads nodes is watched, and these watched parts."""
-    names = ("graph", "vectors", "ranker", "clusterer", "derived", "merges", "domains", "matcher")
-    parts = {name: _Watched(part, visible) for name in names if (part := getattr(stores, name)) is not None}
+    """The stores, of which all that reads nodes is watched, and both as they are watched."""
+    parts = {name: _Watched(getattr(stores, name), visible) for name in ("graph", "vectors")}
     return stores._replace(**cast("dict[str, Any]", parts)), [*parts.values()]
 
 
@@ -323,13 +327,12 @@ def _check_rankings(stores: Stores, alone: Stores, where: Where, seeds: list[str
     """PageRank under a filter is PageRank in the corpus of what is admitted: on the same nodes, with the same scores."""
     for shape, epsilon in itertools.product(ProjectionShape, (None, 1e-3)):
         query = RankQuery(shape, dict.fromkeys(seeds, 1.0), epsilon=epsilon)
-        expected = _ranked(alone.ranker, query, None)
-        for ranker in (stores.ranker, PulledRanker(stores.graph, hops=9)):
+        expected = _ranked(alone.graph, query, None)
+        for ranker in (stores.graph, PulledRanker(stores.graph, hops=9)):
             assert _ranked(ranker, query, where) == pytest.approx(expected, abs=3e-6)
 
 
-def _ranked(ranker: Ranker | None, query: RankQuery, where: Where | None) -> dict[str, float]:
-    assert ranker
+def _ranked(ranker: GraphStore | PulledRanker, query: RankQuery, where: Where | None) -> dict[str, float]:
     return {hit.id: hit.score for hit in ranker.rank(query, scope=Scope("c", where))}
 
 

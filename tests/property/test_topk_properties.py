@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlgraph.algorithms.fusion import reciprocal_rank, top_k, weighted_sum
+from hlgraph.algorithms.fusion import reciprocal_rank, top_k
 
 FEW = [0.0, -0.0, 1.0, 0.5, float("inf"), float("-inf")]
 scores = st.sampled_from(FEW) | st.floats(allow_nan=False, width=32)
@@ -51,18 +51,3 @@ def test_reciprocal_rank_is_its_formula(rankings: list[list[str]], k: int, data:
     order = data.draw(st.permutations(range(size)))
     again = reciprocal_rank([rankings[at] for at in order], k, weights=[weights[at] for at in order])
     assert dict(again) == dict(fused)
-
-
-@given(lists=st.lists(st.dictionaries(items, st.integers(-9, 9).map(float)), max_size=4))
-def test_weighted_sum_is_its_formula_and_ignores_scale_and_shift(lists: list[dict[str, float]]) -> None:
-    exact: dict[str, Fraction] = {}
-    for entries in lists:
-        low, high = min(entries.values(), default=0), max(entries.values(), default=0)
-        for item, score in entries.items():
-            share = Fraction(score - low) / Fraction(high - low) if high > low else Fraction(1)
-            exact[item] = exact.get(item, Fraction(0)) + share
-    fused = weighted_sum(lists)
-    assert dict(fused).keys() == exact.keys()
-    assert all(abs(score - exact[item]) < 1e-12 for item, score in fused)
-    assert fused == sorted(fused, key=lambda entry: (-entry[1], entry[0]))
-    assert fused == weighted_sum([{item: 4 * score - 8 for item, score in entries.items()} for entries in lists])

@@ -26,7 +26,7 @@ _LONGEST = (
     "tests/faults/test_killed_chat_ingest.py",
     "tests/integration/test_pages.py",
     "tests/integration/test_cli_contract.py",
-    "tests/unit/test_retrieve.py",
+    "tests/unit/retrieve/test_retrieve.py",
 )
 # They change the schema, and Neo4j forgets all plans: after the others that use it.
 _CHANGING = (

@@ -94,13 +94,13 @@ class History:
         if len(held) > 1 and one % len(held) != other % len(held):
             found = Decision(CORPUS, held[one % len(held)], held[other % len(held)], verdict, Decider.PERSON)
             with self._stores.graph.lock():
-                self._stores.merges.save(CORPUS, [found])  # type: ignore[union-attr]
+                self._stores.graph.merges.save(CORPUS, [found])  # type: ignore[union-attr]
 
     def _undo(self, number: int) -> None:
-        held = self._stores.merges.decisions(CORPUS)  # type: ignore[union-attr]
+        held = self._stores.graph.merges.decisions(CORPUS)  # type: ignore[union-attr]
         if held:
             with self._stores.graph.lock():
-                self._stores.merges.drop(CORPUS, [held[number % len(held)]])  # type: ignore[union-attr]
+                self._stores.graph.merges.drop(CORPUS, [held[number % len(held)]])  # type: ignore[union-attr]
 
     def _link(self, value: tuple[int, int, float]) -> None:
         one, other, similarity = value

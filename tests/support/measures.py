@@ -21,7 +21,7 @@ _WAYS = """
 import contextlib, io, json, os, sys, tempfile
 from pathlib import Path
 folder = tempfile.mkdtemp()
-os.environ.update({name: f"{folder}/home" for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")})
+os.environ.update({name: f"{folder}/home" for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")})
 import trips
 import hlgraph
 from hlgraph.cli import main
@@ -129,11 +129,19 @@ def _edges(root: Path, trees: Mapping[Path, ast.Module]) -> dict[str, set[str]]:
     edges = dict[str, set[str]]()
     for name, path in names.items():
         edges[name] = set[str]()
-        for node in ast.walk(trees[path]):
+        for node in _run(trees[path]):
             if isinstance(node, ast.ImportFrom) and node.module:
                 wanted = {f"{node.module}.{alias.name}" for alias in node.names} & names.keys() or {node.module}
                 edges[name] |= wanted & names.keys() - {name}
     return edges
+
+
+def _run(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a module that run: not those that only a type checker reads."""
+    for node in ast.iter_child_nodes(tree):
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield node
+            yield from _run(node)
 
 
 def _circles(edges: Mapping[str, set[str]]) -> int:

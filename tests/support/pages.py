@@ -29,6 +29,7 @@ from unittest import mock
 
 from hlgraph.cli import main
 from hlgraph.settings import Settings, load
+from hlgraph.stores.open import GRAPHS, VECTORS
 
 REPOSITORY = Path(__file__).parents[2]
 README = REPOSITORY / "README.md"
@@ -109,7 +110,7 @@ class Reader:
     def read(self, page: Path, *, has_servers: bool = False) -> str:
         """Run the blocks of a page: those that need servers, or the others. Returns what the first one that failed said."""
         self.names = {"__name__": "__main__"}
-        with self._at_home():
+        with self._at_home(), mock.patch.dict(GRAPHS), mock.patch.dict(VECTORS):
             for block in blocks(page):
                 if block.needs_servers != has_servers:
                     continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hlgraph.evaluate.answering import Answered, AnswerOutcome, AnswerReport, section
 from hlgraph.evaluate.comparison import run_differences, uncertainty
 from hlgraph.evaluate.datasets import Question
-from hlgraph.evaluate.report import Results
+from hlgraph.evaluate.report import Evaluation
 from hlgraph.evaluate.runner import EvalReport, Outcome, result_of
 from hlgraph.evaluate.runs import Setting
 from hlgraph.evaluate.statistics import Interval, Section, in_pairs
@@ -14,7 +14,7 @@ from hlgraph.models.accounts.ledger import Spent
 HOSTILE = '</title><script>document.title = "owned"</script><img src="https://example.org/x">'
 
 
-def hostile_results() -> Results:
+def hostile_results() -> Evaluation:
     """Two strategies, good and bad, with answers, judgements and an earlier run."""
     questions = tuple(
         Question(
@@ -67,7 +67,7 @@ def hostile_results() -> Results:
         k=20,
         parameters={"good": {"x": HOSTILE}},
     )
-    return Results(
+    return Evaluation(
         report=report,
         uncertainty=uncertainty(report),
         setting=setting,

@@ -32,17 +32,17 @@ def dump(folder: Path, *, gone: Sequence[str] = ()) -> dict[str, object]:
     with opened.closing:
         found["doctor"] = [item for item in opened.check() if not item.is_fine]
         stores = opened.stores
-        assert stores.derived is not None
-        assert stores.merges is not None
-        assert stores.domains is not None
+        assert stores.graph.derived is not None
+        assert stores.graph.merges is not None
+        assert stores.graph.domains is not None
         for corpus in (item.corpus for item in stores.graph.stats(has_counts=False)):
             for name, value in snapshot(stores, corpus).items():
                 found[f"{corpus}: {name}"] = value
-            runs = stores.derived.runs(corpus)
+            runs = stores.graph.derived.runs(corpus)
             found[f"{corpus}: runs"] = [(item.name, item.parameters, item.levels) for item in runs]
             for item in runs:
-                found[f"{corpus}: communities of {item.name}"] = stores.derived.communities(corpus, item.name)
-                made = stores.derived.summaries(corpus, item.name)
+                found[f"{corpus}: communities of {item.name}"] = stores.graph.derived.communities(corpus, item.name)
+                made = stores.graph.derived.summaries(corpus, item.name)
                 found[f"{corpus}: summaries of {item.name}"] = [
                     (one.summary, one.community_id, one.vector.round(4).tolist(), one.parts, one.source_id)
                     for one in made.items
@@ -50,9 +50,9 @@ def dump(folder: Path, *, gone: Sequence[str] = ()) -> dict[str, object]:
             held = sorted(stores.vectors.ids(Kind.SUMMARY, corpus))
             found[f"{corpus}: vectors of summaries"] = held
             found[f"{corpus}: decisions"] = sorted(
-                (replace(item, at="") for item in stores.merges.decisions(corpus)), key=lambda item: item.id
+                (replace(item, at="") for item in stores.graph.merges.decisions(corpus)), key=lambda item: item.id
             )
-            found[f"{corpus}: domain"] = stores.domains.read(corpus)
+            found[f"{corpus}: domain"] = stores.graph.domains.read(corpus)
     found["full text"] = _full_text(folder / "store" / "hlgraph.db")
     cache = cache_file(str(folder / "cache"))
     if cache.exists():

@@ -12,5 +12,5 @@ from types import ModuleType
 
 def commands() -> list[ModuleType]:
     """The modules of the commands, ordered by ``PLACE``."""
-    found = [import_module(f"{__name__}.{file.name}") for file in iter_modules(__path__)]
-    return sorted(found, key=lambda module: (module.PLACE, module.__name__))
+    modules = [import_module(f"{__name__}.{file.name}") for file in iter_modules(__path__)]
+    return sorted(modules, key=lambda module: (module.PLACE, module.__name__))

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from hlgraph.cli.bars import progress
-from hlgraph.cli.output import note, print_json, say
-from hlgraph.cli.state import Json, MaxTokens, MaxUsd, Quiet, State, show_help
+from hlgraph.cli.commands.ledger import money
+from hlgraph.cli.commands.plan import duration
+from hlgraph.cli.output import print_json, say
+from hlgraph.cli.state import Json, MaxTokens, MaxUsd, Quiet, State, budget_of, show_help
+from hlgraph.errors import InputError
+
+if TYPE_CHECKING:
+    from hlgraph.align.audit import Audit
+    from hlgraph.align.contest import Comparison
+    from hlgraph.align.make import Made, PairsCost
+    from hlgraph.align.train import Trained
 
 PLACE = 175  # position in the list of commands
 
@@ -148,33 +157,33 @@ def make(
       hlgraph align make data/musique --out pairs --chat ollama:llama3:8b --chat ollama:qwen2.5:7b
       hlgraph align make data/musique --out pairs --limit 200 --max-usd 2
     """
-    from hlgraph.align import make as making
-    from hlgraph.align.make import MakeOptions
-    from hlgraph.align.pairs import check_negatives
-    from hlgraph.cli.aligning import chat_names, executors_of, found_tasks, made_pairs, print_made, print_plan, split_of
-    from hlgraph.evaluate.datasets import load
+    from hlgraph.align.make import PairsOptions, plan_pairs
 
     state: State = context.obj
-    dataset = load(folder, questions=questions, limit=limit, subsets=subset or ())
-    settings = state.settings(f"eval-{dataset.name}")
-    kinds = check_negatives([name.strip() for name in negatives.split(",") if name.strip()])
-    options = MakeOptions(contexts=contexts, negatives=kinds, max_tokens=settings.models.max_tokens)
-    split = split_of(dataset, test, held_out=held_out)
-    names = chat_names(chat, settings)
-    with (
-        state.open(settings.corpus) as graph,
-        executors_of(names, settings, is_plan=plan) as executors,
-        progress("making pairs", quiet=quiet, is_json=json),
-    ):
-        tasks = found_tasks(graph, dataset, split, strategy=strategy, contexts=contexts)
-        costs = making.planned(tasks, executors, options=options) if plan else []
-        made = None if plan else made_pairs(tasks, executors, options, max_tokens=max_tokens, max_usd=max_usd)
-    if made is None:
-        print_plan(tasks, costs, is_json=json)
+    options = PairsOptions(
+        questions=questions,
+        test=test,
+        subsets=tuple(subset or ()),
+        limit=limit,
+        contexts=contexts,
+        held_out=held_out,
+        negatives=tuple(name.strip() for name in negatives.split(",") if name.strip()),
+        strategy=strategy,
+        chats=tuple(chat or ()),
+    )
+    pairs = plan_pairs(folder, options, settings=state.settings())
+    corpus = f"eval-{pairs.dataset.name}"
+    with state.open(corpus) as graph, progress("making pairs", quiet=quiet, is_json=json):
+        if plan:
+            cost = pairs.cost(graph)
+        else:
+            result = pairs.make(graph, budget=budget_of(max_tokens, max_usd))
+    if plan:
+        _print_cost(cost, is_json=json)
         return
-    making.write(made, out)
-    print_made(made, out, is_json=json)
-    if not made.train:
+    result.write(out)
+    _print_made(result, out, is_json=json)
+    if not result.train:
         raise typer.Exit(1)
 
 
@@ -192,14 +201,13 @@ def audit(pairs: PairsPath, max_length_auc: MostAuc = 0.95, json: Json = False) 
     """
     from hlgraph.align.audit import audit as audited
     from hlgraph.align.pairs import held_out_beside, read_pairs
-    from hlgraph.cli.aligning import audit_lines
 
-    found = audited(read_pairs(pairs), held_out_beside(pairs), most_auc=max_length_auc)
+    report = audited(read_pairs(pairs), held_out_beside(pairs), most_auc=max_length_auc)
     if json:
-        print_json({**asdict(found), "breaks_training": found.breaks_training})
+        print_json({**asdict(report), "breaks_training": report.breaks_training})
     else:
-        say(*audit_lines(found))
-    if found.breaks_training:
+        say(*_audit_lines(report))
+    if report.breaks_training:
         raise typer.Exit(1)
 
 
@@ -242,14 +250,8 @@ def train(
       hlgraph align train pairs --model ./llama-3.1-8b --out trained
       hlgraph align train pairs --model ./llama-3.1-8b --out trained-dpo --loss dpo
     """
-    from hlgraph.align.audit import check_no_leak
-    from hlgraph.align.pairs import held_out_beside, read_pairs
-    from hlgraph.align.train import TrainSettings
-    from hlgraph.align.train import train as trained_on
-    from hlgraph.cli.aligning import trained_lines
+    from hlgraph.align.train import TrainSettings, train_on
 
-    some = read_pairs(pairs)
-    check_no_leak(some, held_out_beside(pairs))
     settings = TrainSettings(
         learning_rate=learning_rate,
         batch=batch,
@@ -266,11 +268,11 @@ def train(
         device=device,
     )
     with progress("training", quiet=quiet, is_json=json):
-        found = trained_on(some, model, folder=out, settings=settings, resume=resume)
+        report = train_on(pairs, model, folder=out, settings=settings, resume=resume)
     if json:
-        print_json(asdict(found))
+        print_json(asdict(report))
     else:
-        say(*trained_lines(found))
+        say(*trained_lines(report))
 
 
 def compare(
@@ -307,36 +309,149 @@ def compare(
     Example:
       hlgraph align compare pairs --model ./llama-3.1-8b --adapter ms=trained --adapter dpo=trained-dpo
     """
-    from functools import partial
+    from hlgraph.align.contest import CompareOptions, compare_adapters
 
-    from hlgraph.align.contest import UNTRAINED
-    from hlgraph.align.contest import compare as compared
-    from hlgraph.align.pairs import read_pairs
-    from hlgraph.align.train import TransformersPolicy, beyond_reach, load, with_adapter
-    from hlgraph.cli.aligning import adapter_folders, comparison_lines, prompts_for, write_tree
-
-    def policy(name: str) -> TransformersPolicy:
-        loaded = load(model, device=device)
-        if name == UNTRAINED and (told := beyond_reach(loaded, some)):
-            note(f"hlgraph: warning: {told}; their figures are worth little")
-        return TransformersPolicy(with_adapter(loaded, folders[name]) if name in folders else loaded)
-
-    folders = adapter_folders(adapter or ())
-    some = read_pairs(pairs, held_out=True)[:limit]
+    options = CompareOptions(limit=limit, ask=ask, answer_tokens=answer_tokens, beta=beta, device=device)
     with progress("comparing", quiet=quiet, is_json=json):
-        found = compared(
-            some,
-            [(name, partial(policy, name)) for name in (UNTRAINED, *folders)],
-            prompts=prompts_for(pairs, some, most=ask),
-            answer_tokens=0 if ask == 0 else answer_tokens,
-            beta=beta,
-        )
+        comparison = compare_adapters(pairs, model, adapters=adapter or (), options=options)
     if out is not None:
-        write_tree(out, asdict(found))
+        _write(out, asdict(comparison))
     if json:
-        print_json(asdict(found))
+        print_json(asdict(comparison))
     else:
-        say(*comparison_lines(found))
+        say(*comparison_lines(comparison))
+
+
+def _print_cost(cost: PairsCost, *, is_json: bool) -> None:
+    """Print what the calls would cost."""
+    tasks = cost.tasks
+    if is_json:
+        print_json({"tasks": len(tasks.train) + len(tasks.test), "models": [asdict(item) for item in cost.models]})
+        return
+    say(f"questions: {len(tasks.split.train):,} for training, {len(tasks.split.test):,} held out")
+    for item in cost.models:
+        basis = (
+            f"measured on {item.measured_calls:,} calls of this model in the ledger"
+            if item.measured_calls
+            else "lengths of replies are guessed: the ledger holds too few calls of this model"
+        )
+        say(
+            f"calls: {item.calls:,} of {item.model}, {item.kept_calls:,} more answered from stored replies",
+            f"tokens: {item.input_tokens:,} in, {item.output_tokens:,} out",
+            f"money: {money(item.usd)}",
+            f"time: {duration(item.seconds)}, and the search itself",
+            basis,
+        )
+
+
+def _print_made(result: Made, out: Path, *, is_json: bool) -> None:
+    """Print what was made, and what was left out."""
+    from hlgraph.align.make import FAULTS, report_tree
+
+    if is_json:
+        print_json({**report_tree(result), "out": str(out)})
+        return
+    say(
+        f"questions: {result.questions:,} for training, {result.held_out:,} held out",
+        f"reasons: {result.tasks:,} asked for, {sum(result.faults.values()):,} left out",
+        *(f"  {result.faults[name]:,} {name}: {text}" for name, text in FAULTS.items() if name in result.faults),
+        f"pairs: {len(result.train):,} for training, {len(result.test):,} held out, in {out}",
+        f"prompts: {len(result.prompts):,} of the held-out questions, to compare models on",
+        f"next: hlgraph align audit {out}" if result.train else "no reason was usable, so there is no pair to train on",
+    )
+
+
+def _audit_lines(report: Audit) -> list[str]:
+    """An audit as readable lines."""
+    lines = [f"pairs: {report.pairs:,} for training, {report.held_out:,} held out"]
+    for name, figures in (("all", report.length), *report.length_by_negative.items()):
+        chosen, rejected = figures.quantiles.chosen, figures.quantiles.rejected
+        lines.append(
+            f"length, {name}: the preferred answer is longer in {100 * figures.longer:.1f} %, AUC {figures.auc:.3f}; median "
+            f"{chosen[2]:,.0f} against {rejected[2]:,.0f} characters"
+        )
+    lines.append("copies: " + ", ".join(f"{name} {count:,}" for name, count in report.copies.items()))
+    for name, counts in report.balance.items():
+        shown = ", ".join(f"{value or 'unknown'} {count:,}" for value, count in counts.items())
+        lines.append(f"{name}: {shown}")
+    lines += [f"{'broken' if item.breaks_training else 'warning'}: {item.message}" for item in report.findings]
+    return lines
+
+
+def trained_lines(report: Trained) -> list[str]:
+    """A training as readable lines: counts, then the curve of loss and margin."""
+    lines = [
+        f"pairs: {report.pairs:,} trained on, {report.too_long:,} left out as too long",
+        f"weights: {report.trained:,} trained, {report.frozen:,} frozen",
+        f"steps: {report.steps:,} in {duration(report.seconds)}",
+        "",
+        "  step     loss   margin  preferred  ln pi(chosen)  ln pi(rejected)",
+    ]
+    lines += [
+        f"{each['step']:6.0f}  {each['loss']:7.4f}  {each['margin']:7.4f}  {100 * each['preferred']:7.1f} %  "
+        f"{each['log_chosen']:13.1f}  {each['log_rejected']:15.1f}"
+        for each in report.curve
+    ]
+    return [*lines, "", f"adapter: {report.adapter}", f"metrics: {report.metrics}"]
+
+
+def comparison_lines(comparison: Comparison) -> list[str]:
+    """A comparison as readable tables."""
+    width = max(len("policy"), *(len(item.name) for item in comparison.policies))
+    policy = f"{'policy':{width}}"
+    lines = [f"{comparison.pairs:,} pairs; margin and losses against {comparison.policies[0].name}", ""]
+    lines += [f"{policy}  prefers   margin  mode-seeking      dpo"]
+    lines += [
+        f"{item.name:{width}}  {100 * item.prefers:5.1f} %  {item.margin:7.3f}  {item.mode_seeking:12.3f}  {item.dpo:7.3f}"
+        for item in comparison.policies
+    ]
+    lines += ["", f"{policy}  rejected  pairs  prefers  margin > 0   margin"]
+    lines += [
+        f"{item.name:{width}}  {each.kind:8}  {each.pairs:5,}  {100 * each.prefers:5.1f} %  "
+        f"{'' if each.gains is None else f'{100 * each.gains:.1f} %':>10}  {each.margin:7.3f}"
+        for item in comparison.policies
+        for each in item.negatives
+    ]
+    lines += ["", f"{policy}  ln pi of    lowest  quarter   median  quarter  highest"]
+    lines += [
+        f"{item.name:{width}}  {name:8}  {each.low:8.1f} {each.quarter:8.1f} {each.median:8.1f} {each.three_quarters:8.1f} "
+        f"{each.high:8.1f}"
+        for item in comparison.policies
+        for name, each in (("chosen", item.chosen), ("rejected", item.rejected))
+    ]
+    return [*lines, *_answer_lines(comparison, policy, width)]
+
+
+def _answer_lines(comparison: Comparison, policy: str, width: int) -> list[str]:
+    if not comparison.prompts:
+        return []
+    lines = ["", f"answers to {comparison.prompts:,} prompts of {comparison.questions:,} questions", ""]
+    lines += [f"{policy}   k  questions     EM     F1  has gold  has form"]
+    lines += [
+        f"{item.name:{width}}  {each.k:2d}  {each.questions:9,}  {100 * each.exact:5.1f}  {100 * each.f1:5.1f}  "
+        f"{100 * each.contains:6.1f} %  {100 * each.formed:6.1f} %"
+        for item in comparison.policies
+        for each in item.answers
+    ]
+    lines += [
+        f"{item.name}: F1 {100 * item.gain.mean:+.1f} (95 %: {100 * item.gain.low:+.1f} to {100 * item.gain.high:+.1f}"
+        f"{', noise' if item.gain.is_noise else ''}) against {comparison.policies[0].name}, paired over questions"
+        for item in comparison.policies
+        if item.gain is not None
+    ]
+    return lines
+
+
+def _write(path: Path, tree: dict[str, object]) -> None:
+    """Write figures to a file of JSON."""
+    import msgspec
+
+    try:
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(tree)) + b"\n")
+    except OSError as error:
+        raise InputError(
+            f"{path}: it cannot be written: {error.strerror}; give a file in an existing folder"
+        ) from error
 
 
 def register(app: typer.Typer) -> None:

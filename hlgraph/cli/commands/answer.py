@@ -12,6 +12,7 @@ from hlgraph.cli.commands.search import ByName, Mode, PresetName, Question, Set,
 from hlgraph.cli.output import answer_tree, basis_lines, piece, place, print_json, say
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Where, budget_of
 from hlgraph.errors import InputError
+from hlgraph.records import ANSWER_K, REPORT_K
 
 if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent
@@ -25,8 +26,8 @@ _K = Annotated[
         "--k",
         "-k",
         metavar="N",
-        help="Pieces of evidence to retrieve (default: 20; for a report 200, with the strategy global all statements of "
-        "the communities that it found).",
+        help=f"Pieces of evidence to retrieve (default: {ANSWER_K}; for a report {REPORT_K}, with the strategy global all "
+        "statements of the communities that it found).",
         show_default=False,
     ),
 ]
@@ -122,12 +123,12 @@ def answer(
     if stream and json:
         raise InputError("--stream prints text as it is written, --json one object at the end; use only one of them")
     state: State = context.obj
-    made = chosen(strategy, preset, by=by, sets=sets)
+    retriever = chosen(strategy, preset, by=by, sets=sets)
     with state.open(corpus) as graph:
         asked = partial(
             graph.answer_stream if stream else graph.answer,
             question,
-            strategy=made,
+            strategy=retriever,
             k=k,
             unit=unit,
             where=where,
@@ -141,13 +142,13 @@ def answer(
             style=style,
             budget=budget_of(max_tokens, max_usd),
         )
-        result = asked()
-        found = result if isinstance(result, Answer) else streamed(result)
+        answer_or_events = asked()
+        result = answer_or_events if isinstance(answer_or_events, Answer) else streamed(answer_or_events)
     if json:
-        print_json(answer_tree(found))
+        print_json(answer_tree(result))
     else:
-        say(*answer_lines(found, is_printed=stream))
-    if found.is_truncated:
+        say(*answer_lines(result, is_printed=stream))
+    if result.is_truncated:
         raise typer.Exit(1)
 
 
@@ -166,68 +167,68 @@ def streamed(events: Iterator[AnswerEvent]) -> Answer:
                 piece(event.text)
             yield event
 
-    found = last(shown())
+    result = last(shown())
     piece("\n")
-    if text != found.text:
-        say("after the check:" if found.dropped else "asked again with more room:", found.text)
-    return found
+    if text != result.text:
+        say("after the check:" if result.dropped else "asked again with more room:", result.text)
+    return result
 
 
-def answer_lines(found: Answer, *, is_printed: bool) -> Iterator[str]:
+def answer_lines(result: Answer, *, is_printed: bool) -> Iterator[str]:
     """The text, unless it was printed already, then the citations, unsupported sentences and omitted evidence."""
     if not is_printed:
-        yield found.text
-    if found.choice is not None:
-        margin = "" if found.choice.margin is None else f", ahead by {found.choice.margin:.2f}"
-        yield f"  choice {found.choice.index + 1}{margin}"
-    for citation in found.citations:
+        yield result.text
+    if result.choice is not None:
+        margin = "" if result.choice.margin is None else f", ahead by {result.choice.margin:.2f}"
+        yield f"  choice {result.choice.index + 1}{margin}"
+    for citation in result.citations:
         yield f"  [{citation.number}] {place(citation.evidence)}"
         yield from (f"      {line}" for line in basis_lines(citation.evidence))
-    yield from _doubts(found)
-    if found.search.by == "chat" or found.search.fallbacks:
+    yield from _doubts(result)
+    if result.search.by == "chat" or result.search.fallbacks:
         from hlgraph.retrieve.explain.page import use_lines
 
-        yield from (f"  {line}" for line in use_lines(found.search))
-    if found.report is not None:
-        yield from (f"  {line}" for line in report_figures(found.report))
+        yield from (f"  {line}" for line in use_lines(result.search))
+    if result.report is not None:
+        yield from (f"  {line}" for line in report_figures(result.report))
 
 
-def _doubts(found: Answer) -> Iterator[str]:
+def _doubts(result: Answer) -> Iterator[str]:
     """What is wrong with an answer: what it does not cover, cite, or support, and what was cut or left out."""
-    if found.citations and found.uncovered and not found.is_supported:
-        yield f"  not shown to answer the question: no sentence above says {', '.join(found.uncovered)}"
-    if found.uncited:
-        yield f"  not cited, so not shown to be in the corpus: {' '.join(found.uncited)}"
-    for item in found.sentences:
+    if result.citations and result.uncovered and not result.is_supported:
+        yield f"  not shown to answer the question: no sentence above says {', '.join(result.uncovered)}"
+    if result.uncited:
+        yield f"  not cited, so not shown to be in the corpus: {' '.join(result.uncited)}"
+    for item in result.sentences:
         if not item.is_supported and item.citations:
             yield f"  not supported by what it cites ({item.reason}): {' '.join(item.text.split())}"
-    for item in found.dropped:
+    for item in result.dropped:
         yield f"  dropped ({item.reason}): {' '.join(item.text.split())}"
-    if found.dropped_citations:
-        yield f"  dropped: {found.dropped_citations} citations of evidence that does not exist"
-    if found.is_truncated:
+    if result.dropped_citations:
+        yield f"  dropped: {result.dropped_citations} citations of evidence that does not exist"
+    if result.is_truncated:
         yield "  incomplete: the chat model reached the length limit of its reply, twice; raise models.max_tokens"
-    if found.left_out:
-        yield f"  no room in the context: {found.left_out} pieces of evidence"
-    if found.cut:
-        yield f"  shortened to fit the context: {found.cut} pieces of evidence"
+    if result.left_out:
+        yield f"  no room in the context: {result.left_out} pieces of evidence"
+    if result.cut:
+        yield f"  shortened to fit the context: {result.cut} pieces of evidence"
 
 
-def report_figures(found: ReportFigures) -> Iterator[str]:
+def report_figures(figures: ReportFigures) -> Iterator[str]:
     """What a report was written from, and what was wrong with the replies."""
-    parts = {"communities": found.communities, "statements": found.statements, "passages": found.passages}
-    read = [f"{count:,} {name}" for name, count in {**parts, "summaries": found.summaries}.items() if count]
-    if found.anchors:
-        read.insert(0, f"{found.shown_anchors:,} of {found.anchors:,} anchors")
-    yield f"report: {', '.join(read)}; {found.used_points:,} of {found.points:,} points"
-    kept = f", {found.kept_calls} more answered from stored replies" if found.kept_calls else ""
-    yield f"chat model: {found.calls:,} calls, {found.input_tokens:,} tokens in, {found.output_tokens:,} out{kept}"
-    if found.divided:
-        yield f"divided: {found.divided} communities did not fit one call, and took several"
-    if found.foreign_citations:
+    parts = {"communities": figures.communities, "statements": figures.statements, "passages": figures.passages}
+    read = [f"{count:,} {name}" for name, count in {**parts, "summaries": figures.summaries}.items() if count]
+    if figures.anchors:
+        read.insert(0, f"{figures.shown_anchors:,} of {figures.anchors:,} anchors")
+    yield f"report: {', '.join(read)}; {figures.used_points:,} of {figures.points:,} points"
+    kept = f", {figures.kept_calls} more answered from stored replies" if figures.kept_calls else ""
+    yield f"chat model: {figures.calls:,} calls, {figures.input_tokens:,} tokens in, {figures.output_tokens:,} out{kept}"
+    if figures.divided:
+        yield f"divided: {figures.divided} communities did not fit one call, and took several"
+    if figures.foreign_citations:
         yield (
-            f"rejected: {found.foreign_citations} citations of evidence that the call did not show, and "
-            f"{found.rejected_points} points without any other"
+            f"rejected: {figures.foreign_citations} citations of evidence that the call did not show, and "
+            f"{figures.rejected_points} points without any other"
         )
 
 

@@ -40,7 +40,7 @@ def backup(
     with progress("backing up", quiet=quiet, is_json=json):
         done = back_up(state.settings(), target)
     if json:
-        print_json(_tree(done))
+        print_json(done)
         return
     say(
         f"{done.target} holds the state of {done.at}: {done.files} files, {done.bytes:,} bytes, {done.written:,} written"
@@ -73,13 +73,9 @@ def restore(
     with progress("restoring", quiet=quiet, is_json=json):
         done = restored(backup, settings, replace=replace)
     if json:
-        print_json({**_tree(done), "restored_to": settings.store})
+        print_json({**asdict(done), "restored_to": settings.store})
         return
     say(f"{settings.store} is the state of {done.at}: {done.files} files, {done.bytes:,} bytes", *_unfinished(done))
-
-
-def _tree(done: Backup) -> dict[str, object]:
-    return {**asdict(done), "target": str(done.target), "store": str(done.store)}
 
 
 def _unfinished(done: Backup) -> list[str]:

@@ -61,18 +61,18 @@ def _place(settings: Settings, folder: str | None) -> Iterator[Settings]:
         yield settings
         return
     with contextlib.ExitStack() as closing:
-        made = folder or closing.enter_context(tempfile.TemporaryDirectory(prefix="hlgraph-bench-"))
-        yield replace(settings, store=f"hlgraph://{Path(made).absolute()}", vectors="")
+        directory = folder or closing.enter_context(tempfile.TemporaryDirectory(prefix="hlgraph-bench-"))
+        yield replace(settings, store=f"hlgraph://{Path(directory).absolute()}", vectors="")
 
 
 def _sizes(text: str) -> list[int]:
     try:
-        found = sorted({int(part.replace("_", "")) for part in text.split(",") if part.strip()})
+        sizes = sorted({int(part.replace("_", "")) for part in text.split(",") if part.strip()})
     except ValueError as error:
         raise InputError(f"--statements {text!r} is not a list of numbers; write for example 10000,100000") from error
-    if not found:
+    if not sizes:
         raise InputError("--statements holds no number; write for example 10000,100000")
-    return found
+    return sizes
 
 
 def _remove(settings: Settings) -> None:
@@ -181,9 +181,9 @@ def bench(
     with _place(state.settings(), folder) as settings, progress("measuring", quiet=quiet, is_json=json):
         for number in _sizes(statements):
             asked = _Asked(names, questions, embedder)
-            size, found = _measured(settings, asked, statements=number)
+            size, new_cells = _measured(settings, asked, statements=number)
             sizes.append(size)
-            cells.extend(found)
+            cells.extend(new_cells)
     tree = {
         **benches.as_tree(sizes, cells, grown=growths(cells)),
         "embedder": embedder,

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from hlgraph.cli.bars import progress
-from hlgraph.cli.output import print_json, say
+from hlgraph.cli.output import LISTED, print_json, run_tree, say
 from hlgraph.cli.state import Corpus, Json, Quiet, State, Wait, show_help
-
-if TYPE_CHECKING:
-    from hlgraph.stores.derived import Run
 
 PLACE = 40  # position in the list of commands
 
@@ -65,8 +62,8 @@ def build(
             shape, resolution=resolution, max_size=max_size, max_levels=max_levels, seed=seed
         )
     if json:
-        counts = {"communities": list(built.communities), **built.saved._asdict(), "is_unchanged": built.is_unchanged}
-        print_json({"run": _tree(built.run), **counts})
+        counts = {"communities": built.communities, **built.saved._asdict(), "is_unchanged": built.is_unchanged}
+        print_json({"run": run_tree(built.run), **counts})
         return
     for level, count in enumerate(built.communities):
         say(f"level {level}: {count} communities")
@@ -85,7 +82,7 @@ def list_communities(
     level: Annotated[
         int | None, typer.Option(metavar="N", help="Only this level; 0 is the finest.", show_default=False)
     ] = None,
-    k: Annotated[int, typer.Option("--k", metavar="N", help="Maximum number of communities.")] = 25,
+    k: Annotated[int, typer.Option("--k", metavar="N", help="Maximum number of communities.")] = LISTED,
     names: Annotated[int, typer.Option(metavar="N", help="Number of member names shown for each.")] = 10,
     json: Json = False,
 ) -> None:
@@ -98,7 +95,7 @@ def list_communities(
     """
     state: State = context.obj
     with state.open(corpus) as graph:
-        found = graph.communities.find(shape, level=level, k=k, names=names)
+        listing = graph.communities.find(shape, level=level, k=k, names=names)
     if json:
         items = [
             {
@@ -106,24 +103,19 @@ def list_communities(
                 "level": item.level,
                 "size": item.size,
                 "parent_id": item.parent_id,
-                "names": list(found.names.get(item.id, ())),
+                "names": list(listing.names.get(item.id, ())),
             }
-            for item in found.communities
+            for item in listing.communities
         ]
-        print_json({"run": None if found.run is None else _tree(found.run), "communities": items})
+        print_json({"run": None if listing.run is None else run_tree(listing.run), "communities": items})
         return
-    if found.run is None:
+    if listing.run is None:
         say(f"no communities have been built for {shape}; next: hlgraph communities build --shape {shape}")
         return
-    if found.run.is_stale:
-        say(f"STALE: the corpus has changed since version {found.run.version}; next: hlgraph communities build")
-    for item in found.communities:
-        say(f"level {item.level}, {item.size} members: {', '.join(found.names.get(item.id, ()))}  ({item.id})")
-
-
-def _tree(run: Run) -> dict[str, object]:
-    names = ("name", "version", "parameters", "levels", "by", "is_stale")
-    return {name: getattr(run, name) for name in names}
+    if listing.run.is_stale:
+        say(f"STALE: the corpus has changed since version {listing.run.version}; next: hlgraph communities build")
+    for item in listing.communities:
+        say(f"level {item.level}, {item.size} members: {', '.join(listing.names.get(item.id, ()))}  ({item.id})")
 
 
 def register(parent: typer.Typer) -> None:

@@ -50,12 +50,12 @@ def list_queries(folder: Folder = None, json: Json = False) -> None:
     """
     from hlgraph.sdk.cypher import load_all
 
-    found = load_all(folder)
+    queries = load_all(folder)
     if json:
-        print_json({"queries": [_tree(name, query) for name, query in found.items()]})
+        print_json({"queries": [_tree(name, query) for name, query in queries.items()]})
         return
-    width = max(map(len, found))
-    say(*(f"{name:<{width}}  {_first_sentence(query.summary)}" for name, query in found.items()))
+    width = max(map(len, queries))
+    say(*(f"{name:<{width}}  {_first_sentence(query.summary)}" for name, query in queries.items()))
     say("next: hlgraph cypher show NAME")
 
 
@@ -109,15 +109,15 @@ def run(
     """
     from hlgraph.sdk import cypher as analyst
     from hlgraph.stores.cypher import Limits
-    from hlgraph.stores.open import open_cypher
+    from hlgraph.stores.open import open_graph
 
     state: State = context.obj
     settings = state.settings(corpus)
     limits = Limits(timeout, max_rows)
     query = analyst.load(name, folder)
     given = analyst.read_texts(query, _given(context.args))
-    with open_cypher(settings) as reader:
-        table = analyst.run(query, given, reader=reader, corpus=settings.corpus, limits=limits)
+    with open_graph(settings) as graph:
+        table = analyst.run(query, given, graph=graph, corpus=settings.corpus, limits=limits)
     if json or format_ == "json":
         print_json(
             {
@@ -143,23 +143,22 @@ def _given(words: Sequence[str]) -> dict[str, str]:
         name, has_value, value = word.removeprefix("--").partition("=")
         if not word.startswith("--") or not name:
             raise InputError(f"{word!r} is not a parameter; write --name value, or --name=value")
-        found = value if has_value else next(rest, None)
-        if found is None:
+        argument = value if has_value else next(rest, None)
+        if argument is None:
             raise InputError(f"--{name} has no value; write --{name} VALUE")
         key = name.replace("-", "_")
         if key in given:
             raise InputError(f"--{name} is given twice; give it once")
-        given[key] = found
+        given[key] = argument
     return given
 
 
 def _tree(name: str, query: Query) -> dict[str, object]:
-    fields = ("name", "kind", "meaning", "default", "low", "high")
     return {
         "name": name,
         "what": query.summary,
-        "parameters": [{each: getattr(item, each) for each in fields} for item in query.parameters],
-        "columns": list(query.columns),
+        "parameters": query.parameters,
+        "columns": query.columns,
         "example": query.example,
     }
 
@@ -200,8 +199,8 @@ def _map_text(value: Mapping[str, Plain]) -> str:
 
 def _title(properties: Plain) -> str:
     """A readable name of a node: its name, title, text or id, else all its properties."""
-    found = properties if isinstance(properties, Mapping) else {}
-    return next((_text(found[key]) for key in ("name", "title", "text", "id") if found.get(key)), _text(properties))
+    mapping = properties if isinstance(properties, Mapping) else {}
+    return next((_text(mapping[key]) for key in ("name", "title", "text", "id") if mapping.get(key)), _text(properties))
 
 
 def _items(value: Plain) -> list[Plain]:

@@ -42,15 +42,15 @@ def show(context: typer.Context, corpus: Corpus = None, json: Json = False) -> N
     """
     state: State = context.obj
     with state.open(corpus) as graph:
-        found = graph.domain.find()
+        domain = graph.domain.find()
     if json:
-        print_json({"domain": None if found is None else domain_tree(found)})
-    elif found is None:
+        print_json({"domain": None if domain is None else domain_tree(domain)})
+    elif domain is None:
         say(
             "# no domain; next: hlgraph domain infer, hlgraph domain set FILE, or hlgraph ingest --extract chat --adapt"
         )
     else:
-        say(*_lines(found))
+        say(*_lines(domain))
 
 
 @app.command("infer")
@@ -96,15 +96,15 @@ def infer(
     )
     state: State = context.obj
     with state.open(corpus, wait=wait) as graph:
-        found = graph.domain.infer(paths or (), options=options, budget=budget_of(max_tokens, max_usd))
+        inferred = graph.domain.infer(paths or (), options=options, budget=budget_of(max_tokens, max_usd))
     if json:
-        samples = [{"uri": uri, "position": position} for uri, position in found.samples]
-        more = {"samples": samples, "is_changed": found.is_changed, "usage": usage_tree(found.usage)}
-        print_json({"domain": domain_tree(found.domain), **more})
+        samples = [{"uri": uri, "position": position} for uri, position in inferred.samples]
+        more = {"samples": samples, "is_changed": inferred.is_changed, "usage": usage_tree(inferred.usage)}
+        print_json({"domain": domain_tree(inferred.domain), **more})
         return
-    say(*_lines(found.domain))
-    say(*(f"# from chunk {position} of {uri}" for uri, position in found.samples))
-    say(f"# {_AGAIN}" if found.is_changed else "# unchanged")
+    say(*_lines(inferred.domain))
+    say(*(f"# from chunk {position} of {uri}" for uri, position in inferred.samples))
+    say(f"# {_AGAIN}" if inferred.is_changed else "# unchanged")
 
 
 @app.command("set")
@@ -132,11 +132,11 @@ def set_domain(
     given = parsed(_read(file), file)
     state: State = context.obj
     with state.open(corpus, wait=wait) as graph:
-        found = graph.domain.set(given)
+        domain = graph.domain.set(given)
     if json:
-        print_json({"domain": domain_tree(found)})
+        print_json({"domain": domain_tree(domain)})
     else:
-        say(f"stored {len(found.kinds)} kinds and {len(found.topics)} topics", _AGAIN)
+        say(f"stored {len(domain.kinds)} kinds and {len(domain.topics)} topics", _AGAIN)
 
 
 @app.command("clear")

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hlgraph.cli.evaluating import Evaluation, run_evaluation
-from hlgraph.cli.judging import Criteria, JudgeModel, Judging, Trials
-from hlgraph.cli.recipe_runs import run_recipe
+from hlgraph.cli.bars import progress
+from hlgraph.cli.commands.judge_answers import Criteria, JudgeModel, Trials, judge_options
+from hlgraph.cli.output import note, print_json, say
 from hlgraph.cli.state import Json, MaxTokens, MaxUsd, Quiet, State, budget_of
+from hlgraph.errors import InputError
+
+if TYPE_CHECKING:
+    from hlgraph.evaluate.evaluation import EvaluationOptions
+    from hlgraph.evaluate.judges.report import JudgeOptions
+    from hlgraph.evaluate.recipes import Measure
+    from hlgraph.evaluate.report import Evaluation
+    from hlgraph.ingest.report import Report
 
 PLACE = 170  # position in the list of commands
+_LIST = "list"
 
 Folder = Annotated[str | None, typer.Argument(metavar="DIR", help="Folder of the evaluation set.", show_default=False)]
 RecipeName = Annotated[
@@ -208,8 +219,9 @@ def evaluate(
       hlgraph eval --recipe list
       hlgraph eval data/musique --recipe proprag-table-2 --limit 100
     """
-    asked = Evaluation(
-        folder=folder,
+    from hlgraph.evaluate.evaluation import EvaluationOptions
+
+    options = EvaluationOptions(
         questions=questions,
         qrels=qrels,
         runs=tuple(runs or ()),
@@ -219,23 +231,158 @@ def evaluate(
         limit=limit,
         preset=preset,
         against=against,
-        is_alone=alone,
         metrics=metrics,
+        is_alone=alone,
         is_answered=answers,
         claims=claims,
-        judging=Judging(judges=judges or "", model=judge_model, trials=trials, criteria=criteria, against=against),
+        judging=_judging(judges, judge_model, criteria, trials, against),
         budget=budget_of(max_tokens, max_usd),
-        save=save,
         baseline=baseline,
-        out=out,
     )
-    state: State = context.obj
-    if recipe is not None:
-        code = run_recipe(state, recipe, asked=asked, data=data, quiet=quiet, is_json=json)
+    measure = partial(_measured, context.obj, quiet=quiet, is_json=json)
+    if recipe is None:
+        code = _run_set(folder, options, measure=measure, save=save, out=out, is_json=json)
     else:
-        code = run_evaluation(state, asked, quiet=quiet, is_json=json)
+        _check_recipe(recipe, options, save=save)
+        code = _run_recipe(context.obj, recipe, options, measure, folder=folder, data=data, out=out, is_json=json)
     if code:
         raise typer.Exit(code)
+
+
+def _judging(
+    judges: str | None, model: str | None, criteria: str | None, trials: int, against: str | None
+) -> JudgeOptions | None:
+    if judges:
+        return judge_options(judges, model, criteria, trials, against)
+    needless = next((name for name, value in {"--judge-model": model, "--criteria": criteria}.items() if value), None)
+    if needless is not None:
+        raise InputError(f"{needless} applies only to judges, and none is named; name some with --judge")
+    return None
+
+
+def _run_set(
+    folder: str | None,
+    options: EvaluationOptions,
+    *,
+    measure: Measure,
+    save: str | None,
+    out: str | None,
+    is_json: bool,
+) -> int:
+    """Evaluate one set, write the files, and print the results."""
+    from hlgraph.evaluate.report import as_text
+
+    if folder is None:
+        raise InputError("no evaluation set is given; give its folder DIR, or a table of a paper with --recipe")
+    if save is not None and not Path(save).absolute().parent.is_dir():
+        raise InputError(f"{save}: the folder {Path(save).parent} does not exist; create it, or give another path")
+    evaluation = measure(Path(folder), options)
+    if save is not None:
+        evaluation.save(save)
+    if out is not None:
+        evaluation.write(out)
+    if is_json:
+        print_json(evaluation.to_json())
+    else:
+        say(*as_text(evaluation))
+    return _exit_code(evaluation)
+
+
+def _check_recipe(name: str, options: EvaluationOptions, *, save: str | None) -> None:
+    """Refuse an unknown recipe, and options beside it that it decides."""
+    from hlgraph.evaluate.recipes import load_recipe
+
+    if name == _LIST:
+        return
+    load_recipe(name)
+    decided: dict[str, object] = {
+        "--strategies": options.strategies,
+        "--set": options.sets,
+        "--questions": options.questions,
+        "--qrels": options.qrels,
+        "--run": options.runs,
+        "--against": options.against,
+        "--metrics": options.metrics,
+        "--save": save,
+        "--baseline": options.baseline,
+    }
+    if given := [option for option, value in decided.items() if value]:
+        raise InputError(f"--recipe {name} decides the strategies and measures; leave out {', '.join(given)}")
+
+
+def _run_recipe(
+    state: State,
+    name: str,
+    options: EvaluationOptions,
+    measure: Measure,
+    *,
+    folder: str | None,
+    data: str | None,
+    out: str | None,
+    is_json: bool,
+) -> int:
+    """Run a recipe, write the files, and print the tables and what is missing; the exit code is the highest of all sets."""
+    from hlgraph.evaluate.figures import as_lines
+    from hlgraph.evaluate.recipes import models_line, run_recipe
+
+    if name == _LIST:
+        _list_recipes(is_json=is_json)
+        return 0
+    has_chat = bool(state.settings().models.chat)
+    result = run_recipe(name, options, measure=measure, has_chat=has_chat, folder=folder, data=data)
+    if out is not None:
+        result.write(out)
+    if is_json:
+        print_json(result.to_json())
+    else:
+        for run, table in zip(result.runs, result.tables(), strict=True):
+            say(*as_lines(table), models_line(result.recipe, run), "")
+        say(*result.notes())
+    return max((_exit_code(run.results) for run in result.runs), default=0)
+
+
+def _measured(state: State, folder: Path, options: EvaluationOptions, *, quiet: bool, is_json: bool) -> Evaluation:
+    """The evaluation of a set; all checks run before the store is opened."""
+    from hlgraph.evaluate.evaluation import plan_evaluation
+
+    plan = plan_evaluation(folder, options, settings=state.settings())
+
+    def on_ingested(report: Report) -> None:
+        if not is_json:
+            note(_ingest_line(plan.dataset.name, report))
+
+    with state.open(f"eval-{plan.dataset.name}") as graph, progress("evaluating", quiet=quiet, is_json=is_json):
+        return plan.run(graph, on_ingested=on_ingested)
+
+
+def _ingest_line(name: str, report: Report) -> str:
+    seconds = ", ".join(f"{step} {value:.1f} s" for step, value in report.seconds.items())
+    return (
+        f"{name}: {report.sources_added} passages added, {report.sources_changed} changed, "
+        f"{report.sources_unchanged} unchanged ({seconds})"
+    )
+
+
+def _exit_code(evaluation: Evaluation) -> int:
+    """0, 6 if the budget ended before the judges did, or 1 if anything else is missing."""
+    if evaluation.judged is not None and evaluation.judged.is_out_of_budget:
+        return 6
+    return 0 if evaluation.is_complete else 1
+
+
+def _list_recipes(*, is_json: bool) -> None:
+    """Print the available recipes."""
+    from hlgraph.evaluate.recipes import load_recipe, names
+
+    recipes = {name: load_recipe(name) for name in names()}
+    if is_json:
+        keys = ("paper", "table", "title", "metrics")
+        print_json(
+            {"recipes": [{"name": name, **{key: getattr(item, key) for key in keys}} for name, item in recipes.items()]}
+        )
+        return
+    width = max(map(len, recipes))
+    say(*(f"{name:<{width}}  {item.paper}, {item.table}: {item.title}" for name, item in recipes.items()))
 
 
 def register(app: typer.Typer) -> None:

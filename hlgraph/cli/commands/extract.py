@@ -141,7 +141,7 @@ def submit(
 
     job = bedrock_jobs().submit(batch, model=_bedrock_model(context, chat), to=to, role=role, repeat=again)
     if json:
-        print_json(asdict(job))
+        print_json(job)
     else:
         say(*_job_lines(job), f"next: hlgraph extract fetch {job.name} --out results.jsonl")
 
@@ -160,15 +160,15 @@ def fetch(job: Job, out: Fetched, wait: Wait = False, quiet: Quiet = False, json
     jobs = bedrock_jobs()
     if wait:
         with progress("waiting for the batch", quiet=quiet, is_json=json):
-            jobs.wait(job, told=_tell)
-    found = jobs.fetch(job, out=out)
+            jobs.wait(job, on_poll=_tell)
+    result = jobs.fetch(job, out=out)
     if json:
-        print_json({**asdict(found), "out": str(out) if found.has_results else None})
-    elif found.has_results:
-        say(*_job_lines(found), f"results: {out}", f"next: hlgraph extract import PATHS --results {out}")
+        print_json({**asdict(result), "out": str(out) if result.has_results else None})
+    elif result.has_results:
+        say(*_job_lines(result), f"results: {out}", f"next: hlgraph extract import PATHS --results {out}")
     else:
-        say(*_job_lines(found), "the job ended without results" if found.is_ended else "no results yet")
-    if not found.has_results:
+        say(*_job_lines(result), "the job ended without results" if result.is_ended else "no results yet")
+    if not result.has_results:
         raise typer.Exit(1)
 
 

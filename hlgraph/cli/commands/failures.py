@@ -46,19 +46,19 @@ def list_failures(context: typer.Context, corpus: Corpus = None, json: Json = Fa
     """
     state: State = context.obj
     with state.open(corpus) as graph:
-        found = graph.failures.find()
+        failures = graph.failures.find()
     if json:
-        print_json({"failures": [_tree(item) for item in found]})
+        print_json({"failures": [_tree(item) for item in failures]})
         return
-    if not found:
+    if not failures:
         say("no chunk failed")
         return
-    for item in found:
+    for item in failures:
         say(
             f"{item.id}  chunk {item.chunk.position} of {item.chunk.uri}",
             f"    {item.at or '-'}  {item.model}  {item.call or '-'}  tries: {item.tries}  {_short(item.reason)}",
         )
-    say(f"{len(found)} chunks failed; next: hlgraph failures show ID, or hlgraph failures retry --all")
+    say(f"{len(failures)} chunks failed; next: hlgraph failures show ID, or hlgraph failures retry --all")
 
 
 @app.command("show")

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hlgraph.cli.bars import progress
-from hlgraph.cli.output import print_json, say
+from hlgraph.cli.output import LISTED, print_json, run_tree, say
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, Wait, budget_of, show_help
 
 if TYPE_CHECKING:
     from hlgraph.index.hierarchy import BuiltHierarchy
-    from hlgraph.stores.derived import Run
 
 PLACE = 50  # position in the list of commands
 
@@ -99,12 +98,12 @@ def build(
 def _built_tree(built: BuiltHierarchy) -> dict[str, object]:
     counts: dict[str, object] = {
         "chunks": built.chunks,
-        "summaries": list(built.communities),
+        "summaries": built.communities,
         "written": built.written,
     }
     counts |= {"source_summaries": built.sources, "alone": built.alone}
     states = {"kept": built.kept, "is_unchanged": built.is_unchanged, "is_whole": built.is_whole}
-    return {"run": _tree(built.run), **counts, **states}
+    return {"run": run_tree(built.run), **counts, **states}
 
 
 def _built_lines(built: BuiltHierarchy) -> Iterator[str]:
@@ -131,7 +130,7 @@ def list_summaries(
     level: Annotated[
         int | None, typer.Option(metavar="N", help="Only this level; 0 is the finest.", show_default=False)
     ] = None,
-    k: Annotated[int, typer.Option("--k", metavar="N", help="Maximum number of summaries.")] = 25,
+    k: Annotated[int, typer.Option("--k", metavar="N", help="Maximum number of summaries.")] = LISTED,
     json: Json = False,
 ) -> None:
     """List the stored summaries of a corpus: the highest level first, those of most chunks first within a level.
@@ -143,31 +142,26 @@ def list_summaries(
     """
     state: State = context.obj
     with state.open(corpus) as graph:
-        found = graph.hierarchy.find(level=level, k=k)
+        listing = graph.hierarchy.find(level=level, k=k)
     if json:
         items = [
             {"id": summary.id, "level": summary.level, "chunks": community.size, "text": summary.text}
-            for summary, community in found.summaries
+            for summary, community in listing.summaries
         ]
-        run = None if found.run is None else _tree(found.run)
-        of_sources = [{"id": summary.id, "source": uri, "text": summary.text} for summary, uri in found.sources]
-        tree = {"run": run, "waiting": found.waiting, "alone": found.alone, "summaries": items}
+        run = None if listing.run is None else run_tree(listing.run)
+        of_sources = [{"id": summary.id, "source": uri, "text": summary.text} for summary, uri in listing.sources]
+        tree = {"run": run, "waiting": listing.waiting, "alone": listing.alone, "summaries": items}
         print_json(tree | {"source_summaries": of_sources})
         return
-    if found.run is None:
+    if listing.run is None:
         say("no hierarchy has been built; next: hlgraph hierarchy build")
         return
-    if found.run.is_stale:
-        say(f"STALE: the corpus has changed since version {found.run.version}; next: hlgraph hierarchy build")
-    for summary, community in found.summaries:
+    if listing.run.is_stale:
+        say(f"STALE: the corpus has changed since version {listing.run.version}; next: hlgraph hierarchy build")
+    for summary, community in listing.summaries:
         say(f"level {summary.level}, {community.size} chunks: {' '.join(summary.text.split())}")
-    for summary, uri in found.sources:
+    for summary, uri in listing.sources:
         say(f"source {uri}: {' '.join(summary.text.split())}")
-
-
-def _tree(run: Run) -> dict[str, object]:
-    names = ("name", "version", "parameters", "levels", "by", "is_stale")
-    return {name: getattr(run, name) for name in names}
 
 
 def register(parent: typer.Typer) -> None:

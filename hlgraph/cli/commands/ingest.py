@@ -147,12 +147,12 @@ ImportCommand = Annotated[
 
 
 def pairs(values: list[str]) -> dict[str, str]:
-    """The mapping that texts of the form ``field=column,field=column`` spell."""
-    found = [part.partition("=") for value in values for part in value.split(",") if part]
-    wrong = ["".join(pair) for pair in found if not all(part.strip() for part in pair)]
+    """The mapping that is given by texts of the form ``field=column,field=column``."""
+    partitions = [part.partition("=") for value in values for part in value.split(",") if part]
+    wrong = ["".join(pair) for pair in partitions if not all(part.strip() for part in pair)]
     if wrong:
         raise InputError(f"--map {wrong[0]!r} is not a pair; write field=column, such as text=body,title=headline")
-    return {name.strip(): column.strip() for name, _, column in found}
+    return {name.strip(): column.strip() for name, _, column in partitions}
 
 
 def _extractor(name: str) -> ExtractorName:

@@ -39,17 +39,16 @@ def journal(
     from hlgraph.change import ChangeState
     from hlgraph.persist import abandon
     from hlgraph.stores.open import open_stores
-    from hlgraph.stores.protocols import unfinished
 
     state: State = context.obj
     opened = open_stores(state.settings(wait=wait))
     dropped: list[str] = []
     with opened.closing:
         graph = opened.stores.graph
-        found = [item for item in unfinished(graph) if change in {None, item.change.id}]
-        if change is not None and not found:
+        unfinished = [item for item in graph.unfinished() if change in {None, item.change.id}]
+        if change is not None and not unfinished:
             raise UnknownNameError(f"there is no unfinished change {change}; to list them: hlgraph journal")
-        corpora = sorted({item.change.corpus for item in found}) if action == "drop" else []
+        corpora = sorted({item.change.corpus for item in unfinished}) if action == "drop" else []
         for corpus in corpora:
             with graph.lock(corpus) as pending:  # what a writer at work had begun is finished by now
                 for item in pending:
@@ -57,16 +56,16 @@ def journal(
                         abandon(item, opened.stores)
                         dropped.append(item.change.id)
     if json:
-        print_json({"changes": [_tree(item) for item in found], "dropped": dropped})
+        print_json({"changes": [_tree(item) for item in unfinished], "dropped": dropped})
         return
-    for item in found:
+    for item in unfinished:
         tree = _tree(item)
         state_name = "dropped" if item.change.id in dropped else item.state.value
         say(
             f"{item.change.id}  {state_name}: corpus {item.change.corpus}, {tree['sources']} sources, "
             f"{tree['removed_sources']} to remove, {tree['statements']} statements"
         )
-    if not found:
+    if not unfinished:
         say("no change is unfinished")
     elif action == "list":
         say("next: run any ingest or delete to finish them, or: hlgraph journal drop")

@@ -9,15 +9,44 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hlgraph.cli.bars import progress
-from hlgraph.cli.judging import Criteria, JudgeModel, Judging, Labels, Trials, judged, planned
 from hlgraph.cli.output import print_json, say
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, budget_of
 
 if TYPE_CHECKING:
+    from hlgraph.evaluate.judges.report import JudgeOptions
     from hlgraph.models.accounts.budget import ExpectedCost
 
 PLACE = 172  # position in the list of commands
 
+JudgeModel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The chat model that judges, such as openai:gpt-4o (default: models.judge or HLGRAPH_JUDGE, otherwise the chat "
+        "model).",
+        show_default=False,
+    ),
+]
+Trials = Annotated[
+    int, typer.Option(metavar="N", help="Readings of each pair of answers, half of them in each position; even.")
+]
+Criteria = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Criteria for pairs of answers, separated by commas: comprehensiveness, diversity, empowerment, relevance "
+        "(default: all); overall is always included.",
+        show_default=False,
+    ),
+]
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Human labels of these answers, as JSON lines; prints Cohen's kappa between them and the judge.",
+        show_default=False,
+    ),
+]
 Answers = Annotated[
     str,
     typer.Argument(
@@ -83,38 +112,59 @@ def judge(
     """
     from hlgraph.evaluate.figures import as_lines
     from hlgraph.evaluate.judges.answer_rows import load_candidates
+    from hlgraph.evaluate.judges.judging import judge_answers, planned
     from hlgraph.evaluate.judges.report import judge_files, judge_notes, judge_tables
     from hlgraph.evaluate.report import write_files
 
     state: State = context.obj
-    asked = Judging(judges=judges, model=judge_model, trials=trials, criteria=criteria, labels=labels, against=against)
-    asked.options()
+    options = judge_options(judges, judge_model, criteria, trials, against)
     settings, candidates = state.settings(corpus), load_candidates(answers)
     if plan:
-        _say_plan(planned(settings, candidates, asked), is_json=json)
+        _say_plan(planned(candidates, options, settings=settings), is_json=json)
         return
     with progress("judging", quiet=quiet, is_json=json):
-        found = judged(settings, candidates, asked, budget=budget_of(max_tokens, max_usd))
+        report = judge_answers(
+            candidates, options, settings=settings, labels=labels, budget=budget_of(max_tokens, max_usd)
+        )
     if out is not None:
-        write_files(Path(out), judge_files(found, candidates))
+        write_files(Path(out), judge_files(report, candidates))
     if json:
-        print_json(found.to_json())
+        print_json(report.to_json())
     else:
-        for table in judge_tables(found):
+        for table in judge_tables(report):
             say(*as_lines(table), "")
-        say(*judge_notes(found))
-    if found.missing:
-        raise typer.Exit(6 if found.is_out_of_budget else 1)
+        say(*judge_notes(report))
+    if report.missing:
+        raise typer.Exit(6 if report.is_out_of_budget else 1)
 
 
-def _say_plan(found: ExpectedCost, *, is_json: bool) -> None:
+def judge_options(
+    judges: str, model: str | None, criteria: str | None, trials: int, against: str | None
+) -> JudgeOptions:
+    """The checked options of judges; names are separated by commas."""
+    from hlgraph.evaluate.judges.report import CRITERIA, JudgeOptions
+
+    return JudgeOptions(
+        judges=_names(judges),
+        criteria=tuple(CRITERIA) if criteria is None else _names(criteria),
+        trials=trials,
+        against=against or "",
+        model=model or "",
+    )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def _say_plan(cost: ExpectedCost, *, is_json: bool) -> None:
     from hlgraph.cli.commands.plan import cost_lines
 
     if is_json:
-        print_json(asdict(found))
+        print_json(asdict(cost))
     else:
-        say(*cost_lines(found))
-        if not found.measured_calls:
+        say(*cost_lines(cost))
+        if not cost.measured_calls:
             say("lengths of replies are guessed: the ledger holds too few calls of this model")
 
 

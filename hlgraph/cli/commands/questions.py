@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
 from hlgraph.cli.bars import progress
+from hlgraph.cli.commands.ledger import money
+from hlgraph.cli.commands.plan import duration
 from hlgraph.cli.output import note, print_json, say
 from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, budget_of, show_help
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
-    from hlgraph.evaluate.questions.checking import CheckReport
-    from hlgraph.evaluate.questions.record import QuestionKind
-    from hlgraph.evaluate.questions.writing import AloneReport
+    from collections.abc import Sequence
+
+    from hlgraph.evaluate.questions.checking import AloneReport, CheckReport
+    from hlgraph.evaluate.questions.record import QuestionKind, QuestionSet
+    from hlgraph.models.accounts.budget import ExpectedCost
 
 PLACE = 175  # position in the list of commands
 
@@ -106,30 +111,26 @@ def make(
       hlgraph questions make --out asked.jsonl --method chat --count 40 --plan
       hlgraph questions make --out asked.jsonl --method chat --validator openai:gpt-4o --max-usd 2
     """
-    from hlgraph.cli.questioning import ByChat, even, finish, show_plan
-    from hlgraph.evaluate.questions.making import make as made_by_facts
-    from hlgraph.evaluate.questions.making import quotas
     from hlgraph.evaluate.questions.record import check_target
 
     state: State = context.obj
     check_target(out)
-    named = cast("list[QuestionKind]", [name.strip() for name in kinds.split(",") if name.strip()])
+    chosen = cast("list[QuestionKind]", [name.strip() for name in kinds.split(",") if name.strip()])
     budget = budget_of(max_tokens, max_usd)
-    if method == "facts":
-        if plan or validator or budget:
-            raise InputError("--plan, --validator and budgets are for --method chat; questions from facts cost nothing")
-        wanted = quotas(count, named) if named else quotas(count)
-        with state.open(corpus) as graph, progress("making questions", quiet=quiet, is_json=json):
-            made = made_by_facts(graph, wanted, seed=seed, by=by)
-        finish(made, out, is_json=json)
-        return
-    asked = ByChat(settings=state.settings(corpus), wanted=even(count, named), validator=validator, seed=seed, by=by)
-    with progress("writing questions", quiet=quiet, is_json=json):
-        costs, written = (asked.planned(), None) if plan else ((), asked.written(budget))
-    if written is None:
-        show_plan(costs, is_json=json)
+    if method == "facts" and (plan or validator or budget):
+        raise InputError("--plan, --validator and budgets are for --method chat; questions from facts cost nothing")
+    title = "making questions" if method == "facts" else "writing questions"
+    with state.open(corpus) as graph, progress(title, quiet=quiet, is_json=json):
+        if plan:
+            costs = graph.questions.plan(count, kinds=chosen, validator=validator, seed=seed, by=by)
+        else:
+            question_set = graph.questions.make(
+                count, kinds=chosen, method=method, validator=validator, seed=seed, by=by, budget=budget
+            )
+    if plan:
+        _show_plan(costs, is_json=json)
     else:
-        finish(written, out, is_json=json)
+        _finish(question_set, out, is_json=json)
 
 
 @app.command("check")
@@ -157,9 +158,7 @@ def check(
       hlgraph questions check asked.jsonl
       hlgraph questions check asked.jsonl --by chat --max-usd 1 --json
     """
-    from hlgraph.evaluate.questions.checking import check as checked
     from hlgraph.evaluate.questions.record import corpus_of, read_questions
-    from hlgraph.evaluate.questions.writing import answer_alone, two_models
 
     state: State = context.obj
     questions = read_questions(file)
@@ -167,20 +166,15 @@ def check(
     budget = budget_of(max_tokens, max_usd)
     if budget and by != "chat":
         raise InputError("a budget is for --by chat; a check by words costs nothing")
-    alone = None
     with state.open(settings.corpus) as graph, progress("checking questions", quiet=quiet, is_json=json):
-        found = checked(graph, questions)
-        if by == "chat":
-            with two_models(settings, budget=budget) as (model, _):
-                alone = answer_alone(graph, questions, model=model)
-            found = replace(found, findings=(*found.findings, *alone.findings))
+        report = graph.questions.check(questions, by=by, budget=budget)
     if json:
-        print_json({**_check_tree(found), **({} if alone is None else _alone_tree(alone))})
+        print_json({**_check_tree(report), **({} if report.alone is None else _alone_tree(report.alone))})
     else:
-        _say_check(found, alone)
-    if alone is not None and alone.stopped is not None:
-        raise alone.stopped
-    if found.findings:
+        _say_check(report)
+    if report.alone is not None and report.alone.stopped is not None:
+        raise report.alone.stopped
+    if report.findings:
         raise typer.Exit(1)
 
 
@@ -202,7 +196,6 @@ def export(
       hlgraph questions export asked.jsonl --to asked
       hlgraph eval asked --strategies chunk,path
     """
-    from hlgraph.evaluate.questions.exporting import export as exported
     from hlgraph.evaluate.questions.record import corpus_of, read_questions
 
     state: State = context.obj
@@ -211,25 +204,76 @@ def export(
         state.open(corpus or corpus_of(questions, file)) as graph,
         progress("writing the set", quiet=quiet, is_json=json),
     ):
-        found = exported(graph, questions, folder=to)
+        exported = graph.questions.export(questions, to)
     if json:
-        counts = {"passages": found.passages, "questions": found.questions}
-        others = {"null_questions": found.nulls, "abstract_questions": found.abstracts}
-        print_json({"folder": str(found.folder), **counts, **others})
+        counts = {"passages": exported.passages, "questions": exported.questions}
+        others = {"null_questions": exported.nulls, "abstract_questions": exported.abstracts}
+        print_json({"folder": str(exported.folder), **counts, **others})
     else:
-        apart = f"{found.nulls} null questions, {found.abstracts} abstract ones"
-        say(f"{found.folder}: {found.passages:,} passages, {found.questions} questions, {apart}")
+        apart = f"{exported.nulls} null questions, {exported.abstracts} abstract ones"
+        say(f"{exported.folder}: {exported.passages:,} passages, {exported.questions} questions, {apart}")
 
 
-def _check_tree(found: CheckReport) -> dict[str, object]:
+def _show_plan(costs: Sequence[ExpectedCost], *, is_json: bool) -> None:
+    """Print what each model would cost."""
+    if is_json:
+        print_json({"models": [asdict(item) for item in costs]})
+        return
+    for item in costs:
+        basis = (
+            f"measured on {item.measured_calls:,} calls" if item.measured_calls else "lengths of replies are guessed"
+        )
+        say(
+            f"{item.model}: {item.calls:,} calls, {item.kept_calls:,} more answered from stored replies",
+            f"tokens: {item.input_tokens:,} in, {item.output_tokens:,} out; {basis}",
+            f"money: {money(item.usd)}",
+            f"time: {duration(item.seconds)}",
+        )
+
+
+def _finish(question_set: QuestionSet, out: str, *, is_json: bool) -> None:
+    """Write the file and the report; the exit code is 1 if there is no question."""
+    unreadable = dict(question_set.unreadable)
+    counts = Counter(item.type for item in question_set.questions)
+    if question_set.questions:
+        question_set.write(out)
+    if is_json:
+        print_json(
+            {
+                "file": str(Path(out)),
+                "questions": len(question_set.questions),
+                "by_kind": dict(counts),
+                "wanted": dict(question_set.wanted),
+                "lacking": question_set.lacking,
+                "not_used": dict(question_set.dropped),
+                "unreadable_replies": unreadable,
+            }
+        )
+    else:
+        kinds = ", ".join(f"{counts[kind]} {kind}" for kind in question_set.wanted)
+        say(f"{len(question_set.questions)} questions in {out}: {kinds}")
+        if question_set.dropped:
+            say("not used:", *(f"  {number:,}  {reason}" for reason, number in question_set.dropped.items()))
+        if unreadable:
+            said = ", ".join(f"{number} to {name}" for name, number in unreadable.items())
+            note(f"hlgraph: warning: replies that could not be read: {said}")
+        for kind, count in question_set.lacking.items():
+            note(f"hlgraph: warning: {count} of {question_set.wanted[kind]} {kind} questions could not be made")
+        if len(question_set.questions) < sum(question_set.wanted.values()) and question_set.stopped is None:
+            note("hlgraph: warning: the corpus gives no more; ingest more sources, or ask for other kinds")
+    if question_set.stopped is not None:
+        raise question_set.stopped
+    if not question_set.questions:
+        raise typer.Exit(1)
+
+
+def _check_tree(report: CheckReport) -> dict[str, object]:
     return {
-        "questions": sum(found.counts.values()),
-        "by_kind": dict(found.counts),
-        "is_changed": found.is_changed,
-        "by_finding": dict(Counter(item.what for item in found.findings)),
-        "findings": [
-            {"question_id": item.question_id, "what": item.what, "reason": item.reason} for item in found.findings
-        ],
+        "questions": sum(report.counts.values()),
+        "by_kind": report.counts,
+        "is_changed": report.is_changed,
+        "by_finding": dict(Counter(item.what for item in report.findings)),
+        "findings": report.findings,
     }
 
 
@@ -237,19 +281,20 @@ def _alone_tree(alone: AloneReport) -> dict[str, object]:
     return {"answered_alone": {"questions": alone.asked, "leaks": len(alone.findings), "unreadable": alone.unreadable}}
 
 
-def _say_check(found: CheckReport, alone: AloneReport | None) -> None:
-    kinds = ", ".join(f"{count} {kind}" for kind, count in found.counts.items())
-    say(f"{sum(found.counts.values())} questions: {kinds}")
-    if found.is_changed:
+def _say_check(report: CheckReport) -> None:
+    alone = report.alone
+    kinds = ", ".join(f"{count} {kind}" for kind, count in report.counts.items())
+    say(f"{sum(report.counts.values())} questions: {kinds}")
+    if report.is_changed:
         note("hlgraph: warning: the corpus has changed since the questions were made")
-    for item in found.findings[:_SHOWN]:
+    for item in report.findings[:_SHOWN]:
         say(f"{item.what}: question {item.question_id}: {item.reason}")
-    if len(found.findings) > _SHOWN:
-        say(f"... and {len(found.findings) - _SHOWN} more (--json lists all)")
+    if len(report.findings) > _SHOWN:
+        say(f"... and {len(report.findings) - _SHOWN} more (--json lists all)")
     if alone is not None:
         unread = f"; {alone.unreadable} replies could not be read" if alone.unreadable else ""
         say(f"answered from each source alone: {alone.asked} questions, {len(alone.findings)} leaks{unread}")
-    say(f"{len(found.findings)} findings" if found.findings else "nothing found")
+    say(f"{len(report.findings)} findings" if report.findings else "nothing found")
 
 
 def register(parent: typer.Typer) -> None:

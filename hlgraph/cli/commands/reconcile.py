@@ -38,26 +38,26 @@ def reconcile(
       hlgraph reconcile --repair --corpus reports
     """
     state: State = context.obj
-    found: list[tuple[Drift, Drift]] = []
+    drifts: list[tuple[Drift, Drift]] = []
     wrong: dict[str, str] = {}
     with state.open(corpus, wait=wait) as graph, progress("reconciling", quiet=quiet, is_json=json):
         names = [graph.corpus] if corpus else [item.corpus for item in graph.stats(everything=True)]
         for name in names:
             try:
-                found.append(graph.in_corpus(name).reconcile(repair=repair))
+                drifts.append(graph.in_corpus(name).reconcile(repair=repair))
             except (ModelMismatchError, StoreConflictError) as error:
                 if corpus:
                     raise
                 wrong[name] = str(error)
-    is_left = bool(wrong) or not all(after.is_none for _, after in found)
+    is_left = bool(wrong) or not all(after.is_none for _, after in drifts)
     if json:
         corpora: dict[str, object] = {
-            before.corpus: {"found": _tree(before), "left": _tree(after)} for before, after in found
+            before.corpus: {"found": _tree(before), "left": _tree(after)} for before, after in drifts
         }
         corpora |= {name: {"error": message} for name, message in wrong.items()}
         print_json({"corpora": corpora, "is_repaired": repair, "is_fine": not is_left})
     else:
-        for before, after in found:
+        for before, after in drifts:
             say(*_lines(before))
             if repair and not before.is_none:
                 say(
@@ -82,9 +82,9 @@ _BY_KIND = {
 
 def _tree(drift: Drift) -> dict[str, object]:
     return {
-        **{name: {kind.value: list(ids) for kind, ids in getattr(drift, name).items()} for name in _BY_KIND},
-        "stray_texts": {kind.value: count for kind, count in drift.stray_texts.items()},
-        "sources_to_ingest": list(drift.sources_to_ingest),
+        **{name: getattr(drift, name) for name in _BY_KIND},
+        "stray_texts": drift.stray_texts,
+        "sources_to_ingest": drift.sources_to_ingest,
         "is_restored": drift.is_restored,
     }
 

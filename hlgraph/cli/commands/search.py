@@ -12,6 +12,7 @@ from hlgraph.cli.choices import STRATEGIES
 from hlgraph.cli.output import basis_lines, explain_lines, note, place, print_json, result_line, say, search_tree, why
 from hlgraph.cli.state import Corpus, Json, State, Where
 from hlgraph.errors import InputError
+from hlgraph.records import SEARCH_K
 
 if TYPE_CHECKING:
     from hlgraph.records import Evidence
@@ -97,16 +98,16 @@ def chosen(strategy: str, preset: str, *, by: By, sets: Sequence[str] | None) ->
     from hlgraph.retrieve.search import retriever
     from hlgraph.retrieve.strategies import STRATEGIES
 
-    found = retriever(strategy, preset)
-    if preset != "paper" and found == retriever(strategy, "paper"):
+    of_preset = retriever(strategy, preset)
+    if preset != "paper" and of_preset == retriever(strategy, "paper"):
         named = [name for name in sorted(STRATEGIES) if retriever(name, preset) != retriever(name, "paper")]
         note(f"--preset {preset} had no effect: {strategy} has no such preset; {', '.join(named)} have one")
-    made = with_by(found, by)
+    result = with_by(of_preset, by)
     if not sets:
-        return made
+        return result
     from hlgraph.evaluate.sweep import knob, with_values
 
-    return with_values(strategy, made, knobs=[knob(text) for text in sets])
+    return with_values(strategy, result, knobs=[knob(text) for text in sets])
 
 
 def search(
@@ -117,7 +118,7 @@ def search(
     preset: PresetName = "paper",
     by: ByName = "rules",
     sets: Set = None,
-    k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="Maximum number of pieces of evidence.")] = 10,
+    k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="Maximum number of pieces of evidence.")] = SEARCH_K,
     unit: UnitName = None,
     where: Where = None,
     mode: Mode = "vector",
@@ -144,11 +145,11 @@ def search(
     """
     state: State = context.obj
     is_explained = explain is not None or picture is not None
-    made = chosen(strategy, preset, by=by, sets=sets)
+    retriever = chosen(strategy, preset, by=by, sets=sets)
     with state.open(corpus) as graph:
         result = graph.search(
             question,
-            strategy=made,
+            strategy=retriever,
             k=k,
             unit=unit,
             where=where,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,12 @@ from hlgraph import progress
 from hlgraph.answer.citations import Wording, objection, telling_words
 from hlgraph.errors import BudgetError, InputError, ModelAccessError, ModelAnswerError, ModelUnavailableError
 from hlgraph.evaluate.metrics.answer_scores import f1
+from hlgraph.evaluate.statistics import Section
 from hlgraph.extract.chat.messages import Messages, ReplyError, Words, ask_again, parse, schema
 from hlgraph.extract.chat.messages import prompt as extraction_prompt
-from hlgraph.models.accounts.ledger import Purpose
+from hlgraph.models import choose
+from hlgraph.models.accounts.ledger import Purpose, Spent
+from hlgraph.models.accounts.open import executor_of
 from hlgraph.models.executor import Asking, Executor
 from hlgraph.models.prompts import delimited, read_prompt
 from hlgraph.text import content_words, fold, sentences
@@ -29,6 +32,8 @@ from hlgraph.text import content_words, fold, sentences
 if TYPE_CHECKING:
     from hlgraph.evaluate.answering import AnswerOutcome, AnswerReport
     from hlgraph.evaluate.datasets import Question
+    from hlgraph.models.accounts.budget import Budget
+    from hlgraph.settings import Settings
 
 
 STAGE = "claims"
@@ -107,22 +112,35 @@ class ChatClaims:
         claims : the claims
         text : the text
         """
-        found: list[bool] = []
+        entailed: list[bool] = []
         for start in range(0, len(claims) if text.strip() else 0, AT_ONCE):
             batch = claims[start : start + AT_ONCE]
             listed = "\n".join(f"[{number}]\n{delimited('claim', claim)}" for number, claim in enumerate(batch, 1))
             values = {"text": delimited("text", text), "claims": listed}
             said = self._ask("entailed", values, FoundEntailments, check=partial(_check_numbers, count=len(batch)))
             verdicts = {item.number: item.follows for item in said.verdicts}
-            found += [verdicts[number] for number in range(1, len(batch) + 1)]
-        return found or [False] * len(claims)
+            entailed += [verdicts[number] for number in range(1, len(batch) + 1)]
+        return entailed or [False] * len(claims)
 
     def told(self, question: str, answer: str) -> str:
-        """See :class:`hlgraph.evaluate.claims.ClaimWay`: a question and its answer as a text."""
+        """A question and its answer as a text from which claims can follow.
+
+        Parameters
+        ----------
+        question : the question
+        answer : its short answer
+        """
         return f"Question: {question}\nAnswer: {answer}"
 
     def run(self, action: Callable[[_Item], _Result], items: Sequence[_Item], *, step: str) -> list[_Result]:
-        """See :class:`hlgraph.evaluate.claims.ClaimWay`; several at a time, as the executor runs them."""
+        """The results of an action for each item, in order; several at a time, as the executor runs them.
+
+        Parameters
+        ----------
+        action : called once per item
+        items : the items
+        step : name of the step whose progress the items are
+        """
         return self._calls.run(action, items, step=step)
 
     def _ask(
@@ -138,10 +156,10 @@ class ChatClaims:
         first_asked = Messages(chosen.system, chosen.filled(values))
 
         def read(text: str) -> _Reply:
-            found = parse(text, form)
+            parsed = parse(text, form)
             if check is not None:
-                check(found)
-            return found
+                check(parsed)
+            return parsed
 
         def about(version: str) -> Asking:
             return self._calls.about(
@@ -155,12 +173,12 @@ class ChatClaims:
             again = ask_again(first_asked, first.text, reason=str(error))
         second = about(extraction_prompt("repair").version).complete(*again, max_tokens=self._max_tokens)
         try:
-            found = read(second.text)
+            reply = read(second.text)
         except ReplyError as error:
             raise ModelAnswerError(f"{self._calls.fingerprint}: the reply cannot be read: {error}") from error
         # Kept as the reply to the first request, so that a repeated run pays for neither of the two calls.
         about(chosen.version).settle(*first_asked, max_tokens=self._max_tokens, completion=second)
-        return found
+        return reply
 
 
 def _check_numbers(reply: FoundEntailments, *, count: int) -> None:
@@ -180,31 +198,15 @@ def _is_read(read: Callable[[str], object], text: str) -> bool:
 # The eleven measures of RAGChecker, from which claim follows from which text.
 #
 # An answer and its gold answer are split into claims, and each claim is checked against the other text and against every
-# retrieved chunk. Who splits and who checks is not decided here (:class:`ClaimExtractor`, :class:`ClaimChecker`).
+# retrieved chunk. Who splits and who checks is not decided here.
 #
 # References
 # ----------
 # Ru et al.: RAGChecker: A Fine-grained Framework for Diagnosing Retrieval-Augmented Generation. NeurIPS (2024), section 3.3.
 
 
-class ClaimExtractor(Protocol):
-    """Splits a text into claims."""
-
-    def claims(self, text: str) -> tuple[str, ...]:
-        """The claims of a text, in its order; none for a text that asserts nothing."""
-
-
-class ClaimChecker(Protocol):
-    """Decides which claims follow from a text."""
-
-    def entailed(self, claims: Sequence[str], text: str) -> Sequence[bool]:
-        """For each claim whether it follows from the text.
-
-        Parameters
-        ----------
-        claims : the claims
-        text : the text
-        """
+ClaimWay: TypeAlias = "WordClaims | ChatClaims"
+"""Splits texts into claims, and decides which claims follow from a text."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -283,7 +285,7 @@ def claim_scores(checked: Checked) -> ClaimScores:
     """
     right = checked.answer_in_gold
     relevant = _any(checked.gold_in_chunks, axis=0)
-    found = _any(checked.answer_in_chunks, axis=1)
+    supported = _any(checked.answer_in_chunks, axis=1)
     of_relevant = _any(checked.answer_in_chunks[:, relevant], axis=1)
     retrieved = _any(checked.gold_in_chunks, axis=1)
     precision, recall = _share(right), _share(checked.gold_in_answer)
@@ -295,10 +297,10 @@ def claim_scores(checked: Checked) -> ClaimScores:
         context_precision=_share(relevant),
         context_utilization=_share(checked.gold_in_answer[retrieved]),
         noise_sensitivity_in_relevant=_share(~right & of_relevant),
-        noise_sensitivity_in_irrelevant=_share(~right & found & ~of_relevant),
-        hallucination=_share(~right & ~found),
-        self_knowledge=_share(right & ~found),
-        faithfulness=_share(found),
+        noise_sensitivity_in_irrelevant=_share(~right & supported & ~of_relevant),
+        hallucination=_share(~right & ~supported),
+        self_knowledge=_share(right & ~supported),
+        faithfulness=_share(supported),
     )
 
 
@@ -311,39 +313,9 @@ def mean_scores(scores: Sequence[ClaimScores]) -> ClaimScores:
     return ClaimScores(**means)
 
 
-def check_claims(
-    answer: str, gold: str, *, chunks: Sequence[str], extractor: ClaimExtractor, checker: ClaimChecker
-) -> Checked:
-    """Split an answer and its gold answer into claims, and check each against the other text and every chunk.
-
-    Parameters
-    ----------
-    answer : the answer of a system
-    gold : the gold answer
-    chunks : the texts that the answer was made from
-    extractor : splits texts into claims
-    checker : decides what follows from what
-    """
-    of_answer, of_gold = extractor.claims(answer), extractor.claims(gold)
-    return Checked(
-        _checked(of_answer, [gold], checker)[:, 0],
-        _checked(of_gold, [answer], checker)[:, 0],
-        _checked(of_answer, chunks, checker),
-        _checked(of_gold, chunks, checker),
-    )
-
-
-def _checked(claims: Sequence[str], texts: Sequence[str], checker: ClaimChecker) -> NDArray[np.bool_]:
-    found = np.zeros((len(claims), len(texts)), dtype=np.bool_)
-    if claims:
-        for column, text in enumerate(texts):
-            found[:, column] = list(checker.entailed(claims, text))
-    return found
-
-
 def _any(flags: NDArray[np.bool_], *, axis: int) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = np.any(flags, axis=axis)
-    return found
+    result: NDArray[np.bool_] = np.any(flags, axis=axis)
+    return result
 
 
 def _share(flags: NDArray[np.bool_]) -> float | None:
@@ -358,42 +330,6 @@ def _harmonic(a: float, b: float) -> float:
 
 
 _STEP = "claims"
-
-
-class ClaimWay(ClaimChecker, Protocol):
-    """Splits and checks: :class:`WordClaims` or :class:`ChatClaims`."""
-
-    @property
-    def by(self) -> str:
-        """Who splits and checks, for the report."""
-
-    def claims(self, text: str, *, question: str = "") -> tuple[str, ...]:
-        """The claims of a text.
-
-        Parameters
-        ----------
-        text : the text
-        question : what it answers; default: not known
-        """
-
-    def told(self, question: str, answer: str) -> str:
-        """A question and its short answer as a text from which claims can follow.
-
-        Parameters
-        ----------
-        question : the question
-        answer : the answer
-        """
-
-    def run(self, action: Callable[[_Item], _Result], items: Sequence[_Item], *, step: str) -> list[_Result]:
-        """The results of an action for each item, in order; advances the step.
-
-        Parameters
-        ----------
-        action : called once per item
-        items : the items
-        step : name of the step whose progress the items are
-        """
 
 
 class MissingScores(NamedTuple):
@@ -494,8 +430,8 @@ def _checked_claims(question: str, outcome: AnswerOutcome, *, gold: str, way: Cl
 
 
 def _flags(way: ClaimWay, claims: Sequence[str], text: str) -> NDArray[np.bool_]:
-    found = way.entailed(claims, text) if claims else []
-    return np.array(found, dtype=np.bool_)
+    verdicts = way.entailed(claims, text) if claims else []
+    return np.array(verdicts, dtype=np.bool_)
 
 
 # Claims by words alone: a sentence is a claim, and a claim follows from a text where one place of the text says its words.
@@ -539,8 +475,8 @@ class WordClaims:
         question : what it answers, which it may repeat; default: not known
         """
         bare = _MARK.sub("", text)
-        found = (bare[start:end] for start, end in sentences(bare))
-        return tuple(part for part in found if any(telling_words(part)) and part != question)
+        parts = (bare[start:end] for start, end in sentences(bare))
+        return tuple(part for part in parts if any(telling_words(part)) and part != question)
 
     def entailed(self, claims: Sequence[str], text: str) -> list[bool]:
         """For each claim whether a sentence of the text, or two that follow each other, say it.
@@ -560,17 +496,30 @@ class WordClaims:
         return [any(_says(place, claim) for place in places) for claim in claims]
 
     def told(self, question: str, answer: str) -> str:
-        """See :class:`hlgraph.evaluate.claims.ClaimWay`: two sentences, the answer first, and the answer last."""
+        """A question and its answer as a text: two sentences, the answer first, and the answer last.
+
+        Parameters
+        ----------
+        question : the question
+        answer : its short answer
+        """
         asked = " ".join(question.split()).rstrip("?. ")
         return f"{answer}: {asked}\n\n{asked}: {answer}"
 
     def run(self, action: Callable[[_Item], _Result], items: Sequence[_Item], *, step: str) -> list[_Result]:
-        """See :class:`hlgraph.evaluate.claims.ClaimWay`; one item after the other."""
-        found = []
+        """The results of an action for each item, one after the other.
+
+        Parameters
+        ----------
+        action : called once per item
+        items : the items
+        step : name of the step whose progress the items are
+        """
+        results = []
         for item in items:
-            found.append(action(item))
+            results.append(action(item))
             progress.advance(step)
-        return found
+        return results
 
 
 def _says(place: str, claim: str) -> bool:
@@ -578,10 +527,10 @@ def _says(place: str, claim: str) -> bool:
         return True
     if objection(claim, [place]):
         return False
-    held = Wording([place])
+    wording = Wording([place])
     names = [word for word in _TOKEN.findall(claim) if word[0].isupper() and len(word) > 1 and content_words(word)]
     plain = [word for word in telling_words(claim)[1] if not word[0].isdigit()]
-    if not all(map(held.has, names)) or held.share(plain) < SHARE:
+    if not all(map(wording.has, names)) or wording.share(plain) < SHARE:
         return False
     return _has_order(place, claim, names) and _has_numbers(place, claim)
 
@@ -590,35 +539,35 @@ def _has_order(place: str, claim: str, names: Sequence[str]) -> bool:
     """Whether the names of a claim follow each other in a place as in the claim, or one of both is in the passive."""
     if bool(_BY.search(place)) != bool(_BY.search(claim)):
         return True
-    held = _tokens(" ".join(word for word in _TOKEN.findall(place) if word[0].isupper()))
-    rest = iter(held)
-    return all(name in rest for name in _tokens(" ".join(names)) if name in held)
+    capitalised = _tokens(" ".join(word for word in _TOKEN.findall(place) if word[0].isupper()))
+    rest = iter(capitalised)
+    return all(name in rest for name in _tokens(" ".join(names)) if name in capitalised)
 
 
 def _has_numbers(place: str, claim: str) -> bool:
     """Whether no number of a place that the claim lacks stands nearer to the words of the claim than each number that it has."""
-    asked, held = _tokens(claim), _tokens(place)
+    asked, tokens = _tokens(claim), _tokens(place)
     numbers = {word for word in asked if word[0].isdigit()}
     content = {word for word in asked if word not in numbers and content_words(word)}
-    spots = [spot for spot, word in enumerate(held) if word in content]
-    groups = _groups(held)
-    others = [_distance(spots, group) for group in groups if not numbers & {held[at] for at in group}]
-    for number in numbers & set(held):  # the objection compares other spellings
-        own = [_distance(spots, group) for group in groups if number in {held[at] for at in group}]
-        if min(own) > min(others, default=len(held)):
+    spots = [spot for spot, word in enumerate(tokens) if word in content]
+    groups = _groups(tokens)
+    others = [_distance(spots, group) for group in groups if not numbers & {tokens[at] for at in group}]
+    for number in numbers & set(tokens):  # the objection compares other spellings
+        own = [_distance(spots, group) for group in groups if number in {tokens[at] for at in group}]
+        if min(own) > min(others, default=len(tokens)):
             return False
     return True
 
 
 def _groups(words: Sequence[str]) -> list[list[int]]:
     """Places of the numbers, those with at most one word between them together: a date is one group."""
-    found: list[list[int]] = []
+    groups: list[list[int]] = []
     for at in (at for at, word in enumerate(words) if word[0].isdigit()):
-        if found and at - found[-1][-1] <= _DATE_GAP:
-            found[-1].append(at)
+        if groups and at - groups[-1][-1] <= _DATE_GAP:
+            groups[-1].append(at)
         else:
-            found.append([at])
-    return found
+            groups.append([at])
+    return groups
 
 
 def _distance(spots: Sequence[int], group: Sequence[int]) -> int:
@@ -627,3 +576,53 @@ def _distance(spots: Sequence[int], group: Sequence[int]) -> int:
 
 def _tokens(text: str) -> list[str]:
     return [fold(word).removesuffix("'s") for word in _TOKEN.findall(text)]
+
+
+# The measures of claims as a section of the report.
+
+
+def claims_by_words(answered: AnswerReport) -> Section:
+    """The eleven measures of RAGChecker for each answer, split and checked by words."""
+    return _section(check_answers(answered, WordClaims()))
+
+
+def claims_by_chat(
+    answered: AnswerReport, *, settings: Settings, budget: Budget | None = None, before: Spent | None = None
+) -> Section:
+    """The eleven measures of RAGChecker for each answer, split and checked by the chat model.
+
+    Parameters
+    ----------
+    answered : the answers
+    settings : all settings; the calls are entered in the ledger for their corpus
+    budget : what may be spent; None: no limit
+    before : what was spent on the answers and their judges; it counts for the budget
+    """
+    spent = before or Spent(name="", calls=0, input_tokens=0, output_tokens=0)
+    executor = executor_of(choose.chosen_chat(settings.models.chat, settings.models), settings, corpus=settings.corpus)
+    try:
+        calls = executor.begin(budget)
+        purse = calls.purse
+        purse.carry(spent.calls, spent.input_tokens, output_tokens=spent.output_tokens)
+        report = check_answers(answered, ChatClaims(calls, max_tokens=settings.models.max_tokens))
+        cost = (
+            f"{purse.calls - spent.calls:,} calls, {purse.input_tokens - spent.input_tokens:,} tokens in, "
+            f"{purse.output_tokens - spent.output_tokens:,} out"
+        )
+        return _section(report, cost)
+    finally:
+        executor.close()
+
+
+def _section(report: ClaimReport, *notes: str) -> Section:
+    measures = tuple(item.name for item in fields(ClaimScores))
+    return Section(
+        title=f"claims, split and checked by {report.by}",
+        questions=report.questions,
+        measures=measures,
+        values={
+            name: tuple(astuple(item) if isinstance(item, ClaimScores) else (None,) * len(measures) for item in items)
+            for name, items in report.scores.items()
+        },
+        notes=(*notes, *report.notes()),
+    )

@@ -89,13 +89,13 @@ def load_candidates(path: str | Path) -> list[Candidate]:
         The file cannot be read, a line is no answer (the message has its number), or there is none.
     """
     decoder = msgspec.json.Decoder(_Row)
-    found = []
+    candidates = []
     for number, line in lines_of(path):
         try:
             row = decoder.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ReadError(f"{path}, line {number}", f"no saved answer: {error}", _MEND) from error
-        found.append(
+        candidates.append(
             Candidate(
                 strategy=row.strategy,
                 question_id=row.question_id,
@@ -106,9 +106,9 @@ def load_candidates(path: str | Path) -> list[Candidate]:
                 made_by=row.made_by,
             )
         )
-    if not found:
+    if not candidates:
         raise ReadError(str(path), "it holds no answer", _MEND)
-    return found
+    return candidates
 
 
 def lines_of(path: str | Path) -> list[tuple[int, bytes]]:

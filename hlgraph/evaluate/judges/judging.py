@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import threading
 from collections import Counter
@@ -38,17 +39,22 @@ from hlgraph.evaluate.judges.report import (
     Readings,
     agreements,
     calibration_of,
+    load_labels,
     rounds,
     wins_of,
+    wrote_itself,
 )
 from hlgraph.evaluate.statistics import Resamples, holm
 from hlgraph.extract.chat.messages import Messages, ReplyError, Words, ask_again, parse, schema
 from hlgraph.extract.chat.messages import prompt as extraction_prompt
-from hlgraph.models.accounts.budget import ExpectedCost
+from hlgraph.models import choose
+from hlgraph.models.accounts.budget import Budget, ExpectedCost, Purse, price_of
 from hlgraph.models.accounts.ledger import Purpose, Spent
+from hlgraph.models.accounts.open import executor_of
 from hlgraph.models.executor import Executor, Request
 from hlgraph.models.prompts import Prompt, delimited, read_prompt
 from hlgraph.models.protocols import Completion
+from hlgraph.settings import Settings
 
 # Calls of a judge: a structured reply, asked for once more if it cannot be read, else missing with a reason.
 
@@ -131,10 +137,10 @@ class Judge:
         messages = Messages(chosen.system, chosen.filled(values))
 
         def read(text: str) -> _Reply:
-            found = parse(text, form)
+            parsed = parse(text, form)
             if check is not None:
-                check(found)
-            return found
+                check(parsed)
+            return parsed
 
         def complete(asked: Messages, version: str) -> Completion:
             calls = self.executor.about(
@@ -149,7 +155,7 @@ class Judge:
             except ReplyError as error:
                 again = ask_again(messages, first.text, reason=str(error))
             second = complete(again, extraction_prompt("repair").version)
-            found = read(second.text)
+            reply = read(second.text)
         except (ReplyError, ModelAnswerError, ModelUnavailableError, ModelAccessError, BudgetError) as error:
             missing = Missing(_why(error), str(error))
             with self._lock:
@@ -159,7 +165,7 @@ class Judge:
         self.executor.about(
             Purpose(stage=STAGE, strategy=strategy, prompt=chosen.version), accept=_accept(read)
         ).settle(*messages, max_tokens=_MAX_TOKENS, completion=second)
-        return found
+        return reply
 
 
 def _why(error: Exception) -> Why:
@@ -221,10 +227,10 @@ def read_pair(
         "second": delimited("answer", second.text),
         "reading": str(reading),
     }
-    found = judge.ask("pairwise", values, form=form)
-    if isinstance(found, Missing):
-        return found
-    return {name: _PLACES[str(getattr(found, name))] for name in criteria}
+    reply = judge.ask("pairwise", values, form=form)
+    if isinstance(reply, Missing):
+        return reply
+    return {name: _PLACES[str(getattr(reply, name))] for name in criteria}
 
 
 @cache
@@ -284,8 +290,8 @@ def judge_correctness(judge: Judge, item: Candidate) -> float | Missing:
     item : the answer
     """
     values = {**_asked(item), "answer": delimited("answer", item.text)}
-    found = judge.ask("correctness", values, form=CorrectnessVerdict, strategy=item.strategy)
-    return found if isinstance(found, Missing) else float(found.verdict == "correct")
+    reply = judge.ask("correctness", values, form=CorrectnessVerdict, strategy=item.strategy)
+    return reply if isinstance(reply, Missing) else float(reply.verdict == "correct")
 
 
 def make_assertions(judge: Judge, item: Candidate) -> tuple[str, ...] | Missing:
@@ -298,8 +304,8 @@ def make_assertions(judge: Judge, item: Candidate) -> tuple[str, ...] | Missing:
     """
     if item.assertions:
         return item.assertions
-    found = judge.ask("assertions", _asked(item), form=Assertions, check=_check_some)
-    return found if isinstance(found, Missing) else tuple(dict.fromkeys(found.assertions))
+    reply = judge.ask("assertions", _asked(item), form=Assertions, check=_check_some)
+    return reply if isinstance(reply, Missing) else tuple(dict.fromkeys(reply.assertions))
 
 
 def judge_assertions(judge: Judge, item: Candidate, *, assertions: Sequence[str]) -> float | Missing:
@@ -313,8 +319,8 @@ def judge_assertions(judge: Judge, item: Candidate, *, assertions: Sequence[str]
     """
     count = len(assertions)
 
-    def check(found: SupportVerdicts) -> None:
-        numbers = sorted(verdict.number for verdict in found.verdicts)
+    def check(support: SupportVerdicts) -> None:
+        numbers = sorted(verdict.number for verdict in support.verdicts)
         if numbers != list(range(1, count + 1)):
             raise ReplyError(
                 f"there must be one verdict for each assertion from 1 to {count}; there are some for {numbers}"
@@ -327,10 +333,10 @@ def judge_assertions(judge: Judge, item: Candidate, *, assertions: Sequence[str]
         "answer": delimited("answer", item.text),
         "assertions": delimited("assertions", listed),
     }
-    found = judge.ask("supported", values, form=SupportVerdicts, strategy=item.strategy, check=check)
-    if isinstance(found, Missing):
-        return found
-    return sum(verdict.is_supported == "yes" for verdict in found.verdicts) / count
+    reply = judge.ask("supported", values, form=SupportVerdicts, strategy=item.strategy, check=check)
+    if isinstance(reply, Missing):
+        return reply
+    return sum(verdict.is_supported == "yes" for verdict in reply.verdicts) / count
 
 
 def _asked(item: Candidate) -> dict[str, str]:
@@ -338,9 +344,9 @@ def _asked(item: Candidate) -> dict[str, str]:
     return {"question": delimited("question", item.question), "golds": delimited("accepted", golds)}
 
 
-def _check_some(found: Assertions) -> None:
-    if not 0 < len(found.assertions) <= _MOST:
-        raise ReplyError(f"there must be from 1 to {_MOST} assertions; there are {len(found.assertions)}")
+def _check_some(reply: Assertions) -> None:
+    if not 0 < len(reply.assertions) <= _MOST:
+        raise ReplyError(f"there must be from 1 to {_MOST} assertions; there are {len(reply.assertions)}")
 
 
 try:
@@ -380,7 +386,7 @@ def judge_all(
     purse, price = judge.executor.purse, judge.executor.accounts.price
     before = purse.calls, purse.input_tokens, purse.output_tokens, purse.usd
     answers: list[JudgedAnswers] = []
-    made: dict[str, tuple[str, ...] | Missing] = {}
+    assertions_of: dict[str, tuple[str, ...] | Missing] = {}
     correct: dict[_Key, float | Missing] = {}
     if "correctness" in options.judges:
         items = [item for item in candidates if item.golds]
@@ -390,9 +396,11 @@ def judge_all(
     if "assertions" in options.judges:
         items = [item for item in candidates if item.golds or item.assertions]
         _check_golds(items, "assertions")
-        made = _assertions(judge, items)
+        assertions_of = _assertions(judge, items)
         answers += _judged(
-            "assertions", items, _verdicts(judge, items, "judge assertions", partial(_supported, judge, made=made))
+            "assertions",
+            items,
+            _verdicts(judge, items, "judge assertions", partial(_supported, judge, assertions_of=assertions_of)),
         )
     pairs, calibration = _judged_pairs(judge, pairs_of, candidates, options=options)
     calls, sent, replied = purse.calls - before[0], purse.input_tokens - before[1], purse.output_tokens - before[2]
@@ -404,7 +412,10 @@ def judge_all(
         pairs=pairs,
         calibration=calibration,
         agreement=agreements(labels, _known(correct), pairs=pairs) if labels else (),
-        assertions={question: () if isinstance(found, Missing) else found for question, found in made.items()},
+        assertions={
+            question: () if isinstance(assertions, Missing) else assertions
+            for question, assertions in assertions_of.items()
+        },
         reasons=judge.reasons(),
         writers=tuple(sorted({item.made_by for item in candidates if item.made_by})),
         spent=Spent(name="judge", calls=calls, input_tokens=sent, output_tokens=replied, usd=usd),
@@ -423,8 +434,8 @@ def _run(judge: Judge, items: Sequence[_Item], *, step: str, action: Callable[[_
         return judge.executor.run(action, items, step=step)
 
 
-def _known(found: Mapping[_Key, float | Missing]) -> dict[_Key, float | None]:
-    return {key: None if isinstance(value, Missing) else value for key, value in found.items()}
+def _known(verdicts: Mapping[_Key, float | Missing]) -> dict[_Key, float | None]:
+    return {key: None if isinstance(value, Missing) else value for key, value in verdicts.items()}
 
 
 def _verdicts(
@@ -432,17 +443,17 @@ def _verdicts(
 ) -> dict[_Key, float | Missing]:
     """The verdict on each answer; 0 where there is none, without a call."""
     some = [item for item in items if item.text]
-    found = _run(judge, some, step=step, action=action)
-    asked = {(item.strategy, item.question_id): value for item, value in zip(some, found, strict=True)}
+    values = _run(judge, some, step=step, action=action)
+    asked = {(item.strategy, item.question_id): value for item, value in zip(some, values, strict=True)}
     return {key: asked.get(key, 0.0) for key in ((item.strategy, item.question_id) for item in items)}
 
 
-def _judged(name: str, items: Sequence[Candidate], found: Mapping[_Key, float | Missing]) -> list[JudgedAnswers]:
+def _judged(name: str, items: Sequence[Candidate], verdicts: Mapping[_Key, float | Missing]) -> list[JudgedAnswers]:
     """The verdicts of each strategy with their mean."""
     judged = []
     for strategy in dict.fromkeys(item.strategy for item in items):
         own = [item for item in items if item.strategy == strategy]
-        values = [found[strategy, item.question_id] for item in own]
+        values = [verdicts[strategy, item.question_id] for item in own]
         known = np.array([value for value in values if not isinstance(value, Missing)], dtype=np.float64)
         judged.append(
             JudgedAnswers(
@@ -461,13 +472,15 @@ def _judged(name: str, items: Sequence[Candidate], found: Mapping[_Key, float | 
 def _assertions(judge: Judge, items: Sequence[Candidate]) -> dict[str, tuple[str, ...] | Missing]:
     """What an answer to each question has to say; made once, however many strategies answered it."""
     firsts = {item.question_id: item for item in reversed([item for item in items if item.text])}
-    found = _run(judge, list(firsts.values()), step="judge gold answers", action=partial(make_assertions, judge))
-    return dict(zip(firsts, found, strict=True))
+    assertions = _run(judge, list(firsts.values()), step="judge gold answers", action=partial(make_assertions, judge))
+    return dict(zip(firsts, assertions, strict=True))
 
 
-def _supported(judge: Judge, item: Candidate, *, made: Mapping[str, tuple[str, ...] | Missing]) -> float | Missing:
-    found = made[item.question_id]
-    return found if isinstance(found, Missing) else judge_assertions(judge, item, assertions=found)
+def _supported(
+    judge: Judge, item: Candidate, *, assertions_of: Mapping[str, tuple[str, ...] | Missing]
+) -> float | Missing:
+    assertions = assertions_of[item.question_id]
+    return assertions if isinstance(assertions, Missing) else judge_assertions(judge, item, assertions=assertions)
 
 
 class _Task(NamedTuple):
@@ -486,30 +499,30 @@ class _Pair(NamedTuple):
 
 
 def _pairs_of(candidates: Sequence[Candidate], options: JudgeOptions) -> list[_Pair]:
-    held: dict[str, dict[str, Candidate]] = {}
+    answers: dict[str, dict[str, Candidate]] = {}
     for item in candidates:
-        held.setdefault(item.strategy, {})[item.question_id] = item
-    names = list(held)
+        answers.setdefault(item.strategy, {})[item.question_id] = item
+    names = list(answers)
     if len(names) < 2:
         raise InputError(
             f"{names[0]} alone answered, and pairs need two strategies; name two or more, or leave out pairwise"
         )
-    if options.against and options.against not in held:
+    if options.against and options.against not in answers:
         raise InputError(f"against is {options.against!r}, which answered nothing; choose of: {', '.join(names)}")
     chosen = (
         [(name, options.against) for name in names if name != options.against]
         if options.against
         else list(combinations(names, 2))
     )
-    found = []
+    pairs = []
     for a, b in chosen:
-        shared = [(own, held[b][key]) for key, own in held[a].items() if key in held[b]]
+        shared = [(own, answers[b][key]) for key, own in answers[a].items() if key in answers[b]]
         both = [(own, other) for own, other in shared if own.text and other.text]
         if both:
-            found.append(_Pair((a, b), both))
-    if not found:
+            pairs.append(_Pair((a, b), both))
+    if not pairs:
         raise InputError("no question was answered by two strategies, so there is no pair; answer the same questions")
-    return found
+    return pairs
 
 
 def _judged_pairs(
@@ -527,11 +540,11 @@ def _judged_pairs(
             tasks += [_Task(b, a, number) for number in numbers]
 
     def read(task: _Task) -> _Reading:
-        found = read_pair(judge, task.first, second=task.second, criteria=options.criteria, reading=task.reading)
-        return None if isinstance(found, Missing) else found
+        scores = read_pair(judge, task.first, second=task.second, criteria=options.criteria, reading=task.reading)
+        return None if isinstance(scores, Missing) else scores
 
-    found = _run(judge, tasks, step="judge pairs", action=read)
-    ours, rest = found[: len(same)], found[len(same) :]
+    replies = _run(judge, tasks, step="judge pairs", action=read)
+    ours, rest = replies[: len(same)], replies[len(same) :]
     readings: dict[tuple[str, str], list[Readings]] = {}
     at = 0
     for pair in pairs:
@@ -547,7 +560,7 @@ def _wins(
     pairs: Sequence[_Pair], readings: Mapping[tuple[str, str], list[Readings]], criterion: str
 ) -> list[PairwiseWins]:
     """The wins of all pairs by one criterion, their p corrected by Holm."""
-    found = [
+    wins = [
         wins_of(
             pair.names,
             [own.question_id for own, _ in pair.answers],
@@ -556,9 +569,9 @@ def _wins(
         )
         for pair in pairs
     ]
-    tested = [item for item in found if item.p is not None]
+    tested = [item for item in wins if item.p is not None]
     corrected = dict(zip((id(item) for item in tested), holm([item.p or 0.0 for item in tested]), strict=True))
-    return [replace(item, p=corrected.get(id(item))) for item in found]
+    return [replace(item, p=corrected.get(id(item))) for item in wins]
 
 
 def _calibrations(
@@ -568,29 +581,29 @@ def _calibrations(
     readings: Mapping[tuple[str, str], list[Readings]],
     options: JudgeOptions,
 ) -> list[Calibration]:
-    found = []
+    calibrations = []
     for criterion in options.criteria:
         first: dict[str, list[float]] = {}
         for pair in pairs:
             for (own, _), each in zip(pair.answers, readings[pair.names], strict=True):
                 first.setdefault(own.question_id, []).extend(score for _, score in rounds(each, criterion))
-        found.append(
+        calibrations.append(
             calibration_of(
                 criterion,
                 same=[item[criterion] for item in same if item is not None],
                 first=[sum(scores) / len(scores) for scores in first.values() if scores],
             )
         )
-    return found
+    return calibrations
 
 
 def _same(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
     """One answer of each of up to ``most`` questions, of the strategies in turn, spread over the questions."""
-    held: dict[str, list[Candidate]] = {}
+    by_question: dict[str, list[Candidate]] = {}
     for item in candidates:
         if item.text:
-            held.setdefault(item.question_id, []).append(item)
-    groups = list(held.values())
+            by_question.setdefault(item.question_id, []).append(item)
+    groups = list(by_question.values())
     count = min(most, len(groups))
     places = [at * len(groups) // count for at in range(count)]
     return [groups[place][number % len(groups[place])] for number, place in enumerate(places)]
@@ -613,8 +626,8 @@ class _JudgeRehearsal(Rehearsal):
         if name == "judge_assertions":
             tree: dict[str, object] = {"assertions": [f"{words}{number}" for number in range(_ASSERTIONS)]}
         elif name == "judge_supported":
-            found = _COUNT.match(request.user)
-            count = int(found[1]) if found else 1
+            match = _COUNT.match(request.user)
+            count = int(match[1]) if match else 1
             tree = {"verdicts": [{"number": number, "is_supported": "yes"} for number in range(1, count + 1)]}
         elif name == "judge_pairwise":
             form = cast("Mapping[str, Mapping[str, object]]", request.form)
@@ -644,3 +657,97 @@ def plan_judges(candidates: Sequence[Candidate], executor: Executor, *, options:
     rehearsal = _JudgeRehearsal(executor)
     judge_all(candidates, Judge(rehearsal), options=options)
     return rehearsal.expected()
+
+
+# Judging by the model of the settings.
+
+
+_LOG = logging.getLogger(__name__)
+
+
+def check_judge(settings: Settings, model: str = "", *, budget: Budget | None = None) -> None:
+    """Check that a judge is named, and that its price is known where the budget is in dollars.
+
+    Parameters
+    ----------
+    settings : all settings
+    model : see :class:`hlgraph.evaluate.judges.report.JudgeOptions`
+    budget : what it may spend
+
+    Raises
+    ------
+    InputError
+        No model is named, or its price is not known.
+    """
+    name, _ = _judge_of(settings, model)
+    Purse(budget, price=price_of(name, settings.models.prices), model=name)
+
+
+def judge_answers(
+    candidates: Sequence[Candidate],
+    options: JudgeOptions,
+    *,
+    settings: Settings,
+    labels: str | Path | None = None,
+    budget: Budget | None = None,
+    before: Spent | None = None,
+) -> JudgeReport:
+    """The verdicts of the named model on answers; logs a warning if it wrote them itself.
+
+    Parameters
+    ----------
+    candidates : the answers
+    options : what is judged
+    settings : all settings; the calls are entered in the ledger for their corpus
+    labels : file of labels of people
+    budget : what may be spent; None: no limit
+    before : what was spent on the answers; it counts for the budget
+
+    Raises
+    ------
+    InputError
+        No model is named, or what :func:`judge_all` raises.
+    """
+    people = load_labels(labels, candidates) if labels else []
+    name, judge_settings = _judge_of(settings, options.model)
+    executor = executor_of(choose.chosen_chat(name, judge_settings.models), judge_settings, corpus=settings.corpus)
+    try:
+        if wrote_itself(executor.fingerprint, sorted({item.made_by for item in candidates})):
+            _LOG.warning(
+                "%s judges answers that it wrote; models prefer what they write: name another model with --judge-model",
+                executor.fingerprint,
+            )
+        calls = executor.begin(budget)
+        if before is not None:
+            calls.purse.carry(before.calls, before.input_tokens, output_tokens=before.output_tokens)
+        return judge_all(candidates, Judge(calls), options=options, labels=people)
+    finally:
+        executor.close()
+
+
+def planned(candidates: Sequence[Candidate], options: JudgeOptions, *, settings: Settings) -> ExpectedCost:
+    """What :func:`judge_answers` would cost; no model is called, so no API key is needed.
+
+    Parameters
+    ----------
+    candidates : the answers
+    options : what is judged
+    settings : all settings
+    """
+    from hlgraph.sdk.batches import planning_executor
+
+    with planning_executor(*_judge_of(settings, options.model)) as executor:
+        return plan_judges(candidates, executor, options=options)
+
+
+def _judge_of(settings: Settings, model: str) -> tuple[str, Settings]:
+    """The name of the judge, and the settings with its server in place of that of the chat model."""
+    models = settings.models
+    name = model or models.judge or models.chat
+    if not name:
+        raise InputError(
+            "a judge is a chat model, and none is named; give --judge-model, or set models.judge or HLGRAPH_JUDGE (such as "
+            "openai:gpt-4o)"
+        )
+    url = models.judge_url or (models.chat_url if name == models.chat else "")
+    return name, replace(settings, models=replace(models, chat_url=url))

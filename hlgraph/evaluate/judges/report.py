@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
 
@@ -167,17 +167,6 @@ class PairwiseWins:
             return ""
         return self.a if self.interval.mean > 0.5 else self.b
 
-    def swapped(self) -> PairwiseWins:
-        """The same of ``b`` against ``a``; both means sum to 1."""
-        own = self.interval
-        return replace(
-            self,
-            a=self.b,
-            b=self.a,
-            scores=tuple(None if score is None else 1 - score for score in self.scores),
-            interval=None if own is None else Interval(1 - own.mean, 1 - own.high, 1 - own.low),
-        )
-
     def to_json(self) -> dict[str, object]:
         """The wins as JSON data; shares from 0 to 1."""
         return {
@@ -234,12 +223,12 @@ def rounds(readings: Readings, criterion: str) -> list[tuple[float, float]]:
     criterion : name
     """
     half = len(readings) // 2
-    found = []
+    scores = []
     for a_first, b_first in zip(readings[:half], readings[half:], strict=True):
         if a_first is not None and b_first is not None:
             one, other = a_first[criterion], b_first[criterion]
-            found.append(((one + 1 - other) / 2, (one + other) / 2))
-    return found
+            scores.append(((one + 1 - other) / 2, (one + other) / 2))
+    return scores
 
 
 def wins_of(
@@ -254,8 +243,8 @@ def wins_of(
     readings : those of each question
     criterion : name
     """
-    held = [rounds(each, criterion) for each in readings]
-    scores = [sum(score for score, _ in each) / len(each) if each else None for each in held]
+    by_question = [rounds(each, criterion) for each in readings]
+    scores = [sum(score for score, _ in each) / len(each) if each else None for each in by_question]
     known = np.array([score for score in scores if score is not None], dtype=np.float64)
     return PairwiseWins(
         a=names[0],
@@ -344,8 +333,8 @@ def load_labels(path: str | Path, candidates: Sequence[Candidate]) -> list[Label
         A label is about an answer that is not judged here: another question or strategy, or another text.
     """
     decoder = msgspec.json.Decoder(Label)
-    held = {(item.strategy, item.question_id): item for item in candidates}
-    found = []
+    candidate_of = {(item.strategy, item.question_id): item for item in candidates}
+    labels = []
     for number, line in lines_of(path):
         place = f"{path}, line {number}"
         try:
@@ -353,19 +342,19 @@ def load_labels(path: str | Path, candidates: Sequence[Candidate]) -> list[Label
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ReadError(place, str(error), _MEND) from error
         if label.label:
-            _check(label, held, place=place)
-            found.append(label)
-    if not found:
+            _check(label, candidate_of, place=place)
+            labels.append(label)
+    if not labels:
         raise ReadError(str(path), "it holds no label", _MEND)
-    return found
+    return labels
 
 
-def _check(label: Label, held: Mapping[tuple[str, str], Candidate], *, place: str) -> None:
+def _check(label: Label, candidate_of: Mapping[tuple[str, str], Candidate], *, place: str) -> None:
     allowed = _ALLOWED[bool(label.strategy)]
     if label.label not in allowed or label.criterion not in CRITERIA or not all(label.strategies):
         raise ReadError(place, f"the label {label.label!r} by {label.criterion!r} is none", _MEND)
     for at, name in enumerate(label.strategies):
-        candidate = held.get((name, label.question_id))
+        candidate = candidate_of.get((name, label.question_id))
         if candidate is None:
             raise InputError(
                 f"{place}: the strategy {name} has no answer to the question {label.question_id!r} here, so the labels "
@@ -397,12 +386,12 @@ def agreements(
     for label in labels:
         name = CORRECTNESS if label.strategy else label.criterion
         rows.setdefault(name, []).append((label.label, known.get((name, label.question_id, *label.strategies))))
-    found = []
+    result = []
     for name in sorted(rows, key=lambda name: (name != CORRECTNESS, name)):
         both = [(person, verdict) for person, verdict in rows[name] if verdict is not None]
         kappa = cohen_kappa([one for one, _ in both], [other for _, other in both]) if both else None
-        found.append(Agreement(judge=name, kappa=kappa, missing=len(rows[name]) - len(both)))
-    return tuple(found)
+        result.append(Agreement(judge=name, kappa=kappa, missing=len(rows[name]) - len(both)))
+    return tuple(result)
 
 
 def _verdicts(
@@ -431,14 +420,14 @@ def to_label(candidates: Sequence[Candidate], pairs: Sequence[PairwiseWins]) -> 
     pairs : wins of strategies, of which the names are used
     """
     rows: list[dict[str, object]] = []
-    held = {(item.strategy, item.question_id): item for item in candidates if item.text}
-    for (strategy, question), item in held.items():
+    candidate_of = {(item.strategy, item.question_id): item for item in candidates if item.text}
+    for (strategy, question), item in candidate_of.items():
         answer = {"question": item.question, "accepted": item.golds, "answer": item.text}
         ids = {"question_id": question, "strategy": strategy, "answer_ids": [item.answer_id]}
         rows.append({**ids, **answer, "label": ""})
     for pair in pairs:
         for question in pair.question_ids if pair.criterion == OVERALL else ():
-            a, b = held[(pair.a, question)], held[(pair.b, question)]
+            a, b = candidate_of[(pair.a, question)], candidate_of[(pair.b, question)]
             ids = {"question_id": question, "a": pair.a, "b": pair.b, "criterion": OVERALL}
             answers = {"answer_ids": [a.answer_id, b.answer_id], "question": a.question}
             rows.append({**ids, **answers, "answer_a": a.text, "answer_b": b.text, "label": ""})
@@ -459,6 +448,7 @@ class JudgeOptions:
     trials : number of readings of a pair, half of them in each position; even, default 2
     against : the strategy that the others are compared with; empty: every strategy with every other one
     calibration : number of questions for which an answer is read against itself, default 30
+    model : the chat model that judges; empty: ``models.judge`` of the settings, otherwise the chat model
 
     Raises
     ------
@@ -473,6 +463,7 @@ class JudgeOptions:
     trials: int = 2
     against: str = ""
     calibration: int = 30
+    model: str = ""
 
     def __post_init__(self) -> None:
         """Check the names and the number of trials."""
@@ -593,7 +584,7 @@ class JudgeReport:
             "pairs": [{**item.to_json(), "finding": self.finding(item)} for item in self.pairs],
             "calibration": [item.to_json() for item in self.calibration],
             "agreement": [item.to_json() for item in self.agreement],
-            "assertions": {question: list(found) for question, found in self.assertions.items()},
+            "assertions": {question: list(assertions) for question, assertions in self.assertions.items()},
             "missing": {why: count for why, (count, _) in self.reasons.items()},
             "warnings": self.warnings(),
             **{name: getattr(self.spent, name) for name in ("calls", "input_tokens", "output_tokens", "usd")},
@@ -696,10 +687,10 @@ def _calibration(report: JudgeReport) -> Table:
 def _agreement(report: JudgeReport) -> Table:
     rows = []
     for item in report.agreement:
-        found = item.kappa
-        kappa = "-" if found is None or found.kappa is None else f"{found.kappa:.2f}"
-        bounds = "-" if found is None or found.low is None else f"{found.low:.2f} to {found.high:.2f}"
-        equal, count = ("-", "0") if found is None else (f"{100 * found.observed:.2f}", str(found.labels))
+        estimate = item.kappa
+        kappa = "-" if estimate is None or estimate.kappa is None else f"{estimate.kappa:.2f}"
+        bounds = "-" if estimate is None or estimate.low is None else f"{estimate.low:.2f} to {estimate.high:.2f}"
+        equal, count = ("-", "0") if estimate is None else (f"{100 * estimate.observed:.2f}", str(estimate.labels))
         rows.append((item.judge, kappa, bounds, equal, count, str(item.missing)))
     head = ("judge", "kappa", "95 % interval", "equal", "labels", "missing")
     return Table("agreement with people: Cohen's kappa", head, tuple(rows))
@@ -750,16 +741,16 @@ def judged_section(report: JudgeReport) -> Section:
     """The verdicts on single answers by question; a missing verdict has no value."""
     questions = tuple(dict.fromkeys(name for item in report.answers for name in item.question_ids))
     judges = tuple(dict.fromkeys(item.judge for item in report.answers))
-    found: dict[str, dict[str, Mapping[str, float | None]]] = {}
+    by_strategy: dict[str, dict[str, Mapping[str, float | None]]] = {}
     for item in report.answers:
         values = dict(zip(item.question_ids, item.values, strict=True))
-        found.setdefault(item.strategy, {})[item.judge] = values
+        by_strategy.setdefault(item.strategy, {})[item.judge] = values
     return Section(
         title=judged_title(report),
         questions=questions,
         measures=judges,
         values={
             strategy: tuple(tuple(by_judge.get(judge, {}).get(name) for judge in judges) for name in questions)
-            for strategy, by_judge in found.items()
+            for strategy, by_judge in by_strategy.items()
         },
     )

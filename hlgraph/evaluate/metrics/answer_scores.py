@@ -255,32 +255,6 @@ def rouge_l(text: str, reference: str) -> Overlap:
     return _overlap(row[-1], len(given), len(wanted))
 
 
-def bleu(texts: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """Corpus BLEU from 0 to 1, by sacrebleu with its default tokenizer and smoothing.
-
-    Parameters
-    ----------
-    texts : one text a question
-    references : for each text at least one reference
-
-    Raises
-    ------
-    InputError
-        There is no text, the lengths differ, or a text has no reference.
-    MissingExtraError
-        sacrebleu is not installed.
-    """
-    if not texts or len(texts) != len(references) or not all(references):
-        raise InputError(
-            f"{len(texts)} texts and {len(references)} lists of references; give at least one text, and each at least one "
-            "reference"
-        )
-    made = _bleu(4, is_single=False)
-    most = max(map(len, references))  # the first reference fills up: the same one twice changes nothing
-    streams = [[some[at] if at < len(some) else some[0] for some in references] for at in range(most)]
-    return min(1.0, float(made.corpus_score(list(texts), streams).score) / 100)
-
-
 def sentence_bleu(text: str, references: Sequence[str], *, n: int = 4) -> float:
     """BLEU of one text from 0 to 1, by sacrebleu; runs longer than the text do not count (its effective order).
 
@@ -301,18 +275,16 @@ def sentence_bleu(text: str, references: Sequence[str], *, n: int = 4) -> float:
         raise InputError(
             f"{len(references)} references and runs of {n} words; give a list of at least one, and runs of at least one word"
         )
-    return min(
-        1.0, float(_bleu(n, is_single=True).sentence_score(text, list(references)).score) / 100
-    )  # it says 100.00000000000004
+    return min(1.0, float(_bleu(n).sentence_score(text, list(references)).score) / 100)  # it says 100.00000000000004
 
 
 @cache
-def _bleu(n: int, *, is_single: bool) -> BLEU:
+def _bleu(n: int) -> BLEU:
     try:
         from sacrebleu.metrics.bleu import BLEU
     except ImportError as error:
         raise MissingExtraError("eval", "BLEU") from error
-    return BLEU(max_ngram_order=n, effective_order=is_single)
+    return BLEU(max_ngram_order=n, effective_order=True)
 
 
 def _words(text: str) -> list[str]:

@@ -244,9 +244,9 @@ def ranked_measures(names: Sequence[str], judged: Sequence[Judged]) -> NDArray[n
         ir-measures is not installed.
     """
     measures = [_measure(name) for name in names]
-    found = np.zeros((len(judged), len(names)), dtype=np.float64)
+    values = np.zeros((len(judged), len(names)), dtype=np.float64)
     if not measures or not judged:
-        return found
+        return values
     import ir_measures
 
     runs, golds = [], []
@@ -256,8 +256,8 @@ def ranked_measures(names: Sequence[str], judged: Sequence[Judged]) -> NDArray[n
         runs += [ir_measures.ScoredDoc(str(number), name, -float(place)) for place, name in enumerate(first)]
     place_of = {measure: place for place, measure in enumerate(measures)}
     for item in ir_measures.iter_calc(measures, golds, runs):
-        found[int(item.query_id), place_of[item.measure]] = item.value
-    return found
+        values[int(item.query_id), place_of[item.measure]] = item.value
+    return values
 
 
 def _measure(name: str, others: Sequence[str] = ()) -> Measure:

@@ -91,9 +91,9 @@ def read_run(path: str | Path) -> dict[str, tuple[str, ...]]:
     ReadError
         The file cannot be read, a line has another form (the message has its number), or a document comes twice.
     """
-    found: dict[str, dict[str, float]] = {}
+    by_question: dict[str, dict[str, float]] = {}
     for number, (question, _, document, _, score, _) in _lines(path, "question Q0 document rank score name"):
-        scores = found.setdefault(question, {})
+        scores = by_question.setdefault(question, {})
         try:
             value = float(score)
         except ValueError:
@@ -107,7 +107,7 @@ def read_run(path: str | Path) -> dict[str, tuple[str, ...]]:
     # trec_eval breaks ties by falling id
     return {
         question: tuple(sorted(sorted(scores, reverse=True), key=lambda name: -scores[name]))
-        for question, scores in found.items()
+        for question, scores in by_question.items()
     }
 
 
@@ -123,15 +123,15 @@ def read_qrels(path: str | Path) -> dict[str, frozenset[str]]:
     ReadError
         The file cannot be read, or a line has another form (the message has its number).
     """
-    found: dict[str, set[str]] = {}
+    relevant: dict[str, set[str]] = {}
     for number, (question, _, document, relevance) in _lines(path, "question 0 document relevance"):
-        documents = found.setdefault(question, set())
+        documents = relevant.setdefault(question, set())
         if not re.fullmatch(r"-?[0-9]{1,9}", relevance):
             reason = f"the relevance {relevance!r:.40} is not a whole number"
             raise ReadError(f"{path}, line {number}", reason, "correct the line")
         if int(relevance) > 0:
             documents.add(document)
-    return {question: frozenset(documents) for question, documents in found.items()}
+    return {question: frozenset(documents) for question, documents in relevant.items()}
 
 
 def _check_word(text: str, what: str) -> None:
@@ -147,8 +147,8 @@ def _lines(path: str | Path, form: str) -> list[tuple[int, list[str]]]:
     except UnicodeDecodeError as error:
         number = error.object[: error.start].count(b"\n") + 1
         raise ReadError(f"{path}, line {number}", f"it cannot be read: {error}", "give a TREC file in UTF-8") from error
-    found = [(number, line.split()) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
-    for number, words in found:
+    rows = [(number, line.split()) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    for number, words in rows:
         if len(words) != len(form.split()):
             raise ReadError(f"{path}, line {number}", f"it has {len(words)} fields", f"a line is: {form}")
-    return found
+    return rows

@@ -162,10 +162,12 @@ class Askable:
         for text in texts:
             for word in re.findall(r"[^\W\d_]+", text):
                 (self._upper if word[0].isupper() else self._lower)[word.lower()] += 1
-        held = list(facts)
-        self._counts = Counter(item.subject_id for item in held)
+        all_facts = list(facts)
+        self._counts = Counter(item.subject_id for item in all_facts)
         acts = Counter(
-            item.subject_id for item in held if any(word in AGENTIVE for word in item.predicate.lower().split()[:3])
+            item.subject_id
+            for item in all_facts
+            if any(word in AGENTIVE for word in item.predicate.lower().split()[:3])
         )
         plain = {name: item for name, item in entities.items() if not _is_no_plain_name(item.name)}
         self._groups = {name: name for name in entities} | _grouped(plain, self._counts)
@@ -303,11 +305,11 @@ def _grouped(entities: Mapping[str, Entity], counts: Mapping[str, int]) -> dict[
         is_short = len(parts) == 1 and (len(item.name) > 2 or item.name.isupper())
         own = " ".join(parts[-2:]) if len(parts) > 1 else next(iter(pairs)) if is_short and len(pairs) == 1 else ""
         joined.setdefault(own or item.id, []).append(item.id)
-    found: dict[str, str] = {}
+    groups: dict[str, str] = {}
     for names in joined.values():
         main = min(names, key=lambda name: (-counts.get(name, 0), -len(entities[name].name), name))
-        found.update(dict.fromkeys(names, main))
-    return found
+        groups.update(dict.fromkeys(names, main))
+    return groups
 
 
 def _shared_last_words(entities: Mapping[str, Entity]) -> frozenset[str]:
@@ -398,14 +400,14 @@ def clause_of(fact: Fact, statement: Statement, *, source: Source, entities: Map
     around = _around_subject(sentence, _spoken(subject))
     if around is None:
         return "the subject does not begin its clause"
-    before, found = around
-    apposition = _APPOSITION.match(found) if fact.predicate == "is" else None
+    before, after = around
+    apposition = _APPOSITION.match(after) if fact.predicate == "is" else None
     if apposition is not None:  # "Kea, a bank in Orne, sued ..."
-        found = f"is {found[apposition.end() :]}"
-    start = _verb_at(found, fact.predicate)
+        after = f"is {after[apposition.end() :]}"
+    start = _verb_at(after, fact.predicate)
     if start is None:
         return "no finite verb follows the subject"
-    rest = found[start:]
+    rest = after[start:]
     item = entities.get(fact.object_id or "")
     place = _object_in(rest, fact, subject=subject, item=item)
     if place is None:

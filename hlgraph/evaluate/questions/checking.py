@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlgraph.errors import InputError
+from hlgraph.errors import HLGraphError, InputError
+from hlgraph.evaluate.figures import Table, as_html
 from hlgraph.evaluate.questions.making import leaks
 from hlgraph.evaluate.questions.record import MadeQuestion
 from hlgraph.records import Chunk, Kind, Statement
@@ -39,19 +40,45 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class AloneReport:
+    """What a chat model answered from single sources.
+
+    Attributes
+    ----------
+    findings : questions that one source alone answers
+    asked : number of questions that were looked at; those that were not, because a reply could not be read, are missing
+    unreadable : number of replies that could not be read
+    stopped : the error that ended the run, such as a BudgetError; None if it is complete
+    """
+
+    findings: tuple[Finding, ...]
+    asked: int
+    unreadable: int
+    stopped: HLGraphError | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CheckReport:
-    """The findings about a file of questions.
+    """The findings about questions. A notebook shows them.
 
     Attributes
     ----------
     counts : number of questions by kind
     findings : in the order of the questions
     is_changed : whether the corpus has changed since a question was made
+    alone : what a chat model answered from single sources; None if none was asked
     """
 
     counts: Mapping[str, int]
     findings: tuple[Finding, ...]
     is_changed: bool
+    alone: AloneReport | None = None
+
+    def _repr_html_(self) -> str:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in self.counts.items())
+        rows = tuple((item.question_id, item.what, item.reason) for item in self.findings)
+        title = f"{sum(self.counts.values())} questions: {kinds}; {len(rows)} findings"
+        return "\n".join(as_html(Table(title, ("question", "what", "reason"), rows)))
 
 
 def check(graph: HLGraph, questions: Sequence[MadeQuestion]) -> CheckReport:
@@ -75,19 +102,19 @@ def check(graph: HLGraph, questions: Sequence[MadeQuestion]) -> CheckReport:
     """
     facts = graph.facts
     check_corpus(questions, graph.corpus)
-    held = {
+    stored = {
         kind: facts.records(kind, [name for item in questions for name in ids_of(item, kind)])
         for kind in (Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.FACT)
     }
     wanted = {name for item in questions for name in item.source_ids}
-    if wanted and not held[Kind.SOURCE]:
+    if wanted and not stored[Kind.SOURCE]:
         raise InputError(
             f"corpus {graph.corpus!r} holds no source of these questions: they were made from another corpus of that name; "
             "name its store, or make questions of this one"
         )
     findings = [
-        *_missing(questions, held),
-        *_unanswered(questions, held),
+        *_missing(questions, stored),
+        *_unanswered(questions, stored),
         *duplicates(questions),
         *_leaking(graph, questions),
     ]
@@ -156,9 +183,9 @@ def ids_of(question: MadeQuestion, kind: Kind) -> tuple[str, ...]:
     }[kind]
 
 
-def _missing(questions: Sequence[MadeQuestion], held: Mapping[Kind, Mapping[str, object]]) -> Iterator[Finding]:
+def _missing(questions: Sequence[MadeQuestion], stored: Mapping[Kind, Mapping[str, object]]) -> Iterator[Finding]:
     for item in questions:
-        for kind, records in held.items():
+        for kind, records in stored.items():
             for name in ids_of(item, kind):
                 if name not in records:
                     yield Finding(item.id, "gold", f"{kind.value} {name} is no longer in the corpus")
@@ -166,13 +193,13 @@ def _missing(questions: Sequence[MadeQuestion], held: Mapping[Kind, Mapping[str,
             yield Finding(item.id, "gold", "it has no gold chunk")
 
 
-def _unanswered(questions: Sequence[MadeQuestion], held: Mapping[Kind, Mapping[str, object]]) -> Iterator[Finding]:
+def _unanswered(questions: Sequence[MadeQuestion], stored: Mapping[Kind, Mapping[str, object]]) -> Iterator[Finding]:
     for item in questions:
         texts = [
             record.text
             for kind in (Kind.STATEMENT, Kind.CHUNK)
             for name in ids_of(item, kind)
-            if isinstance(record := held[kind].get(name), Statement | Chunk)
+            if isinstance(record := stored[kind].get(name), Statement | Chunk)
         ]
         if item.is_null or not item.answers or not texts:
             continue
@@ -195,14 +222,14 @@ def holds(answer: str, text: str) -> bool:
 
 def _says(answer: str, text: str) -> bool:
     """Whether a text has half of the content words of an answer that a model wrote."""
-    wanted, held = content_words(answer), {*words(text)}
-    return sum(word in held for word in wanted) >= _HELD_SHARE * len(wanted)
+    wanted, present = content_words(answer), {*words(text)}
+    return sum(word in present for word in wanted) >= _HELD_SHARE * len(wanted)
 
 
 def _leaking(graph: HLGraph, questions: Sequence[MadeQuestion]) -> Iterator[Finding]:
     asked = [item for item in questions if item.type not in _SINGLE_GOLD or item.is_null]
-    found = leaks(graph, [(item.question, () if item.is_null else item.answers) for item in asked])
-    for place, source in sorted(found.items()):
+    leaking = leaks(graph, [(item.question, () if item.is_null else item.answers) for item in asked])
+    for place, source in sorted(leaking.items()):
         what = (
             "it may hold an answer after all"
             if asked[place].is_null

@@ -40,7 +40,7 @@ def words_of(chunks: Iterable[Chunk]) -> list[SourceWords]:
     parts: dict[str, list[str]] = {}
     for chunk in chunks:
         parts.setdefault(chunk.source_id, []).extend(words(" ".join((*chunk.headings, chunk.text))))
-    return [SourceWords(name, f" {' '.join(held)} ", frozenset(held)) for name, held in parts.items()]
+    return [SourceWords(name, f" {' '.join(tokens)} ", frozenset(tokens)) for name, tokens in parts.items()]
 
 
 def names_in(text: str) -> tuple[str, ...]:
@@ -51,8 +51,8 @@ def names_in(text: str) -> tuple[str, ...]:
     >>> names_in("Who sued Amazon, and also met Lina Khan?")
     ('Amazon', 'Lina Khan')
     """
-    found = (match[0].strip(".'’") for match in _NAME.finditer(text) if match.start())
-    return tuple(dict.fromkeys(name for name in found if name))
+    names = (match[0].strip(".'’") for match in _NAME.finditer(text) if match.start())
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def answers_alone(source: SourceWords, question: str, *, answers: Sequence[str]) -> bool:

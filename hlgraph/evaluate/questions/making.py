@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -12,7 +12,7 @@ from hlgraph import progress
 from hlgraph.errors import InputError
 from hlgraph.evaluate.questions.askable import AGENT, THING, Askable, Clause, clause_of, hubs, is_finite_verb, singular
 from hlgraph.evaluate.questions.leaks import answers_alone, names_in, words_of
-from hlgraph.evaluate.questions.record import NO_ANSWER, TEMPLATE_KINDS, MadeQuestion, QuestionKind
+from hlgraph.evaluate.questions.record import NO_ANSWER, TEMPLATE_KINDS, MadeQuestion, QuestionKind, QuestionSet
 from hlgraph.evaluate.runner import PREFIX
 from hlgraph.ids import checksum, content_id
 from hlgraph.records import Source
@@ -106,8 +106,8 @@ class Paths:
         told : the clause that follows
         """
         is_place = first.ahead.rpartition(" ")[2] in _OF_THINGS
-        found = self.askable.referred(middle, told)
-        return THING if is_place and found == AGENT else found
+        wording = self.askable.referred(middle, told)
+        return THING if is_place and wording == AGENT else wording
 
     def named(self, clause: Clause) -> str:
         """The name of the subject of a clause, with "the" where its sentence has it."""
@@ -144,8 +144,8 @@ class Paths:
         ----------
         one, other : the clauses
         """
-        held = [self.named_in[self.document(item.statement.source_id)] for item in (one, other)]
-        return len(held[0] & held[1])
+        named = [self.named_in[self.document(item.statement.source_id)] for item in (one, other)]
+        return len(named[0] & named[1])
 
     def order(self, *parts: str) -> str:
         """A key that puts candidates in a random order, the same for the same seed."""
@@ -194,10 +194,10 @@ def intersections(paths: Paths) -> Iterator[Candidate]:
 def comparisons(paths: Paths) -> Iterator[Candidate]:
     """Two entities with one predicate, or one object: "Which of the two sued Amazon: the FTC or the EU?"."""
     alike: dict[str, list[Clause]] = {}
-    for told in paths.told_of:
-        alike.setdefault(f"predicate {_verb(told)}", []).append(told)
-        if told.fact.object_id:
-            alike.setdefault(f"object {paths.askable.group(told.fact.object_id)}", []).append(told)
+    for fact_clause in paths.told_of:
+        alike.setdefault(f"predicate {_verb(fact_clause)}", []).append(fact_clause)
+        if fact_clause.fact.object_id:
+            alike.setdefault(f"object {paths.askable.group(fact_clause.fact.object_id)}", []).append(fact_clause)
     for group, clauses in paths.by_subject.items():
         for clause in clauses:
             near = f"object {paths.askable.group(clause.fact.object_id)}" if clause.fact.object_id else ""
@@ -216,8 +216,8 @@ def comparisons(paths: Paths) -> Iterator[Candidate]:
 
 def nulls(paths: Paths) -> Iterator[Candidate]:
     """Facts of two different subjects, asked of one: "Who sued Amazon, and also wrote Emma?"."""
-    held = [(group, clause) for group, clauses in paths.by_subject.items() for clause in clauses]
-    ordered = sorted(held, key=lambda item: paths.order("null", item[1].fact.id))
+    pairs = [(group, clause) for group, clauses in paths.by_subject.items() for clause in clauses]
+    ordered = sorted(pairs, key=lambda item: paths.order("null", item[1].fact.id))
     for place, (group, first) in enumerate(ordered):
         fits = [item for item in ordered[place + 1 :] if item[0] != group and paths.are_comparable(first, item[1])]
         near = sorted(fits, key=lambda item: -paths.nearness(first, item[1]))
@@ -259,28 +259,6 @@ _ALIKE = 0.7
 _MOST_WORDS = 40
 
 
-@dataclass(frozen=True, slots=True)
-class MadeSet:
-    """Questions, and what became of the candidates.
-
-    Attributes
-    ----------
-    questions : the questions, by kind
-    wanted : number of questions wanted of each kind
-    dropped : why facts and candidates were not used, with their number
-    """
-
-    questions: tuple[MadeQuestion, ...]
-    wanted: Mapping[QuestionKind, int]
-    dropped: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def lacking(self) -> dict[QuestionKind, int]:
-        """Number of questions that could not be made, by kind."""
-        counts = Counter(item.type for item in self.questions)
-        return {kind: count - counts[kind] for kind, count in self.wanted.items() if counts[kind] < count}
-
-
 def quotas(count: int, kinds: Sequence[QuestionKind] = TEMPLATE_KINDS) -> dict[QuestionKind, int]:
     """How many questions of each kind make up a number of questions: 30 % bridges, 25 % comparisons, 30 % intersections, 15 % null.
 
@@ -308,10 +286,10 @@ def quotas(count: int, kinds: Sequence[QuestionKind] = TEMPLATE_KINDS) -> dict[Q
             f"no questions of kind {', '.join(unknown) or 'none'}; choose among {', '.join(TEMPLATE_KINDS)}"
         )
     total = sum(SHARES[kind] for kind in chosen)
-    found = {kind: int(count * SHARES[kind] / total + 1e-9) for kind in chosen}
-    for kind in chosen[: count - sum(found.values())]:
-        found[kind] += 1
-    return found
+    counts = {kind: int(count * SHARES[kind] / total + 1e-9) for kind in chosen}
+    for kind in chosen[: count - sum(counts.values())]:
+        counts[kind] += 1
+    return counts
 
 
 def make(
@@ -320,7 +298,7 @@ def make(
     *,
     seed: int = 0,
     by: str = "",
-) -> MadeSet:
+) -> QuestionSet:
     """Questions from the facts of a corpus, without a model.
 
     Parameters
@@ -333,8 +311,8 @@ def make(
 
     Returns
     -------
-    MadeSet
-        Fewer questions than wanted where the facts give no more; :attr:`MadeSet.lacking` says so.
+    QuestionSet
+        Fewer questions than wanted where the facts give no more; :attr:`QuestionSet.lacking` says so.
 
     Raises
     ------
@@ -343,11 +321,11 @@ def make(
     InputError
         The corpus holds no fact, or no source has the field.
     """
-    held = graph.facts.read()
-    if not held.facts:
-        raise InputError(f"corpus {held.corpus!r} holds no fact to ask about; ingest text that states facts")
-    check_field(held, by)
-    maker = _Maker(held, seed=seed, by=by)
+    stored = graph.facts.read()
+    if not stored.facts:
+        raise InputError(f"corpus {stored.corpus!r} holds no fact to ask about; ingest text that states facts")
+    check_field(stored, by)
+    maker = _Maker(stored, seed=seed, by=by)
     chosen: dict[QuestionKind, list[Candidate]] = {
         kind: maker.candidates(kind, _SURPLUS * count) for kind, count in wanted.items()
     }
@@ -365,7 +343,7 @@ def make(
             missing -= len(more)
             picked[kind] += more
     questions = [maker.question(item) for items in picked.values() for item in items]
-    return MadeSet(
+    return QuestionSet(
         tuple(questions), dict(wanted), dict(sorted((+maker.dropped).items(), key=lambda item: (-item[1], item[0])))
     )
 
@@ -379,30 +357,30 @@ def leaks(graph: HLGraph, asked: Sequence[tuple[str, Sequence[str]]]) -> dict[in
     asked : texts and answers; no answers for a null question
     """
     sources = sorted(graph.facts.sources())
-    found: dict[int, str] = {}
+    leaking: dict[int, str] = {}
     with progress.step("look for leaks", len(sources), unit="sources"):
         for chunks in graph.facts.chunks(sources):
             for source in words_of(chunks):
                 for place, (text, answers) in enumerate(asked):
-                    if place not in found and answers_alone(source, text, answers=answers):
-                        found[place] = source.source_id
+                    if place not in leaking and answers_alone(source, text, answers=answers):
+                        leaking[place] = source.source_id
                 progress.advance("look for leaks")
-    return found
+    return leaking
 
 
 class _Maker:
     """Makes questions from facts; counts what it drops."""
 
-    def __init__(self, held: StoredFacts, *, seed: int, by: str) -> None:
+    def __init__(self, stored: StoredFacts, *, seed: int, by: str) -> None:
         self.dropped: Counter[str] = Counter()
-        self._held = held
+        self._held = stored
         self._seed = seed
         self._by = by
         self._askable = Askable(
-            held.entities,
-            [fact for fact, _ in held.facts],
-            sources=held.sources,
-            texts=[item.text for item in held.statements.values()],
+            stored.entities,
+            [fact for fact, _ in stored.facts],
+            sources=stored.sources,
+            texts=[item.text for item in stored.statements.values()],
         )
         by_subject, links = self._clauses()
         by_object: dict[str, list[Clause]] = {}
@@ -415,7 +393,7 @@ class _Maker:
             self._told_of(),
             self._askable,
             self._document,
-            {name: self._askable.answers(name)[0] for name in held.entities},
+            {name: self._askable.answers(name)[0] for name in stored.entities},
             self._named_in(),
             seed,
         )
@@ -430,24 +408,24 @@ class _Maker:
     def candidates(self, kind: QuestionKind, most: int) -> list[Candidate]:
         """The candidates of a kind that the graph answers without doubt, in a seeded order."""
         every = sorted(BY_KIND[kind](self._paths), key=lambda item: self._paths.order(kind, item.text))
-        found: list[Candidate] = []
+        accepted: list[Candidate] = []
         for item in every:
-            if len(found) == most:
+            if len(accepted) == most:
                 break
             if fault := self._fault(item):
                 self.dropped[fault] += 1
             else:
-                found.append(item)
-        return found
+                accepted.append(item)
+        return accepted
 
     def picked(self, items: Sequence[Candidate], count: int, *, beside: Sequence[Candidate] = ()) -> list[Candidate]:
         """The first candidates that use no clause and no answer too often, and are not like another one."""
         answers = Counter(item.answer_id or item.text for item in beside)
         most = max(2, round(_ANSWER_SHARE * (count + len(beside))))
         compared = {item.clauses[0].statement.id for item in beside if item.kind == "comparison"}
-        found: list[Candidate] = []
+        accepted: list[Candidate] = []
         for item in (each for each in items if each not in beside):
-            if len(found) == count:
+            if len(accepted) == count:
                 break
             names = [clause.statement.id for clause in item.clauses]
             key = frozenset(content_words(item.text))
@@ -465,18 +443,18 @@ class _Maker:
                 self._uses.update(names)
                 answers[item.answer_id or item.text] += 1
                 compared.add(item.clauses[0].statement.id)
-                found.append(item)
-        return found
+                accepted.append(item)
+        return accepted
 
     def question(self, item: Candidate) -> MadeQuestion:
         """The record of a candidate."""
-        held = self._held
+        stored = self._held
         text = f"{item.text[0].upper()}{item.text[1:]}"
         statements = [clause.statement for clause in item.clauses]
         gold = statements if item.answer_id else []
         sources = list(dict.fromkeys(one.source_id for one in gold))
         return MadeQuestion(
-            id=content_id("question", held.corpus, item.kind, text),
+            id=content_id("question", stored.corpus, item.kind, text),
             question=text,
             answers=self.answers(item) or (NO_ANSWER,),
             type=item.kind,
@@ -487,11 +465,11 @@ class _Maker:
             statement_ids=tuple(dict.fromkeys(one.id for one in gold)),
             fact_ids=tuple(clause.fact.id for clause in item.clauses) if gold else (),
             supporting_passage_ids=tuple(
-                dict.fromkeys(passage_of(held.sources[one.source_id], one.chunk_id) for one in gold)
+                dict.fromkeys(passage_of(stored.sources[one.source_id], one.chunk_id) for one in gold)
             ),
             evidence=tuple(dict.fromkeys(one.text for one in statements)),
-            corpus=held.corpus,
-            fingerprint=held.fingerprint,
+            corpus=stored.corpus,
+            fingerprint=stored.fingerprint,
             made_by=f"{TEMPLATES}, seed {self._seed}",
         )
 
@@ -503,36 +481,36 @@ class _Maker:
 
     def _named_in(self) -> dict[str, frozenset[str]]:
         """The groups of the entities whose facts a document holds."""
-        found: dict[str, set[str]] = {}
+        named: dict[str, set[str]] = {}
         for fact, names in self._held.facts:
             ends = {self._askable.group(end) for end in (fact.subject_id, fact.object_id) if end}
             for name in names:
-                found.setdefault(self._document(self._held.statements[name].source_id), set()).update(ends)
-        return {document: frozenset(ends) for document, ends in found.items()}
+                named.setdefault(self._document(self._held.statements[name].source_id), set()).update(ends)
+        return {document: frozenset(ends) for document, ends in named.items()}
 
     def _told_of(self) -> list[Clause]:
         """The facts whose subject can be named, in their own words."""
-        held, found = self._held, []
-        for fact, names in held.facts:
+        stored, clauses = self._held, []
+        for fact, names in stored.facts:
             if names and not self._askable.refusal(fact.subject_id) and is_finite_verb(fact.predicate.split()[0]):
-                text = fact.text.removeprefix(f"{held.entities[fact.subject_id].name} ")
-                found.append(Clause(fact, held.statements[names[0]], fact.subject_id, text))
-        return found
+                text = fact.text.removeprefix(f"{stored.entities[fact.subject_id].name} ")
+                clauses.append(Clause(fact, stored.statements[names[0]], fact.subject_id, text))
+        return clauses
 
     def _clauses(self) -> tuple[dict[str, list[Clause]], dict[str, list[Clause]]]:
         """The clauses that identify their subject, one of each text, and those that can end with their object; by subject."""
-        held = self._held
-        pairs = [(fact, held.statements[name]) for fact, names in held.facts for name in names]
+        stored = self._held
+        pairs = [(fact, stored.statements[name]) for fact, names in stored.facts for name in names]
         crowded = hubs(
             ((self._askable.group(fact.subject_id), one.source_id) for fact, one in pairs),
-            source_count=len(held.sources),
+            source_count=len(stored.sources),
         )
-        found: dict[tuple[str, ...], Clause] = {}
+        identifying: dict[tuple[str, ...], Clause] = {}
         links: dict[tuple[str, ...], Clause] = {}  # one text may hold several objects: "sued Kea in Orne"
         owners: dict[tuple[str, ...], set[str]] = {}
         for fact, statement in pairs:
             group = self._askable.group(fact.subject_id)
-            clause = clause_of(fact, statement, source=held.sources[statement.source_id], entities=held.entities)
+            clause = clause_of(fact, statement, source=stored.sources[statement.source_id], entities=stored.entities)
             if fault := self._askable.refusal(fact.subject_id):
                 self.dropped[f"fact: the subject cannot be asked for: {fault}"] += 1
             elif group in crowded:
@@ -540,19 +518,21 @@ class _Maker:
             elif isinstance(clause, str):
                 self.dropped[f"fact: {clause}"] += 1
             else:
-                found.setdefault((group, clause.text), clause)
+                identifying.setdefault((group, clause.text), clause)
                 owners.setdefault(clause.key, set()).add(group)
                 if clause.ahead:
                     links.setdefault((group, clause.text, clause.fact.object_id or ""), clause)
-        self.dropped["fact: several subjects share it"] += sum(len(owners[each.key]) > 1 for each in found.values())
-        return self._by_subject(found, owners), self._by_subject(links, owners)
+        self.dropped["fact: several subjects share it"] += sum(
+            len(owners[each.key]) > 1 for each in identifying.values()
+        )
+        return self._by_subject(identifying, owners), self._by_subject(links, owners)
 
     def _by_subject(
-        self, found: Mapping[tuple[str, ...], Clause], owners: Mapping[tuple[str, ...], set[str]]
+        self, clauses: Mapping[tuple[str, ...], Clause], owners: Mapping[tuple[str, ...], set[str]]
     ) -> dict[str, list[Clause]]:
         """Clauses of one subject alone, by subject, in a seeded order."""
         by_subject: dict[str, list[Clause]] = {}
-        for (group, *_), clause in found.items():
+        for (group, *_), clause in clauses.items():
             if len(owners[clause.key]) == 1:
                 by_subject.setdefault(group, []).append(clause)
 

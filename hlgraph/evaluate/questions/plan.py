@@ -45,11 +45,11 @@ class ForecastExecutor(Executor):
 
     def ask(self, request: Request) -> Completion:
         """See :meth:`hlgraph.models.executor.Executor.ask`; raises nothing, because nothing is asked."""
-        held = self.held(request)
+        cached = self.held(request)
         with self._counting:
-            if held is not None:
+            if cached is not None:
                 self._kept += 1
-                return held
+                return cached
             text, sent = _made_up(request), request_tokens(request.system, request.user)
             replied, known = estimated_tokens(text), self._experience(request.purpose.prompt)
             seconds = guessed_seconds(replied)
@@ -87,14 +87,14 @@ def _made_up(request: Request) -> str:
     name = request.purpose.prompt.partition("/")[0]
     mark = checksum(request.key("forecast"))
     shown = len(_SNIPPET.findall(request.user))
-    count = int(found[1]) if (found := _COUNT.search(request.user)) else 1
+    count = int(match[1]) if (match := _COUNT.search(request.user)) else 1
     different = [_distinct(mark, at) for at in range(count)]
     draft: Mapping[str, object] = {
         "question": f"Who {different[0]}?",
         "answer": f"{_WORDS}{_WORDS}",
         "snippets": [*range(1, shown + 1)],
     }
-    made: dict[str, object] = {
+    replies: dict[str, object] = {
         "synthesis": draft,
         "critique": {**draft, "is_usable": int(mark[:4], 16) < KEPT * 16**4, "reason": ""},
         "question_answer": {"answer": _WORDS if shown > 1 else None},
@@ -105,10 +105,10 @@ def _made_up(request: Request) -> str:
         },
         "abstract": {"questions": [f"Why {each}?" for each in different]},
     }
-    return json.dumps(made[name])
+    return json.dumps(replies[name])
 
 
 def _distinct(mark: str, number: int) -> str:
     """Words that no other reply has, so that no made-up question is taken for a duplicate."""
-    found = checksum(mark, str(number))
-    return " ".join(found[at : at + 8] for at in range(0, len(found), 8))
+    digest = checksum(mark, str(number))
+    return " ".join(digest[at : at + 8] for at in range(0, len(digest), 8))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
 import msgspec
 
-from hlgraph.errors import InputError, ReadError
+from hlgraph.errors import HLGraphError, InputError, ReadError
+from hlgraph.evaluate.figures import Table, as_html
 
 QuestionKind = Literal["bridge", "comparison", "intersection", "null", "synthesis", "abstract"]
 KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
@@ -67,6 +69,41 @@ class MadeQuestion:
         return self.type not in {"null", "abstract"}
 
 
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    """Questions made from a corpus, and what became of the others. A notebook shows them.
+
+    Attributes
+    ----------
+    questions : the questions, by kind
+    wanted : number of questions wanted of each kind
+    dropped : why facts, candidates and drafts were not used, with their number
+    unreadable : number of replies of a chat model that could not be read, by prompt
+    stopped : the error that ended the run before it was complete, such as a BudgetError; None if it is complete
+    """
+
+    questions: tuple[MadeQuestion, ...]
+    wanted: Mapping[QuestionKind, int]
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    unreadable: Mapping[str, int] = field(default_factory=dict)
+    stopped: HLGraphError | None = None
+
+    @property
+    def lacking(self) -> dict[QuestionKind, int]:
+        """Number of questions that could not be made, by kind."""
+        counts = Counter(item.type for item in self.questions)
+        return {kind: count - counts[kind] for kind, count in self.wanted.items() if counts[kind] < count}
+
+    def write(self, path: str | Path) -> None:
+        """Write the questions to a file, see :func:`write_questions`. Raises InputError."""
+        write_questions(self.questions, path)
+
+    def _repr_html_(self) -> str:
+        rows = tuple((item.question, item.type, "; ".join(item.answers)) for item in self.questions)
+        title = f"{len(rows)} questions of {sum(self.wanted.values())}"
+        return "\n".join(as_html(Table(title, ("question", "kind", "answers"), rows)))
+
+
 _DECODER = msgspec.json.Decoder(MadeQuestion)
 
 
@@ -115,18 +152,18 @@ def read_questions(path: str | Path) -> list[MadeQuestion]:
         raise ReadError(
             str(path), error.strerror or str(error), "give a file that hlgraph questions make wrote"
         ) from error
-    found: list[MadeQuestion] = []
+    questions: list[MadeQuestion] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            found.append(_DECODER.decode(line))
+            questions.append(_DECODER.decode(line))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             mend = "each line must be a question that hlgraph questions make wrote; remove the line, or make the file again"
             raise ReadError(f"{path}, line {number}", str(error), mend) from error
-    if not found:
+    if not questions:
         raise ReadError(str(path), "it holds no question", "make questions with: hlgraph questions make")
-    return found
+    return questions
 
 
 def corpus_of(questions: Sequence[MadeQuestion], path: str | Path) -> str:

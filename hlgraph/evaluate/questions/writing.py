@@ -13,7 +13,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,10 +22,10 @@ from pydantic import BaseModel, ConfigDict
 from hlgraph import progress
 from hlgraph.errors import HLGraphError, InputError, ModelAnswerError, ModelError
 from hlgraph.evaluate.questions.askable import Askable
-from hlgraph.evaluate.questions.checking import Finding, check_corpus, duplicates, holds
+from hlgraph.evaluate.questions.checking import AloneReport, Finding, check_corpus, duplicates, holds
 from hlgraph.evaluate.questions.leaks import names_in
 from hlgraph.evaluate.questions.making import check_field, passage_of
-from hlgraph.evaluate.questions.record import NO_ANSWER, MadeQuestion, QuestionKind
+from hlgraph.evaluate.questions.record import NO_ANSWER, MadeQuestion, QuestionKind, QuestionSet
 from hlgraph.extract.chat.messages import Name, ReplyError, Words, parse, schema
 from hlgraph.ids import checksum, content_id
 from hlgraph.ingest.plan import NamedChat
@@ -96,14 +96,14 @@ def chunk_groups(held: StoredFacts, *, askable: Askable, document: Callable[[str
     for chunk in sorted(entities):
         for entity in entities[chunk]:
             chunks.setdefault(entity, []).append(chunk)
-    found: dict[tuple[str, ...], ChunkGroup] = {}
+    groups: dict[tuple[str, ...], ChunkGroup] = {}
     for entity in sorted(chunks, key=lambda name: checksum(str(seed), "group", name)):
         chosen = _best_by_document(chunks[entity], entities, documents)
         for start in range(0, len(chosen), MOST):
             part = tuple(chosen[start : start + MOST])
             if len(part) >= LEAST:
-                found.setdefault(tuple(sorted(part)), ChunkGroup(askable.answers(entity)[0], part))
-    return list(found.values())
+                groups.setdefault(tuple(sorted(part)), ChunkGroup(askable.answers(entity)[0], part))
+    return list(groups.values())
 
 
 def _best_by_document(
@@ -123,10 +123,10 @@ def _best_by_document(
 def _by_document(
     chunks: Sequence[str], entities: Mapping[str, set[str]], documents: Mapping[str, str]
 ) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    by_document: dict[str, set[str]] = {}
     for chunk in chunks:
-        found.setdefault(documents[chunk], set()).update(entities[chunk])
-    return found
+        by_document.setdefault(documents[chunk], set()).update(entities[chunk])
+    return by_document
 
 
 # The forms of the replies of a chat model that writes and checks questions.
@@ -301,32 +301,6 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenSet:
-    """Questions that a chat model wrote, and what became of the others.
-
-    Attributes
-    ----------
-    questions : the questions, by kind
-    wanted : number of questions wanted of each kind
-    dropped : why drafts were not used, with their number
-    unreadable : number of replies that could not be read, by prompt
-    stopped : the error that ended the run before it was complete, such as a BudgetError; None if it is complete
-    """
-
-    questions: tuple[MadeQuestion, ...]
-    wanted: Mapping[QuestionKind, int]
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    unreadable: Mapping[str, int] = field(default_factory=dict)
-    stopped: HLGraphError | None = None
-
-    @property
-    def lacking(self) -> dict[QuestionKind, int]:
-        """Number of questions that could not be made, by kind."""
-        counts = Counter(item.type for item in self.questions)
-        return {kind: count - counts[kind] for kind, count in self.wanted.items() if counts[kind] < count}
-
-
-@dataclass(frozen=True, slots=True)
 class Shown:
     """A group of chunks as a model is shown it.
 
@@ -352,7 +326,7 @@ def write(
     validator: Executor | None = None,
     seed: int = 0,
     by: str = "",
-) -> WrittenSet:
+) -> QuestionSet:
     """Questions that a chat model writes about a corpus.
 
     The same call again asks for nothing that was paid: after a kill, or a budget that ended, it gives the same questions.
@@ -368,7 +342,7 @@ def write(
 
     Returns
     -------
-    WrittenSet
+    QuestionSet
         With ``stopped`` set if a budget or the provider ended the run; what was finished is there.
 
     Raises
@@ -381,11 +355,11 @@ def write(
     unknown = [kind for kind in wanted if kind not in CHAT_KINDS]
     if unknown:
         raise InputError(f"a chat model makes no {unknown[0]} questions; choose among {', '.join(CHAT_KINDS)}")
-    made = Writing(graph, writer, validator=validator or writer, seed=seed, by=by)
+    writing = Writing(graph, writer, validator=validator or writer, seed=seed, by=by)
     for kind, count in wanted.items():
-        if made.stopped is None:
-            made.run(kind, count)
-    return replace(made.result(), wanted=dict(wanted))
+        if writing.stopped is None:
+            writing.run(kind, count)
+    return replace(writing.result(), wanted=dict(wanted))
 
 
 class Writing:
@@ -435,13 +409,13 @@ class Writing:
                 missing -= taken
                 progress.advance(f"write {kind}", taken)
 
-    def result(self) -> WrittenSet:
+    def result(self) -> QuestionSet:
         """What was made so far."""
         unreadable = self._writer.unreadable + (
             self._validator.unreadable if self._validator is not self._writer else Counter()
         )
         dropped = dict(sorted(self._dropped.items(), key=lambda item: (-item[1], item[0])))
-        return WrittenSet(tuple(self._found), {}, dropped, dict(sorted(unreadable.items())), self.stopped)
+        return QuestionSet(tuple(self._found), {}, dropped, dict(sorted(unreadable.items())), self.stopped)
 
     # Kinds
 
@@ -449,30 +423,30 @@ class Writing:
         values = {"subject": shown.subject, "topics": "; ".join(shown.topics), "snippets": listed(shown.snippets)}
         draft = self._writer.ask("synthesis", Draft, values=values)
         asked = {"question": delimited("question", draft.question), "answer": delimited("answer", draft.answer)}
-        found = self._validator.ask("critique", Critique, values={**asked, "snippets": values["snippets"]})
-        if not found.is_usable:
+        critique = self._validator.ask("critique", Critique, values={**asked, "snippets": values["snippets"]})
+        if not critique.is_usable:
             raise DropError("the critique rejects it")
-        needed = sorted({number - 1 for number in found.snippets if 1 <= number <= len(shown.chunks)})
+        needed = sorted({number - 1 for number in critique.snippets if 1 <= number <= len(shown.chunks)})
         if len({self._document(shown.chunks[at].source_id) for at in needed}) < LEAST:
             raise DropError(f"it needs fewer than {LEAST} sources")
         snippets = [shown.snippets[at] for at in needed]
-        reply = self._validator.answered(found.question, snippets)
-        if not self._validator.agrees(found.question, found.answer, found=reply):
+        reply = self._validator.answered(critique.question, snippets)
+        if not self._validator.agrees(critique.question, critique.answer, found=reply):
             raise DropError("the snippets do not give the answer")
         for snippet in snippets:
-            alone = self._validator.answered(found.question, [snippet])
-            if self._validator.agrees(found.question, found.answer, found=alone):
+            alone = self._validator.answered(critique.question, [snippet])
+            if self._validator.agrees(critique.question, critique.answer, found=alone):
                 raise DropError("one source alone answers it")
         return self._question(
-            "synthesis", found.question, chunks=[shown.chunks[at] for at in needed], answer=found.answer
+            "synthesis", critique.question, chunks=[shown.chunks[at] for at in needed], answer=critique.answer
         )
 
     def _null(self, shown: Shown) -> MadeQuestion:
         values = {"subject": shown.subject, "topics": "; ".join(shown.topics), "snippets": listed(shown.snippets)}
         question = self._writer.ask("unanswerable", Asked, values=values).question
-        found = self._graph.search(question, k=_EVIDENCE, unit="chunk", strategy="chunk").evidence
+        evidence = self._graph.search(question, k=_EVIDENCE, unit="chunk", strategy="chunk").evidence
         if self._validator.answered(question, shown.snippets) or self._validator.answered(
-            question, [item.text for item in found]
+            question, [item.text for item in evidence]
         ):
             raise DropError("the corpus answers it, though it should not")
         return self._question("null", question)
@@ -492,25 +466,25 @@ class Writing:
             return calls.ask("abstract", Questions, values=values).questions[:QUESTIONS]
 
         with progress.step("write abstract", count, unit="questions"):
-            pairs = [pair for found in self._each(lambda _: tasks(), [None], calls.model) for pair in found]
+            pairs = [pair for group in self._each(lambda _: tasks(), [None], calls.model) for pair in group]
             left = count
             for start in range(0, len(pairs), max(1, -(-count // QUESTIONS))):
                 if not left or self.stopped is not None:
                     break
                 part = pairs[start : start + max(1, -(-count // QUESTIONS))]
-                texts = [text for found in self._each(ask, part, calls.model) for text in found]
+                texts = [text for group in self._each(ask, part, calls.model) for text in group]
                 left -= self._take([self._question("abstract", text) for text in texts], most=left)
 
     # Parts
 
     def _each(self, action: Callable[[_Item], _T], items: Sequence[_Item], model: Executor) -> list[_T]:
         """The results of an action for the items that are not dropped, in order; an error of the model ends the run."""
-        found: dict[int, _T] = {}
+        results: dict[int, _T] = {}
         reasons: dict[int, str] = {}
 
         def one(numbered: tuple[int, _Item]) -> None:
             try:
-                found[numbered[0]] = action(numbered[1])
+                results[numbered[0]] = action(numbered[1])
             except DropError as error:
                 reasons[numbered[0]] = str(error)
 
@@ -519,7 +493,7 @@ class Writing:
         except ModelError as error:
             self.stopped = error
         self._dropped.update(reasons.values())
-        return [found[at] for at in sorted(found)]
+        return [results[at] for at in sorted(results)]
 
     def _take(self, items: Sequence[MadeQuestion], *, most: int) -> int:
         """Keep questions that are not like one before; returns their number."""
@@ -535,20 +509,20 @@ class Writing:
         return taken
 
     def _groups(self) -> list[ChunkGroup]:
-        held = self._held
+        stored = self._held
         askable = Askable(
-            held.entities,
-            [fact for fact, _ in held.facts],
-            sources=held.sources,
-            texts=[item.text for item in held.statements.values()],
+            stored.entities,
+            [fact for fact, _ in stored.facts],
+            sources=stored.sources,
+            texts=[item.text for item in stored.statements.values()],
         )
-        found = chunk_groups(held, askable=askable, document=self._document, seed=self._seed)
-        if not found:
+        groups = chunk_groups(stored, askable=askable, document=self._document, seed=self._seed)
+        if not groups:
             raise InputError(
-                f"no entity of corpus {held.corpus!r} is in facts of {LEAST} documents, so there is nothing to join; ingest "
+                f"no entity of corpus {stored.corpus!r} is in facts of {LEAST} documents, so there is nothing to join; ingest "
                 "more documents about the same things"
             )
-        return found
+        return groups
 
     def _document(self, source: str) -> str:
         value = self._held.sources[source].metadata.get(self._by) if self._by else None
@@ -557,16 +531,16 @@ class Writing:
     def _shown(self, groups: Sequence[ChunkGroup]) -> list[Shown]:
         """Groups with their texts and topics: two reads for all of them."""
         ids = [name for group in groups for name in group.chunk_ids]
-        held = self._graph.facts.records(Kind.CHUNK, ids)
+        records = self._graph.facts.records(Kind.CHUNK, ids)
         topics = self._graph.facts.topics(ids)
-        found = []
+        result = []
         for group in groups:
-            chunks = [item for name in group.chunk_ids if isinstance(item := held.get(name), Chunk)]
+            chunks = [item for name in group.chunk_ids if isinstance(item := records.get(name), Chunk)]
             titles = [self._held.sources[item.source_id].title for item in chunks]
             snippets = tuple(f"{title}\n{item.text}" for title, item in zip(titles, chunks, strict=True))
             about = dict.fromkeys(name for item in chunks for name in topics.get(item.id, ()))
-            found.append(Shown(group.subject, tuple(about), tuple(chunks), snippets))
-        return found
+            result.append(Shown(group.subject, tuple(about), tuple(chunks), snippets))
+        return result
 
     def _collection(self) -> str:
         """Titles of sources, and the subjects of the most facts: what stands for a summary of the corpus."""
@@ -579,19 +553,19 @@ class Writing:
     def _question(
         self, kind: QuestionKind, text: str, *, chunks: Sequence[Chunk] = (), answer: str = ""
     ) -> MadeQuestion:
-        held = self._held
+        stored = self._held
         said = {*content_words(f"{text} {answer}")}
         ids = {item.id for item in chunks}
         statements = [
             item
-            for item in held.statements.values()
+            for item in stored.statements.values()
             if item.chunk_id in ids and len(said & {*content_words(item.text)}) >= _GOLD_WORDS
         ]
         names = ("synthesis", "critique", "answer", "agree") if kind == "synthesis" else ("unanswerable", "answer")
         used = names if kind != "abstract" else ("users", "abstract")
         models = dict.fromkeys((self._writer.model.fingerprint, self._validator.model.fingerprint))
         return MadeQuestion(
-            id=content_id("question", held.corpus, kind, text),
+            id=content_id("question", stored.corpus, kind, text),
             question=text,
             answers=(answer,) if answer else (NO_ANSWER,) if kind == "null" else (),
             type=kind,
@@ -601,34 +575,16 @@ class Writing:
             chunk_ids=tuple(item.id for item in chunks),
             statement_ids=tuple(item.id for item in statements),
             supporting_passage_ids=tuple(
-                dict.fromkeys(passage_of(held.sources[item.source_id], item.id) for item in chunks)
+                dict.fromkeys(passage_of(stored.sources[item.source_id], item.id) for item in chunks)
             ),
             evidence=tuple(item.text for item in statements),
-            corpus=held.corpus,
-            fingerprint=held.fingerprint,
+            corpus=stored.corpus,
+            fingerprint=stored.fingerprint,
             made_by=f"{'+'.join(prompt(name).version for name in used)}, {' and '.join(models)}, seed {self._seed}",
         )
 
 
 # Looks for leakage with a chat model: whether it answers a question from one gold source alone (HLG, section 5.2).
-
-
-@dataclass(frozen=True, slots=True)
-class AloneReport:
-    """What a chat model answered from single sources.
-
-    Attributes
-    ----------
-    findings : questions that one source alone answers
-    asked : number of questions that were looked at; those that were not, because a reply could not be read, are missing
-    unreadable : number of replies that could not be read
-    stopped : the error that ended the run, such as a BudgetError; None if it is complete
-    """
-
-    findings: tuple[Finding, ...]
-    asked: int
-    unreadable: int
-    stopped: HLGraphError | None = None
 
 
 def answer_alone(graph: HLGraph, questions: Sequence[MadeQuestion], *, model: Executor) -> AloneReport:
@@ -648,14 +604,14 @@ def answer_alone(graph: HLGraph, questions: Sequence[MadeQuestion], *, model: Ex
     check_corpus(questions, graph.corpus)
     asked = [item for item in questions if item.chunk_ids]
     calls = QuestionCalls(model, max_tokens=graph.settings.models.max_tokens)
-    held = graph.facts.records(Kind.CHUNK, [name for item in asked for name in item.chunk_ids])
-    found: dict[int, Finding | None] = {}
+    records = graph.facts.records(Kind.CHUNK, [name for item in asked for name in item.chunk_ids])
+    outcomes: dict[int, Finding | None] = {}
 
     def one(numbered: tuple[int, MadeQuestion]) -> None:
         place, item = numbered
         try:
-            found[place] = _leak(
-                calls, item, [each for name in item.chunk_ids if isinstance(each := held.get(name), Chunk)]
+            outcomes[place] = _leak(
+                calls, item, [each for name in item.chunk_ids if isinstance(each := records.get(name), Chunk)]
             )
         except DropError:
             return  # counted as unreadable
@@ -666,8 +622,8 @@ def answer_alone(graph: HLGraph, questions: Sequence[MadeQuestion], *, model: Ex
             model.run(one, list(enumerate(asked)), step="answer alone")
     except ModelError as error:
         stopped = error
-    findings = tuple(item for _, item in sorted(found.items()) if item is not None)
-    return AloneReport(findings, len(found), sum(calls.unreadable.values()), stopped)
+    findings = tuple(item for _, item in sorted(outcomes.items()) if item is not None)
+    return AloneReport(findings, len(outcomes), sum(calls.unreadable.values()), stopped)
 
 
 def _leak(calls: QuestionCalls, item: MadeQuestion, chunks: Sequence[Chunk]) -> Finding | None:
@@ -677,6 +633,25 @@ def _leak(calls: QuestionCalls, item: MadeQuestion, chunks: Sequence[Chunk]) -> 
         if is_gold or calls.agrees(item.question, "; ".join(item.answers), found=answer):
             return Finding(item.id, "leak", f"{calls.model.fingerprint} answers it from source {source} alone")
     return None
+
+
+def even(count: int, kinds: Sequence[QuestionKind] = ()) -> dict[QuestionKind, int]:
+    """The number of questions of each kind: divided evenly, with the remainder going to the first kinds.
+
+    Parameters
+    ----------
+    count : number of questions
+    kinds : the kinds; default: all but ``abstract``
+
+    Raises
+    ------
+    InputError
+        The number is below 1.
+    """
+    if count < 1:
+        raise InputError(f"count is {count}; ask for at least one question")
+    chosen = tuple(dict.fromkeys(kinds)) or tuple(kind for kind in CHAT_KINDS if kind != "abstract")
+    return {kind: count // len(chosen) + (place < count % len(chosen)) for place, kind in enumerate(chosen)}
 
 
 # The two chat models that make questions, one that writes and one that validates, with one budget for both.
@@ -715,7 +690,7 @@ def two_models(
     second = validator or models.judge or models.chat
     urls = {models.chat: models.chat_url}
     urls.setdefault(second, models.judge_url if second == models.judge else "")
-    made = [
+    executors = [
         executor_of(
             NamedChat(name) if is_planned else chosen_chat(name, replace(models, chat_url=url)),
             settings,
@@ -724,13 +699,13 @@ def two_models(
         for name, url in urls.items()
     ]
     try:
-        prices = [item.accounts.price for item in made]
+        prices = [item.accounts.price for item in executors]
         known = [price for price in prices if price is not None]
         highest = Price(max(item.input for item in known), max(item.output for item in known)) if known else None
-        unknown = [item.fingerprint for item in made if item.accounts.price is None]
+        unknown = [item.fingerprint for item in executors if item.accounts.price is None]
         purse = Purse(budget, price=None if unknown else highest, model=", ".join(unknown))
-        ready = [item.begin(purse=purse) for item in made]
+        ready = [item.begin(purse=purse) for item in executors]
         yield ready[0], ready[-1]
     finally:
-        for item in made:
+        for item in executors:
             item.close()

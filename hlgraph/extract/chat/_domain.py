@@ -1,4 +1,4 @@
-"""The domain of a corpus, inferred by a chat model or given by a person; its size is limited, so that prompts stay short."""
+"""The domain of a corpus, inferred by a chat model or given by a person. Its size is limited to keep prompts short."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def _topic(text: str) -> str:
 
 
 def _once(names: list[str]) -> list[str]:
-    found: dict[str, str] = {}
+    by_key: dict[str, str] = {}
     for name in names:
-        found.setdefault(name.casefold(), name)
-    return list(found.values())
+        by_key.setdefault(name.casefold(), name)
+    return list(by_key.values())
 
 
 Kinds = Annotated[list[Annotated[Words, AfterValidator(_kind)]], Field(max_length=_MOST_KINDS), AfterValidator(_once)]
@@ -84,13 +84,13 @@ class GivenDomain(_Part):
 def given_domain(tree: object) -> Domain:
     """The domain in a mapping with ``kinds`` and ``topics``. Raises InputError if the mapping has another form."""
     try:
-        found = GivenDomain.model_validate(tree)
+        given = GivenDomain.model_validate(tree)
     except ValidationError as error:
         raise InputError(
             f"the domain cannot be used: {'; '.join(reasons(error))}; give at most {_MOST_KINDS} kinds of entities and "
             f"{_MOST_TOPICS} topics, as {{kinds: [drug, side effect], topics: [safety of patients]}}"
         ) from error
-    return Domain(tuple(found.kinds), tuple(found.topics))
+    return Domain(tuple(given.kinds), tuple(given.topics))
 
 
 def read_domain(reply: str, *, model: str) -> Domain:
@@ -111,8 +111,8 @@ def read_domain(reply: str, *, model: str) -> Domain:
     ReplyError
         The reply has another form.
     """
-    found = parse(reply, FoundDomain)
-    return Domain(tuple(found.kinds), tuple(found.topics), f"{prompt('domain').version}+{model}")
+    parsed = parse(reply, FoundDomain)
+    return Domain(tuple(parsed.kinds), tuple(parsed.topics), f"{prompt('domain').version}+{model}")
 
 
 def infer_domain(model: Executor, samples: Sequence[ChunkInput], *, max_tokens: int, usage: Usage) -> Domain:
@@ -149,7 +149,7 @@ def infer_domain(model: Executor, samples: Sequence[ChunkInput], *, max_tokens: 
         again = ask_again(messages, first.text, reason=str(error))
     second = _complete(_asking(model, "repair"), again, max_tokens, usage)
     try:
-        found = read_domain(_whole(second), model=model.fingerprint)
+        domain = read_domain(_whole(second), model=model.fingerprint)
     except ReplyError as error:
         raise ModelAnswerError(
             f"{model.fingerprint} was asked twice for the domain of the corpus, and its reply cannot be used: {error}; "
@@ -158,17 +158,17 @@ def infer_domain(model: Executor, samples: Sequence[ChunkInput], *, max_tokens: 
         ) from error
     # Stored as the reply to the first request, so that a repetition does not pay for the repair again.
     _asking(model, "domain").settle(*messages, max_tokens=max_tokens, completion=second)
-    return found
+    return domain
 
 
 def _asking(model: Executor, name: str) -> Asking:
-    # No source: the samples are from several, so the reply is deleted with the first change that removes something.
+    # No source: the samples come from several, so the reply is deleted with the first change that removes something.
     purpose = Purpose(stage="domain", prompt=prompt(name).version)
     return model.about(purpose, accept=lambda text: is_readable(text, FoundDomain), form=schema(FoundDomain))
 
 
 def _whole(reply: Completion) -> str:
-    """The text of a reply. Raises ReplyError where it is cut off, whatever the part of it parses to."""
+    """The text of a reply. Raises ReplyError if it is cut off, even if the part parses."""
     if reply.is_cut:
         raise ReplyError("it is cut off even at twice the length limit; raise models.max_tokens")
     return reply.text

@@ -1,4 +1,8 @@
-"""The chat extractor: two calls per chunk, one repair each, a quarantine, and a stop when the provider is unavailable."""
+"""The chat extractor: two calls per chunk, one repair each, a quarantine, and a stop if the provider is unavailable.
+
+:func:`to_extraction` converts parsed replies to an extraction: it checks names against the list and finds spans in the chunk.
+:class:`ChatExtractor` makes the calls. :func:`mended` accepts replies that a person corrected.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ from hlgraph.extract.chat.messages import (
     version,
     versions,
 )
-from hlgraph.extract.extractor import ChunkInput, ChunkText, shown_fingerprint, spelled
+from hlgraph.extract.extractor import ChunkInput, ChunkText, Metered, shown_fingerprint, spelled
 from hlgraph.extract.quarantine import Quarantine, Quarantined
 from hlgraph.ids import checksum, normalise_name
 from hlgraph.models.accounts.budget import Usage
@@ -36,9 +40,6 @@ from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import MORE_ROOM, Asking, Executor
 from hlgraph.models.protocols import ChatModel, Completion
 from hlgraph.records import Domain, Extraction, Mention, Proposition, Triple
-
-# Converts parsed replies to an extraction: checks names against the list, finds spans in the chunk; pure functions.
-
 
 _ARTICLES = ("the ", "a ", "an ")
 
@@ -48,10 +49,10 @@ class _Names:
 
     def __init__(self, entities: Sequence[FoundEntity]) -> None:
         self.listed: dict[str, Mention] = {}
-        for item in entities:
-            name = normalise_name(item.name)
+        for entity in entities:
+            name = normalise_name(entity.name)
             if name:
-                self.listed.setdefault(name, Mention(item.name, item.kind))
+                self.listed.setdefault(name, Mention(entity.name, entity.kind))
         self.foreign: dict[str, None] = {}
 
     def of(self, name: str) -> Mention | None:
@@ -61,13 +62,13 @@ class _Names:
         return self.listed.get(given) or self.listed.get(bare)
 
     def mention(self, name: str, words: str) -> Mention | None:
-        """The listed entity with this name; else the name itself if the sentence has it; else None, and ``foreign`` has it."""
-        found = self.of(name)
-        if found is None and normalise_name(name) and spelled(name) in words:
-            found = Mention(name)
-        if found is None:
+        """The listed entity with this name, else the name itself if the sentence has it. Else None, noted in ``foreign``."""
+        entity = self.of(name)
+        if entity is None and normalise_name(name) and spelled(name) in words:
+            entity = Mention(name)
+        if entity is None:
             self.foreign[name] = None
-        return found
+        return entity
 
 
 def to_extraction(
@@ -93,24 +94,24 @@ def to_extraction(
     names = _Names(entities)
     text = ChunkText(chunk.text)
     fallback = next((topic for topic in (*reversed(chunk.headings), chunk.title) if topic.strip()), "")
-    found = tuple(_proposition(item, names, text, fallback) for item in propositions)
-    topics = tuple(dict.fromkeys(topic for item in found for topic in item.topics))
-    return Extraction(found, topics), tuple(names.foreign)
+    converted = tuple(_proposition(proposition, names, text, fallback) for proposition in propositions)
+    topics = tuple(dict.fromkeys(topic for proposition in converted for topic in proposition.topics))
+    return Extraction(converted, topics), tuple(names.foreign)
 
 
-def _proposition(item: FoundProposition, names: _Names, text: ChunkText, fallback: str) -> Proposition:
-    words = spelled(item.text)
-    start, end = text.find(item.text) or text.closest(item.text) or (0, len(text.text))
-    mentions = dict.fromkeys(mention for name in item.entities if (mention := names.mention(name, words)))
-    triples = dict.fromkeys(triple for fact in item.facts if (triple := _triple(fact, names, words)))
+def _proposition(proposed: FoundProposition, names: _Names, text: ChunkText, fallback: str) -> Proposition:
+    words = spelled(proposed.text)
+    start, end = text.find(proposed.text) or text.closest(proposed.text) or (0, len(text.text))
+    mentions = dict.fromkeys(mention for name in proposed.entities if (mention := names.mention(name, words)))
+    triples = dict.fromkeys(triple for fact in proposed.facts if (triple := _triple(fact, names, words)))
     for triple in triples:
         ends = (triple.subject,) if triple.is_literal else (triple.subject, triple.object)
         mentions |= dict.fromkeys(mention for name in ends if (mention := names.mention(name, words)))
     return Proposition(
-        text=item.text,
+        text=proposed.text,
         start=start,
         end=end,
-        topics=tuple(dict.fromkeys(item.topics)) or ((fallback,) if fallback else ()),
+        topics=tuple(dict.fromkeys(proposed.topics)) or ((fallback,) if fallback else ()),
         mentions=tuple(mentions),
         triples=tuple(triples),
     )
@@ -138,7 +139,7 @@ class _Asked(NamedTuple):
     calls: list[str]
 
 
-class ChatExtractor:
+class ChatExtractor(Metered):
     """An extractor that calls a chat model: for the entities, then for propositions with topics and facts about them.
 
     An unreadable reply is requested once more, with the reason (with twice the token limit if it was cut off). If that
@@ -152,10 +153,10 @@ class ChatExtractor:
     Parameters
     ----------
     model : the chat model, called from several threads; an Executor contributes its ledger, stored replies and budget
-    quarantine : stores unusable replies; they are removed once their chunk is in the graph
+    quarantine : stores unusable replies, which are removed once their chunk is in the graph
     concurrency : maximum number of concurrent chunks, if ``model`` is not an Executor; default 8
     max_tokens : maximum length of a reply, in tokens; default 4096
-    domain : domain of the corpus, which the prompts name; default: none
+    domain : domain of the corpus, which the prompts name; default None
     most_tries : failures of this extractor after which a chunk fails without a call, since another call would probably cost
         money for nothing; None: no limit (for an explicit retry); default 3
 
@@ -210,21 +211,21 @@ class ChatExtractor:
         self._check_end()
         if not chunks:
             return []
-        found = self._model.run(self._extract, chunks, step="extract")
-        if all(item.is_failed for item in found):
+        extractions = self._model.run(self._extract, chunks, step="extract")
+        if all(extraction.is_failed for extraction in extractions):
             self._check_end()
-        return found
+        return extractions
 
     def gives_up(self, chunk: ChunkInput) -> bool:
         """Whether a chunk has failed ``most_tries`` times, so that the model is no longer called for it."""
-        held = self._quarantine.find(chunk)
-        return held is not None and self._is_given_up(held)
+        failure = self._quarantine.find(chunk)
+        return failure is not None and self._is_given_up(failure)
 
     @property
     def end(self) -> ModelError | None:
         """The error that stopped the extraction early, a BudgetError with the current totals; None if there is none."""
-        found = self._model.purse.ended()
-        return found if isinstance(self._end, BudgetError) and isinstance(found, BudgetError) else self._end
+        spent = self._model.purse.ended()
+        return spent if isinstance(self._end, BudgetError) and isinstance(spent, BudgetError) else self._end
 
     def _check_end(self) -> None:
         end = self.end
@@ -232,12 +233,12 @@ class ChatExtractor:
             raise end
 
     def _extract(self, chunk: ChunkInput) -> Extraction:
-        held = self._quarantine.find(chunk)
+        failure = self._quarantine.find(chunk)
         if self._end is not None:
-            return self._unasked(chunk, f"the model was not called: {self._end}", held)
-        if held is not None and self._is_given_up(held):
-            reason = f"it failed {held.tries} times ({held.reason})"
-            return _failed(chunk, reason, mend=f"run hlgraph failures retry {held.id}, or hlgraph failures accept")
+            return self._unasked(chunk, f"the model was not called: {self._end}", failure)
+        if failure is not None and self._is_given_up(failure):
+            reason = f"it failed {failure.tries} times ({failure.reason})"
+            return _failed(chunk, reason, mend=f"run hlgraph failures retry {failure.id}, or hlgraph failures accept")
         asked = _Asked(chunk, [], [])
         try:
             entities = self._ask("entities", ask_entities(chunk, self.domain), asked, form=FoundEntities).entities
@@ -246,9 +247,9 @@ class ChatExtractor:
         except (ModelUnavailableError, ModelAccessError, BudgetError) as error:
             with self._lock:
                 self._end = self._end or error
-            return self._unasked(chunk, str(error), held)
+            return self._unasked(chunk, str(error), failure)
         except (ModelAnswerError, ReplyError) as error:
-            return self._quarantined(asked, str(error), held)
+            return self._quarantined(asked, str(error), failure)
         extraction, left_out = to_extraction(chunk, entities, propositions)
         if left_out:
             self.usage.leave_out(len(left_out))
@@ -271,10 +272,10 @@ class ChatExtractor:
             _log.debug("a reply of %s is requested again: %s", self._model.fingerprint, error)
             again = ask_again(messages, first.text, reason=str(error))
         second = self._complete(self._asking("repair", asked.chunk, form), again, asked)
-        found = parse(second.text, form)
+        parsed = parse(second.text, form)
         # Stored as the reply to the first request, so that a repetition does not pay for the repair again.
         self._asking(name, asked.chunk, form).settle(*messages, max_tokens=self._max_tokens, completion=second)
-        return found
+        return parsed
 
     def _asking(self, name: str, chunk: ChunkInput, form: type[Reply]) -> Asking:
         prompt = version(name, self.domain)
@@ -282,35 +283,35 @@ class ChatExtractor:
         return self._model.about(purpose, accept=lambda text: is_readable(text, form), form=schema(form))
 
     def _complete(self, model: Asking, messages: Messages, asked: _Asked) -> Completion:
-        """A whole reply; one that is cut off even with more room is never read, whatever it parses to."""
+        """A whole reply. Raises ReplyError if it is cut off even with more room, and never parses a part."""
         completion = model.complete(messages.system, messages.user, max_tokens=self._max_tokens)
         self.usage.add(completion)
         asked.replies.append(completion.text)
         if completion.is_cut:
-            self._model.purse.check()  # where the budget was too small for more room, the chunk only waits
+            self._model.purse.check()  # raises if the budget was too small for more room: the chunk only waits
             room = self._max_tokens * (MORE_ROOM if completion.calls > 1 else 1)
             raise ReplyError(f"the reply is cut off at {room} tokens; raise models.max_tokens")
         return completion
 
-    def _is_given_up(self, held: Quarantined) -> bool:
-        if self._most_tries is None or held.extractor != self.fingerprint:
+    def _is_given_up(self, failure: Quarantined) -> bool:
+        if self._most_tries is None or failure.extractor != self.fingerprint:
             return False
-        return held.tries >= self._most_tries
+        return failure.tries >= self._most_tries
 
-    def _unasked(self, chunk: ChunkInput, reason: str, held: Quarantined | None) -> Extraction:
-        if held is not None and self._most_tries is not None and held.extractor != self.fingerprint:
-            # The store notes that the source waits for this extractor, so its failures must do so too.
-            self._quarantine.expect(held, self.fingerprint)
+    def _unasked(self, chunk: ChunkInput, reason: str, failure: Quarantined | None) -> Extraction:
+        if failure is not None and self._most_tries is not None and failure.extractor != self.fingerprint:
+            # The store notes that the source waits for this extractor, so its failures must wait for it, too.
+            self._quarantine.expect(failure, self.fingerprint)
         return _failed(chunk, reason)
 
-    def _quarantined(self, asked: _Asked, reason: str, held: Quarantined | None) -> Extraction:
+    def _quarantined(self, asked: _Asked, reason: str, failure: Quarantined | None) -> Extraction:
         chunk, fingerprint = asked.chunk, self.fingerprint
         # The source waits for the extractor of its ingest, even if a retry used another one.
-        is_retry = self._most_tries is None and held is not None
+        is_retry = self._most_tries is None and failure is not None
         path = self._quarantine.keep(
             chunk,
             model=self._model.fingerprint,
-            extractor=held.extractor if is_retry and held else fingerprint,
+            extractor=failure.extractor if is_retry and failure else fingerprint,
             call=asked.calls[-1],
             reason=reason,
             replies=asked.replies,
@@ -324,7 +325,7 @@ def _failed(chunk: ChunkInput, reason: str, *, mend: str = "the next ingest retr
     return Extraction(problem=problem, is_failed=True)
 
 
-# Replies corrected by a person: parsed as strictly as a model's, and converted to an extraction in the same way.
+# Replies corrected by a person, parsed as strictly as a model's.
 
 
 class MendedCall(NamedTuple):
@@ -353,7 +354,7 @@ class Mended(NamedTuple):
 def mended(chunk: ChunkInput, reply: str, *, replies: Sequence[str], domain: Domain | None = None) -> Mended:
     """The extraction of a chunk from a corrected reply.
 
-    The entities are those in ``reply``; else those in the last of ``replies`` that is a list of entities; else the names in
+    The entities come from ``reply``, else from the last of ``replies`` that is a list of entities, else from the names in
     the propositions.
 
     Parameters
@@ -361,7 +362,7 @@ def mended(chunk: ChunkInput, reply: str, *, replies: Sequence[str], domain: Dom
     chunk : the chunk
     reply : the corrected reply
     replies : the model's own replies, in order
-    domain : domain of the corpus; default: none
+    domain : domain of the corpus; default None
 
     Returns
     -------
@@ -373,9 +374,9 @@ def mended(chunk: ChunkInput, reply: str, *, replies: Sequence[str], domain: Dom
     ReplyError
         The reply has another form.
     """
-    found = parse(reply, MendedReply)
-    entities = _entities(found, replies)
-    extraction, left_out = to_extraction(chunk, entities, found.propositions)
+    parsed = parse(reply, MendedReply)
+    entities = _entities(parsed, replies)
+    extraction, left_out = to_extraction(chunk, entities, parsed.propositions)
     first = MendedCall(
         version("entities", domain),
         ask_entities(chunk, domain),
@@ -384,18 +385,18 @@ def mended(chunk: ChunkInput, reply: str, *, replies: Sequence[str], domain: Dom
     second = MendedCall(
         version("propositions", domain),
         ask_propositions(chunk, entities, domain=domain),
-        _text(FoundPropositions(propositions=found.propositions)),
+        _text(FoundPropositions(propositions=parsed.propositions)),
     )
     return Mended(extraction, left_out, (first, second))
 
 
-def _entities(found: MendedReply, replies: Sequence[str]) -> Sequence[FoundEntity]:
-    if found.entities is not None:
-        return found.entities
+def _entities(parsed: MendedReply, replies: Sequence[str]) -> Sequence[FoundEntity]:
+    if parsed.entities is not None:
+        return parsed.entities
     own = next((text for text in reversed(replies) if is_readable(text, FoundEntities)), None)
     if own is not None:
         return parse(own, FoundEntities).entities
-    names = dict.fromkeys(name for item in found.propositions for name in item.entities)
+    names = dict.fromkeys(name for proposition in parsed.propositions for name in proposition.entities)
     return [FoundEntity(name=name) for name in names]
 
 

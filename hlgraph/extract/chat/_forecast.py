@@ -52,8 +52,8 @@ def next_call(
     Parameters
     ----------
     chunk : the chunk
-    kept : maps a prompt version and messages to the stored reply, or None where nothing is stored
-    domain : domain of the corpus; default: none
+    kept : maps a prompt version and messages to the stored reply, or None if there is none
+    domain : domain of the corpus; default None
 
     Returns
     -------
@@ -79,8 +79,8 @@ class ExpectedCall(NamedTuple):
     prompt : version of its prompt
     input_tokens, output_tokens : estimated tokens of the request and the reply
     frame_tokens : input tokens of the prompt itself, equal for every chunk
-    guessed_tokens : input tokens assumed for names that the first reply will bring
-    is_kept : the reply is stored, so that the call will cost nothing
+    guessed_tokens : input tokens assumed for the names in the first reply
+    is_kept : the reply is stored, so the call costs nothing
     """
 
     prompt: str
@@ -104,8 +104,8 @@ def expected_calls(
     ----------
     chunk : the chunk
     max_tokens : maximum length of a reply, in tokens
-    kept : maps a prompt version and messages to the stored reply, or None where nothing is stored
-    domain : domain of the corpus; default: none
+    kept : maps a prompt version and messages to the stored reply, or None if there is none
+    domain : domain of the corpus; default None
 
     Returns
     -------
@@ -123,12 +123,12 @@ def expected_calls(
         except ReplyError:
             reply = None
     second, propositions = ask_propositions(chunk, listed, domain=domain), version("propositions", domain)
-    found = kept(propositions, second) if reply is not None else None
-    if found is not None:
+    second_reply = kept(propositions, second) if reply is not None else None
+    if second_reply is not None:
         try:
-            parse(found, FoundPropositions)
+            parse(second_reply, FoundPropositions)
         except ReplyError:
-            found = None
+            second_reply = None
     empty = ChunkInput("")
     return (
         ExpectedCall(
@@ -144,7 +144,7 @@ def expected_calls(
             min(max_tokens, int(_PROPOSITIONS * text)),
             request_tokens(*ask_propositions(empty, [], domain=domain)),
             guessed_tokens=names,
-            is_kept=found is not None,
+            is_kept=second_reply is not None,
         ),
     )
 
@@ -169,13 +169,13 @@ def expected_domain(
     asked, name = ask_domain(samples), prompt("domain").version
     frame = request_tokens(*ask_domain([]))
     reply = kept(name, asked)
-    found = None
+    domain = None
     if reply is not None:
         try:
-            found = read_domain(reply, model=model)
+            domain = read_domain(reply, model=model)
         except ReplyError:
-            found = None
+            domain = None
     expected = ExpectedCall(
-        name, request_tokens(*asked), min(max_tokens, DOMAIN_TOKENS), frame, is_kept=found is not None
+        name, request_tokens(*asked), min(max_tokens, DOMAIN_TOKENS), frame, is_kept=domain is not None
     )
-    return expected, found or GUESSED
+    return expected, domain or GUESSED

@@ -61,11 +61,14 @@ def read_verdicts(reply: str, count: int) -> list[Verdict]:
     ReplyError
         The reply has another form, or a statement number is missing, occurs twice, or is out of range.
     """
-    found = parse(reply, FoundVerdicts).verdicts
-    if sorted(item.number for item in found) != list(range(1, count + 1)):
+    verdicts = parse(reply, FoundVerdicts).verdicts
+    if sorted(verdict.number for verdict in verdicts) != list(range(1, count + 1)):
         raise ReplyError(f"there must be one verdict for each of the numbers from 1 to {count}")
-    ordered = sorted(found, key=lambda item: item.number)
-    return [Verdict(item.is_accurate, "" if item.is_accurate else " ".join(item.reason.split())) for item in ordered]
+    ordered = sorted(verdicts, key=lambda verdict: verdict.number)
+    return [
+        Verdict(verdict.is_accurate, "" if verdict.is_accurate else " ".join(verdict.reason.split()))
+        for verdict in ordered
+    ]
 
 
 class ChatJudge:
@@ -110,12 +113,12 @@ class ChatJudge:
             except ReplyError as error:
                 again = ask_again(messages, first.text, reason=str(error))
             second = self._complete("repair", again, group)
-            found = read_verdicts(second.text, len(statements))
+            verdicts = read_verdicts(second.text, len(statements))
         except (ReplyError, ModelAnswerError) as error:
             return str(error)
         # Stored as the reply to the first request, so that a repetition does not pay for the repair again.
         self._asking("verdicts", group).settle(*messages, max_tokens=self._max_tokens, completion=second)
-        return found
+        return verdicts
 
     def _complete(self, name: str, messages: Messages, group: tuple[ChunkInput, Sequence[str]]) -> Completion:
         completion = self._asking(name, group).complete(messages.system, messages.user, max_tokens=self._max_tokens)

@@ -1,4 +1,7 @@
-"""Builds the messages of the calls from the prompts; pure functions."""
+"""The messages of the calls, built from the prompts, and the schemas and the strict parser of the replies.
+
+:func:`parse` reads a reply, :class:`ReplyError` says why it cannot be used, and the ``ask_...`` functions build requests.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,9 @@ from hlgraph.models.prompts import Prompt, delimited, read_prompt
 from hlgraph.read.content import clean
 from hlgraph.records import Domain
 
-# The schemas of replies and their strict parser; a lenient one would let wrong data into the graph.
-#
-# The docstrings of the ``Found`` classes are part of the JSON schemas that providers get: to change one is to change a prompt.
-# The messages of ReplyError are part of repair requests.
+# The parser is strict: a lenient one would let wrong data into the graph. The docstrings of the ``Found`` classes are part of
+# the JSON schemas that providers get, so to change one is to change a prompt. The messages of ReplyError are part of repair
+# requests.
 
 
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
@@ -187,9 +189,9 @@ def is_readable(reply: str, form: type[Reply]) -> bool:
 
 def reasons(error: ValidationError) -> list[str]:
     """Descriptions of the first five errors in an object, and the number of others."""
-    found = [f"{'.'.join(map(str, item['loc'])) or 'the object'}: {item['msg']}" for item in error.errors()]
-    more = len(found) - _MOST_REASONS
-    return found[:_MOST_REASONS] + ([f"and {more} more"] if more > 0 else [])
+    described = [f"{'.'.join(map(str, detail['loc'])) or 'the object'}: {detail['msg']}" for detail in error.errors()]
+    more = len(described) - _MOST_REASONS
+    return described[:_MOST_REASONS] + ([f"and {more} more"] if more > 0 else [])
 
 
 _FOLDER = Path(__file__).parents[1] / "prompts"
@@ -213,11 +215,11 @@ def prompt(name: str) -> Prompt:
 
 def versions(domain: Domain | None = None) -> str:
     """Versions of all extraction prompts; with a domain, also of the prompts that name it, and a hash of its kinds and topics."""
-    found = [prompt(name).version for name in ("entities", "propositions", "repair")]
+    parts = [prompt(name).version for name in ("entities", "propositions", "repair")]
     if domain is not None:
-        found += [prompt(name).version for name, names in _parts(domain).items() if names]
-        found.append(checksum(json.dumps([domain.kinds, domain.topics]))[:_SHORT])
-    return "+".join(found)
+        parts += [prompt(name).version for name, names in _parts(domain).items() if names]
+        parts.append(checksum(json.dumps([domain.kinds, domain.topics]))[:_SHORT])
+    return "+".join(parts)
 
 
 def version(name: str, domain: Domain | None = None) -> str:
@@ -226,7 +228,7 @@ def version(name: str, domain: Domain | None = None) -> str:
     Parameters
     ----------
     name : name of the prompt
-    domain : domain of the corpus; default: none
+    domain : domain of the corpus; default None
 
     Returns
     -------
@@ -257,8 +259,8 @@ def ask_domain(samples: Sequence[ChunkInput]) -> Messages:
     """The messages that request the domain of a corpus, from sample chunks."""
     chosen = prompt("domain")
     shown = (
-        f"[{number}]\n{context(item)}\n{delimited('text', item.text[:_MOST_CHARACTERS])}"
-        for number, item in enumerate(samples, 1)
+        f"[{number}]\n{context(sample)}\n{delimited('text', sample.text[:_MOST_CHARACTERS])}"
+        for number, sample in enumerate(samples, 1)
     )
     return Messages(chosen.system, chosen.filled({"samples": "\n\n".join(shown)}))
 
@@ -269,7 +271,7 @@ def ask_entities(chunk: ChunkInput, domain: Domain | None = None) -> Messages:
     Parameters
     ----------
     chunk : the chunk
-    domain : domain of the corpus; default: none
+    domain : domain of the corpus; default None
 
     Returns
     -------
@@ -288,7 +290,7 @@ def ask_propositions(chunk: ChunkInput, entities: Sequence[FoundEntity], *, doma
     ----------
     chunk : the chunk
     entities : the entities in the first reply
-    domain : domain of the corpus; default: none
+    domain : domain of the corpus; default None
 
     Returns
     -------
@@ -296,7 +298,7 @@ def ask_propositions(chunk: ChunkInput, entities: Sequence[FoundEntity], *, doma
         The messages.
     """
     chosen = prompt("propositions")
-    names = json.dumps([item.name for item in entities], ensure_ascii=False)
+    names = json.dumps([entity.name for entity in entities], ensure_ascii=False)
     values = {
         "context": context(chunk),
         "entities": delimited("entities", names),

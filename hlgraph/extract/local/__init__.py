@@ -4,13 +4,13 @@ from hlgraph.extract.local._clauses import KIND_OF_NOUN, may_be_person
 from hlgraph.extract.local._extractor import LocalExtractor, Reading, read_chunk
 from hlgraph.extract.local._lexicon import SELF_NOUNS
 from hlgraph.extract.local._topics import Title
-from hlgraph.extract.local._units import Found, Unit
+from hlgraph.extract.local._units import MentionSpan, Unit
 
 __all__ = [
     "KIND_OF_NOUN",
     "SELF_NOUNS",
-    "Found",
     "LocalExtractor",
+    "MentionSpan",
     "Reading",
     "Title",
     "Unit",

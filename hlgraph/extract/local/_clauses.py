@@ -1,6 +1,7 @@
-"""Clauses of a sentence: a subject, its verb, and the names, values and noun phrases after it.
+"""Facts from the clauses of a sentence: a subject, its verb, and the names, values and noun phrases after it.
 
-Every word gets a one-letter tag from closed lists and endings, so that rules are patterns over letters.
+:func:`tagged` gives every word a one-letter tag from closed lists and endings, so that rules are patterns over letters.
+:func:`subjects` finds the subjects with their verbs, and :func:`clause` reads the facts about one subject.
 The letters: ``M`` a name, ``D`` a date, ``#`` a number; ``b`` a form of "be" or "become", ``x`` one of "have", ``y`` a
 modal verb, ``e`` "be" and "been", ``v`` another verb form, ``z`` a verb or a plural, ``g`` a word in -ing; ``d`` an
 article or another determiner, ``k`` "his", "her", "its", "their"; ``i`` a preposition, ``o`` "of", ``t`` "to"; ``a`` an
@@ -17,7 +18,7 @@ from typing import NamedTuple
 
 from hlgraph.extract.local._lexicon import ADJECTIVES, ORGANIZATIONS, PLACES, SELF_NOUNS
 from hlgraph.extract.local._topics import Title
-from hlgraph.extract.local._units import Found
+from hlgraph.extract.local._units import MentionSpan
 from hlgraph.records import Triple
 
 # Closed word lists of the rules for facts: function words with their tags (see ``_tags``), and forms of verbs.
@@ -135,18 +136,18 @@ _TAG_ENDINGS = (("ly", "a"), ("ed", "v"), ("ing", "g"))
 
 
 class Tagged(NamedTuple):
-    """A sentence as parallel sequences, one entry a word, mention or mark.
+    """A sentence as parallel sequences, one entry per word, mention or mark.
 
     Attributes
     ----------
     tags : one letter each
-    words : as they stand in the sentence; the full name for a mention
-    found : the mention, or None
+    words : as in the sentence; the full name for a mention
+    mentions : the mention, or None
     """
 
     tags: str
     words: list[str]
-    found: list[Found | None]
+    mentions: list[MentionSpan | None]
 
     def phrase(self, start: int, end: int) -> str:
         """The words from ``start`` up to ``end``, without adverbs.
@@ -166,8 +167,8 @@ class Tagged(NamedTuple):
 
     def name(self, at: int) -> str:
         """The name of the mention at an index; empty if there is none."""
-        found = self.found[at]
-        return found.name if found else ""
+        mention = self.mentions[at]
+        return mention.name if mention else ""
 
 
 @lru_cache(maxsize=16_384)
@@ -194,8 +195,8 @@ def tag_of(word: str) -> str:
     return ended or ("z" if word in PLAIN or _VERB_S.fullmatch(word) else "n")
 
 
-def tagged(text: str, mentions: Sequence[Found]) -> Tagged:
-    """The words of a sentence with their tags; quotation marks are left out, and a name inside another name.
+def tagged(text: str, mentions: Sequence[MentionSpan]) -> Tagged:
+    """The words of a sentence with their tags, without quotation marks and names inside other names.
 
     Parameters
     ----------
@@ -209,7 +210,7 @@ def tagged(text: str, mentions: Sequence[Found]) -> Tagged:
     """
     tags: list[str] = []
     words: list[str] = []
-    found: list[Found | None] = []
+    entries: list[MentionSpan | None] = []
     position = 0
     for mention in (*mentions, None):
         if mention is not None and mention.start < position:
@@ -223,13 +224,13 @@ def tagged(text: str, mentions: Sequence[Found]) -> Tagged:
                     tags[-1] = "a"
                 tags.append(tag)
                 words.append(word)
-                found.append(None)
+                entries.append(None)
         if mention is not None:
             tags.append("D" if mention.kind == "date" else "#" if mention.kind == "number" else "M")
             words.append(mention.name)
-            found.append(mention)
+            entries.append(mention)
             position = mention.end
-    return Tagged("".join(tags), words, found)
+    return Tagged("".join(tags), words, entries)
 
 
 # Verbs and objects
@@ -246,7 +247,7 @@ _PHRASE = re.compile(
     r"(?P<preposition>a?(?:v?[iot]|it|i[io]))[dka]*[nz#]{0,2}"
 )
 _NOUN = re.compile(r"(?:[dk]a*)?(?:[#D]?[nzvg]*[nz])")
-# A noun phrase goes on: "the economic and military aid", "a top 5 hit".
+# A noun phrase continues: "the economic and military aid", "a top 5 hit".
 _CUT = re.compile(r"[cr][nvg]")
 _COUNT = re.compile(r"a*#(?=[iotcr.,()]|$)")
 _OF = re.compile(r"o(?:[dk]?[nz#D]*[Mnz]|a*#(?![nz]))")
@@ -285,7 +286,7 @@ class Verb(NamedTuple):
     end : index after its last word
     is_copula : a form of "be" or "become" without another verb
     is_saying : its object is a clause, as after "said"
-    is_participle : a participle after a complement, which further ones may follow: "directed by A, starring B"
+    is_participle : a participle after a complement, possibly followed by others: "directed by A, starring B"
     """
 
     text: str
@@ -318,7 +319,7 @@ def read_verb(sentence: Tagged, at: int) -> Verb | None:
 
 
 def clause(sentence: Tagged, subject: Subject) -> Iterator[Triple]:
-    """The facts that a clause states about its subjects, and those of the verbs that follow in it ("founded A and led B").
+    """The facts that a clause states about its subjects, including further verbs ("founded A and led B").
 
     Parameters
     ----------
@@ -373,9 +374,9 @@ class _Objects:
 
     def _next_object(self) -> int | None:
         """Index of the next name or value, if only a noun phrase and prepositions stand before it."""
-        tags, found = self._sentence.tags, self._sentence.found
+        tags, mentions = self._sentence.tags, self._sentence.mentions
         for at in range(self.at, len(tags)):
-            if tags[at] in "MD#" and found[at] is not None:
+            if tags[at] in "MD#" and mentions[at] is not None:
                 is_part = tags[at] != "M" and tags[at + 1 : at + 2] in ("n", "z", "v", "M")  # "a 2003 film"
                 if not is_part:
                     return at
@@ -423,7 +424,7 @@ class _Objects:
             self.at = match.end()
 
     def _literal(self, at: int, base: str) -> tuple[tuple[str, str, bool], int] | None:
-        """The noun phrase at an index, with or without a preposition before it, unless it only introduces a name; and its end."""
+        """The noun phrase at an index, with an optional preposition, and its end; None if it only introduces a name."""
         tags = self._sentence.tags
         start = at
         if tags[at : at + 1] in ("i", "t") and not self._verb.is_copula:
@@ -530,7 +531,7 @@ def _part(sentence: Tagged, match: re.Match[str], names: tuple[str, ...]) -> Ite
 
 
 def _part_before(tags: str, at: int) -> re.Match[str] | None:
-    """The noun phrase that ends with a name as its part: "the population of Kempele", where a subject may stand."""
+    """The noun phrase of a possible subject that ends with a name: "the population of Kempele"."""
     if tags[at - 1 : at] not in ("o", "d", "k"):
         return None
     start = at - 1
@@ -542,7 +543,7 @@ def _part_before(tags: str, at: int) -> re.Match[str] | None:
 
 
 def _of_title(sentence: Tagged, title: Title) -> Iterator[Subject]:
-    """The subjects that refer to the title, or to a part of it: "it", "the film", "his father", "the roof"."""
+    """The subjects that refer to the title or to a part of it: "it", "the film", "his father", "the roof"."""
     tags, words = sentence.tags, sentence.words
     leading = _BEFORE_SUBJECT.match(tags)
     start = leading.end() if leading else 0
@@ -586,13 +587,13 @@ def is_subject(tags: str, at: int) -> bool:
 
     Parameters
     ----------
-    tags : of the sentence
+    tags : the tags of the sentence
     at : index of the name
 
     Returns
     -------
     bool
-        Says nothing about a verb after it.
+        Does not check that a verb follows.
     """
     before = at - 1
     while before >= 0 and tags[before] in "nzd#k":

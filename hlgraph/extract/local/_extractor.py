@@ -1,4 +1,8 @@
-"""The rule-based extractor: no model, no download, one pass over the text."""
+"""The rule-based extractor: no model, no download, one pass over the text.
+
+:func:`find_triples` and :func:`row_triples` find the facts of a sentence or a table row, :func:`kinds_in` the kinds of
+entities, :func:`read_chunk` the units, mentions and topics of a chunk. :class:`LocalExtractor` puts them together.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ from hlgraph.extract.local._clauses import (
 from hlgraph.extract.local._mentions import find_mentions
 from hlgraph.extract.local._names import Shape
 from hlgraph.extract.local._topics import Title, chunk_topics, is_named, read_title, unit_topics
-from hlgraph.extract.local._units import Found, Unit, units
+from hlgraph.extract.local._units import MentionSpan, Unit, units
 from hlgraph.ids import checksum, normalise_name
 from hlgraph.records import Extraction, Mention, Proposition, Triple
 from hlgraph.text import BlockKind
@@ -58,7 +62,7 @@ _OBJECT_KINDS = {
 }
 
 
-def find_triples(text: str, mentions: Sequence[Found], title: Title) -> list[Triple]:
+def find_triples(text: str, mentions: Sequence[MentionSpan], title: Title) -> list[Triple]:
     """The facts that a sentence states, at most twelve.
 
     A subject is a name before a verb, or the title for "He", "She", "It" and "The film" at the beginning if the title is a
@@ -90,8 +94,8 @@ def find_triples(text: str, mentions: Sequence[Found], title: Title) -> list[Tri
     return list(known)[:_MOST]
 
 
-def row_triples(unit: Unit, mentions: Sequence[Found], title: Title) -> list[Triple]:
-    """The facts of a row: what stands under each label, said of the first cell if it is a name, else of the title.
+def row_triples(unit: Unit, mentions: Sequence[MentionSpan], title: Title) -> list[Triple]:
+    """The facts of a row: the cell under each label, about the first cell if it is a name, else about the title.
 
     Parameters
     ----------
@@ -109,7 +113,7 @@ def row_triples(unit: Unit, mentions: Sequence[Found], title: Title) -> list[Tri
         cells = [("field", "", cells[0][0]), ("value", "", cells[1][0])]
     if not all(label and len(label) <= _LONGEST_LABEL and 0 < len(cell) <= _LONGEST_CELL for label, _, cell in cells):
         return []
-    names = {unit.text[found.start : found.end]: found for found in mentions}
+    names = {unit.text[mention.start : mention.end]: mention for mention in mentions}
     label, _, head = cells[0]
     subject = names.get(head)
     said: list[tuple[str, str, str]] = []
@@ -119,15 +123,15 @@ def row_triples(unit: Unit, mentions: Sequence[Found], title: Title) -> list[Tri
         said = [(subject.name, name, cell) for name, _, cell in cells[1:]]
     elif title.is_name:
         said = [(title.bare, label, head), *((title.bare, f"{name} ({head})", cell) for name, _, cell in cells[1:])]
-    found = []
+    triples = []
     for about, predicate, cell in said:
         named = names.get(cell)
         is_literal = named is None or named.kind in ("date", "number")
-        found.append(Triple(about, predicate, named.name if named else cell, is_literal=is_literal))
-    return list(dict.fromkeys(found))[:_MOST]
+        triples.append(Triple(about, predicate, named.name if named else cell, is_literal=is_literal))
+    return list(dict.fromkeys(triples))[:_MOST]
 
 
-def _life(text: str, mentions: Sequence[Found]) -> Iterator[Triple]:
+def _life(text: str, mentions: Sequence[MentionSpan]) -> Iterator[Triple]:
     """Birth and death dates in "(born 1 March 1952)" or "(1 May 1769 – 14 September 1852)" after a name."""
     if "(" not in text:
         return
@@ -147,7 +151,7 @@ def _life(text: str, mentions: Sequence[Found]) -> Iterator[Triple]:
 
 
 def _clauses(sentence: Tagged, title: Title) -> Iterator[Triple]:
-    """The facts of all clauses with a subject; what stands before the first one belongs to it: "In 1955, ..."."""
+    """The facts of all clauses with a subject. A leading phrase belongs to the first clause: "In 1955, ..."."""
     leading = LEADING.match(sentence.tags)
     for subject in subjects(sentence, title):
         yield from clause(sentence, subject)
@@ -165,7 +169,7 @@ def _clauses(sentence: Tagged, title: Title) -> Iterator[Triple]:
 
 
 def _beside(sentence: Tagged, title: Title) -> Iterator[Triple]:
-    """The facts of names that stand beside each other or beside a noun phrase, without a verb."""
+    """The facts without a verb: names next to each other or next to a noun phrase."""
     tags = sentence.tags
     for at, tag in enumerate(tags):
         if tag == "M":
@@ -220,7 +224,7 @@ def kinds_in(triples: Iterable[Triple], title: Title) -> dict[str, str]:
     Parameters
     ----------
     triples : the facts of a chunk
-    title : the title of the document; "(film)" after a name says its kind
+    title : the title of the document; "(film)" after a name gives its kind
 
     Returns
     -------
@@ -268,26 +272,26 @@ class Reading:
     ----------
     title : the title of the document
     units : the spans that become one proposition each
-    mentions : of each unit, in the order of the text
-    topics : of the chunk
-    evidence : of the chunk about capitals
+    mentions : mentions of each unit, in the order of the text
+    topics : topics of the chunk
+    evidence : evidence of the chunk about capitals
     """
 
     title: Title
     units: tuple[Unit, ...]
-    mentions: tuple[tuple[Found, ...], ...]
+    mentions: tuple[tuple[MentionSpan, ...], ...]
     topics: tuple[str, ...]
     evidence: Shape
 
     def triples(self) -> list[tuple[Triple, ...]]:
-        """The facts that the rules find in each unit; none in code."""
-        return [_triples(unit, found, self.title) for unit, found in zip(self.units, self.mentions, strict=True)]
+        """The facts that the rules find in each unit. Code has none."""
+        return [_triples(unit, mentions, self.title) for unit, mentions in zip(self.units, self.mentions, strict=True)]
 
     def extraction(
         self,
         triples: Sequence[Sequence[Triple]],
         *,
-        mentions: Sequence[Sequence[Found]] | None = None,
+        mentions: Sequence[Sequence[MentionSpan]] | None = None,
         kinds: Mapping[str, str] | None = None,
     ) -> Extraction:
         """The extraction of the chunk with these facts.
@@ -295,21 +299,21 @@ class Reading:
         Parameters
         ----------
         triples : the facts of each unit
-        mentions : the mentions of each unit; None: those of the rules
-        kinds : kinds of names for which neither a mention nor a fact says one
+        mentions : the mentions of each unit; None for the mentions of the rules
+        kinds : kinds of names whose mentions and facts give no kind
 
         Returns
         -------
         Extraction
-            One proposition for each distinct text, at its first place.
+            One proposition per distinct text, at its first position.
         """
         all_kinds = {**(kinds or {}), **kinds_in((triple for some in triples for triple in some), self.title)}
         propositions: dict[str, Proposition] = {}
-        for unit, found, facts in zip(self.units, mentions or self.mentions, triples, strict=True):
+        for unit, unit_mentions, facts in zip(self.units, mentions or self.mentions, triples, strict=True):
             text = _self_contained(unit, self.title)
             if text in propositions:
                 continue
-            names = [*_context(unit, self.title, self.evidence, is_first=not propositions), *found]
+            names = [*_context(unit, self.title, self.evidence, is_first=not propositions), *unit_mentions]
             propositions[text] = Proposition(
                 text=text,
                 start=unit.start,
@@ -332,12 +336,12 @@ def read_chunk(chunk: ChunkInput) -> Reading:
     return Reading(title, parts, tuple(map(tuple, mentions)), topics, evidence)
 
 
-def _triples(unit: Unit, found: Sequence[Found], title: Title) -> tuple[Triple, ...]:
+def _triples(unit: Unit, mentions: Sequence[MentionSpan], title: Title) -> tuple[Triple, ...]:
     if unit.kind is BlockKind.CODE:
         return ()
     if unit.kind is BlockKind.ROW:
-        return tuple(row_triples(unit, found, title))
-    return tuple(find_triples(unit.text, found, title))
+        return tuple(row_triples(unit, mentions, title))
+    return tuple(find_triples(unit.text, mentions, title))
 
 
 def _self_contained(unit: Unit, title: Title) -> str:
@@ -350,23 +354,23 @@ def _self_contained(unit: Unit, title: Title) -> str:
     return f"{', '.join(context)}: {unit.text}" if context else unit.text
 
 
-def _context(unit: Unit, title: Title, evidence: Shape, *, is_first: bool) -> Iterator[Found]:
+def _context(unit: Unit, title: Title, evidence: Shape, *, is_first: bool) -> Iterator[MentionSpan]:
     """Mentions that come from the title and the heading of a sentence."""
     if title.is_name:
-        yield Found(0, 0, title.bare, "")
+        yield MentionSpan(0, 0, title.bare, "")
         if is_first:
             for alias in title.aliases:
-                yield Found(0, 0, alias, "")
+                yield MentionSpan(0, 0, alias, "")
     heading = unit.heading.split()
     capitals = [word for word in heading if word[0].isupper()]
     if 0 < len(heading) <= 6 and capitals and heading[0] in capitals and evidence.capital.issuperset(capitals):
-        yield Found(0, 0, unit.heading, "")
+        yield MentionSpan(0, 0, unit.heading, "")
 
 
-def _distinct(found: Sequence[Found], kinds: Mapping[str, str]) -> tuple[Mention, ...]:
+def _distinct(spans: Sequence[MentionSpan], kinds: Mapping[str, str]) -> tuple[Mention, ...]:
     """One mention per name, in order, with the first known kind."""
     mentions: dict[str, Mention] = {}
-    for _, _, name, own_kind in found:
+    for _, _, name, own_kind in spans:
         key, kind = normalise_name(name), own_kind or kinds.get(name, "")
         if key and (key not in mentions or (kind and not mentions[key].kind)):
             mentions[key] = Mention(mentions[key].name if key in mentions else name, kind)
@@ -413,11 +417,11 @@ class LocalExtractor:
 
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
         """One extraction per chunk, in order, in time linear in the length of the texts."""
-        found: list[Extraction] = []
+        extractions: list[Extraction] = []
         for reading in map(read_chunk, chunks):
-            found.append(reading.extraction(reading.triples()))
+            extractions.append(reading.extraction(reading.triples()))
             progress.advance("extract")
-        return found
+        return extractions
 
     def input_fingerprint(self, chunk: ChunkInput) -> str:
         """Hash of everything that the rules read: their version, the text, the title and the headings."""

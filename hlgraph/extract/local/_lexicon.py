@@ -41,7 +41,7 @@ greeks jews christians muslims europeans africans arabs turks spaniards danes sw
 western central"""
 )
 
-# Sentences often begin with these; there they are removed from the front of a name ("Former President ...").
+# Sentences often begin with these words, which are then removed from the front of a name ("Former President ...").
 OPENERS = STOP_WORDS | _words(
     """even back like according accordingly across actually additionally ago almost alone along alongside already although
 altogether amid among amongst annually anyone anything apart apparently appointed approximately around aside based
@@ -120,7 +120,7 @@ working works world worldwide writer writers writing year years young younger yo
     )
 )
 
-# A first word of a sentence with such an ending is more often a common noun or a participle than a name.
+# A first word of a sentence with one of these endings is more often a common noun or a participle than a name.
 _ENDINGS = """ing ed ly tion tions sion ment ments ness ity ism ship ance ence"""
 COMMON_ENDINGS = tuple(_ENDINGS.split())
 
@@ -156,7 +156,7 @@ PLACES = _words(
 valley street avenue road bridge park forest desert peninsula province district prefecture region airport station
 castle palace cathedral creek falls canyon fort cape beach harbor harbour republic"""
 )
-# A name that begins with one of these is not a first name and a surname: its last word does not stand for it.
+# A name that begins with one of these is not a first name and a surname: its last word is not a short form of it.
 NOT_A_FIRST_NAME = (
     PLACES
     | ORGANIZATIONS

@@ -18,7 +18,7 @@ from hlgraph.extract.local._names import (
     tokens,
 )
 from hlgraph.extract.local._topics import Title, is_acronym, occurrences
-from hlgraph.extract.local._units import Found, Unit, quoted, values, without_overlaps
+from hlgraph.extract.local._units import MentionSpan, Unit, quoted, values, without_overlaps
 from hlgraph.text import BlockKind
 
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff]")
@@ -33,7 +33,7 @@ _SURNAME = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _WORD = re.compile(r"[^\W_]+")
 
 
-def find_mentions(text: str, units: Sequence[Unit], title: Title) -> tuple[list[list[Found]], Shape]:
+def find_mentions(text: str, units: Sequence[Unit], title: Title) -> tuple[list[list[MentionSpan]], Shape]:
     """The mentions of every unit of a chunk, in the order of the text, and the evidence of the chunk about capitals.
 
     Mentions do not overlap, except for the name inside a title of office ("Kent" in "Duke of Kent"). An acronym that the
@@ -52,17 +52,17 @@ def find_mentions(text: str, units: Sequence[Unit], title: Title) -> tuple[list[
     """
     words = [_tokens_of(unit) for unit in units]
     evidence = shape(text, words, known=(*title.forms, title.head) if title.is_name else ())
-    found = [
+    per_unit = [
         [] if unit.kind is BlockKind.CODE else list(_in_sentence(unit.text, title, unit_words, evidence))
         for unit, unit_words in zip(units, words, strict=True)
     ]
     acronyms: dict[str, tuple[str, int]] = {}
-    for i, (unit, mentions) in enumerate(zip(units, found, strict=True)):
+    for i, (unit, mentions) in enumerate(zip(units, per_unit, strict=True)):
         for short, full in _explained(unit.text, mentions):
             acronyms.setdefault(short, (full, i))
-    surnames = _surnames(found, title) if _PERSONAL.search(text) else {}
+    surnames = _surnames(per_unit, title) if _PERSONAL.search(text) else {}
     return [
-        [_full(mention, i, acronyms, surnames) for mention in mentions] for i, mentions in enumerate(found)
+        [_full(mention, i, acronyms, surnames) for mention in mentions] for i, mentions in enumerate(per_unit)
     ], evidence
 
 
@@ -74,47 +74,49 @@ def _tokens_of(unit: Unit) -> list[Token]:
     return headline_tokens(unit.text) if is_title_case(unit.text) else tokens(unit.text)
 
 
-def _in_sentence(text: str, title: Title, words: Sequence[Token], evidence: Shape) -> Iterator[Found]:
-    """Mentions in the order of the text: the title first, then quoted works, values and names in the remaining text."""
-    taken: list[Found] = []
+def _in_sentence(text: str, title: Title, words: Sequence[Token], evidence: Shape) -> Iterator[MentionSpan]:
+    """Mentions in the order of the text. The title has precedence, then quoted works, values, and names in the rest."""
+    taken: list[MentionSpan] = []
     if title.is_name:
-        taken = [found for found in occurrences(text, title) if not _is_part_of_name(text, found)]
+        taken = [mention for mention in occurrences(text, title) if not _is_part_of_name(text, mention)]
     taken = without_overlaps(taken, quoted(text))
     taken = without_overlaps(taken, values(text))
     if _UNSPACED.search(text) and len(_UNSPACED.findall(text)) * 3 > len(text):
         words = ()  # capitals do not mark word boundaries in these scripts
-        latin = [Found(match.start(), match.end(), match.group(), "") for match in _UNSPACED_NAME.finditer(text)]
+        latin = [MentionSpan(match.start(), match.end(), match.group(), "") for match in _UNSPACED_NAME.finditer(text)]
         taken = without_overlaps(taken, latin)
     runs = names(text, words, evidence, taken=taken) if words else []
     inside = [run for before, run in pairwise(runs) if run.start < before.end]  # "Kent" of "Duke of Kent"
     outside = [run for run in runs if run not in inside] if inside else runs
-    for found in sorted([*without_overlaps(outside, taken), *inside]):
-        if title.is_name and (found.name in title.forms or found.name == title.head or _introduces(text, found, title)):
-            yield found._replace(name=title.bare)
-        elif found.kind == "" and _BORN.match(text, found.end):
-            yield found._replace(kind="person")
+    for mention in sorted([*without_overlaps(outside, taken), *inside]):
+        if title.is_name and (
+            mention.name in title.forms or mention.name == title.head or _introduces(text, mention, title)
+        ):
+            yield mention._replace(name=title.bare)
+        elif mention.kind == "" and _BORN.match(text, mention.end):
+            yield mention._replace(kind="person")
         else:
-            yield found
+            yield mention
 
 
-def _introduces(text: str, found: Found, title: Title) -> bool:
+def _introduces(text: str, mention: MentionSpan, title: Title) -> bool:
     """Whether a name at the beginning is the title in full: "Rita Louise Tower (born 1971)" for "Rita Tower"."""
-    if found.start or not _BRACKET.match(text, found.end):
+    if mention.start or not _BRACKET.match(text, mention.end):
         return False
-    long, short = found.name.split(), title.bare.split()
+    long, short = mention.name.split(), title.bare.split()
     return len(long) > len(short) > 1 and (long[0], long[-1]) == (short[0], short[-1])
 
 
-def _is_part_of_name(text: str, found: Found) -> bool:
+def _is_part_of_name(text: str, mention: MentionSpan) -> bool:
     """Whether an occurrence of the title is left to the search for names: one word, or part of a longer name."""
-    words = text[found.start : found.end]
+    words = text[mention.start : mention.end]
     if _WORD.fullmatch(words) and words.lower() != words.upper():
         return True
-    follower = text[found.end + 1 : found.end + 2]
-    return text[found.end : found.end + 1] == " " and (follower.isupper() or follower.isdigit())
+    follower = text[mention.end + 1 : mention.end + 2]
+    return text[mention.end : mention.end + 1] == " " and (follower.isupper() or follower.isdigit())
 
 
-def _explained(text: str, mentions: Sequence[Found]) -> Iterator[tuple[str, str]]:
+def _explained(text: str, mentions: Sequence[MentionSpan]) -> Iterator[tuple[str, str]]:
     """Acronyms that a sentence explains, with matching initials: "World Health Organization (WHO)"."""
     for full, short in pairwise(mentions):
         is_bracketed = text[full.end : short.start] == " (" and text[short.end : short.end + 1] == ")"
@@ -122,10 +124,12 @@ def _explained(text: str, mentions: Sequence[Found]) -> Iterator[tuple[str, str]
             yield short.name, full.name
 
 
-def _surnames(found: Sequence[Sequence[Found]], title: Title) -> dict[str, str]:
+def _surnames(per_unit: Sequence[Sequence[MentionSpan]], title: Title) -> dict[str, str]:
     """The full name for each surname that has exactly one in the chunk."""
     full: dict[str, set[str]] = {}
-    for name, kind in {(mention.name, mention.kind) for mentions in found for mention in mentions} | {(title.bare, "")}:
+    for name, kind in {(mention.name, mention.kind) for mentions in per_unit for mention in mentions} | {
+        (title.bare, "")
+    }:
         if kind in ("", "person") and (last := _surname(name)):
             full.setdefault(last, set()).add(name)
     return {last: names_.pop() for last, names_ in full.items() if len(names_) == 1}
@@ -146,8 +150,10 @@ def _surname(name: str) -> str:
     return parts[-1] if is_surname and len(last) > 2 else ""
 
 
-def _full(mention: Found, unit: int, acronyms: dict[str, tuple[str, int]], surnames: dict[str, str]) -> Found:
-    """The mention with its full name. Where an acronym is explained it keeps its own name, since both are mentions there."""
+def _full(
+    mention: MentionSpan, unit: int, acronyms: dict[str, tuple[str, int]], surnames: dict[str, str]
+) -> MentionSpan:
+    """The mention with its full name. In the unit that explains it, an acronym keeps its own name, since both are mentions."""
     if mention.name in acronyms and acronyms[mention.name][1] != unit:
         return mention._replace(name=acronyms[mention.name][0])
     if mention.kind in ("", "person") and mention.name in surnames:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hlgraph.extract.local import _lexicon as lexicon
-from hlgraph.extract.local._units import Found
+from hlgraph.extract.local._units import MentionSpan
 from hlgraph.text import STOP_WORDS
 
 
@@ -19,7 +19,7 @@ class Token(NamedTuple):
     ----------
     start, end : span in the sentence
     word : the word without its possessive
-    is_first : it begins a sentence or a quotation, so that its capital means nothing
+    is_first : it begins a sentence or a quotation, so its capital means nothing
     is_possessive : it ends with a possessive
     """
 
@@ -36,7 +36,7 @@ class Token(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """Evidence in a chunk for and against a capital being that of a name.
+    """Evidence in a chunk for and against a capital letter marking a name.
 
     Attributes
     ----------
@@ -52,8 +52,8 @@ class Shape(NamedTuple):
     is_german: bool
 
 
-# A word from its first letter that is not known to be lower case, or a number. Whether that letter is a capital, and where
-# the word begins, is checked afterwards: a pattern that begins with a plain character set is much faster.
+# A word from its first letter that is not known to be lower case, or a number. :func:`tokens` checks whether that letter is a
+# capital and where the word begins, because a pattern that begins with a plain character set is much faster.
 _TOKEN = re.compile(
     r"[^\W\da-zß-öø-ÿ_][^\W_]*(?:(?:['’.&‐‑–-]|\.-)[^\W_]+)*"
     r"|\d(?<![^\W_].)(?:\d{0,3}(?![\w%-]|[.,]\d)|0th(?= Century [A-Z]))"
@@ -79,7 +79,7 @@ def tokens(text: str) -> list[Token]:
     >>> [token.word for token in tokens("Ada's iPhone is a non-English, London-based Model 5.")]
     ['Ada', 'iPhone', 'London', 'Model', '5']
     """
-    found = []
+    capitalised = []
     head = _LETTER_OR_DIGIT.search(text)
     head_end = head.start() if head else 0
     for match in _TOKEN.finditer(text):
@@ -102,8 +102,8 @@ def tokens(text: str) -> list[Token]:
         elif "-" in word and (tail := _LOWER_TAIL.search(word)):
             word = word[: tail.start()]
             end = start + len(word)
-        found.append(Token(start, end, word, is_first, is_possessive))
-    return found
+        capitalised.append(Token(start, end, word, is_first, is_possessive))
+    return capitalised
 
 
 def is_title_case(text: str) -> bool:
@@ -151,7 +151,7 @@ def shape(text: str, sentences: Sequence[Sequence[Token]], *, known: Sequence[st
     ----------
     text : text of the chunk
     sentences : tokens of each of its units
-    known : words that are names regardless of the chunk
+    known : words that are names in any case
 
     Returns
     -------
@@ -187,7 +187,7 @@ _LONGEST_RUN = 40
 _LONGEST_GAP = 9
 
 
-def names(text: str, words: Sequence[Token], evidence: Shape, *, taken: Sequence[Found]) -> list[Found]:
+def names(text: str, words: Sequence[Token], evidence: Shape, *, taken: Sequence[MentionSpan]) -> list[MentionSpan]:
     """The names in a sentence, in order, outside the ``taken`` spans (except years, which may be part of a name).
 
     Parameters
@@ -204,20 +204,22 @@ def names(text: str, words: Sequence[Token], evidence: Shape, *, taken: Sequence
     """
     if len(text) > 12 and text.isupper() and " " in text:
         return []  # a line all in capitals
-    free = _free(words, [found for found in taken if not (found.kind == "date" and found.end - found.start == 4)])
-    found: list[Found] = []
+    free = _free(
+        words, [mention for mention in taken if not (mention.kind == "date" and mention.end - mention.start == 4)]
+    )
+    result: list[MentionSpan] = []
     first = 0
     while first < len(free):
         last = first
         while last + 1 < len(free) and last - first < _LONGEST_RUN and _joins(text, free, first, last):
             last += 1
         if last - first < _LONGEST_NAME:
-            found.extend(_name(text, free[first : last + 1], evidence))
+            result.extend(_name(text, free[first : last + 1], evidence))
         first = last + 1
-    return found
+    return result
 
 
-def _free(words: Sequence[Token], taken: Sequence[Found]) -> list[Token]:
+def _free(words: Sequence[Token], taken: Sequence[MentionSpan]) -> list[Token]:
     free = []
     position = 0
     for token in words:
@@ -305,7 +307,7 @@ def _joins_organization(text: str, free: Sequence[Token], first: int, last: int)
     return is_body and not right.is_possessive and left.word.lower() not in lexicon.DEMONYMS
 
 
-def _name(text: str, run: Sequence[Token], evidence: Shape) -> Iterator[Found]:
+def _name(text: str, run: Sequence[Token], evidence: Shape) -> Iterator[MentionSpan]:
     """The mention in a run of tokens, if any, and the name inside it: "Kent" of "Duke of Kent"."""
     run, kind = _without_address(text, run, evidence)
     run = _without_tail(run, evidence)
@@ -318,9 +320,9 @@ def _name(text: str, run: Sequence[Token], evidence: Shape) -> Iterator[Found]:
     if text[end : end + 1] == "." and ("." in run[-1].word or run[-1].word in _WITH_DOT):
         end += 1
     name = text[start:end]
-    yield Found(start, end, name, kind or _kind(name, lowered))
+    yield MentionSpan(start, end, name, kind or _kind(name, lowered))
     if lowered[0] in lexicon.TITLES_OF and len(run) > 1 and text[run[0].end : run[1].start] in _OF:
-        inside = Found(run[1].start, end, text[run[1].start : end], "")
+        inside = MentionSpan(run[1].start, end, text[run[1].start : end], "")
         if len(run[1].word) > 2 and lowered[1] not in lexicon.DEMONYMS:
             yield inside
 

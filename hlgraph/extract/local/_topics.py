@@ -1,4 +1,7 @@
-"""Finds the topics of a chunk: its title, its headings, and a few key phrases."""
+"""The topics of a chunk: its title, its headings, and a few key phrases.
+
+:func:`read_title` gives the names of a title, :func:`occurrences` where a sentence names it, :func:`key_phrases` the phrases.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hlgraph.extract.local._lexicon import ORDINARY
-from hlgraph.extract.local._units import Found, Unit
+from hlgraph.extract.local._units import MentionSpan, Unit
 from hlgraph.text import STOP_WORDS, BlockKind
 
 _DISAMBIGUATION = re.compile(r"\s*[(（]([^()（）]*)[)）]$")
@@ -120,8 +123,8 @@ def _is_name(bare: str) -> bool:
     return not (is_sentence and _QUESTION.match(bare)) and not (len(parts) > 4 and _CLAUSE.search(bare))
 
 
-def occurrences(text: str, title: Title) -> list[Found]:
-    """Where a sentence names the title, in order, without overlaps; case is ignored in forms of several words only.
+def occurrences(text: str, title: Title) -> list[MentionSpan]:
+    """Where a sentence names the title, in order, without overlaps. Only forms of several words ignore case.
 
     Parameters
     ----------
@@ -144,11 +147,11 @@ def occurrences(text: str, title: Title) -> list[Found]:
             if _is_whole(text, start, end):
                 spans.append((start, end))
             start = where.find(what, end)
-    found: list[Found] = []
+    distinct: list[MentionSpan] = []
     for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if not found or start >= found[-1].end:
-            found.append(Found(start, end, title.bare, ""))
-    return found
+        if not distinct or start >= distinct[-1].end:
+            distinct.append(MentionSpan(start, end, title.bare, ""))
+    return distinct
 
 
 def is_named(text: str, title: Title) -> bool:
@@ -164,7 +167,7 @@ def is_named(text: str, title: Title) -> bool:
     bool
         Whether the sentence holds a form of the title other than its ``head``.
     """
-    return any(text[found.start : found.end] != title.head for found in occurrences(text, title))
+    return any(text[occurrence.start : occurrence.end] != title.head for occurrence in occurrences(text, title))
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
@@ -289,7 +292,7 @@ def _phrase(words: str) -> str:
 
 
 def chunk_topics(
-    units: Sequence[Unit], mentions: Sequence[Sequence[Found]], title: Title, *, headings: Sequence[str]
+    units: Sequence[Unit], mentions: Sequence[Sequence[MentionSpan]], title: Title, *, headings: Sequence[str]
 ) -> tuple[str, ...]:
     """Topics of a chunk, normally at most five: the title, the deepest headings, then at most three key phrases.
 
@@ -315,7 +318,7 @@ def chunk_topics(
     budget = min(_MOST_PHRASES, _MOST - len(topics), 1 + len(units) // _SENTENCES_PER_PHRASE)
     topics.extend(key_phrases(units, most=budget))
     if not topics:
-        names = Counter(found.name for row in mentions for found in row if found.kind not in ("date", "number"))
+        names = Counter(mention.name for row in mentions for mention in row if mention.kind not in ("date", "number"))
         topics = [name for name, _ in names.most_common(1)] or [
             " ".join(unit.text.split()[:4])[:60] for unit in units[:1]
         ]
@@ -338,6 +341,6 @@ def unit_topics(unit: Unit, topics: Sequence[str], title: Title) -> tuple[str, .
     """
     first = unit.heading or title.full
     lower = unit.text.lower()
-    found = [first] if first else []
-    found.extend(topic for topic in topics if topic != first and topic.lower() in lower)
-    return tuple(found[:_MOST]) or tuple(topics[:1])
+    chosen = [first] if first else []
+    chosen.extend(topic for topic in topics if topic != first and topic.lower() in lower)
+    return tuple(chosen[:_MOST]) or tuple(topics[:1])

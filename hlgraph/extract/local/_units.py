@@ -1,4 +1,7 @@
-"""Splits a chunk into units: the spans that become one proposition each, without layout. Finds dates, numbers and quotes."""
+"""Splits a chunk into units, the spans that become one proposition each, and finds dates, numbers and quotes in them.
+
+:func:`units` removes layout. :func:`values` and :func:`quoted` find mentions, and :func:`without_overlaps` merges them.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +143,7 @@ def _code(text: str, lines: list[Block], heading: str) -> Iterator[Unit]:
         yield Unit(body[0].start, body[-1].end, " ".join(words.split()), heading, BlockKind.CODE)
 
 
-class Found(NamedTuple):
+class MentionSpan(NamedTuple):
     """A mention with its span in a sentence."""
 
     start: int
@@ -149,8 +152,8 @@ class Found(NamedTuple):
     kind: str
 
 
-def without_overlaps(first: Sequence[Found], more: Sequence[Found]) -> list[Found]:
-    """Both lists merged and sorted, without those of ``more`` that overlap one of ``first``.
+def without_overlaps(first: Sequence[MentionSpan], more: Sequence[MentionSpan]) -> list[MentionSpan]:
+    """Both lists merged and sorted, without the mentions of ``more`` that overlap one of ``first``.
 
     Parameters
     ----------
@@ -164,10 +167,11 @@ def without_overlaps(first: Sequence[Found], more: Sequence[Found]) -> list[Foun
 
     Examples
     --------
-    >>> [found.name for found in without_overlaps([Found(0, 4, "a", "")], [Found(3, 5, "b", ""), Found(5, 6, "c", "")])]
+    >>> first, more = [MentionSpan(0, 4, "a", "")], [MentionSpan(3, 5, "b", ""), MentionSpan(5, 6, "c", "")]
+    >>> [mention.name for mention in without_overlaps(first, more)]
     ['a', 'c']
     """
-    merged: list[Found] = []
+    merged: list[MentionSpan] = []
     position = 0
     for new in more:
         while position < len(first) and first[position].end <= new.start:
@@ -227,7 +231,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _EDGE = " \t,.;:"
 
 
-def values(text: str) -> list[Found]:
+def values(text: str) -> list[MentionSpan]:
     """Dates, years and numbers with a unit, in order.
 
     English dates with a month name are normalised (``20 June 2010``), so that texts with different notations mention the
@@ -240,7 +244,7 @@ def values(text: str) -> list[Found]:
     """
     if not _DIGIT.search(text):
         return []
-    found = []
+    result = []
     for match in _matches(text):
         group = match.lastgroup or ""
         name = match.group()
@@ -251,8 +255,8 @@ def values(text: str) -> list[Found]:
         elif match["year"] and _is_count(text, match):
             continue
         kind = "number" if group == "number" else "date"
-        found.append(Found(match.start(), match.end(), " ".join(name.split()), kind))
-    return found
+        result.append(MentionSpan(match.start(), match.end(), " ".join(name.split()), kind))
+    return result
 
 
 def _matches(text: str) -> Iterator[re.Match[str]]:
@@ -276,23 +280,23 @@ def _is_count(text: str, match: re.Match[str]) -> bool:
     return not _YEAR_CUE.search(text, max(0, match.start() - 12), match.start())
 
 
-def quoted(text: str) -> list[Found]:
+def quoted(text: str) -> list[MentionSpan]:
     """Quoted or bracketed titles, in order: short, written like a name, not a sentence.
 
     Examples
     --------
-    >>> [found.name for found in quoted('He wrote "The Bourne Betrayal," said "no" and read 《红楼梦》.')]
+    >>> [mention.name for mention in quoted('He wrote "The Bourne Betrayal," said "no" and read 《红楼梦》.')]
     ['The Bourne Betrayal', '红楼梦']
     """
     if not _QUOTES.search(text):
         return []
-    found = []
+    titles = []
     for match in _QUOTED.finditer(text):
         name = " ".join(match[match.lastgroup or 0].split()).strip(_EDGE)
         if _is_title(name, is_bracketed=match.lastgroup in ("g", "h", "i", "j")):
             kind = "work" if " " in name or match.lastgroup in ("g", "h", "i") else ""
-            found.append(Found(match.start(), match.end(), name, kind))
-    return found
+            titles.append(MentionSpan(match.start(), match.end(), name, kind))
+    return titles
 
 
 def _is_title(name: str, *, is_bracketed: bool) -> bool:

@@ -1,4 +1,8 @@
-"""The extractor for files of records."""
+"""The extractor for files of records.
+
+:func:`read_record` parses a line in any of the three forms into a :class:`Record`. :func:`read_files` indexes the records of
+several files by id. :func:`merge` combines the records of a document into the extraction of one of its chunks.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from hlgraph.extract.extractor import ChunkInput, ChunkText, Extractor, spelled
 from hlgraph.ids import checksum, normalise_name
 from hlgraph.records import Extraction, Mention, Proposition, Triple
 
-# Parses and validates lines in the three forms, into one record type.
+# Lines.
 
 
 class Form(Enum):
@@ -48,7 +52,7 @@ class Record:
     ----------
     key : id that the line names
     form : form of the line
-    chunk : index of the chunk; None: the whole document
+    chunk : index of the chunk; None for the whole document
     statements, mentions, triples, topics : what was extracted
     digest : SHA-256 of the line
     """
@@ -208,11 +212,14 @@ def _fact(fact: tuple[str, str, str] | _Fact, key: str) -> Triple:
 
 
 def _mentions(entities: _Entities) -> tuple[Mention, ...]:
-    named = (Mention(item, "") if isinstance(item, str) else Mention(item.name, item.kind.lower()) for item in entities)
+    named = (
+        Mention(entity, "") if isinstance(entity, str) else Mention(entity.name, entity.kind.lower())
+        for entity in entities
+    )
     return tuple(mention for mention in named if normalise_name(mention.name))
 
 
-# Reads files of records into an index by id; lists unusable lines as problems.
+# Files.
 
 
 _GZIP = b"\x1f\x8b"
@@ -305,7 +312,7 @@ def _add(index: Index, seen: dict[tuple[str, str, int | None], Record], record: 
         )
 
 
-# Merges the records of a document into the extraction of one of its chunks.
+# Merging.
 
 
 _HALF = 0.5
@@ -376,10 +383,10 @@ def _place(given: GivenStatement, text: ChunkText, *, takes_all: bool) -> tuple[
     whole = (0, len(text.text))
     if takes_all and given.span and 0 <= given.span[0] < given.span[1] <= whole[1]:
         return given.span
-    found = text.find(given.text)
-    if found is None and (takes_all or text.share(given.text) >= _HALF):
+    span = text.find(given.text)
+    if span is None and (takes_all or text.share(given.text) >= _HALF):
         return whole
-    return found
+    return span
 
 
 def _collect(drafts: dict[str, _Draft], given: GivenStatement, span: tuple[int, int]) -> None:
@@ -393,7 +400,7 @@ def _collect(drafts: dict[str, _Draft], given: GivenStatement, span: tuple[int, 
 
 
 def _add_triple_statements(drafts: dict[str, _Draft], record: Record, text: ChunkText, *, takes_all: bool) -> None:
-    """Adds a statement "subject predicate object" per triple, at the sentence that names both ends, else the whole chunk."""
+    """Add a statement "subject predicate object" per triple, at the sentence that names both ends, else the whole chunk."""
     for triple in record.triples:
         words = " ".join(f"{triple.subject} {triple.predicate} {triple.object}".split())
         span = text.sentence_with(triple.subject, triple.object)
@@ -403,7 +410,7 @@ def _add_triple_statements(drafts: dict[str, _Draft], record: Record, text: Chun
 
 
 def _attach(drafts: Sequence[_Draft], record: Record, text: ChunkText, *, is_whole: bool) -> None:
-    """Attaches the triples and entities outside of statements to the statements that name them."""
+    """Attach the triples and entities outside statements to the statements that name them."""
     for triple in record.triples:
         if all(triple not in draft.triples for draft in drafts):
             for draft in _home(drafts, triple, text, is_whole=is_whole):
@@ -457,14 +464,14 @@ _VERSION = "precomputed/1"
 class PrecomputedExtractor:
     """An extractor that looks up each chunk in files of records; the package's docstring describes their format.
 
-    A record is found by the document's key, else by its uri, else by the part of the uri after ``#``. Files are read once,
+    A record is looked up by the document's key, else by its uri, else by the part of the uri after ``#``. Files are read once,
     into memory. The text of a statement is used as it is, with white space folded. Names in lower case get the
     capitalisation that they have in the chunk. A statement without a topic gets the deepest heading, else the title.
 
     Parameters
     ----------
     paths : one or several files of JSON lines, plain or gzip
-    missing : extracts the chunks that have no record; None: they get a problem and no propositions
+    missing : extracts the chunks that have no record; None gives them a problem and no propositions
 
     Raises
     ------
@@ -481,8 +488,8 @@ class PrecomputedExtractor:
     @property
     def fingerprint(self) -> str:
         """Name, version and a hash of the content of the files, and the extractor of chunks without a record."""
-        beside = f"+{self._missing.fingerprint}" if self._missing else ""
-        return f"{_VERSION}/{self._index.digest[:32]}{beside}"
+        suffix = f"+{self._missing.fingerprint}" if self._missing else ""
+        return f"{_VERSION}/{self._index.digest[:32]}{suffix}"
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -490,12 +497,12 @@ class PrecomputedExtractor:
         return tuple(self._index.problems)
 
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        """One extraction per chunk, in order; a chunk without a record gets a problem, unless another extractor takes it."""
+        """One extraction per chunk, in order. A chunk without a record gets a problem, unless another extractor handles it."""
         extractions = [self._extract(chunk) for chunk in chunks]
         if self._missing is not None:
             without = [i for i, chunk in enumerate(chunks) if self._is_missing(chunk)]
-            made = self._missing.extract([chunks[i] for i in without])
-            for i, extraction in zip(without, made, strict=True):
+            others = self._missing.extract([chunks[i] for i in without])
+            for i, extraction in zip(without, others, strict=True):
                 extractions[i] = extraction
         for first, lost in self._lost(chunks, extractions):
             problem = (
@@ -516,7 +523,7 @@ class PrecomputedExtractor:
         return checksum(_VERSION, chunk.text, chunk.title, shape, position, *chunk.headings, "", *digests)
 
     def _is_missing(self, chunk: ChunkInput) -> bool:
-        """Whether the files say nothing about the chunk; a broken line about it is not nothing."""
+        """Whether the files have no line about the chunk, not even a broken one."""
         return not self._records(chunk) and self._index.broken.keys().isdisjoint(self._keys(chunk))
 
     def _keys(self, chunk: ChunkInput) -> list[str]:
@@ -541,7 +548,7 @@ class PrecomputedExtractor:
             if len({chunks[i].position for i in indices}) == chunks[indices[0]].chunk_count:
                 taken = {proposition.text for i in indices for proposition in extractions[i].propositions}
                 records = (record for record in self._of_document(chunks[indices[0]]) if record.chunk is None)
-                given = (" ".join(item.text.split()) for record in records for item in record.statements)
+                given = (" ".join(statement.text.split()) for record in records for statement in record.statements)
                 lost = [text for text in given if text not in taken]
                 if lost:
                     yield indices[0], lost

@@ -1,4 +1,4 @@
-"""Extraction with a pipeline of spaCy (extra ``spacy``): statements by rules, kinds of names and facts also by its parse."""
+"""Extraction with a spaCy pipeline (extra ``spacy``): statements by rules, names, kinds and facts also by spaCy."""
 
 from hlgraph.extract.spacy._extractor import SpacyExtractor
 from hlgraph.extract.spacy.spacy_model import DEFAULT_MODEL

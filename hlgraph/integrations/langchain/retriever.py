@@ -1,4 +1,4 @@
-"""A LangChain retriever over a corpus."""
+"""LangChain adapters of a corpus: conversion of documents and evidence, a retriever, and a search tool for agents."""
 
 from __future__ import annotations
 
@@ -17,14 +17,11 @@ from hlgraph.errors import InputError
 from hlgraph.ids import checksum
 from hlgraph.read.content import clean
 from hlgraph.read.rows import metadata_of
-from hlgraph.records import Document, Evidence
+from hlgraph.records import SEARCH_K, TOOL_K, Document, Evidence
 from hlgraph.retrieve.request import MAX_K, Mode, Unit
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.sdk.client import HLGraph
 from hlgraph.where import AnyWhere
-
-# Converts LangChain documents to documents of hlgraph, and evidence to LangChain documents.
-
 
 _SOURCE = "source"  # metadata key in which LangChain's loaders name what they read
 # metadata keys that tell the documents of one source apart
@@ -43,41 +40,45 @@ def from_langchain(documents: Iterable[LangChainDocument]) -> list[Document]:
 
     Examples
     --------
-    >>> item = LangChainDocument("A bridge.", id="b-1", metadata={"title": "Bridge", "year": 1931, "at": {"km": 2.5}})
-    >>> from_langchain([item])
+    >>> document = LangChainDocument("A bridge.", id="b-1", metadata={"title": "Bridge", "year": 1931, "at": {"km": 2.5}})
+    >>> from_langchain([document])
     [Document(uri='langchain:b-1', text='A bridge.', title='Bridge', metadata={'year': 1931, 'at.km': 2.5}, key='b-1', \
 page_starts=(), warnings=())]
     """
     given = list(documents)
-    names = [_name(item) for item in given]
+    names = [_name(document) for document in given]
     times = Counter(names)
     return [
-        _document(item, name if times[name] == 1 and name else _hashed(name, item))
-        for item, name in zip(given, names, strict=True)
+        _document(document, name if times[name] == 1 and name else _hashed(name, document))
+        for document, name in zip(given, names, strict=True)
     ]
 
 
-def _name(item: LangChainDocument) -> str:
-    if item.id:
-        return f"langchain:{quote(item.id)}"
-    source = item.metadata.get(_SOURCE)
+def _name(document: LangChainDocument) -> str:
+    if document.id:
+        return f"langchain:{quote(document.id)}"
+    source = document.metadata.get(_SOURCE)
     if not isinstance(source, str) or not source.strip():
         return ""
-    parts = [f"{part}={item.metadata[part]}" for part in _PARTS if isinstance(item.metadata.get(part), int | str)]
+    parts = [
+        f"{part}={document.metadata[part]}" for part in _PARTS if isinstance(document.metadata.get(part), int | str)
+    ]
     return clean(f"{source}#{quote('&'.join(parts), safe='=&')}" if parts else source)
 
 
-def _hashed(name: str, item: LangChainDocument) -> str:
-    mark = checksum("langchain", item.page_content)[:_SHORT]
+def _hashed(name: str, document: LangChainDocument) -> str:
+    mark = checksum("langchain", document.page_content)[:_SHORT]
     return f"{name}{'&' if '#' in name else '#'}{mark}" if name else f"langchain:{mark}"
 
 
-def _document(item: LangChainDocument, uri: str) -> Document:
-    metadata = {str(key): value for key, value in item.metadata.items()}
+def _document(document: LangChainDocument, uri: str) -> Document:
+    metadata = {str(key): value for key, value in document.metadata.items()}
     title = metadata.pop("title", "")
     if not isinstance(title, str):
         metadata["title"], title = title, ""
-    return Document(uri, clean(item.page_content), " ".join(clean(title).split()), metadata_of(metadata), key=item.id)
+    return Document(
+        uri, clean(document.page_content), " ".join(clean(title).split()), metadata_of(metadata), key=document.id
+    )
 
 
 def to_langchain(evidence: Evidence) -> LangChainDocument:
@@ -139,7 +140,7 @@ class HLGraphRetriever(BaseRetriever):
 
     graph: HLGraph
     strategy: Annotated[str | Retriever, SkipValidation] = "auto"
-    k: int = Field(default=10, ge=1, le=MAX_K)
+    k: int = Field(default=SEARCH_K, ge=1, le=MAX_K)
     unit: Unit | None = None
     where: AnyWhere | None = None
     mode: Mode = "vector"
@@ -164,25 +165,22 @@ class HLGraphRetriever(BaseRetriever):
         if unknown:
             raise InputError(f"a search has no option {unknown[0]!r}; there are: {', '.join(sorted(_PER_CALL))}")
         asked = self.model_copy(update=options)
-        found = self.graph.search(
+        result = self.graph.search(
             query, strategy=asked.strategy, k=asked.k, unit=asked.unit, where=asked.where, mode=asked.mode
         )
-        return [to_langchain(item) for item in found.evidence]
-
-
-# A LangChain tool with which an agent searches a corpus.
+        return [to_langchain(piece) for piece in result.evidence]
 
 
 _MOST = 50
 
 
 class SearchArguments(BaseModel):
-    """What an agent may say."""
+    """The arguments that an agent can pass."""
 
     model_config = ConfigDict(extra="forbid")
 
     question: str = Field(min_length=1, description="What to find, as a whole question or sentence.")
-    k: int = Field(default=8, ge=1, le=_MOST, description="How many pieces of evidence.")
+    k: int = Field(default=TOOL_K, ge=1, le=_MOST, description="How many pieces of evidence.")
     where: str | None = Field(
         default=None,
         description='Only sources whose metadata meet this filter, such as: year >= 1950 and category in ("event", "place")',
@@ -209,12 +207,12 @@ def search_tool(
     description : description of the tool for the agent; by default it names the corpus
     """
 
-    def search(question: str, k: int = 8, where: str | None = None) -> tuple[str, list[Evidence]]:
+    def search(question: str, k: int = TOOL_K, where: str | None = None) -> tuple[str, list[Evidence]]:
         try:
-            found = graph.search(question, strategy=strategy, k=k, where=where)
+            result = graph.search(question, strategy=strategy, k=k, where=where)
         except InputError as error:
             raise ToolException(str(error)) from error
-        return _text(found.evidence), list(found.evidence)
+        return _text(result.evidence), list(result.evidence)
 
     text = description or (
         f"Finds evidence in the corpus {graph.corpus!r}: short statements with the source that each one is from. "
@@ -234,14 +232,14 @@ def _text(evidence: tuple[Evidence, ...]) -> str:
     if not evidence:
         return "No evidence was found."
     lines = []
-    for number, item in enumerate(evidence, 1):
-        lines.append(f"[{number}] {' '.join(item.text.split())} ({_place(item)})")
+    for number, piece in enumerate(evidence, 1):
+        lines.append(f"[{number}] {' '.join(piece.text.split())} ({_place(piece)})")
     return "\n".join(lines)
 
 
-def _place(item: Evidence) -> str:
-    if item.summary_id:
-        titles = dict.fromkeys(part.source.title or part.source.uri for part in item.opened)
-        return f"{'an older' if item.is_stale else 'a'} summary of {', '.join(titles)}"
-    page = f", page {item.page}" if item.page is not None else ""
-    return f"{item.source.title or item.source.uri}{page}"
+def _place(piece: Evidence) -> str:
+    if piece.summary_id:
+        titles = dict.fromkeys(part.source.title or part.source.uri for part in piece.opened)
+        return f"{'an older' if piece.is_stale else 'a'} summary of {', '.join(titles)}"
+    page = f", page {piece.page}" if piece.page is not None else ""
+    return f"{piece.source.title or piece.source.uri}{page}"

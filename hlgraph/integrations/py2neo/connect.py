@@ -28,7 +28,7 @@ def to_py2neo(source: HLGraph | Settings) -> py2neo.Graph:
     InputError
         The store is the embedded one, which py2neo cannot read.
     SettingsError
-        ``neo4j.auth`` is neither ``basic`` nor ``none``: py2neo knows users and passwords alone.
+        ``neo4j.auth`` is neither ``basic`` nor ``none``: py2neo supports only users and passwords.
     StoreUnavailableError
         No connection can be made.
     """

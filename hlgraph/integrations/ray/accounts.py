@@ -253,8 +253,8 @@ class FarReplies(Replies):
 
     def held(self, request: str, *, origin: Origin | None = None) -> Completion | None:
         """See :meth:`Replies.held`."""
-        found: Completion | None = self._held_far(request, origin=origin)
-        return found
+        reply: Completion | None = self._held_far(request, origin=origin)
+        return reply
 
     def keep(self, request: str, completion: Completion, *, origin: Origin) -> None:
         """See :meth:`Replies.keep`."""
@@ -283,8 +283,8 @@ class FarQuarantine(Quarantine):
 
     def find(self, chunk: ChunkInput) -> Quarantined | None:
         """See :meth:`Quarantine.find`."""
-        found: Quarantined | None = self._far["find"](chunk)
-        return found
+        entry: Quarantined | None = self._far["find"](chunk)
+        return entry
 
     def release(self, chunk: ChunkInput) -> None:
         """See :meth:`Quarantine.release`."""
@@ -302,11 +302,11 @@ class FarPurse(Purse):
         """See :meth:`Purse.admit`."""
         while True:
             self.check()
-            found = self._far.ask("attempt", self._far.worker, input_tokens)
-            if isinstance(found, int):
-                return found
-            if found is not None:
-                self.end(found)
+            admission = self._far.ask("attempt", self._far.worker, input_tokens)
+            if isinstance(admission, int):
+                return admission
+            if admission is not None:
+                self.end(admission)
                 continue
             self.stopped.wait(_LOOK_SECONDS)
 

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from hlgraph.settings import Settings
 
 
-# The Ray cluster of an ingest: an existing one, or a local one started for it.
-
+# The cluster: an existing one, or a local one started for the ingest.
 
 _log = logging.getLogger(__name__)
 _MIB = 1 << 20
@@ -134,9 +133,9 @@ def _end(error: Exception) -> None:
     from ray._private.node import Node
 
     nodes = {
-        id(held): held
+        id(owner): owner
         for frame, _ in walk_tb(error.__traceback__)
-        if isinstance(held := frame.f_locals.get("self"), Node)
+        if isinstance(owner := frame.f_locals.get("self"), Node)
     }
     for node in nodes.values():
         node.kill_all_processes(check_alive=False, allow_graceful=False, wait=True)
@@ -213,7 +212,7 @@ def ingest(
     workers : number of extracting processes, default 2; at most as many processes embed
     address : address of an existing cluster (``auto``, ``host:port``); default None: the cluster that this process has
         joined, else a local one for this ingest
-    on_progress : called with the progress of what this process does: the batches that it takes and writes, default none
+    on_progress : called with the progress of this process: the batches that it receives and writes; default none
 
     Raises
     ------
@@ -309,7 +308,7 @@ class RayRun:
             settings=_absolute(self._ingestion.settings),
             corpus=job.corpus,
             options=replace(
-                job.options, extractions=tuple(str(Path(item).absolute()) for item in job.options.extractions)
+                job.options, extractions=tuple(str(Path(path).absolute()) for path in job.options.extractions)
             ),
             chat=models.chat_asked_for if is_chat else None,
             embedder=models.embedder_asked_for,
@@ -325,8 +324,8 @@ class RayRun:
         spent = _spent(job)
         before = Spending(spent.calls, spent.input_tokens, spent.output_tokens, 0)
         limits = Limits(job.options.budget, price, work.chat_name, before)
-        made = self._ray.remote(Books).options(num_cpus=0, label_selector=self._here)
-        return FarBooks(made.remote(work.without_stores().settings, job.corpus, limits=limits))
+        actor = self._ray.remote(Books).options(num_cpus=0, label_selector=self._here)
+        return FarBooks(actor.remote(work.without_stores().settings, job.corpus, limits=limits))
 
     @property
     def _here(self) -> dict[str, str]:

@@ -1,4 +1,7 @@
-"""The stages of an ingest on Ray; each applies one step of the pipeline to a parcel."""
+"""The stages of an ingest on Ray; each applies one step of the pipeline to a parcel, a batch of sources.
+
+:func:`parts` splits the sources of an ingest for the first stage.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from hlgraph.errors import HLGraphError, ReadError
 from hlgraph.extract import Metered, Quarantine
-from hlgraph.index import MadeVectors, texts_of
+from hlgraph.index import PrecomputedVectors, texts_of
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.options import chunker_of, extractor_of
 from hlgraph.ingest.pipeline import BATCH_CHARACTERS, Failure, Ready, Report, StoredChunks
@@ -23,7 +26,7 @@ from hlgraph.integrations.ray.accounts import FarBooks, FarLedger, FarPurse, Far
 from hlgraph.models.choose import chosen_chat, chosen_embedder
 from hlgraph.persist import Comparison, Extracted
 from hlgraph.read import ReadFailure
-from hlgraph.read.discover import Found, discover
+from hlgraph.read.discover import Input, discover
 from hlgraph.records import Document
 from hlgraph.settings import Neo4jSettings, OpenSearchSettings
 
@@ -41,7 +44,6 @@ if TYPE_CHECKING:
 
 
 # The data passed between stages: a batch of sources with the results so far, pickled into one row of a table.
-
 
 _COLUMN = "parcel"
 _Item = TypeVar("_Item")
@@ -112,10 +114,10 @@ def unpacked(table: pa.Table, kind: type[_Item]) -> list[_Item]:
     TypeError
         An item has another type.
     """
-    found = [pickle.loads(value.as_py()) for value in table[_COLUMN]]  # noqa: S301 - packed by a process of this ingest
-    if not all(isinstance(item, kind) for item in found):
-        raise TypeError(f"a stage got {', '.join({type(item).__name__ for item in found})}, not {kind.__name__}")
-    return cast("list[_Item]", found)
+    items = [pickle.loads(value.as_py()) for value in table[_COLUMN]]  # noqa: S301 - packed by a process of this ingest
+    if not all(isinstance(item, kind) for item in items):
+        raise TypeError(f"a stage got {', '.join({type(item).__name__ for item in items})}, not {kind.__name__}")
+    return cast("list[_Item]", items)
 
 
 _log = logging.getLogger(__name__)
@@ -251,10 +253,10 @@ class Read:
 
 def _taken(report: Report) -> Report:
     """The failures and times of a report so far, removed from it."""
-    found = Report(failed=list(report.failed), seconds=dict(report.seconds))
+    taken = Report(failed=list(report.failed), seconds=dict(report.seconds))
     report.failed.clear()
     report.seconds.clear()
-    return found
+    return taken
 
 
 class Compare(Stage):
@@ -357,8 +359,8 @@ class Embed(Stage):
         with parcel.report.timed("embed"):
             texts = texts_of(ready.change)
             matrix = self._embedder.embed(texts)
-        vectors = MadeVectors(texts, matrix, fingerprint=self._embedder.fingerprint)
-        parcel.ready, parcel.extracted = ready._replace(made=vectors), []
+        vectors = PrecomputedVectors(texts, matrix, fingerprint=self._embedder.fingerprint)
+        parcel.ready, parcel.extracted = ready._replace(vectors=vectors), []
 
 
 _made: dict[str, Read | Cut] = {}
@@ -396,8 +398,7 @@ def _kept(kind: type[Read | Cut], work: Work) -> Read | Cut:
     return _made[name]
 
 
-# Splits the sources of an ingest into parts: paths are discovered in this process, and each part is read by a task.
-
+# The parts of an ingest: paths are discovered in this process, and each part is read by a task.
 
 _MOST_PARTS = 2_000
 _PARTS_EACH = 4  # per worker, so that none waits long for the last part of another
@@ -420,44 +421,44 @@ def parts(job: Job, report: Report, *, workers: int, most: int) -> list[Part]:
     # Documents of the caller may have the URIs of files, or of rows of files.
     taken = frozenset(uri for uri in given if uri.startswith(("file:", "s3:")))
     items = discover(job.paths, job.options.format, follow_links=job.options.follow_links, files=job.files)
-    found = list(_found(items, report, taken=taken))
-    total = sum(len(document.text) for document in job.documents) + sum(length for _, length in found)
+    sized = list(_found(items, report, taken=taken))
+    total = sum(len(document.text) for document in job.documents) + sum(length for _, length in sized)
     size = min(most, max(_LEAST, total // (_PARTS_EACH * workers)))
     steps = replace(job.steps, batch_characters=size)
     batches = pipeline.batches(job.documents, report, seen=set(), steps=steps)
     return [
         *(Part(size, documents=tuple(batch)) for batch in batches),
-        *(Part(size, paths=names, taken=taken) for names in _joined(found, max(size, total // _MOST_PARTS))),
+        *(Part(size, paths=names, taken=taken) for names in _joined(sized, max(size, total // _MOST_PARTS))),
     ]
 
 
-def _found(items: Iterable[Found | ReadFailure], report: Report, *, taken: frozenset[str]) -> Iterator[tuple[str, int]]:
+def _found(items: Iterable[Input | ReadFailure], report: Report, *, taken: frozenset[str]) -> Iterator[tuple[str, int]]:
     """Paths with their sizes."""
-    for item in items:
-        if isinstance(item, ReadFailure):
-            report.failed.append(Failure(item.uri, str(item.error), item.error.extra))
-        elif item.origin.uri in taken:
-            error = ReadError(item.origin.uri, "it was read before in this run", "give each source one uri")
-            report.failed.append(Failure(item.origin.uri, str(error)))
-        elif item.path is not None:
-            yield str(item.path), _size(item)
-        elif item.item is not None:
-            place = item.item.place
+    for source in items:
+        if isinstance(source, ReadFailure):
+            report.failed.append(Failure(source.uri, str(source.error), source.error.extra))
+        elif source.origin.uri in taken:
+            error = ReadError(source.origin.uri, "it was read before in this run", "give each source one uri")
+            report.failed.append(Failure(source.origin.uri, str(error)))
+        elif source.path is not None:
+            yield str(source.path), _size(source)
+        elif source.s3_object is not None:
+            place = source.s3_object.place
             yield f"s3://{place.bucket}/{place.key}", _UNKNOWN_SIZE
 
 
-def _size(item: Found) -> int:
+def _size(source: Input) -> int:
     try:
-        return item.path.stat().st_size if item.path is not None else 0
-    except OSError:  # it was removed meanwhile; the task that reads it reports that
+        return source.path.stat().st_size if source.path is not None else 0
+    except OSError:  # the file was removed meanwhile; the task that reads it reports that
         return 0
 
 
-def _joined(found: Iterable[tuple[str, int]], size: int) -> Iterator[tuple[str, ...]]:
+def _joined(sized: Iterable[tuple[str, int]], size: int) -> Iterator[tuple[str, ...]]:
     """Paths in groups of at least ``size`` bytes each but the last, in order."""
     names: list[str] = []
     total = 0
-    for name, length in found:
+    for name, length in sized:
         names.append(name)
         total += length
         if total >= size:

@@ -1,4 +1,4 @@
-"""Budgets for chat calls: what a command may spend, and what it has spent."""
+"""The money side of chat calls: budgets, what was spent, expected costs, prices and counts of tokens."""
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ _LOOK_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What one command may spend on a chat model.
+    """Spending limits of one command for a chat model.
 
     Attributes
     ----------
     max_tokens : input and output together; None: no limit
-    max_usd : US dollars, at current prices (see :mod:`hlgraph.models.accounts.budget`); None: no limit
-
+    max_usd : US dollars, at current prices (see :func:`price_of`); None: no limit
     Raises
     ------
     InputError
@@ -218,12 +217,11 @@ class Purse:
         )
 
 
-# The cost that planned chat calls are expected to have.
-
+# Expected cost of planned chat calls.
 
 MEASURED_FROM = 10  # number of paid calls of a prompt from which the ledger's means replace guesses
-# Before that: seconds until the first token, and tokens that a model writes in a second.
-_FIRST_SECONDS, _TOKENS_A_SECOND = 1.0, 60.0
+# The guesses: seconds until the first token, and tokens that a model writes per second.
+_FIRST_SECONDS, _TOKENS_PER_SECOND = 1.0, 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,7 +233,7 @@ class ExpectedCost:
     calls : number of paid calls
     kept_calls : calls whose replies are stored and cost nothing
     input_tokens, output_tokens : of the paid calls
-    usd : their price in US dollars; None where the price of the model is not known
+    usd : their price in US dollars; None if the price of the model is not known
     seconds : duration at the concurrency of the settings
     model : name of the chat model
     measured_calls : number of paid calls of this model with these prompts in the ledger that the figures rest on; 0: they are
@@ -253,12 +251,11 @@ class ExpectedCost:
 
 
 def guessed_seconds(output_tokens: float) -> float:
-    """The duration in seconds of a call that writes this number of tokens, where none was measured."""
-    return _FIRST_SECONDS + output_tokens / _TOKENS_A_SECOND
+    """Guessed duration in seconds of a call that writes this number of tokens."""
+    return _FIRST_SECONDS + output_tokens / _TOKENS_PER_SECOND
 
 
 # Prices of chat models: the user's own, then those in ``prices.yaml``, which states its date and source.
-
 
 _FILE = Path(__file__).with_name("prices.yaml")
 _FREE = Price(0.0, 0.0)
@@ -280,7 +277,7 @@ class PriceList(NamedTuple):
     Attributes
     ----------
     date : date of the prices
-    source : where they come from
+    source : their origin
     models : price by ``provider:model``
     free : providers that charge nothing
     """
@@ -332,9 +329,6 @@ def price_of(model: str, own: Mapping[str, Price] | None = None) -> Price | None
             if each in prices:
                 return prices[each]
     return _FREE if provider in price_list().free else None
-
-
-# Counts of chat calls and their tokens.
 
 
 class Usage:

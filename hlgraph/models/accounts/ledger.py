@@ -47,7 +47,7 @@ GROUPS: tuple[GroupBy, ...] = ("source", "stage", "strategy", "corpus", "model")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purpose:
-    """What a chat call is made for.
+    """The purpose of a chat call.
 
     Attributes
     ----------
@@ -292,15 +292,15 @@ class Ledger:
         """
 
         def select(connection: sqlite3.Connection) -> tuple[int, int, int, int, float] | None:
-            found: tuple[int, int, int, int, float] | None = connection.execute(
+            row: tuple[int, int, int, int, float] | None = connection.execute(
                 "SELECT count(*), total(expected_tokens), total(input_tokens), total(output_tokens), total(seconds) "
                 "FROM calls WHERE model = ? AND prompt = ? AND state = 'paid' AND NOT is_estimated",
                 (model, prompt),
             ).fetchone()
-            return found
+            return row
 
-        found = self._file.attempt(select) if self.path.exists() else None
-        calls, expected, sent, replied, seconds = found or (0, 0, 0, 0, 0.0)
+        row = self._file.attempt(select) if self.path.exists() else None
+        calls, expected, sent, replied, seconds = row or (0, 0, 0, 0, 0.0)
         return Experience(int(calls), int(expected), int(sent), int(replied), seconds)
 
     def close(self) -> None:

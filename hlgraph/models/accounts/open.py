@@ -1,4 +1,4 @@
-"""Opens the accounts of a store: the executor of a chat model with its ledger and stored replies, and the money spent."""
+"""Opens the accounts of a store: the executor of a chat model with its ledger and stored replies, and totals of the ledger."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hlgraph.stores.protocols import GraphStore
 
 LEDGER_FILE = "ledger-1.sqlite"  # 1 is the version of its schema
-_DEADLINES = 2  # times the client's timeout, which limits only the silence between two packets of a call
+_DEADLINES = 2  # multiple of the client's timeout, which limits only the silence between two packets of a call
 
 
 def executor_of(chat: ChatModel, settings: Settings, *, corpus: str) -> Executor:
@@ -89,10 +89,10 @@ def spent(settings: Settings, by: GroupBy, *, corpus: str, graph: GraphStore) ->
     from hlgraph.stores.protocols import Scope
 
     names = [line.name for line in lines if line.name]
-    held = (
+    sources = (
         graph.records(Kind.SOURCE, names, scope=Scope(corpus))
         if names and graph.stats(corpus, has_counts=False)
         else []
     )
-    uris = {record.id: record.uri for record in held if isinstance(record, Source)}
+    uris = {record.id: record.uri for record in sources if isinstance(record, Source)}
     return [replace(line, name=uris.get(line.name, line.name)) for line in lines]

@@ -1,4 +1,4 @@
-"""Stores the replies of chat models on disk, so that no call is paid for twice; deletions remove replies too."""
+"""Stores the replies of chat models on disk, so that no call is paid for twice. Deleting a source deletes its replies."""
 
 from __future__ import annotations
 
@@ -121,10 +121,10 @@ class Replies:
         self._file.attempt(insert)
 
     def begin_sweep(self, corpus: str, *, create: bool = True) -> bool:
-        """Record that texts of a corpus may be deleted from now on; again: that they still may.
+        """Record that texts of a corpus may be deleted from now on; repeating it changes nothing.
 
-        Each object has its own record, which another one ends only by sweeping itself, so that several writers sweep side by
-        side.
+        Each object has a record of its own, which another object ends only by a sweep of its own, so several writers can sweep
+        concurrently.
 
         Parameters
         ----------
@@ -134,8 +134,8 @@ class Replies:
         Returns
         -------
         bool
-            Whether there are other sweeps of the corpus, of a run that never finished it or is at work. :meth:`retain` does
-            what they have to do so far, and ends them.
+            Whether other sweeps of the corpus are recorded, by a run that is active or never finished. :meth:`retain` does
+            their work so far and ends them.
         """
         first, last = f"{corpus}\0", f"{corpus}\1"
 
@@ -151,7 +151,7 @@ class Replies:
         return (create or self.path.exists()) and bool(self._file.attempt(insert))
 
     def _sweep(self, corpus: str) -> str:
-        """The record of this object's own sweep; no name of a corpus has a NUL in it."""
+        """The record of this object's own sweep; names of corpora contain no NUL."""
         return f"{corpus}\0{self._run}"
 
     def sources(self, corpus: str, *, is_unmarked: bool = False) -> list[str]:
@@ -212,7 +212,7 @@ class Replies:
         def delete(connection: sqlite3.Connection) -> bool:
             self._file.broken.unlink(missing_ok=True)
             with writing(connection), _listed(connection, parts):
-                # A deleted source takes along the replies for its parts that were never stored.
+                # Deleting a source also deletes the replies for its parts that were never stored.
                 connection.execute(
                     """
                     DELETE FROM origins WHERE corpus = :corpus AND (
@@ -225,7 +225,7 @@ class Replies:
                 )
                 connection.execute("DELETE FROM replies WHERE request NOT IN (SELECT request FROM origins)")
             is_wiped = empty_log(connection) and wipe(connection, self.path, is_shared=True)
-            with writing(connection):  # last: what is cut off before is swept again
+            with writing(connection):  # last, so that an interrupted sweep is repeated
                 ended = ((name,) for name in sorted({*self._others, self._sweep(corpus)}))
                 connection.executemany("DELETE FROM unswept WHERE corpus = ?", ended)
             return is_wiped

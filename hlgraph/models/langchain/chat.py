@@ -1,4 +1,4 @@
-"""Adapts a LangChain chat model to ChatModel."""
+"""Adapts LangChain models: a chat model to ChatModel, embeddings to Embedder, a document compressor to Reranker."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol, cast
+from typing import cast
 
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.embeddings import Embeddings
@@ -20,16 +20,13 @@ from hlgraph.models.calls import PATIENT, Patience, call, filtered, mapped
 from hlgraph.models.protocols import Completion
 from hlgraph.models.remote import RemoteEmbedder, RemoteReranker
 
-# Finds the name of a LangChain model.
-
-
 _FIELDS = ("model_name", "model", "model_id", "deployment_name", "repo_id")
 
 
 def name_of(model: object) -> str:
     """``Class:model`` for a model object, with ``/dimensions`` if a vector length was chosen.
 
-    Only the class if the object does not reveal the name of its model.
+    The result is only the class if the object does not reveal the name of its model.
 
     Examples
     --------
@@ -38,10 +35,10 @@ def name_of(model: object) -> str:
     >>> name_of(Chat())
     'Chat:m-1'
     """
-    found = next((value for field in _FIELDS if isinstance(value := getattr(model, field, None), str) and value), "")
+    name = next((value for field in _FIELDS if isinstance(value := getattr(model, field, None), str) and value), "")
     dimensions = getattr(model, "dimensions", None)
     chosen = f"/{dimensions}" if isinstance(dimensions, int) else ""
-    return f"{type(model).__name__}:{found}{chosen}" if found else type(model).__name__
+    return f"{type(model).__name__}:{name}{chosen}" if name else type(model).__name__
 
 
 # Names that the integrations use for the length limit of a reply, and that providers use for having reached it.
@@ -55,11 +52,6 @@ _FILTERED = frozenset(
     }
 )
 _log = logging.getLogger(__name__)
-
-
-class _Usage(Protocol):
-    prompt_tokens: int
-    completion_tokens: int
 
 
 class LangChainChat:
@@ -221,7 +213,7 @@ class LangChainChat:
         return self._not_empty(mapped(self._name, ask))
 
     def _passed(self, reply: AIMessage) -> Completion:
-        """The reply as a completion; raises ModelFilterError where a content filter ended it, since what came is no answer."""
+        """The reply as a completion; raises ModelFilterError if a content filter ended it, since the partial text is no answer."""
         reasons = _reasons(reply) & _FILTERED
         if reasons:
             raise filtered(self._name, ", ".join(sorted(reasons)))
@@ -245,11 +237,11 @@ class LangChainChat:
 
 
 def _reasons(reply: AIMessage) -> set[str]:
-    """Why the reply ended, as the provider says it, in small letters."""
-    told = reply.response_metadata
-    details = told.get("incomplete_details")  # of OpenAI's Responses API
+    """Reasons why the reply ended, as the provider states them, in lower case."""
+    metadata = reply.response_metadata
+    details = metadata.get("incomplete_details")  # of OpenAI's Responses API
     more = details.get("reason", "") if isinstance(details, Mapping) else ""
-    return {str(each).lower() for each in (*(told.get(name, "") for name in _REASONS), more)}
+    return {str(each).lower() for each in (*(metadata.get(name, "") for name in _REASONS), more)}
 
 
 def _completion(reply: AIMessage) -> Completion:
@@ -271,21 +263,18 @@ def _formed(reply: AIMessage, completion: Completion) -> Completion:
 
 
 def _cut_off(error: Exception) -> Completion | None:
-    """The cut-off reply inside an error, which OpenAI's client raises for structured output; else None."""
-    found = getattr(error, "completion", None)
-    choices = getattr(found, "choices", None)
+    """The cut-off reply in an error that OpenAI's client raises for structured output; else None."""
+    completion = getattr(error, "completion", None)
+    choices = getattr(completion, "choices", None)
     if not choices or str(getattr(choices[0], "finish_reason", "")) not in _CUT:
         return None
-    usage: _Usage | None = getattr(found, "usage", None)
+    usage = getattr(completion, "usage", None)
     return Completion(
         text=str(getattr(choices[0].message, "content", "") or ""),
         input_tokens=usage.prompt_tokens if usage else 0,
         output_tokens=usage.completion_tokens if usage else 0,
         is_cut=True,
     )
-
-
-# Adapts a LangChain embedding model to Embedder.
 
 
 _BATCH = 128
@@ -323,9 +312,6 @@ def langchain_embedder(
     )
 
 
-# Adapts a LangChain document compressor to Reranker.
-
-
 _INDEX = "hlgraph_index"
 _SCORE = "relevance_score"  # set by the rerankers of LangChain's integrations
 _RERANK_BATCH = 1000
@@ -358,13 +344,13 @@ def langchain_reranker(
     return RemoteReranker(name or name_of(model), send, batch=_RERANK_BATCH, patience=patience)
 
 
-def _scores(name: str, found: Sequence[Document]) -> list[tuple[int, float]]:
-    if any(_INDEX not in item.metadata for item in found):
+def _scores(name: str, documents: Sequence[Document]) -> list[tuple[int, float]]:
+    if any(_INDEX not in document.metadata for document in documents):
         raise ModelAnswerError(
             f"{name}: the compressor does not keep the metadata of documents, so its ranking cannot be read; use another"
         )
-    is_scored = all(_SCORE in item.metadata for item in found)
+    is_scored = all(_SCORE in document.metadata for document in documents)
     return [
-        (int(item.metadata[_INDEX]), float(item.metadata[_SCORE]) if is_scored else 1 - at / len(found))
-        for at, item in enumerate(found)
+        (int(document.metadata[_INDEX]), float(document.metadata[_SCORE]) if is_scored else 1 - at / len(documents))
+        for at, document in enumerate(documents)
     ]

@@ -1,4 +1,4 @@
-"""Reads the configuration of a model from a sentence-transformers folder: sizes, token limit, pooling."""
+"""Builds the ONNX graph of a BERT-family encoder from the configuration and weights in a sentence-transformers folder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _KINDS = ("bert", *_PADDED_POSITIONS)
 
 
 class BertConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything but the weights that determines an embedding.
+    """The settings that determine an embedding, together with the weights.
 
     Attributes
     ----------
@@ -42,8 +42,8 @@ class BertConfig(msgspec.Struct, frozen=True, kw_only=True):
     first_position : index of the first position embedding
     pad_id : token id of padding
     max_tokens : maximum number of tokens per text
-    pooling : how token vectors become one
-    is_lowercased : texts are lowercased first
+    pooling : how token vectors are combined into one
+    is_lowercased : whether texts are lowercased first
     """
 
     hidden: int
@@ -91,7 +91,7 @@ class _SentenceConfig(msgspec.Struct):
 
 
 class _TokenizerConfig(msgspec.Struct):
-    model_max_length: float | None = None  # some say 1e30
+    model_max_length: float | None = None  # some files say 1e30
 
 
 _Parsed = TypeVar("_Parsed", bound=msgspec.Struct)
@@ -117,8 +117,10 @@ def read_config(folder: Path) -> BertConfig:
             f"{folder}: this folder holds no embedding model (config.json is missing); run: hlgraph models install"
         )
     if config.model_type not in _KINDS or config.position_embedding_type not in (None, "absolute"):
-        positions = config.position_embedding_type or "absolute"
-        raise _unusable(folder, f"its kind is {config.model_type!r} with {positions} positions", " or ".join(_KINDS))
+        position_type = config.position_embedding_type or "absolute"
+        raise _unusable(
+            folder, f"its kind is {config.model_type!r} with {position_type} positions", " or ".join(_KINDS)
+        )
     if config.hidden_act not in _ACTIVATIONS:
         raise _unusable(folder, f"its activation is {config.hidden_act!r}", ", ".join(_ACTIVATIONS))
     if min(config.num_attention_heads, config.num_hidden_layers) < 1 or config.hidden_size % config.num_attention_heads:
@@ -143,7 +145,7 @@ def read_config(folder: Path) -> BertConfig:
 
 
 def _max_tokens(folder: Path, sentence: _SentenceConfig, positions: int) -> int:
-    """The token limit in the settings, and at most the number of positions."""
+    """The token limit in the settings, but at most the number of positions."""
     if sentence.max_seq_length:
         return min(sentence.max_seq_length, positions)
     tokenizer = _read(folder / "tokenizer_config.json", _TokenizerConfig) or _TokenizerConfig()
@@ -151,7 +153,7 @@ def _max_tokens(folder: Path, sentence: _SentenceConfig, positions: int) -> int:
 
 
 def _pooling(folder: Path) -> Pooling:
-    """How token vectors become one; the mean by default, as in sentence-transformers."""
+    """The pooling mode; the mean by default, as in sentence-transformers."""
     try:
         modules = msgspec.json.decode((folder / "modules.json").read_bytes(), type=list[_Module])
     except FileNotFoundError:
@@ -176,9 +178,9 @@ def _pooling(folder: Path) -> Pooling:
             return "mean"
         case ["cls"]:
             return "cls"
-        case found:
+        case unsupported:
             raise _unusable(
-                folder, f"it pools by {' and '.join(found) or 'nothing'} ({path}/config.json)", "mean or cls"
+                folder, f"it pools by {' and '.join(unsupported) or 'nothing'} ({path}/config.json)", "mean or cls"
             )
 
 
@@ -202,7 +204,7 @@ def _unusable(folder: Path, reason: str, known: str) -> ModelError:
     )
 
 
-# Locates the tensors in a weights file and computes its checksum; never parses the numbers.
+# Locates the tensors in a weights file without reading their values, and computes its checksum.
 
 
 _MAX_HEADER = 100_000_000  # bytes; limit of the format
@@ -227,7 +229,7 @@ class _Entry(msgspec.Struct):
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """The tensors of a safetensors file, by name.
 
-    The file holds 8 bytes with the length of a JSON header, the header, and the numbers.
+    The file consists of 8 bytes with the length of a JSON header, the header, and the values.
 
     Raises
     ------
@@ -255,13 +257,13 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         raise ModelError(f"{path}: the weights cannot be read ({error}); check its permissions") from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise _broken(path, f"its header cannot be read: {error}") from error
-    first = 8 + length
+    data_start = 8 + length
     tensors = {}
     for name, entry in entries.items():
         start, end = entry.data_offsets
-        if not 0 <= start <= end <= size - first:
+        if not 0 <= start <= end <= size - data_start:
             raise _broken(path, f"the tensor {name} lies beyond its end")
-        tensors[_plain(name, entries)] = Tensor(entry.dtype, entry.shape, first + start, end - start)
+        tensors[_without_prefix(name, entries)] = Tensor(entry.dtype, entry.shape, data_start + start, end - start)
     return tensors
 
 
@@ -276,7 +278,7 @@ def sha256(path: Path) -> str:
         raise ModelError(f"{path}: cannot be read ({error}); check its permissions") from error
 
 
-def _plain(name: str, entries: Mapping[str, _Entry]) -> str:
+def _without_prefix(name: str, entries: Mapping[str, _Entry]) -> str:
     for prefix in _PREFIXES:
         if name.startswith(prefix) and f"{prefix}embeddings.word_embeddings.weight" in entries:
             return name.removeprefix(prefix)
@@ -301,14 +303,14 @@ def build_graph(config: BertConfig, tensors: Mapping[str, Tensor], *, location: 
     """The serialised graph ``(ids, mask) -> vectors``: transformer, pooling and L2 norm in one.
 
     ``ids`` is int64 (batch, length), ``mask`` float32 of that shape (1 for a token, 0 for padding), ``vectors`` float32
-    (batch, hidden). Post-norm layers with scaled dot-product attention: ``softmax(QK'/sqrt(d) + mask) V``. Tokens are
-    rows of one matrix outside of the attention, so that every linear layer is a single Gemm with its bias.
+    (batch, hidden). Post-norm layers with scaled dot-product attention: ``softmax(QK'/sqrt(d) + mask) V``. Outside
+    attention, tokens are the rows of one matrix, so that every linear layer is a single Gemm with its bias.
 
     Parameters
     ----------
     config : sizes, activation and pooling
     tensors : position of each tensor in the weights file, by name
-    location : name of the weights file, relative to the folder that the runtime is given
+    location : path of the weights file, relative to the folder given to the runtime
 
     Returns
     -------
@@ -337,22 +339,22 @@ def _encoded(builder: _Builder, config: BertConfig) -> str:
     words = add("Gather", builder.weight("embeddings.word_embeddings.weight", (None, hidden)), "ids")
     batch_shape = add("Shape", "ids")
     length = add("Slice", batch_shape, builder.integers(1), builder.integers(2))
-    last = add("Add", length, builder.integers(config.first_position))
-    table = builder.weight("embeddings.position_embeddings.weight", (None, hidden))
-    places = add("Slice", table, builder.integers(config.first_position), last, builder.integers(0))
-    kinds = builder.weight("embeddings.token_type_embeddings.weight", (None, hidden))
-    kind = add("Slice", kinds, builder.integers(0), builder.integers(1), builder.integers(0))
-    rows = builder.integers(-1, hidden)
-    state = add("Reshape", add("Add", words, add("Add", places, kind)), rows)
+    end = add("Add", length, builder.integers(config.first_position))
+    position_table = builder.weight("embeddings.position_embeddings.weight", (None, hidden))
+    positions = add("Slice", position_table, builder.integers(config.first_position), end, builder.integers(0))
+    type_table = builder.weight("embeddings.token_type_embeddings.weight", (None, hidden))
+    token_type = add("Slice", type_table, builder.integers(0), builder.integers(1), builder.integers(0))
+    row_shape = builder.integers(-1, hidden)
+    state = add("Reshape", add("Add", words, add("Add", positions, token_type)), row_shape)
     state = builder.normalise(state, "embeddings.LayerNorm", config=config)
-    split = add("Concat", batch_shape, builder.integers(config.heads, hidden // config.heads), axis=0)
-    masked = add("Mul", add("Sub", builder.constant(np.float32(1)), "mask"), builder.constant(_MASKED))
-    bias = add("Unsqueeze", masked, builder.integers(1, 2))
+    head_shape = add("Concat", batch_shape, builder.integers(config.heads, hidden // config.heads), axis=0)
+    penalty = add("Mul", add("Sub", builder.constant(np.float32(1)), "mask"), builder.constant(_MASKED))
+    bias = add("Unsqueeze", penalty, builder.integers(1, 2))
     for number in range(config.layers):
         layer = f"encoder.layer.{number}"
-        heads = _attention(builder, config, state=state, layer=layer, split=split, bias=bias)
+        heads = _attention(builder, config, state=state, layer=layer, head_shape=head_shape, bias=bias)
         attended = builder.linear(
-            add("Reshape", heads, rows), f"{layer}.attention.output.dense", shape=(hidden, hidden)
+            add("Reshape", heads, row_shape), f"{layer}.attention.output.dense", shape=(hidden, hidden)
         )
         state = builder.normalise(add("Add", state, attended), f"{layer}.attention.output.LayerNorm", config=config)
         inner = builder.activate(builder.linear(state, f"{layer}.intermediate.dense", shape=(None, hidden)), config)
@@ -361,13 +363,13 @@ def _encoded(builder: _Builder, config: BertConfig) -> str:
     return state
 
 
-def _attention(builder: _Builder, config: BertConfig, *, state: str, layer: str, split: str, bias: str) -> str:
-    """Values weighted by attention, (batch, length, heads, width)."""
+def _attention(builder: _Builder, config: BertConfig, *, state: str, layer: str, head_shape: str, bias: str) -> str:
+    """The values weighted by attention, (batch, length, heads, width)."""
     add, square = builder.add, (config.hidden, config.hidden)
 
     def by_head(name: str, order: tuple[int, ...]) -> str:
         projected = builder.linear(state, f"{layer}.attention.self.{name}", shape=square)
-        return add("Transpose", add("Reshape", projected, split), perm=order)
+        return add("Transpose", add("Reshape", projected, head_shape), perm=order)
 
     scale = builder.constant(np.float32(1 / math.sqrt(config.hidden // config.heads)))
     query, key, value = by_head("query", (0, 2, 1, 3)), by_head("key", (0, 2, 3, 1)), by_head("value", (0, 2, 1, 3))

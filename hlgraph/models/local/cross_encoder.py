@@ -34,7 +34,7 @@ _PADDED_POSITIONS = ("roberta", "xlm-roberta", "camembert")  # their positions s
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _PAIRS_AT_ONCE = 4096  # limits the memory of the tokenizer
 _SHORT_HASH = 12
-_DECIMALS = 4  # of a logit: what a pair shares its batch with changes later ones
+_DECIMALS = 4  # of a logit; later decimals depend on the other pairs in the batch
 
 
 class _Config(msgspec.Struct):
@@ -44,7 +44,7 @@ class _Config(msgspec.Struct):
 
 
 class _TokenizerConfig(msgspec.Struct):
-    model_max_length: float | None = None  # some say 1e30
+    model_max_length: float | None = None  # some files say 1e30
 
 
 _Parsed = TypeVar("_Parsed", _Config, _TokenizerConfig)
@@ -53,10 +53,10 @@ _Parsed = TypeVar("_Parsed", _Config, _TokenizerConfig)
 class LocalCrossEncoder:
     """A reranker for a folder with ``config.json``, ``tokenizer.json`` and ``model.onnx`` (or ``onnx/model.onnx``).
 
-    ``score = 1 / (1 + exp(-logit))`` of the pair (question, text). The logit is rounded to 4 decimals first, so that the texts of
-    a batch do not decide between texts that score the same. A pair beyond the model's token limit loses tokens of its longer part.
-    Texts of similar length share a batch. Nothing is loaded before the first text is scored. Safe for threads and forks. Nothing
-    leaves this machine.
+    ``score = 1 / (1 + exp(-logit))`` of the pair (question, text). The logit is rounded to 4 decimals first, so that the
+    order of equal scores does not depend on how texts are batched. If a pair exceeds the model's token limit, its longer part is
+    truncated. Texts of similar length share a batch. Nothing is loaded before the first text is scored. Safe for threads and
+    forks. Nothing leaves this machine.
 
     Parameters
     ----------
@@ -141,32 +141,32 @@ class LocalCrossEncoder:
         pairs = tokenizer.encode_batch([(_utf8(question), _utf8(text)) for text in texts])
 
         def compute(batch: NDArray[np.intp]) -> None:
-            ids, is_token = padded([pairs[at].ids for at in batch], self._pad_id)
-            kinds, _ = padded([pairs[at].type_ids for at in batch], 0)
-            given = dict(zip(_INPUTS, (ids, is_token, kinds), strict=True))
-            logits[batch] = self._run(session, given)
+            ids, is_token = padded([pairs[index].ids for index in batch], self._pad_id)
+            token_types, _ = padded([pairs[index].type_ids for index in batch], 0)
+            inputs = dict(zip(_INPUTS, (ids, is_token, token_types), strict=True))
+            logits[batch] = self._run(session, inputs)
 
         run_batches(compute, list(batches([len(pair.ids) for pair in pairs])), threads=self.threads)
 
     def _run(
-        self, session: onnxruntime.InferenceSession, given: dict[str, NDArray[np.generic]]
+        self, session: onnxruntime.InferenceSession, inputs: dict[str, NDArray[np.generic]]
     ) -> NDArray[np.floating]:
-        """One logit for each pair of a batch."""
+        """One logit per pair of a batch."""
         types = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
-        wanted = {item.name: given[item.name].astype(types[item.type]) for item in session.get_inputs()}
+        feed = {each.name: inputs[each.name].astype(types[each.type]) for each in session.get_inputs()}
         name = session.get_outputs()[0].name
         from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
         try:
-            (found,) = session.run([name], wanted)
+            (output,) = session.run([name], feed)
         except (errors.Fail, errors.InvalidArgument, errors.RuntimeException) as error:
             raise ModelError(f"{self.graph}: the model cannot score a pair ({error}); export it again") from error
-        count = len(given[_INPUTS[0]])
-        if found.shape not in ((count,), (count, 1)):
-            raise _not_one_score(self.graph, f"its output {name} has the shape {found.shape} for {count} pairs")
-        if not np.isfinite(found).all():
+        count = len(inputs[_INPUTS[0]])
+        if output.shape not in ((count,), (count, 1)):
+            raise _not_one_score(self.graph, f"its output {name} has the shape {output.shape} for {count} pairs")
+        if not np.isfinite(output).all():
             raise ModelError(f"{self.graph}: a score is not a finite number; export the model again, in 32-bit floats")
-        logits: NDArray[np.floating] = found.reshape(count)
+        logits: NDArray[np.floating] = output.reshape(count)
         return logits
 
     def _load(self) -> tuple[onnxruntime.InferenceSession, tokenizers.Tokenizer]:
@@ -184,9 +184,9 @@ class LocalCrossEncoder:
 
 def graph_of(folder: Path) -> Path:
     """The ONNX file of a model's folder. Raises ModelMissingError if it has none."""
-    for place in (folder / GRAPH, folder / "onnx" / GRAPH):
-        if place.is_file():
-            return place
+    for path in (folder / GRAPH, folder / "onnx" / GRAPH):
+        if path.is_file():
+            return path
     raise ModelMissingError(
         f"{folder}: this folder holds no cross-encoder ({GRAPH} is missing, and so is onnx/{GRAPH}); export the model to ONNX,"
         " or run: hlgraph models install --reranker ms-marco-MiniLM-L6-v2"
@@ -194,26 +194,26 @@ def graph_of(folder: Path) -> Path:
 
 
 def data_of(graph: Path) -> list[Path]:
-    """The files beside an ONNX file that hold its weights, if it has any."""
+    """The files beside an ONNX file that hold its weights; none if the weights are in the file itself."""
     return [graph.with_name(name) for name in GRAPH_DATA if graph.with_name(name).is_file()]
 
 
 def _check_signature(session: onnxruntime.InferenceSession, graph: Path) -> None:
-    inputs = {item.name: item.type for item in session.get_inputs()}
+    inputs = {each.name: each.type for each in session.get_inputs()}
     is_known = set(inputs) <= set(_INPUTS) and all(
         kind in ("tensor(int64)", "tensor(int32)") for kind in inputs.values()
     )
     if "input_ids" not in inputs or not is_known:
-        found = ", ".join(f"{name} {kind}" for name, kind in inputs.items()) or "none"
+        listing = ", ".join(f"{name} {kind}" for name, kind in inputs.items()) or "none"
         raise ModelError(
-            f"{graph}: its inputs are {found}, but a cross-encoder reads whole numbers in input_ids, and may read attention_mask"
+            f"{graph}: its inputs are {listing}, but a cross-encoder reads whole numbers in input_ids, and may read attention_mask"
             " and token_type_ids; choose a cross-encoder exported for text classification"
         )
     outputs = session.get_outputs()
     shape = outputs[0].shape
     if len(outputs) != 1 or len(shape) > 2 or (len(shape) == 2 and isinstance(shape[1], int) and shape[1] != 1):
-        found = ", ".join(f"{item.name} {item.shape}" for item in outputs)
-        raise _not_one_score(graph, f"its outputs are {found}")
+        listing = ", ".join(f"{each.name} {each.shape}" for each in outputs)
+        raise _not_one_score(graph, f"its outputs are {listing}")
 
 
 def _not_one_score(graph: Path, reason: str) -> ModelError:

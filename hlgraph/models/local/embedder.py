@@ -33,7 +33,7 @@ Runtime: TypeAlias = Literal["onnxruntime", "openvino"]
 WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
 
-_GRAPH_VERSION = "1"  # raise it with every change of onnx_graph.py that changes the numbers
+_GRAPH_VERSION = "1"  # increase it with every change to build_graph that changes the vectors
 _TEXTS_AT_ONCE = 4096  # limits the memory of the tokenizer
 _NEEDED_FOR = "the local embedding model"
 _SHORT_HASH = 12
@@ -43,8 +43,8 @@ _Compute: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.float32]], NDArray
 class LocalEmbedder:
     """An embedder for a sentence-transformers folder (``config.json``, ``model.safetensors``, ``tokenizer.json``).
 
-    A vector is the normalised mean of the token vectors of the last layer (or the first of them). Texts beyond the model's
-    token limit are truncated. Nothing is loaded before the first text is embedded. Safe for threads and forks. Nothing
+    A vector is the normalised mean of the token vectors of the last layer (or the first token vector). Texts that exceed the
+    model's token limit are truncated. Nothing is loaded before the first text is embedded. Safe for threads and forks. Nothing
     leaves this machine: the telemetry of onnxruntime and OpenVINO is off.
 
     Both runtimes compute the same model and share one fingerprint: the cosine between their vectors is above .9999
@@ -93,7 +93,7 @@ class LocalEmbedder:
         self._name = name or folder.resolve().name
         self._known_sha256 = weights_sha256
         self.threads = threads or available_cores()
-        self._wanted = runtime
+        self._chosen_runtime = runtime
         self._lock = threading.Lock()
         self._engine: _Engine | None = None
 
@@ -105,8 +105,8 @@ class LocalEmbedder:
 
     @property
     def cache_name(self) -> str:
-        """Key of the model in a vector cache, where vectors from OpenVINO are kept apart."""
-        return f"{self.fingerprint}+openvino" if self._wanted == "openvino" else self.fingerprint
+        """Key of the model in a vector cache. Vectors from OpenVINO have a key of their own."""
+        return f"{self.fingerprint}+openvino" if self._chosen_runtime == "openvino" else self.fingerprint
 
     @property
     def dimensions(self) -> int:
@@ -152,18 +152,18 @@ class LocalEmbedder:
         def compute(batch: NDArray[np.intp]) -> None:
             vectors[batch] = engine.run([tokens[index] for index in batch], self._config.pad_id)
 
-        found = list(batches([len(ids) for ids in tokens]))
-        run_batches(compute, found, threads=1 if engine.uses_all_threads else self.threads)
+        index_batches = list(batches([len(ids) for ids in tokens]))
+        run_batches(compute, index_batches, threads=1 if engine.uses_all_threads else self.threads)
 
     def _prepared(self, text: str) -> str:
         # The tokenizer accepts valid UTF-8 only, and a damaged source may hold a lone surrogate.
-        whole = text.encode("utf-8", "replace").decode("utf-8")
-        return whole.lower() if self._config.is_lowercased else whole
+        valid = text.encode("utf-8", "replace").decode("utf-8")
+        return valid.lower() if self._config.is_lowercased else valid
 
     def _loaded(self) -> _Engine:
         with self._lock:
             if self._engine is None:
-                self._engine = _load(self.folder, self._config, threads=self.threads, runtime=self._wanted)
+                self._engine = _load(self.folder, self._config, threads=self.threads, runtime=self._chosen_runtime)
             elif not self._engine.is_usable:  # after a fork, OpenVINO could wait for threads that are gone
                 self._engine = _Engine("onnxruntime", _onnxruntime(self.folder, self._config), self._engine.tokenizer)
             return self._engine
@@ -244,8 +244,7 @@ def _onnxruntime(folder: Path, config: BertConfig) -> _Compute:
     session = open_session(graph, weights=weights, needed_for=_NEEDED_FOR)
 
     def compute(ids: NDArray[np.int64], mask: NDArray[np.float32]) -> NDArray[np.float32]:
-        (vectors,) = session.run(None, {"ids": ids, "mask": mask})
-        found: NDArray[np.float32] = vectors
-        return found
+        vectors: NDArray[np.float32] = session.run(None, {"ids": ids, "mask": mask})[0]
+        return vectors
 
     return compute

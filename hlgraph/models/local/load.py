@@ -63,7 +63,7 @@ def local_reranker(name: str, *, root: str | None) -> LocalCrossEncoder:
     Raises
     ------
     ModelMissingError
-        The model is not installed, or the folder holds none; the message holds the command that installs it.
+        The model is not installed, or the folder contains none; the message names the command that installs it.
     """
     if _is_folder(name):
         return LocalCrossEncoder(Path(name))

@@ -25,11 +25,11 @@ class LexicalReranker:
     - ``b = sum_w idf(w) tf(w, t) (k1 + 1) / (tf(w, t) + k1 (1 - b' + b' |t| / mean |t|)) / sum_w idf(w) (k1 + 1)``: BM25
       with k1 = 1.2 and b' = 0.75, divided by its upper bound
     - ``c = sum_(w in t) idf(w) / sum_w idf(w)``: the share of the question that the text covers
-    - ``idf(w) = ln(1 + (n - df(w) + 0.5) / (df(w) + 0.5))`` over the candidates: a word in all of them has little weight,
-      and a word in none of them lowers every score
+    - ``idf(w) = ln(1 + (n - df(w) + 0.5) / (df(w) + 0.5))`` over the candidates: a word that occurs in all of them has little
+      weight, and a word that occurs in none lowers every score
 
-    If a part is not known (no cosines, or a question without content words), the mean is over the others. If no part is
-    known, all scores are 0. Takes time linear in the length of the texts.
+    If a part is unknown (no cosines, or a question without content words), the mean is over the others. If no part is
+    known, all scores are 0. The time is linear in the length of the texts.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ class LexicalReranker:
             The number of similarities is not the number of texts.
         """
         if similarities is None and self._embedder is not None and texts:
-            first, *rest = self._embedder.embed([question, *texts])
-            similarities = np.stack(rest) @ first
+            question_vector, *text_vectors = self._embedder.embed([question, *texts])
+            similarities = np.stack(text_vectors) @ question_vector
         if similarities is not None and np.shape(similarities) != (len(texts),):
             raise InputError(
                 f"similarities has the shape {np.shape(similarities)} for {len(texts)} texts; give one for each text"
@@ -115,8 +115,8 @@ def lexical_scores(counted: WordCounts, *, similarities: NDArray[np.float32] | N
 def _lexical_scores(counted: WordCounts) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """BM25 divided by its upper bound, and the coverage of the question, for each text."""
     counts, lengths = counted
-    having = np.count_nonzero(counts, axis=0)
-    idf = np.log1p((len(lengths) - having + 0.5) / (having + 0.5))
+    text_counts = np.count_nonzero(counts, axis=0)
+    idf = np.log1p((len(lengths) - text_counts + 0.5) / (text_counts + 0.5))
     norm = _SATURATION * (1 - _LENGTH_NORM + _LENGTH_NORM * lengths / max(1.0, float(lengths.mean())))
     # A text without words has no counts, and its norm is still above 0.
     saturated = counts * (_SATURATION + 1) / (counts + norm[:, np.newaxis])

@@ -1,4 +1,4 @@
-"""Loads onnxruntime with its telemetry off, and models into it; every import of it goes through here."""
+"""Runs local models with onnxruntime or OpenVINO, their telemetry off: sessions, tokenizers, batches of similar length."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NO_MEMORY = re.compile(r"bad_alloc|out of memory|(?:cannot|failed to|unable to)
 
 
 def load_runtime() -> None:
-    """Import onnxruntime with its telemetry off. Raises ImportError if it is not installed."""
+    """Import onnxruntime with its telemetry off; nothing else imports it first. Raises ImportError if it is not installed."""
     # From 1.29 on, onnxruntime sends usage reports unless this is set before its import; the reporting thread also keeps
     # a forked process from ending. The variable is only set here, never read.
     os.putenv("ORT_DISABLE_TELEMETRY", "1")
@@ -41,12 +41,12 @@ def load_runtime() -> None:
 
 
 def open_session(model: bytes | Path, *, weights: Path, needed_for: str) -> onnxruntime.InferenceSession:
-    """A session of one thread on the CPU, which survives a fork and computes several batches at once.
+    """A single-threaded session on the CPU. It survives a fork and can compute several batches at once.
 
     Parameters
     ----------
     model : the ONNX graph, or its file
-    weights : file of the model, which errors name; weights outside of the graph are read from its folder
+    weights : model file named in errors; weights outside the graph are read from its folder
     needed_for : what needs it, for the error
 
     Returns
@@ -59,7 +59,7 @@ def open_session(model: bytes | Path, *, weights: Path, needed_for: str) -> onnx
     MissingExtraError
         onnxruntime is not installed.
     ModelError
-        onnxruntime cannot load the model; retryable where the memory did not suffice.
+        onnxruntime cannot load the model; retryable if there was not enough memory.
     """
     try:
         load_runtime()
@@ -85,12 +85,12 @@ def open_session(model: bytes | Path, *, weights: Path, needed_for: str) -> onnx
 
 
 def not_loaded(weights: Path, error: Exception) -> ModelError:
-    """The error for a model that cannot be loaded: the memory did not suffice, else its file is damaged.
+    """The error for a model that cannot be loaded, because there is not enough memory or its file is damaged.
 
     Parameters
     ----------
     weights : file of the model
-    error : what was raised
+    error : the exception of the runtime
 
     Examples
     --------
@@ -99,8 +99,8 @@ def not_loaded(weights: Path, error: Exception) -> ModelError:
     """
     is_memory = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
     if is_memory or _NO_MEMORY.search(str(error)):
-        mend = "free some, or raise the limit of this process"
-        return ModelError(f"{weights}: not enough memory to load the model ({error}); {mend}", retryable=True)
+        remedy = "free some, or raise the limit of this process"
+        return ModelError(f"{weights}: not enough memory to load the model ({error}); {remedy}", retryable=True)
     return ModelError(f"{weights}: onnxruntime cannot load the model ({error}); download the model again")
 
 
@@ -113,16 +113,16 @@ _REPORTS = "openvino_telemetry"
 class OpenVinoModel:
     """Maps ``(ids, mask)``, both of shape ``(batch, length)``, to vectors of shape ``(batch, hidden)``. Thread-safe.
 
-    Weights and activations are rounded to bfloat16 (8 bits of precision) for products, which are summed in float32. On
-    processors without bfloat16 everything is float32. Nothing leaves this machine: OpenVINO's telemetry package is not
+    Products use weights and activations rounded to bfloat16 (8 bits of precision), and are summed in float32. On
+    processors without bfloat16, everything is float32. Nothing leaves this machine: OpenVINO's telemetry package is not
     loaded, unless the application imported openvino earlier.
 
-    One batch is computed at a time, on all threads: OpenVINO compiles for each new shape, and concurrent requests that do so
+    One batch is computed at a time, on all threads: OpenVINO compiles for each new shape, and concurrent compilations
     on few cores are reported to deadlock.
 
     Parameters
     ----------
-    graph : ONNX file, which refers to the weights file beside it
+    graph : ONNX file that refers to the weights file beside it
     threads : processor cores to use for a batch
 
     Raises
@@ -146,7 +146,7 @@ class OpenVinoModel:
             "INFERENCE_PRECISION_HINT": "bf16" if has_bfloat16 else "f32",
             "NUM_STREAMS": 1,
             "INFERENCE_NUM_THREADS": threads,
-            "ENABLE_CPU_PINNING": False,  # leaves the cores of the caller's threads to the system
+            "ENABLE_CPU_PINNING": False,  # the system decides on which cores the caller's threads run
         }
         try:
             model = core.compile_model(core.read_model(graph), "CPU", options)
@@ -154,7 +154,7 @@ class OpenVinoModel:
             raise ModelError(f"{graph}: openvino cannot load the model ({error}); download the model again") from error
         self._process = os.getpid()
         self._request = model.create_infer_request()
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._parts = [core, model, self._request]
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=partial(_abandon, weakref.ref(self)))
@@ -166,7 +166,7 @@ class OpenVinoModel:
 
     def __call__(self, ids: NDArray[np.int64], mask: NDArray[np.float32]) -> NDArray[np.float32]:
         """The vectors of one batch, in a new array."""
-        with self._turn:
+        with self._lock:
             # Copied, since the next call overwrites the buffers of the request.
             vectors: NDArray[np.float32] = self._request.infer([ids, mask])[0].copy()
         return vectors
@@ -195,25 +195,25 @@ def _no_reports() -> Iterator[None]:
     if _REPORTS in sys.modules:
         yield
         return
-    sys.modules[_REPORTS] = None  # type: ignore[assignment]  # documented: makes an import of it fail
+    sys.modules[_REPORTS] = None  # type: ignore[assignment]  # documented: makes its import fail
     try:
         yield
     finally:
         del sys.modules[_REPORTS]
 
 
-# Tokens of texts in batches of similar length, for the models that run on this machine.
+# Tokens of texts, in batches of similar length.
 
 
 _TOKENS_AT_ONCE = 512  # the activations of such a batch fit the cache of one core
 
 
 def load_tokenizer(path: Path, max_tokens: int, *, needed_for: str) -> tokenizers.Tokenizer:
-    """The tokenizer of a ``tokenizer.json``, without padding; what is beyond ``max_tokens`` is cut off.
+    """The tokenizer in a ``tokenizer.json``, without padding; truncates to ``max_tokens``.
 
     Parameters
     ----------
-    path : the file
+    path : path of ``tokenizer.json``
     max_tokens : maximum number of tokens of a text, or of a pair of texts, with the special tokens
     needed_for : what needs it, for the error
 
@@ -272,7 +272,7 @@ def batches(lengths: Sequence[int]) -> Iterator[NDArray[np.intp]]:
 
 
 def padded(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Rows of different lengths as one array, and which of its places hold a token.
+    """Rows of different lengths, padded to one array, and a mask of the positions that hold a token.
 
     Parameters
     ----------
@@ -298,31 +298,32 @@ def padded(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[NDArray[np.int64
 
 
 def run_batches(
-    compute: Callable[[NDArray[np.intp]], None], found: Sequence[NDArray[np.intp]], *, threads: int
+    compute: Callable[[NDArray[np.intp]], None], index_batches: Sequence[NDArray[np.intp]], *, threads: int
 ) -> None:
-    """Run all batches, several at once where there are threads; errors of a batch are raised. Tells the progress of ``embed``.
+    """Run all batches, up to ``threads`` at once. Raises the error of a batch that fails; reports the progress of ``embed``.
 
     Parameters
     ----------
     compute : computes one batch
-    found : the batches
+    index_batches : indices of the texts of each batch
     threads : maximum number of batches at once
     """
-    if len(found) == 1 or threads == 1:
-        for batch in found:
+    if len(index_batches) == 1 or threads == 1:
+        for batch in index_batches:
             compute(batch)
             progress.advance("embed", len(batch))
         return
-    pool = ThreadPoolExecutor(min(threads, len(found)))
+    pool = ThreadPoolExecutor(min(threads, len(index_batches)))
     try:
-        for batch, _ in zip(found, pool.map(compute, found), strict=True):  # re-raises errors of the threads
+        results = pool.map(compute, index_batches)  # re-raises errors of the threads
+        for batch, _ in zip(index_batches, results, strict=True):
             progress.advance("embed", len(batch))
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)  # after an error or Ctrl-C no other batch begins
+        pool.shutdown(wait=True, cancel_futures=True)  # after an error or Ctrl-C no other batch starts
 
 
 def available_cores() -> int:
-    """Number of processor cores that this process may use."""
+    """The number of processor cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -17,13 +17,13 @@ __all__ = ["FORMATS", "SUFFIXES", "FileFormat", "Format", "RowsFormat"]
 def _formats() -> dict[str, Format]:
     """The formats of all modules in this package, by name."""
     names = sorted(file.name for file in iter_modules(__path__) if not file.name.startswith("_"))
-    found: dict[str, Format] = {name: import_module(f"{__name__}.{name}").FORMAT for name in names}
-    if wrong := [name for name, item in found.items() if item.name != name]:
+    formats: dict[str, Format] = {name: import_module(f"{__name__}.{name}").FORMAT for name in names}
+    if wrong := [name for name, kind in formats.items() if kind.name != name]:
         raise ImportError(
-            f"hlgraph/read/formats/{wrong[0]}.py holds the format {found[wrong[0]].name!r}; give both one name"
+            f"hlgraph/read/formats/{wrong[0]}.py holds the format {formats[wrong[0]].name!r}; give both one name"
         )
-    return found
+    return formats
 
 
 FORMATS = _formats()
-SUFFIXES: Mapping[str, str] = {suffix: item.name for item in FORMATS.values() for suffix in item.suffixes}
+SUFFIXES: Mapping[str, str] = {suffix: kind.name for kind in FORMATS.values() for suffix in kind.suffixes}

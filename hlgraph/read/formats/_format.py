@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
-from hlgraph.read.content import Origin, ReadFailure
-from hlgraph.read.options import ReadOptions
+from hlgraph.read.content import ReadFailure
 from hlgraph.records import Document
 
+FileReader: TypeAlias = Callable[..., Document]
+"""``read(origin, data, options=...)`` turns the bytes of a file into one document, or raises ReadError or MissingExtraError.
 
-class FileReader(Protocol):
-    """Turns the bytes of a file into one document, or raises ReadError or MissingExtraError.
-
-    Whatever its parser raises besides becomes a ReadError in :func:`hlgraph.read.read`.
-    """
-
-    def __call__(self, origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
-        """The document of a file."""
-
-
-class RowsReader(Protocol):
-    """Turns each row of a stream into a document or a failure; a ReadError ends the file."""
-
-    def __call__(
-        self, origin: Origin, stream: io.BufferedReader, *, options: ReadOptions
-    ) -> Iterator[Document | ReadFailure]:
-        """The documents and failures of a stream, in order."""
+Whatever its parser raises besides becomes a ReadError in :func:`hlgraph.read.read`.
+"""
+RowsReader: TypeAlias = Callable[..., Iterator[Document | ReadFailure]]
+"""``read(origin, stream, options=...)`` turns each row of a stream into a document or a failure; a ReadError ends the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +27,7 @@ class FileFormat:
     name : its name for ``--format``, and the name of the module that defines it
     suffixes : suffixes of its files, in lower case, with the dot
     read : reads the document
-    mend : what to do about a damaged file, default nothing
+    mend : what to do about a damaged file, default empty
     """
 
     name: str
@@ -51,7 +38,7 @@ class FileFormat:
 
 @dataclass(frozen=True, slots=True)
 class RowsFormat:
-    """A format whose files hold rows, each of them a document; the attributes are those of :class:`FileFormat`."""
+    """A format whose files hold rows, each a document. Attributes as in :class:`FileFormat`."""
 
     name: str
     suffixes: tuple[str, ...]

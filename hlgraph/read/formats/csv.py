@@ -83,10 +83,10 @@ class _CsvLines:
             raise _RowError(*not_text(line, self._encoding)) from error
 
 
-def _csv_rows(origin: Origin, found: Lines, limit: int) -> Iterator[Row | Flaw]:
+def _csv_rows(origin: Origin, source: Lines, limit: int) -> Iterator[Row | Flaw]:
     # csv has one field limit per process, 128 KiB by default; texts are longer. It is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), min(limit, _LARGEST_FIELD)))
-    lines = _CsvLines(found.lines, encoding=found.encoding, limit=limit)
+    lines = _CsvLines(source.lines, encoding=source.encoding, limit=limit)
     try:
         first = next((line for line in lines if line.strip()), None)
         if first is None:

@@ -57,8 +57,8 @@ def read_docx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     word = docx.Document(io.BytesIO(data))
     levels = _heading_levels(word)
     produced = Produced(origin, len(data), options.max_bytes)
-    found = map(clean, _blocks(word.element.body, levels, produced))
-    blocks = [produced.add(block) for block in found if block.strip()]
+    texts = map(clean, _blocks(word.element.body, levels, produced))
+    blocks = [produced.add(block) for block in texts if block.strip()]
     title, metadata = _properties(word)
     if not blocks:
         raise ReadError(origin.uri, "is empty: its body holds no text")
@@ -127,8 +127,8 @@ def _properties(word: WordDocument) -> tuple[str, dict[str, MetadataValue]]:
         properties = word.part.package.part_related_by(RELATIONSHIP_TYPE.CORE_PROPERTIES).core_properties
     except KeyError:  # word.core_properties would invent default values
         return "", {}
-    found = {name: clean(str(getattr(properties, name) or "")).strip() for name in _PROPERTIES}
-    metadata: dict[str, MetadataValue] = {name: value for name, value in found.items() if value}
+    values = {name: clean(str(getattr(properties, name) or "")).strip() for name in _PROPERTIES}
+    metadata: dict[str, MetadataValue] = {name: value for name, value in values.items() if value}
     if properties.created:
         metadata["created"] = properties.created.isoformat()
     return clean_title(clean(str(properties.title or ""))), metadata

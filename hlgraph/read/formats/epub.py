@@ -33,7 +33,7 @@ _FIELDS = {
 
 
 def read_epub(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
-    """The document of a book: the main text of its chapters as Markdown, and what its package file says of it.
+    """The document of a book: the main text of its chapters as Markdown, and the metadata of its package file.
 
     Parameters
     ----------
@@ -68,11 +68,11 @@ def read_epub(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     text = "\n\n".join(filter(None, chapters))
     if not text:
         raise ReadError(origin.uri, "is empty: its chapters hold no text")
-    found = {
+    values = {
         each: clean(str(tree.xpath(f"string(//*[local-name()='{each}'][1])"))).strip() for each in ("title", *_FIELDS)
     }
-    metadata: dict[str, MetadataValue] = {ours: found[name] for name, ours in _FIELDS.items() if found[name]}
-    return Document(origin.uri, text, clean_title(found["title"]) or clean_title(origin.stem), metadata)
+    metadata: dict[str, MetadataValue] = {ours: values[name] for name, ours in _FIELDS.items() if values[name]}
+    return Document(origin.uri, text, clean_title(values["title"]) or clean_title(origin.stem), metadata)
 
 
 def _parsed(data: bytes) -> Element:
@@ -83,21 +83,21 @@ def _parsed(data: bytes) -> Element:
 
 
 def _package_file(package: zipfile.ZipFile) -> str:
-    found = _parsed(package.read(_CONTAINER)).xpath("//*[local-name()='rootfile']/@full-path")
-    if not found:
+    paths = _parsed(package.read(_CONTAINER)).xpath("//*[local-name()='rootfile']/@full-path")
+    if not paths:
         raise ValueError("its container names no package file")
-    return str(found[0])
+    return str(paths[0])
 
 
 def _spine(tree: Element, folder: str) -> Iterator[str]:
     """The names of the chapters in reading order."""
-    items = {
-        str(item.get("id")): str(item.get("href", ""))
-        for item in tree.xpath("//*[local-name()='manifest']/*[local-name()='item']")
-        if item.get("media-type") in _PAGES and "nav" not in str(item.get("properties", "")).split()
+    hrefs = {
+        str(entry.get("id")): str(entry.get("href", ""))
+        for entry in tree.xpath("//*[local-name()='manifest']/*[local-name()='item']")
+        if entry.get("media-type") in _PAGES and "nav" not in str(entry.get("properties", "")).split()
     }
     for reference in tree.xpath("//*[local-name()='spine']/*[local-name()='itemref']/@idref"):
-        href = items.pop(str(reference), "")  # a chapter is read once
+        href = hrefs.pop(str(reference), "")  # a chapter is read once
         if href:
             yield posixpath.normpath(posixpath.join(folder, unquote(href.partition("#")[0])))
 
@@ -106,19 +106,19 @@ def _is_locked(package: zipfile.ZipFile, names: list[str]) -> bool:
     """Whether chapters are encrypted; many books encrypt their fonts only."""
     if _ENCRYPTION not in package.namelist():
         return False
-    found = _parsed(package.read(_ENCRYPTION)).xpath("//*[local-name()='CipherReference']/@URI")
-    return not set(names).isdisjoint(unquote(str(each)) for each in found)
+    references = _parsed(package.read(_ENCRYPTION)).xpath("//*[local-name()='CipherReference']/@URI")
+    return not set(names).isdisjoint(unquote(str(each)) for each in references)
 
 
 def _chapter(origin: Origin, package: zipfile.ZipFile, name: str, *, produced: Produced) -> str:
-    """The text of a chapter; empty for one that is a picture alone, or that the file lacks."""
+    """The text of a chapter; empty if it is only a picture or is missing from the file."""
     if name not in package.NameToInfo:
         return ""
     page = main_text(origin, package.read(name), encoding=None, produced=produced)
     if not page.text:
         return ""
     first = page.text.partition("\n")[0].lstrip("# ")
-    if first == page.title:  # the main text of a short chapter has lost the mark of its heading
+    if first == page.title:  # the main text of a short chapter loses its heading mark
         return f"# {first}{page.text.partition(first)[2]}"
     return page.text if page.text.startswith("#") or not page.title else f"# {page.title}\n\n{page.text}"
 

@@ -23,7 +23,7 @@ _DECLARED = re.compile(
 _FIELDS = ("author", "date", "url", "description")
 _LONG_TAG = re.compile(r"<[a-zA-Z][^<]{65536,}")
 _ATTRIBUTE = re.compile(r"[\s/\"'][^\s\"'<>/=]+=")
-_MOST_ATTRIBUTES = 1000  # of one element; the time of the parser grows with their square
+_MOST_ATTRIBUTES = 1000  # per element; parsing time grows with their square
 _WIDEST = 100  # columns that one cell may span: more than any page shows
 
 
@@ -62,13 +62,13 @@ def read_html(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
 
 
 class Page(NamedTuple):
-    """What was found in a page.
+    """The main text and metadata of a page.
 
     Attributes
     ----------
-    text : its main text, empty where it has no such text
-    title : its title, empty where it states none
-    metadata : what it declares of itself
+    text : its main text, empty if it has none
+    title : its title, empty if it declares none
+    metadata : the fields that it declares
     warnings : about its encoding
     """
 
@@ -85,8 +85,8 @@ def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Pr
     ----------
     origin : the file, named in errors
     data : the bytes of the page
-    encoding : overrides the byte order mark and the declared encoding; None: these, else what the bytes look like
-    produced : counts the text, and the cells of tables before they are made
+    encoding : overrides the byte order mark and the declared encoding; None uses these, else a guess from the bytes
+    produced : counts the text, and the cells of tables before they are built
 
     Returns
     -------
@@ -103,22 +103,22 @@ def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Pr
     page, warnings = decode(origin, data, encoding=encoding or declared)
     _check_markup(origin, page)
     if not re.search("<html", page, re.IGNORECASE):
-        page = f"<html><body>{page}</body></html>"  # trafilatura takes whole pages only
-    found = None
+        page = f"<html><body>{page}</body></html>"  # trafilatura accepts whole pages only
+    extracted = None
     tree = load_html(page)
     if tree is not None:
         _check_tables(tree, produced)
-        found = _extracted(tree)
-    text = produced.add(clean(str(found.text or "")).strip()) if found else ""
-    values = {name: clean(str(getattr(found, name, None) or "")) for name in _FIELDS}
-    title = clean_title(clean(str(found.title or ""))) if found else ""
+        extracted = _extracted(tree)
+    text = produced.add(clean(str(extracted.text or "")).strip()) if extracted else ""
+    values = {name: clean(str(getattr(extracted, name, None) or "")) for name in _FIELDS}
+    title = clean_title(clean(str(extracted.title or ""))) if extracted else ""
     return Page(text, title, {name: value for name, value in values.items() if value}, warnings)
 
 
 def _extracted(tree: HtmlElement) -> ExtractedPage | None:
     from trafilatura import bare_extraction
 
-    found: ExtractedPage | None = bare_extraction(
+    extracted: ExtractedPage | None = bare_extraction(
         tree,
         favor_recall=True,  # keeping a menu costs less than losing a section
         include_comments=False,
@@ -127,13 +127,13 @@ def _extracted(tree: HtmlElement) -> ExtractedPage | None:
         # only what the page declares: an extensive search guesses from the prose, relative to today's date
         date_extraction_params={"original_date": True, "extensive_search": False},
     )
-    return found
+    return extracted
 
 
 def _check_markup(origin: Origin, page: str) -> None:
-    """Refuse a page of more than a million elements, or with more than a thousand attributes in one, before it is parsed.
+    """Refuse a page with more than a million elements, or more than 1,000 attributes in one element, before it is parsed.
 
-    The parser itself ends a page that nests more than 255 elements.
+    The parser itself stops at 255 nested elements.
     """
     if page.count("<") - page.count("</") > MOST_ELEMENTS:
         raise refused(origin, "elements", limit=MOST_ELEMENTS)
@@ -143,7 +143,7 @@ def _check_markup(origin: Origin, page: str) -> None:
 
 
 def _check_tables(tree: HtmlElement, produced: Produced) -> None:
-    """Count the cells of the tables, which all rows have that the widest has, and narrow what spans more than 100 columns."""
+    """Count the cells of the tables, whose rows are as wide as the widest, and limit every colspan to 100 columns."""
     for table in tree.iter("table"):
         rows = widest = 0
         for row in table.xpath("./tr | ./*[not(self::tr)]/tr"):
@@ -153,7 +153,7 @@ def _check_tables(tree: HtmlElement, produced: Produced) -> None:
 
 
 def _narrowed(cell: HtmlElement) -> int:
-    """The number of columns that a cell spans, at most 100; what it says of rows is taken off, since no reader uses it."""
+    """Number of columns that a cell spans, at most 100. Removes its rowspan, which no reader uses."""
     cell.attrib.pop("rowspan", None)
     given = str(cell.get("colspan", "1")).strip()
     span = int(given[:9]) if given[:9].isdecimal() else 1

@@ -1,4 +1,4 @@
-"""Reader of JSON files: one document per object of an array. The file is held in memory whole."""
+"""Reader of JSON files: one document per object of an array. The whole file is held in memory."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from hlgraph.records import Document
 def read_json(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
     """One document per object of a JSON array.
 
-    A top-level object is one row, unless it has no text column and exactly one of its values is an array of objects:
-    then that array holds the rows.
+    A top-level object is one row. If it has no text column and exactly one of its values is an array of objects, that array
+    holds the rows.
 
     Parameters
     ----------
@@ -44,15 +44,15 @@ def read_json(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions
         mend = "if it holds one object per line, use --format jsonl"
         raise ReadError(origin.uri, f"is not JSON ({error})", mend) from error
     mapping = RowMapping(options.mapping)
-    rows = (object_row(number, item) for number, item in enumerate(_items(value, mapping), 1))
+    rows = (object_row(number, entry) for number, entry in enumerate(_entries(value, mapping), 1))
     return documents_of(origin, rows, mapping=mapping, unit="row", warnings=warnings)
 
 
-def _items(value: object, mapping: RowMapping) -> list[object]:
+def _entries(value: object, mapping: RowMapping) -> list[object]:
     if isinstance(value, list):
         return value
     if isinstance(value, dict) and not mapping.has_text(value):
-        lists = [item for item in value.values() if isinstance(item, list) and item and isinstance(item[0], dict)]
+        lists = [entry for entry in value.values() if isinstance(entry, list) and entry and isinstance(entry[0], dict)]
         if len(lists) == 1:
             return lists[0]
     return [value]

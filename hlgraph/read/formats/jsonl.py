@@ -40,9 +40,9 @@ def read_json_lines(
     return documents_of(origin, rows, mapping=RowMapping(options.mapping), unit="line", warnings=lines.warnings)
 
 
-def _json_lines(found: Lines, limit: int) -> Iterator[Row | Flaw]:
-    encoding = found.encoding
-    for number, line in enumerate(found.lines, 1):
+def _json_lines(source: Lines, limit: int) -> Iterator[Row | Flaw]:
+    encoding = source.encoding
+    for number, line in enumerate(source.lines, 1):
         if line is None:
             yield Flaw(number, *too_long(limit))
         elif line.strip():

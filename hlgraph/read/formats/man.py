@@ -1,4 +1,4 @@
-"""Reader of pages of a manual (roff with the macros man or mdoc): headings, paragraphs and tags as Markdown."""
+"""Reader of manual pages (roff with the man or mdoc macros): headings, paragraphs and tags as Markdown."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _INLINE = _names(
 
 
 def read_man(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
-    """The document of a page of a manual: ``# `` headings, paragraphs, and the tags of its lists; without fonts and layout.
+    """The document of a manual page: ``# `` headings, paragraphs and the tags of its lists, without fonts and layout.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def read_man(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
 
 
 def _lines(source: str) -> Iterator[str]:
-    """The lines of the text; an empty one where a paragraph ends."""
-    skipped = ""  # the macro that ends what is left out; blanks may stand before its name
+    """The lines of the text, with an empty line at the end of each paragraph."""
+    skipped = ""  # the macro that ends the skipped lines; blanks may precede its name
     for line in source.splitlines():
         if skipped:
             if line[:1] in (".", "'") and line[1:].split(maxsplit=1)[:1] == [skipped]:
@@ -100,7 +100,7 @@ def _macro(name: str, rest: str) -> Iterator[str]:
 
 
 def _running(words: list[str]) -> str:
-    """The words of an inline macro of mdoc, without the names of macros in them."""
+    """The words of an mdoc inline macro, without the names of nested macros."""
     kept: list[str] = []
     sign = ""
     for at, word in enumerate(words):
@@ -116,14 +116,14 @@ def _running(words: list[str]) -> str:
 
 
 def _words(rest: str) -> list[str]:
-    """The arguments of a macro; double quotes hold one together."""
+    """The arguments of a macro; double quotes group words into one."""
     lexer = shlex.shlex(rest, posix=True)
     lexer.whitespace_split, lexer.commenters, lexer.escape, lexer.quotes = True, "", "", '"'
     try:
-        found = list(lexer)
-    except ValueError:  # a quote that is not closed
-        found = rest.split()
-    return [_plain(word) for word in found if _plain(word)]
+        words = list(lexer)
+    except ValueError:  # an unclosed quote
+        words = rest.split()
+    return [_plain(word) for word in words if _plain(word)]
 
 
 def _plain(text: str) -> str:

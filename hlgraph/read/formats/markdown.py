@@ -1,6 +1,6 @@
 """Reader of Markdown files: the text after the YAML front matter.
 
-The title is that of the front matter, else the first heading, else the stem of the file name.
+The title comes from the front matter, else from the first heading, else from the stem of the file name.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _FrontMatter.add_constructor("tag:yaml.org,2002:timestamp", _FrontMatter.date)
 
 
 def _front_matter(origin: Origin, block: str) -> tuple[Mapping[str, object] | None, tuple[str, ...]]:
-    """The mapping between two ``---`` lines, and what is wrong with it; None where they hold no mapping but text."""
+    """The mapping between two ``---`` lines and the flaws in it; None if they enclose text instead of a mapping."""
     loader = None
     try:
         with parser_errors(origin.uri, "YAML", part="its front matter", mend="correct it"):

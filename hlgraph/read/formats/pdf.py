@@ -30,19 +30,19 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
 
     A table with ruled lines becomes Markdown, see :mod:`hlgraph.read.tables`. A page with another table of numbers is
     read line by line as it is laid out, and the table becomes Markdown, see
-    :func:`hlgraph.read.tables.with_markdown`. Pages with text in columns, and those whose layout lacks some of the text,
-    are read as pypdf orders their text.
+    :func:`hlgraph.read.tables.with_markdown`. Pages with text in columns, and pages whose layout lacks some of the text,
+    keep the order of pypdf.
 
     Parameters
     ----------
     origin : the file; its stem is the title if the PDF names none
     data : its bytes
-    options : ``max_bytes`` limits the text too, in characters; it holds at most 100 characters a byte, or 8 MiB
+    options : ``max_bytes`` also limits the text, in characters; a PDF may hold 100 characters per byte, at least 8 MiB
 
     Raises
     ------
     MissingExtraError
-        pypdf is not installed, or pdfplumber for a page with ruled lines, or for an encrypted file the library that decrypts it.
+        pypdf is not installed, or pdfplumber for a page with ruled lines, or the decryption library for an encrypted file.
     ReadError
         The file is damaged, needs a password, has no text layer, or its text is too large.
     """
@@ -99,7 +99,7 @@ def _page(page: PageObject) -> str:
     laid_out = ""
     with tolerated():
         laid_out = clean(page.extract_text(extraction_mode="layout", layout_mode_space_vertically=False))
-    # The layout leaves out some kinds of text, such as that of forms.
+    # The layout mode leaves out some text, such as the text of forms.
     lost = Counter("".join(text.split())) - Counter(laid_out)
     return (with_markdown(laid_out) if lost.total() <= len(text) * _MOST_LOST else "") or text
 

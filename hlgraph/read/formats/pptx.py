@@ -80,7 +80,7 @@ def _parts(slide: Slide, produced: Produced) -> Iterator[str]:
 
 
 def _leaves(shapes: Iterable[BaseShape]) -> Iterator[BaseShape]:
-    """Shapes, and those inside of groups; the parser ends files that nest more than 255 elements."""
+    """The shapes, with groups expanded; the parser refuses files that nest more than 255 elements."""
     for shape in shapes:
         inner = getattr(shape, "shapes", None)
         if inner is None:
@@ -94,10 +94,10 @@ def _properties(show: Presentation) -> tuple[str, dict[str, MetadataValue]]:
 
     try:
         properties = show.part.package.part_related_by(RELATIONSHIP_TYPE.CORE_PROPERTIES)
-    except KeyError:  # show.core_properties would make some up
+    except KeyError:  # show.core_properties would invent default values
         return "", {}
-    found = {name: clean(str(getattr(properties, name) or "")).strip() for name in _PROPERTIES}
-    metadata: dict[str, MetadataValue] = {name: value for name, value in found.items() if value}
+    values = {name: clean(str(getattr(properties, name) or "")).strip() for name in _PROPERTIES}
+    metadata: dict[str, MetadataValue] = {name: value for name, value in values.items() if value}
     if properties.created:
         metadata["created"] = properties.created.isoformat()
     return clean_title(clean(str(properties.title or ""))), metadata

@@ -1,6 +1,6 @@
 """Reader of XLSX workbooks: each sheet a heading and its tables as Markdown, with openpyxl.
 
-A blank row ends a table, so that a title above it is no row of it. A formula has the value that the file holds for it.
+A blank row ends a table, so a title above a table is not one of its rows. A formula gives the value stored in the file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from openpyxl.cell.cell import Cell, MergedCell
 
 _MOST_ELEMENTS = 10_000_000  # a sheet is parsed row by row
-_MOST_PLACES = 20_000_000  # rows and cells with the empty ones before them, which cost time and no text
+_MOST_PLACES = 20_000_000  # rows and cells, including empty ones, which cost time but give no text
 _CORE = "docProps/core.xml"
 _PROPERTIES = {
     "creator": "author",
@@ -38,7 +38,7 @@ _PROPERTIES = {
 def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     """The document of a workbook: its sheets in order, with ``## `` headings and Markdown tables, and its core properties.
 
-    Dates are ISO text, and numbers that are shown as percentages are.
+    Dates become ISO text. Numbers that are shown as percentages become percentages.
 
     Parameters
     ----------
@@ -60,11 +60,11 @@ def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     produced = Produced(origin, len(data), options.max_bytes)
     blocks: list[str] = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # openpyxl tells what it does not keep; nothing of it is text
+        warnings.simplefilter("ignore")  # openpyxl warns about parts that it drops; none of them is text
         check_package(origin, data, limit=options.max_bytes, most=_MOST_ELEMENTS)
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
         for sheet in book.worksheets:
-            sheet.reset_dimensions()  # those of the file may be wrong
+            sheet.reset_dimensions()  # the stored dimensions may be wrong
             tables = [produced.add(clean(text)) for text in _tables(sheet.iter_rows(), produced) if text]
             blocks += [f"## {clean_title(clean(sheet.title))}", *tables] if tables else []
         book.close()
@@ -76,10 +76,10 @@ def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
 
 def _tables(rows: Iterable[Iterable[Cell | MergedCell]], produced: Produced) -> Iterator[str]:
     """The text of each group of rows without a blank row between them."""
-    found: list[dict[int, str]] = []
+    group: list[dict[int, str]] = []
     places = 0
     for row in rows:
-        places += 1  # a row that says it is the billionth has as many empty ones before it
+        places += 1  # a row numbered one billion has as many empty rows before it
         cells: dict[int, str] = {}
         for at, cell in enumerate(row):
             places += 1
@@ -88,16 +88,16 @@ def _tables(rows: Iterable[Iterable[Cell | MergedCell]], produced: Produced) -> 
         if places > _MOST_PLACES:
             raise refused(produced.origin, "empty cells", limit=_MOST_PLACES)
         if cells:
-            found.append(cells)
-        elif found:
-            yield _block(found, produced)
-            found = []
-    if found:
-        yield _block(found, produced)
+            group.append(cells)
+        elif group:
+            yield _block(group, produced)
+            group = []
+    if group:
+        yield _block(group, produced)
 
 
 def _block(rows: list[dict[int, str]], produced: Produced) -> str:
-    """A table, or lines where no row has two cells."""
+    """A Markdown table, or plain lines if no row has two cells."""
     if all(len(cells) == 1 for cells in rows):
         return "\n".join(text for cells in rows for text in cells.values())
     first = min(min(cells) for cells in rows)
@@ -124,16 +124,16 @@ def _shown(cell: Cell | MergedCell) -> str:
 
 
 def _properties(data: bytes) -> tuple[str, dict[str, MetadataValue]]:
-    """The title and the core properties that the file itself holds; openpyxl makes some up where they are missing."""
+    """The title and the core properties that the file itself holds; openpyxl invents missing ones."""
     from openpyxl.xml.functions import fromstring
 
     with zipfile.ZipFile(io.BytesIO(data)) as package:
         if _CORE not in package.namelist():
             return "", {}
         tree = fromstring(package.read(_CORE))
-    found = {str(each.tag).rpartition("}")[2]: clean(each.text or "").strip() for each in tree}
-    metadata: dict[str, MetadataValue] = {ours: found[name] for name, ours in _PROPERTIES.items() if found.get(name)}
-    return clean_title(found.get("title", "")), metadata
+    values = {str(each.tag).rpartition("}")[2]: clean(each.text or "").strip() for each in tree}
+    metadata: dict[str, MetadataValue] = {ours: values[name] for name, ours in _PROPERTIES.items() if values.get(name)}
+    return clean_title(values.get("title", "")), metadata
 
 
 FORMAT = FileFormat(

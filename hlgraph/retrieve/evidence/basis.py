@@ -12,11 +12,11 @@ from hlgraph.stores.derived import Summarised
 
 
 class Resting(NamedTuple):
-    """A summary and what it rests on.
+    """A summary and the chunks that it rests on.
 
     Attributes
     ----------
-    item : the summary, with the statements and chunks that its words are from
+    item : the summary, with the statements and chunks that its words come from
     chunk_ids : all chunks below it, ascending
     is_stale : whether the corpus has changed since it was written
     """
@@ -27,7 +27,7 @@ class Resting(NamedTuple):
 
     @property
     def quoted(self) -> tuple[str, ...]:
-        """Ids of the statements that its words are from, ascending; empty if a model wrote it."""
+        """Ids of the statements that its words come from, ascending; empty if a model wrote it."""
         return tuple(sorted(set(self.item.parts) - set(self.chunk_ids)))
 
 
@@ -35,17 +35,17 @@ def of_summaries(
     session: Session,
     hits: Sequence[Hit],
     *,
-    found: Mapping[str, Resting],
+    resting: Mapping[str, Resting],
     why: Mapping[str, Mapping[str, float | str]],
     chunks: Mapping[str, Evidence],
 ) -> list[Evidence]:
-    """The summaries of a ranking as evidence, best first, without summaries that rest on a removed or excluded record.
+    """The summaries of a ranking as evidence, best first; summaries that rest on a removed or excluded record are left out.
 
     Parameters
     ----------
     session : reads the statements that are quoted, and their cosines
     hits : best first; nodes that are not summaries are skipped
-    found : the summaries, by id
+    resting : the summaries, by id
     why : the parts of each score, by id
     chunks : the chunks below the summaries, by id, as far as they exist and the filter admits them
 
@@ -54,21 +54,27 @@ def of_summaries(
     list
         Each with ``rests_on``.
     """
-    wanted = [hit for hit in hits if hit.id in found]
-    names = sorted({name for hit in wanted for name in found[hit.id].quoted})
-    statements = session.records(Kind.STATEMENT, names, made=Statement)
+    wanted = [hit for hit in hits if hit.id in resting]
+    names = sorted({name for hit in wanted for name in resting[hit.id].quoted})
+    statements = session.records(Kind.STATEMENT, names, record_type=Statement)
     cosines = session.similarities(Kind.STATEMENT, names)
     parts = dict(chunks)
-    for name, item in statements.items():
-        if item.chunk_id in chunks:
-            part = replace(chunks[item.chunk_id], text=item.text, start=item.start, end=item.end, statement_id=name)
+    for name, statement in statements.items():
+        if statement.chunk_id in chunks:
+            part = replace(
+                chunks[statement.chunk_id],
+                text=statement.text,
+                start=statement.start,
+                end=statement.end,
+                statement_id=name,
+            )
             parts[name] = replace(part, score=cosines.get(name, 0.0))
-    made = (_summary(hit, found[hit.id], parts) for hit in wanted)
-    return [replace(item, why=why.get(item.id, {})) for item in made if item is not None]
+    summaries = (_summary(hit, resting[hit.id], parts) for hit in wanted)
+    return [replace(statement, why=why.get(statement.id, {})) for statement in summaries if statement is not None]
 
 
 def _summary(hit: Hit, resting: Resting, parts: Mapping[str, Evidence]) -> Evidence | None:
-    """A summary; None where something that it rests on is missing."""
+    """A summary; None if something that it rests on is missing."""
     wanted = [*resting.chunk_ids, *resting.quoted]
     if not wanted or not parts.keys() >= set(wanted):
         return None

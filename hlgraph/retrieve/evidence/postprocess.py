@@ -42,9 +42,9 @@ def tau_of(session: Session, retriever: Retriever | type[Retriever]) -> float:
 
 
 def settled(evidence: list[Evidence]) -> list[Evidence]:
-    """Evidence in the same order, but pieces of one score in a row by source, place and text, whatever their ids are.
+    """Evidence in the same order, with ties broken by source, place and text.
 
-    Ids depend on the name of the corpus: two corpora of the same texts would break the same tie in two ways.
+    Not by ids: they depend on the name of the corpus, so two corpora of the same texts would break a tie differently.
 
     Parameters
     ----------
@@ -54,9 +54,11 @@ def settled(evidence: list[Evidence]) -> list[Evidence]:
     -------
     list
     """
-    runs = groupby(evidence, key=lambda item: item.score)
+    runs = groupby(evidence, key=lambda piece: piece.score)
     return [
-        item for _, run in runs for item in sorted(run, key=lambda one: (one.source.uri, one.start, one.end, one.text))
+        piece
+        for _, run in runs
+        for piece in sorted(run, key=lambda one: (one.source.uri, one.start, one.end, one.text))
     ]
 
 
@@ -79,42 +81,42 @@ def diverse(session: Session, evidence: list[Evidence], *, tau: float) -> list[E
     Returns
     -------
     list
-        ``evidence`` itself where tau is 0.
+        ``evidence`` itself if tau is 0.
     """
     if not tau or len(evidence) < 2:
         return evidence
     k = session.request.k
     with session.step("diversity") as step:
-        found: list[Terms] = []
+        texts: list[Terms] = []
         kept: list[int] = []
         window = k
-        while len(kept) < min(k, len(evidence)) and len(found) < len(evidence):
-            found.extend(terms(item.text) for item in evidence[len(found) : window])
-            kept = _kept(evidence[: len(found)], found, tau)
+        while len(kept) < min(k, len(evidence)) and len(texts) < len(evidence):
+            texts.extend(terms(piece.text) for piece in evidence[len(texts) : window])
+            kept = _kept(evidence[: len(texts)], texts, tau)
             window *= 2
         step.count = len(kept)
-        step.details = {"tau": tau, "dropped": len(found) - len(kept), "lemmas": has_lemmas()}
-        session.note_dropped("a near-duplicate of better evidence", len(found) - len(kept))
+        step.details = {"tau": tau, "dropped": len(texts) - len(kept), "lemmas": has_lemmas()}
+        session.note_dropped("a near-duplicate of better evidence", len(texts) - len(kept))
     return [evidence[at] for at in kept[:k]]
 
 
-def _kept(evidence: Sequence[Evidence], found: Sequence[Terms], tau: float) -> list[int]:
-    if not may_repeat(found):
+def _kept(evidence: Sequence[Evidence], texts: Sequence[Terms], tau: float) -> list[int]:
+    if not may_repeat(texts):
         return list(range(len(evidence)))
     result = retain(
-        tf_idf([item.words for item in found]),
+        tf_idf([item.words for item in texts]),
         # Ranks instead of scores: the order of the evidence already breaks ties.
         np.arange(len(evidence), 0, -1, dtype=np.float64),
         ids=[item.id for item in evidence],
         tau=tau,
-        agrees=lambda one, other: says_the_same_order(found[one], found[other]),
+        agrees=lambda one, other: says_the_same_order(texts[one], texts[other]),
     )
     kept: list[int] = result.kept.tolist()
     return kept
 
 
 def with_labels(session: Session, evidence: Sequence[Evidence]) -> list[Evidence]:
-    """The same evidence, where statements with numbers have ``labels``: what the tables of their chunk say about the numbers.
+    """The same evidence; statements with numbers get ``labels`` for these numbers from the tables of their chunk.
 
     Texts and spans do not change. Chunks contain their tables and get no labels.
 
@@ -129,15 +131,15 @@ def with_labels(session: Session, evidence: Sequence[Evidence]) -> list[Evidence
         In the same order.
     """
     with session.step("tabular") as step:
-        chunk_ids = dict.fromkeys(item.chunk_id for item in evidence if item.statement_id)
-        chunks = session.records(Kind.CHUNK, list(chunk_ids), made=Chunk)
+        chunk_ids = dict.fromkeys(piece.chunk_id for piece in evidence if piece.statement_id)
+        chunks = session.records(Kind.CHUNK, list(chunk_ids), record_type=Chunk)
         tables = {chunk.id: cells(chunk.text) for chunk in chunks.values()}
-        made = [_labelled(item, chunks, tables) if item.statement_id else item for item in evidence]
-        step.count = sum(bool(item.labels) for item in made)
-    return made
+        labelled = [_labelled(piece, chunks, tables) if piece.statement_id else piece for piece in evidence]
+        step.count = sum(bool(piece.labels) for piece in labelled)
+    return labelled
 
 
-def _labelled(item: Evidence, chunks: Mapping[str, Chunk], tables: Mapping[str, Sequence[Cell]]) -> Evidence:
-    begin = chunks[item.chunk_id].start
-    found = labels(item.text, (item.start - begin, item.end - begin), cells=tables[item.chunk_id])
-    return replace(item, labels=found) if found else item
+def _labelled(piece: Evidence, chunks: Mapping[str, Chunk], tables: Mapping[str, Sequence[Cell]]) -> Evidence:
+    begin = chunks[piece.chunk_id].start
+    texts = labels(piece.text, (piece.start - begin, piece.end - begin), cells=tables[piece.chunk_id])
+    return replace(piece, labels=texts) if texts else piece

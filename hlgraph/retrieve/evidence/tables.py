@@ -1,7 +1,10 @@
-"""Finds tables in the text of a chunk: Markdown, delimited rows, aligned columns, and lines of keys and values.
+"""Tables and numbers in texts: finds the tables of a chunk, and labels the numbers of a statement from them.
 
 The readers convert tables of HTML, DOCX and PDF to Markdown. In plain text, tables appear as delimited rows, as columns aligned
 with spaces, or as lines such as ``Total assets: 5,234``. Every function is linear in the length of its text.
+
+The parts, in order: tables (:func:`cells`), numbers and their spelling (:func:`numbers`), whether a number of a statement is the
+value of a cell (:func:`is_meant`), labels (:func:`labels`), and terms for near-duplicate detection (:func:`terms`).
 """
 
 from __future__ import annotations
@@ -69,30 +72,30 @@ def cells(text: str) -> list[Cell]:
     2. Rows with a tab, semicolon, bar or comma, where consecutive lines have the same number of cells (three lines with commas,
        else two), the first holds labels or years, and each other line holds a value.
     3. At least two rows of a label and values in columns that are aligned with spaces, see
-       :func:`hlgraph.read.tables.aligned_table`. Their columns have no labels where it is not certain which are theirs.
+       :func:`hlgraph.read.tables.aligned_table`. Columns whose labels are ambiguous have none.
     4. At least two consecutive lines of keys and values, one of them a number.
 
-    The label of a row consists of its leading cells that are no values; where all are values, of its first cell with the head of
-    that column. It is preceded by the label of its section. A section is a row with one cell, and ends with its total. A column of
-    signs alone is no column: what stands above it is the label of the next one. The cells of a row that is shorter than its head
-    are those of the first columns (Markdown), or stand where they stand (aligned columns), or the row ends the table (delimited).
-    The caption is the line above that names a unit or the table, plus the head of the label column where that is in brackets.
+    The label of a row consists of its leading cells that are not values; if all are values, of its first cell with the head of
+    that column. It is preceded by the label of its section. A section begins with a row of one cell and ends with its total. A
+    column that contains only signs is dropped, and the label above it goes to the next column. A row that is shorter than its
+    head fills the first columns (Markdown), keeps its positions (aligned columns), or ends the table (delimited). The caption is
+    the line above the table if it names a unit or the table, plus the head of the label column if that is in brackets.
 
     Examples
     --------
-    >>> made = cells("| (in millions) | 2023 |\n| --- | --- |\n| Revenue | 5,234 |")
-    >>> [(cell.row, cell.column, cell.caption, cell.value) for cell in made]
+    >>> values = cells("| (in millions) | 2023 |\n| --- | --- |\n| Revenue | 5,234 |")
+    >>> [(cell.row, cell.column, cell.caption, cell.value) for cell in values]
     [('Revenue', '2023', '(in millions)', '5,234')]
     """
     lines = [_Line(match.start(), match.end(), match[0]) for match in _LINE.finditer(text)]
     kinds = (_markdown, _delimited, partial(_aligned, texts=[line.text for line in lines]), _keyed)
-    found: list[Cell] = []
+    values: list[Cell] = []
     at = 0
     while at < len(lines):
-        size, made = next((each for each in (kind(lines, at) for kind in kinds) if each[0]), (0, []))
-        found.extend(made)
+        size, block = next((each for each in (kind(lines, at) for kind in kinds) if each[0]), (0, []))
+        values.extend(block)
         at += max(size, 1)
-    return found
+    return values
 
 
 def _markdown(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
@@ -130,7 +133,7 @@ def _delimited(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
 
 
 def _is_head(names: list[str]) -> bool:
-    """Whether these are column labels: words, or years that are all different; a row of values is no head."""
+    """Whether these are column labels: words, or distinct years; a row of values is not a head."""
     labels = names[1:]
     if not labels or not all(0 < len(name) <= _LONGEST_LABEL for name in labels):
         return False
@@ -178,7 +181,7 @@ def _made(head: list[str], rows: Sequence[tuple[_Line, list[str]]], caption: str
     if head and _UNIT.match(head[0]) and head[0] not in caption:
         caption = f"{caption} {head[0]}".strip()
     section = ""
-    found: list[Cell] = []
+    cells: list[Cell] = []
     for line, parts in rows:
         filled = [part for part in parts if part]
         if len(filled) == 1 and not is_value(filled[0]) and len(parts) > 1:
@@ -186,18 +189,18 @@ def _made(head: list[str], rows: Sequence[tuple[_Line, list[str]]], caption: str
             continue
         label, begin = _row_label(parts, head)
         row = ", ".join(part for part in (section, label) if part)
-        found.extend(
+        cells.extend(
             Cell(line.start, line.end, row, head[at] if at < len(head) else "", caption, part)
             for at, part in enumerate(parts)
             if at >= begin and is_value(part)
         )
         if _TOTAL.match(label):
             section = ""
-    return found
+    return cells
 
 
 def _sign_columns(heads: Sequence[list[str]], rows: Sequence[list[str]], width: int) -> set[int]:
-    """Columns that hold nothing but signs, such as a currency or a bracket, or nothing: filings give signs cells of their own."""
+    """Columns that contain only signs, such as a currency or a bracket, or nothing: filings give signs cells of their own."""
 
     def held(lines: Sequence[list[str]], at: int) -> set[str]:
         return {parts[at] for parts in lines if at < len(parts) and parts[at]}
@@ -206,16 +209,16 @@ def _sign_columns(heads: Sequence[list[str]], rows: Sequence[list[str]], width: 
 
 
 def _moved(labels: list[str], signs: set[int]) -> list[str]:
-    """The labels without the columns of signs; a label above such a column goes to the next one, where that has none."""
-    found: list[str] = []
+    """The labels without the columns of signs; a label above such a column goes to the next one if that has none."""
+    moved: list[str] = []
     waiting = ""
     for at, label in enumerate(labels):
         if at in signs:
             waiting = label or waiting
         else:
-            found.append(label or waiting)
+            moved.append(label or waiting)
             waiting = ""
-    return found
+    return moved
 
 
 def _goes_on_with_head(parts: list[str]) -> bool:
@@ -254,7 +257,7 @@ def _row_label(parts: list[str], head: list[str]) -> tuple[str, int]:
 
 
 def _caption(lines: Sequence[_Line], at: int) -> str:
-    """The line above a table, where it names a unit or the table; else empty."""
+    """The line above a table if it names a unit or the table; else empty."""
     if not at:
         return ""
     above = _bare(lines[at - 1].text.strip().lstrip("#").strip())
@@ -296,8 +299,7 @@ def _is_sign(part: str) -> bool:
     return not any(each.isalnum() for each in part)
 
 
-# Finds the numbers of a text and normalises their spelling.
-
+# Numbers of a text in normalised spelling.
 
 SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 """Words after a number, and the power of ten that each multiplies it by."""
@@ -316,7 +318,7 @@ _COMMA_GROUPS = re.compile(rf"\d{{1,3}}(?:[,{_GAPS}]\d{{3}})+(?:\.\d+)?")
 _DOT_GROUPS = re.compile(r"\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?")
 _COMMA_DECIMAL = re.compile(r"\d+,(?:\d{1,2}|\d{4,})")
 _PLAIN = re.compile(r"\d+|\d*\.\d+")
-_THREE_DECIMALS = re.compile(r"[1-9]\d{0,2}\.\d{3}")  # thousands in one language, decimals in another
+_THREE_DECIMALS = re.compile(r"[1-9]\d{0,2}\.\d{3}")  # thousands in some languages, decimals in others
 _MOST_DIGITS = 25  # within the precision of Decimal
 _ENDS_BEFORE = frozenset(f"{_CURRENCIES}-\u2212.")  # what _BEFORE can end with, beside white space
 _BEGINS_BEHIND = frozenset(f"{_CURRENCIES}%pP")  # what the parts of _BEHIND begin with, after white space or none
@@ -343,7 +345,7 @@ def numbers(text: str) -> list[Number]:
     """The numbers of a text that are written in digits, in order, without digits inside words.
 
     ``1,000`` is ``1000``, ``3.50`` is ``3.5``, ``3 million`` is ``3000000``, ``5 percent`` is ``5%``, ``5 €`` is ``€5``. Digits
-    that are no quantity (``007``, ``1.2.3``) and ambiguous ones (``1.000``) are kept as they are.
+    that are not a quantity (``007``, ``1.2.3``) and ambiguous ones (``1.000``) are kept as they are.
 
     Examples
     --------
@@ -387,7 +389,7 @@ def _has_behind(text: str, end: int) -> bool:
 
 
 def _before(text: str, start: int) -> tuple[str, str, str]:
-    """Sign, currency and decimal point before the first digit; a dash between two words or numbers is no sign."""
+    """Sign, currency and decimal point before the first digit; a dash between two words or numbers is not a sign."""
     last = text[start - 1 : start]
     if last not in _ENDS_BEFORE and not (last.isspace() and text[start - 2 : start - 1] in _CURRENCIES):
         return "", "", ""
@@ -403,7 +405,7 @@ def _before(text: str, start: int) -> tuple[str, str, str]:
 
 
 def _quantity(digits: str) -> Decimal | str:
-    """The quantity that digits with separators mean; the digits themselves where that is ambiguous."""
+    """The quantity that digits with separators mean; the digits themselves if that is ambiguous."""
     plain = digits if digits.isascii() else "".join(_ascii(each) for each in digits)
     if plain.isdigit() and plain[0] != "0" and len(plain) <= _MOST_DIGITS:
         return Decimal(plain)
@@ -422,8 +424,7 @@ def _ascii(each: str) -> str:
     return str(unicodedata.decimal(each)) if each.isdecimal() else each
 
 
-# The scale of the cells of a table ("in millions"), and whether a number of a statement is the value of a cell.
-
+# The scale of a table ("in millions"), and whether a number of a statement is the value of a cell.
 
 _WORDS = "|".join(SCALES)
 _SCALE = re.compile(
@@ -448,10 +449,10 @@ class Said(NamedTuple):
     Attributes
     ----------
     digits : without sign, currency and scale
-    quantity : with the scale; None where the digits are no plain quantity
+    quantity : with the scale; None if the digits are not a plain quantity
     step : the unit of its last digit, as a quantity
-    has_scale : a scale is said ("5.2 billion")
-    is_percent : it is said in per cent
+    has_scale : it has a scale ("5.2 billion")
+    is_percent : it is in per cent
     is_year : it may be a year: four digits without a comma
     """
 
@@ -479,10 +480,10 @@ def said(text: str) -> list[Said]:
 def is_meant(number: Said, cell: Cell) -> bool:
     """Whether a number of a statement can be the value of a cell.
 
-    Digits have to be equal where the statement says no scale: it repeats the table. Where it says one, the quantities have to be
-    equal, or the quantity of the cell, rounded to the last digit that is said, where that has two digits at least. A cell whose
-    table says no scale is compared by its digits. Per cent is never a quantity of something else, and a year no value with a
-    comma.
+    If the number has no scale, the statement repeats the table, and the digits must be equal. If it has one, the quantities must
+    be equal, or equal after the cell is rounded to the last digit of the number, if the number has at least two digits. A cell
+    whose table states no scale is compared by its digits. A percentage never matches another quantity, and a year never matches
+    a value with a comma.
 
     Parameters
     ----------
@@ -536,7 +537,7 @@ def _scaled(value: Said, power: int) -> Decimal | None:
 
 
 def _power(cell: Cell) -> int | None:
-    """The power of ten of a cell's table; None where none is said, several are, or this row is an exception."""
+    """The power of ten of a cell's table; None if none or several are stated, or if this row is an exception."""
     for part in (cell.row, cell.column, cell.caption):
         powers = {3 if match["zeros"] else SCALES[match["word"].lower()] for match in _SCALE.finditer(part)}
         if powers:
@@ -551,7 +552,7 @@ def _said(text: str, number: Number) -> Said:
     power = SCALES[word[1].lower()] if word else 0
     plain = re.fullmatch(r"\d+(?:\.(\d+))?", number.value)
     quantity = Decimal(number.value).scaleb(power) if plain else None
-    # Zeros at the end are digits, too: 5.20 is more exact than 5.2.
+    # Trailing zeros count as digits: 5.20 is more exact than 5.2.
     decimals = (
         re.search(r"[.](\d+)", written) if plain and "." in number.value else re.search(r"[.](0+)(?!\d)", written)
     )
@@ -560,18 +561,18 @@ def _said(text: str, number: Number) -> Said:
     return Said(number.value, quantity, step, word is not None, number.text.endswith("%"), is_year)
 
 
-# Labels the numbers of a statement from the tables of its chunk (HLG 4.3.2).
+# Labels of the numbers of a statement, from the tables of its chunk (HLG 4.3.2).
 
 
 def labels(text: str, span: tuple[int, int], *, cells: Sequence[Cell]) -> tuple[str, ...]:
     r"""Row label, column label and caption for the numbers of a statement: ``Revenue, 2023 (in millions): 5,234``.
 
-    A number belongs to a cell with the same number in a row that the span of the statement overlaps; where the span overlaps no
-    row, to a cell whose row label shares a word with the statement. The scale of the table counts: 5,234 in millions is $5.234
-    billion, and rounded $5.2 billion, but not 5,234 thousand (:func:`hlgraph.retrieve.evidence.tables.is_meant`). Of several such
-    cells, the one whose labels share most words with the statement is used. Where that is ambiguous, the number gets no label,
-    because a wrong label is worse than none. A number that occurs as often in the statement as in its only row gets all labels.
-    Labels that add no word to the statement are left out.
+    A number belongs to a cell with the same number in a row that the span of the statement overlaps. If the span overlaps no
+    row, it belongs to a cell whose row label shares a word with the statement. The scale of the table counts: 5,234 in millions
+    is $5.234 billion, and rounded $5.2 billion, but not 5,234 thousand (:func:`hlgraph.retrieve.evidence.tables.is_meant`). Of
+    several such cells, the one whose labels share most words with the statement is used. If that is ambiguous, the number gets
+    no label, because a wrong label is worse than none. A number that occurs as often in the statement as in its only row gets
+    all labels. Labels that add no word to the statement are left out.
 
     Parameters
     ----------
@@ -582,7 +583,7 @@ def labels(text: str, span: tuple[int, int], *, cells: Sequence[Cell]) -> tuple[
     Returns
     -------
     tuple
-        In the order of the cells, each once; empty where the statement has no number.
+        In the order of the cells, each once; empty if the statement has no number.
 
     Examples
     --------
@@ -594,26 +595,30 @@ def labels(text: str, span: tuple[int, int], *, cells: Sequence[Cell]) -> tuple[
     asked = Counter(said(text))
     if not asked or not cells:
         return ()
-    held = set(content_words(text))
+    statement_words = set(content_words(text))
     start, end = span
     touched = [cell for cell in cells if cell.start < end and start < cell.end]
-    near = touched or [cell for cell in cells if held & set(content_words(cell.row))]
+    near = touched or [cell for cell in cells if statement_words & set(content_words(cell.row))]
     candidates = {number: [cell for cell in near if is_meant(number, cell)] for number in asked}
-    found = {cell for number, those in candidates.items() if those for cell in _meant(those, held, asked[number])}
-    return tuple(dict.fromkeys(_worded(cell) for cell in cells if cell in found and not _is_said(cell, held)))
+    chosen = {
+        cell for number, those in candidates.items() if those for cell in _meant(those, statement_words, asked[number])
+    }
+    return tuple(
+        dict.fromkeys(_worded(cell) for cell in cells if cell in chosen and not _is_said(cell, statement_words))
+    )
 
 
-def _meant(candidates: Sequence[Cell], held: set[str], times: int) -> Sequence[Cell]:
-    """The cell or cells that a number of the statement refers to; none where that is ambiguous."""
-    shared = [len(held & set(content_words(f"{cell.row} {cell.column}"))) for cell in candidates]
+def _meant(candidates: Sequence[Cell], statement_words: set[str], times: int) -> Sequence[Cell]:
+    """The cell or cells that a number of the statement refers to; none if that is ambiguous."""
+    shared = [len(statement_words & set(content_words(f"{cell.row} {cell.column}"))) for cell in candidates]
     most = max(shared)
     best = [cell for cell, count in zip(candidates, shared, strict=True) if count == most]
     is_one_row = len({(cell.start, cell.end) for cell in best}) == 1
     return best if len(best) == 1 or (is_one_row and len(best) <= times) else ()
 
 
-def _is_said(cell: Cell, held: set[str]) -> bool:
-    return set(content_words(f"{cell.row} {cell.column} {cell.caption}")) <= held
+def _is_said(cell: Cell, statement_words: set[str]) -> bool:
+    return set(content_words(f"{cell.row} {cell.column} {cell.caption}")) <= statement_words
 
 
 def _worded(cell: Cell) -> str:
@@ -624,7 +629,7 @@ def _worded(cell: Cell) -> str:
     return f"{named} ({caption}): {cell.value}" if caption else f"{named}: {cell.value}"
 
 
-# The terms of a text for near-duplicate detection: normalised numbers, no function words, lemmas.
+# Terms of a text for near-duplicate detection: normalised numbers, no function words, lemmas.
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -705,21 +710,21 @@ def terms(text: str) -> Terms:
     parted = text if is_ascii else _JOINED.sub(r" \g<0>", text)
     found_words = (_ASCII_WORD if is_ascii else _WORD).findall(parted)[1:]
     names = frozenset(words(" ".join({word for word in found_words if word[0].isupper()})))
-    found: list[str] = []
+    spelled_terms: list[str] = []
     at = 0
     for number in numbers(parted):
-        found.extend(_words(parted[at : number.start]))
-        found.append(_MARK + number.text)
+        spelled_terms.extend(_words(parted[at : number.start]))
+        spelled_terms.append(_MARK + number.text)
         at = number.end
-    found.extend(_words(parted[at:]))
-    return Terms(tuple(found or words(text)), names, has_function_words_only=not found)
+    spelled_terms.extend(_words(parted[at:]))
+    return Terms(tuple(spelled_terms or words(text)), names, has_function_words_only=not spelled_terms)
 
 
 def says_the_same_order(one: Terms, other: Terms) -> bool:
     """Whether two texts have the same numbers in the same order, and the same names in the same order.
 
-    TF-IDF ignores order: "Ada beat Ben 3 to 2" and "Ben beat Ada 3 to 2" are equal to it. In a long text a changed number hardly
-    changes the cosine.
+    TF-IDF ignores order: it does not distinguish "Ada beat Ben 3 to 2" from "Ben beat Ada 3 to 2". In a long text a changed
+    number hardly changes the cosine.
 
     Parameters
     ----------
@@ -728,7 +733,7 @@ def says_the_same_order(one: Terms, other: Terms) -> bool:
     Returns
     -------
     bool
-        True where both orders agree.
+        True if both orders agree.
 
     Examples
     --------
@@ -741,7 +746,7 @@ def says_the_same_order(one: Terms, other: Terms) -> bool:
     return one.numbers == other.numbers and _only(one.words, names) == _only(other.words, names)
 
 
-def may_repeat(found: Sequence[Terms]) -> bool:
+def may_repeat(texts: Sequence[Terms]) -> bool:
     """Whether any two texts have the same numbers and names in the same order, as near-duplicates do.
 
     Most evidence has no such pair, and this takes a fraction of the time of cosines. With many texts of equal numbers, where
@@ -749,7 +754,7 @@ def may_repeat(found: Sequence[Terms]) -> bool:
 
     Parameters
     ----------
-    found : the terms of the texts
+    texts : the terms of the texts
 
     Returns
     -------
@@ -757,15 +762,15 @@ def may_repeat(found: Sequence[Terms]) -> bool:
         False: no text is a near-duplicate of another.
     """
     alike: defaultdict[tuple[str, ...], list[Terms]] = defaultdict(list)
-    for item in found:
-        alike[item.numbers].append(item)
+    for text in texts:
+        alike[text.numbers].append(text)
     if sum(len(items) ** 2 for items in alike.values()) > _MOST_COMPARED:
         return True
     return any(says_the_same_order(*pair) for items in alike.values() for pair in combinations(items, 2))
 
 
-def _only(found: tuple[str, ...], names: frozenset[str]) -> list[str]:
-    return [word for word in found if word in names]
+def _only(spelled: tuple[str, ...], names: frozenset[str]) -> list[str]:
+    return [word for word in spelled if word in names]
 
 
 def _words(text: str) -> Iterator[str]:

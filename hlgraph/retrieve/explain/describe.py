@@ -1,4 +1,7 @@
-"""Turns the notes of a retrieval into its explanation: names for ids, joints for paths, costs for stores."""
+"""Turns the notes of a retrieval into its explanation: names for ids, joints for paths, costs for stores.
+
+:func:`choose` selects the evidence subgraph that is shown; :func:`explained` makes the explanation.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,6 @@ from hlgraph.subgraph import KINDS, Subgraph
 
 # The evidence subgraph: the evidence, its entities, chunks and sources, and the paths that lead to it.
 
-
 SHAPE = PullShape(
     frozenset(
         {
@@ -47,7 +49,7 @@ SHAPE = PullShape(
     ),
     frozenset({Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK, Kind.TOPIC}),
 )
-"""What is pulled around the evidence; from chunks one hop further, to the entities of their statements."""
+"""Shape of the pull around the evidence; from chunks one hop further, to the entities of their statements."""
 
 MOST_RESULTS = 12
 MOST_BELOW = 4
@@ -101,9 +103,9 @@ class Neighbourhood:
         for relationship in sorted(graph.edges):
             matrix = sp.coo_array(graph.edges[relationship])
             for start, end in zip(graph.ids[matrix.row], graph.ids[matrix.col], strict=True):
-                made = Edge(str(start), str(end), relationship.value)
-                self._beside[made.start].setdefault(made.end, made)
-                self._beside[made.end].setdefault(made.start, made)
+                edge = Edge(str(start), str(end), relationship.value)
+                self._beside[edge.start].setdefault(edge.end, edge)
+                self._beside[edge.end].setdefault(edge.start, edge)
 
     def beside(self, key: str) -> Mapping[str, Edge]:
         """The neighbours of a node and the edges to them."""
@@ -125,7 +127,7 @@ class Neighbourhood:
         return sorted(other for other in self.beside(key) if self.kinds[other] is kind)
 
     def bridges(self, a: str, b: str) -> list[tuple[str, ...]]:
-        """What joins two nodes: each bridge is one common neighbour, or a pair of entities that are synonyms.
+        """The bridges between two nodes: each is one common neighbour, or a pair of entities that are synonyms.
 
         Common entities come first, else common topics, else common chunks, else synonyms; those with few neighbours first.
 
@@ -136,7 +138,7 @@ class Neighbourhood:
         Returns
         -------
         list
-            Ids of each bridge, from ``a`` to ``b``; empty where nothing joins the nodes, or where they are neighbours.
+            Ids of each bridge, from ``a`` to ``b``; empty if nothing joins the nodes, or if they are neighbours.
         """
         if self.direct(a, b) is not None:
             return []
@@ -168,13 +170,13 @@ class Neighbourhood:
         Returns
         -------
         Edge | None
-            None where they are no neighbours.
+            None if they are not neighbours.
         """
-        found = self.beside(a).get(b)
+        edge = self.beside(a).get(b)
         for chunk, entity in ((a, b), (b, a)):
-            if found is None and self.kinds.get(chunk) is Kind.CHUNK and entity in self.mentioned(chunk):
-                found = Edge(chunk, entity, Relationship.MENTIONS.value)
-        return found
+            if edge is None and self.kinds.get(chunk) is Kind.CHUNK and entity in self.mentioned(chunk):
+                edge = Edge(chunk, entity, Relationship.MENTIONS.value)
+        return edge
 
     def mentioned(self, chunk: str) -> set[str]:
         """The entities of the statements of a chunk."""
@@ -199,8 +201,8 @@ def reached(path: Path, lineage: Mapping[str, str]) -> set[str]:
         Ids.
     """
     ids, kinds = (path.ids[1:], path.kinds[1:]) if len(path.ids) > 1 else (path.ids, path.kinds)
-    held = {lineage[key] for key, kind in zip(ids, kinds, strict=True) if kind is Kind.STATEMENT and key in lineage}
-    return {*ids, *held}
+    chunks = {lineage[key] for key, kind in zip(ids, kinds, strict=True) if kind is Kind.STATEMENT and key in lineage}
+    return {*ids, *chunks}
 
 
 def choose(
@@ -214,9 +216,9 @@ def choose(
 ) -> Chosen:
     """The nodes and edges to show.
 
-    Shown are the first ``MOST_RESULTS`` results; every node of the first ``MOST_SHOWN_PATHS`` paths that lead to one of them (of
-    all paths, where none does); the first ``MOST_BELOW`` chunks below each summary; their chunks and sources; entities, those on
-    paths first, then seeds, then those that most of the shown nodes share; topics that are seeds or on paths.
+    These are: the first ``MOST_RESULTS`` results; every node of the first ``MOST_SHOWN_PATHS`` paths that lead to one of them (of
+    all paths, if none does); the first ``MOST_BELOW`` chunks below each summary; the chunks and sources of all these; entities,
+    those on paths first, then seeds, then those that most of the shown nodes share; topics that are seeds or on paths.
 
     Parameters
     ----------
@@ -230,65 +232,65 @@ def choose(
     Returns
     -------
     Chosen
-        What is shown, and how much is left out.
+        The shown nodes and edges, and the number of nodes left out.
     """
-    made = Chosen()
-    made.kinds.update(results[:MOST_RESULTS])
-    made.left_out["result"] = len(results) - len(made.kinds)
-    first = set(made.kinds)
-    _open(made, below)
+    chosen = Chosen()
+    chosen.kinds.update(results[:MOST_RESULTS])
+    chosen.left_out["result"] = len(results) - len(chosen.kinds)
+    first = set(chosen.kinds)
+    _open(chosen, below)
     reaching = [path for path in paths if first & reached(path, lineage)]
     shown = (reaching or paths)[:MOST_SHOWN_PATHS]
-    made.left_out["path"] = len(paths) - len(shown)
+    chosen.left_out["path"] = len(paths) - len(shown)
     for path in shown:
-        made.kinds.update(zip(path.ids, path.kinds, strict=True))
-        made.path_nodes.update(path.ids)
+        chosen.kinds.update(zip(path.ids, path.kinds, strict=True))
+        chosen.path_nodes.update(path.ids)
         for a, b in zip(path.ids, path.ids[1:], strict=False):
-            _walk(around, made, a, b)
+            _walk(around, chosen, a, b)
         for key in first & reached(path, lineage) - set(path.ids):  # resulting chunks, reached through their statements
-            edges = {Edge(item, key, Relationship.IN_CHUNK.value) for item in path.ids if lineage.get(item) == key}
-            made.path_nodes.add(key)
-            made.path_edges |= edges
-    _fill(around, made, Kind.ENTITY, wanted=seeds)
-    _fill(around, made, Kind.TOPIC, wanted=seeds)
+            edges = {Edge(node, key, Relationship.IN_CHUNK.value) for node in path.ids if lineage.get(node) == key}
+            chosen.path_nodes.add(key)
+            chosen.path_edges |= edges
+    _fill(around, chosen, Kind.ENTITY, wanted=seeds)
+    _fill(around, chosen, Kind.TOPIC, wanted=seeds)
     for kind, above, relationship in _LINEAGE:
-        for key in [key for key, found in made.kinds.items() if found is kind and key in lineage]:
-            made.kinds[lineage[key]] = above
-            made.edges[Edge(key, lineage[key], relationship.value)] = None
-    _join(around, made)
-    made.left_out = +made.left_out
-    return made
+        for key in [key for key, node_kind in chosen.kinds.items() if node_kind is kind and key in lineage]:
+            chosen.kinds[lineage[key]] = above
+            chosen.edges[Edge(key, lineage[key], relationship.value)] = None
+    _join(around, chosen)
+    chosen.left_out = +chosen.left_out
+    return chosen
 
 
-def _open(made: Chosen, below: Mapping[str, Sequence[str]]) -> None:
+def _open(chosen: Chosen, below: Mapping[str, Sequence[str]]) -> None:
     """Adds the first chunks below each shown summary."""
     hidden: set[str] = set()
-    for key in [key for key, kind in made.kinds.items() if kind is Kind.SUMMARY]:
+    for key in [key for key, kind in chosen.kinds.items() if kind is Kind.SUMMARY]:
         shown = below.get(key, ())[:MOST_BELOW]
         hidden.update(below.get(key, ()))
-        made.kinds.update(dict.fromkeys(shown, Kind.CHUNK))
-        made.edges.update((Edge(key, chunk, RESTS_ON), None) for chunk in shown)
-    made.left_out["chunk below a summary"] = len(hidden - made.kinds.keys())
+        chosen.kinds.update(dict.fromkeys(shown, Kind.CHUNK))
+        chosen.edges.update((Edge(key, chunk, RESTS_ON), None) for chunk in shown)
+    chosen.left_out["chunk below a summary"] = len(hidden - chosen.kinds.keys())
 
 
-def _walk(around: Neighbourhood, made: Chosen, a: str, b: str) -> None:
+def _walk(around: Neighbourhood, chosen: Chosen, a: str, b: str) -> None:
     """Adds one step of a path: its edge, else the bridges between its ends, else an edge of its own."""
     direct = around.direct(a, b)
-    found = [] if direct is None else [direct]
+    edges = [] if direct is None else [direct]
     for bridge in around.bridges(a, b)[:_BRIDGES]:
         walk = (a, *bridge, b)
-        found += [around.beside(start)[end] for start, end in itertools.pairwise(walk)]
-        made.kinds.update({key: around.kinds[key] for key in bridge})
-        made.path_nodes.update(bridge)
-    found = found or [Edge(a, b, "path")]
-    made.edges.update(dict.fromkeys(found))
-    made.path_edges.update(found)
+        edges += [around.beside(start)[end] for start, end in itertools.pairwise(walk)]
+        chosen.kinds.update({key: around.kinds[key] for key in bridge})
+        chosen.path_nodes.update(bridge)
+    edges = edges or [Edge(a, b, "path")]
+    chosen.edges.update(dict.fromkeys(edges))
+    chosen.path_edges.update(edges)
 
 
-def _fill(around: Neighbourhood, made: Chosen, kind: Kind, *, wanted: Collection[str]) -> None:
+def _fill(around: Neighbourhood, chosen: Chosen, kind: Kind, *, wanted: Collection[str]) -> None:
     """Adds entities or topics next to the shown nodes, up to the limit of their kind."""
-    degree = Counter(other for key in made.kinds for other in _reached(around, made, key, kind))
-    there = {key for key, item in made.kinds.items() if item is kind}
+    degree = Counter(other for key in chosen.kinds for other in _reached(around, chosen, key, kind))
+    there = {key for key, node_kind in chosen.kinds.items() if node_kind is kind}
     most = MOST_ENTITIES if kind is Kind.ENTITY else MOST_TOPICS
     ranked = sorted(degree.keys() - there, key=lambda key: (key not in wanted, -degree[key], key))
     if kind is Kind.TOPIC:  # every statement has topics: only those that led here are informative
@@ -296,27 +298,27 @@ def _fill(around: Neighbourhood, made: Chosen, kind: Kind, *, wanted: Collection
     is_said = {key: key in wanted or degree[key] > 1 for key in ranked}
     room = max(most - len(there), 0)
     kept = [key for at, key in enumerate(ranked[:room]) if is_said[key] or at + len(there) < _ALONE]
-    made.kinds.update(dict.fromkeys(kept, kind))
-    made.left_out[kind.value] = len(ranked) - len(kept)
+    chosen.kinds.update(dict.fromkeys(kept, kind))
+    chosen.left_out[kind.value] = len(ranked) - len(kept)
 
 
-def _reached(around: Neighbourhood, made: Chosen, key: str, kind: Kind) -> Iterable[str]:
+def _reached(around: Neighbourhood, chosen: Chosen, key: str, kind: Kind) -> Iterable[str]:
     """The neighbours of a kind; for a chunk without a shown statement, the entities of its statements."""
-    if made.kinds[key] is Kind.CHUNK and kind is Kind.ENTITY:
-        is_hidden = not any(item in made.kinds for item in around.of_kind(key, Kind.STATEMENT))
+    if chosen.kinds[key] is Kind.CHUNK and kind is Kind.ENTITY:
+        is_hidden = not any(statement in chosen.kinds for statement in around.of_kind(key, Kind.STATEMENT))
         return around.mentioned(key) if is_hidden else ()
     return around.of_kind(key, kind)
 
 
-def _join(around: Neighbourhood, made: Chosen) -> None:
+def _join(around: Neighbourhood, chosen: Chosen) -> None:
     """Adds the edges between the shown nodes."""
-    for key in made.kinds:
-        found = (edge for other, edge in around.beside(key).items() if other in made.kinds)
-        made.edges.update(dict.fromkeys(found))
-        if made.kinds[key] is Kind.CHUNK:
-            for other in sorted(_reached(around, made, key, Kind.ENTITY)):
-                if other in made.kinds:
-                    made.edges[Edge(key, other, Relationship.MENTIONS.value)] = None
+    for key in chosen.kinds:
+        edges = (edge for other, edge in around.beside(key).items() if other in chosen.kinds)
+        chosen.edges.update(dict.fromkeys(edges))
+        if chosen.kinds[key] is Kind.CHUNK:
+            for other in sorted(_reached(around, chosen, key, Kind.ENTITY)):
+                if other in chosen.kinds:
+                    chosen.edges[Edge(key, other, Relationship.MENTIONS.value)] = None
 
 
 MOST_CHARACTERS = 200
@@ -349,8 +351,8 @@ def costs(calls: Iterable[Call]) -> tuple[StoreCost, ...]:
 
     Examples
     --------
-    >>> made = [Call("neo4j", "x", "cypher", "", rows=2, milliseconds=1.5), Call("neo4j", "y", "cypher", "", rows=3)]
-    >>> costs(made)
+    >>> calls = [Call("neo4j", "x", "cypher", "", rows=2, milliseconds=1.5), Call("neo4j", "y", "cypher", "", rows=3)]
+    >>> costs(calls)
     (StoreCost(store='neo4j', calls=2, round_trips=2, milliseconds=1.5, rows=5, bytes=0),)
     """
     by_store: dict[str, list[Call]] = {}
@@ -359,25 +361,25 @@ def costs(calls: Iterable[Call]) -> tuple[StoreCost, ...]:
     return tuple(
         StoreCost(
             store,
-            len(found),
-            sum(call.round_trips for call in found),
-            round(sum(call.milliseconds for call in found), 3),
-            sum(call.rows or 0 for call in found),
-            sum(call.bytes or 0 for call in found),
+            len(store_calls),
+            sum(call.round_trips for call in store_calls),
+            round(sum(call.milliseconds for call in store_calls), 3),
+            sum(call.rows or 0 for call in store_calls),
+            sum(call.bytes or 0 for call in store_calls),
         )
-        for store, found in sorted(by_store.items())
+        for store, store_calls in sorted(by_store.items())
     )
 
 
 def explained(session: Session, notes: Notes, *, evidence: Sequence[Evidence]) -> Explained:
     """The explanation of the notes, with names.
 
-    It takes one pull and one batch of records for each kind, independent of the number of nodes.
+    It takes one pull and one batch of records per kind, independent of the number of nodes.
 
     Parameters
     ----------
     session : reads the graph and the records
-    notes : what the retrieval noted
+    notes : the notes of the retrieval
     evidence : the result, best first
 
     Returns
@@ -386,18 +388,18 @@ def explained(session: Session, notes: Notes, *, evidence: Sequence[Evidence]) -
         Seeds, hops, paths, results and the evidence subgraph.
     """
     names = _Names(session, notes, evidence=evidence)
-    results = [(item.id, item.kind) for item in evidence]
-    below = {item.id: [part.chunk_id for part in item.opened] for item in evidence if item.summary_id}
+    results = [(piece.id, piece.kind) for piece in evidence]
+    below = {piece.id: [part.chunk_id for part in piece.opened] for piece in evidence if piece.summary_id}
     shown = [(key, Kind.CHUNK) for keys in below.values() for key in keys[:MOST_BELOW]]
     around = _around(session, notes.paths, results=[*results, *shown])
     wanted = {*results, *_noted(notes)}
     bridges = (bridge for path in notes.paths for a, b in _steps(path) for bridge in around.bridges(a, b))
     wanted |= {(key, around.kinds[key]) for bridge in bridges for key in bridge}
-    chunk_of = {item.statement_id: item.chunk_id for item in evidence if item.statement_id}
-    statements = session.records(Kind.STATEMENT, _of_kind(wanted, Kind.STATEMENT), made=Statement)
-    chunk_of = {key: item.chunk_id for key, item in statements.items()} | chunk_of
+    chunk_of = {piece.statement_id: piece.chunk_id for piece in evidence if piece.statement_id}
+    statements = session.records(Kind.STATEMENT, _of_kind(wanted, Kind.STATEMENT), record_type=Statement)
+    chunk_of = {key: piece.chunk_id for key, piece in statements.items()} | chunk_of
     wanted |= {(key, Kind.CHUNK) for key in (*chunk_of.values(), *(key for keys in below.values() for key in keys))}
-    chunks = session.records(Kind.CHUNK, _of_kind(wanted, Kind.CHUNK), made=Chunk)
+    chunks = session.records(Kind.CHUNK, _of_kind(wanted, Kind.CHUNK), record_type=Chunk)
     lineage = chunk_of | {key: chunk.source_id for key, chunk in chunks.items()}
     paths = _ordered(notes.paths, [key for key, _ in results], lineage=lineage)
     seeds = {hit.id for group in notes.seeds for hit in group.hits}
@@ -405,8 +407,10 @@ def explained(session: Session, notes: Notes, *, evidence: Sequence[Evidence]) -
     names.read(wanted | set(chosen.kinds.items()))
     return Explained(
         tuple(
-            SeedTrace(item.kind, item.origin, item.count, names.hits(item.hits[:_MOST_SEEDS], item.kind), item.part)
-            for item in notes.seeds
+            SeedTrace(
+                piece.kind, piece.origin, piece.count, names.hits(piece.hits[:_MOST_SEEDS], piece.kind), piece.part
+            )
+            for piece in notes.seeds
         ),
         tuple(_hop(hop, part, names) for hop, part in notes.hops),
         tuple(_path(path, around, names) for path in paths),
@@ -424,10 +428,10 @@ def explained(session: Session, notes: Notes, *, evidence: Sequence[Evidence]) -
     )
 
 
-def _basis(item: Evidence, names: _Names) -> tuple[BasisTrace, ...]:
+def _basis(piece: Evidence, names: _Names) -> tuple[BasisTrace, ...]:
     return tuple(
         BasisTrace(names.node(part.id, part.kind, score=part.score), part.source.uri, part.start, part.end)
-        for part in item.rests_on
+        for part in piece.rests_on
     )
 
 
@@ -454,11 +458,11 @@ def _noted(notes: Notes) -> Iterable[Node]:
 
 
 def _of_kind(nodes: Iterable[Node], kind: Kind) -> list[str]:
-    return sorted(key for key, found in nodes if found is kind)
+    return sorted(key for key, node_kind in nodes if node_kind is kind)
 
 
 def _around(session: Session, paths: Sequence[Path], *, results: Sequence[Node]) -> Neighbourhood:
-    """What lies around evidence and paths; around chunks, the entities of their statements too."""
+    """The neighbourhood of evidence and paths; around chunks, the entities of their statements too."""
     walked = [node for path in paths for node in zip(path.ids, path.kinds, strict=True)]
     seeds = sorted({key for key, kind in (*results, *walked) if kind in SHAPE.kinds})
     hops = 2 if any(kind is Kind.CHUNK for _, kind in results) else 1
@@ -475,20 +479,20 @@ def _path(path: Path, around: Neighbourhood, names: _Names) -> PathTrace:
     nodes = tuple(names.node(key, kind) for key, kind in zip(path.ids, path.kinds, strict=True))
     bridges = [around.bridges(a, b) for a, b in _steps(path)]
     joined = tuple(
-        tuple(" ~ ".join(names.name(key, around.kinds[key]) for key in bridge) for bridge in found[:_MOST_JOINTS])
-        for found in bridges
+        tuple(" ~ ".join(names.name(key, around.kinds[key]) for key in bridge) for bridge in joints[:_MOST_JOINTS])
+        for joints in bridges
     )
     jumps = tuple(
         at
-        for at, ((a, b), found) in enumerate(zip(_steps(path), bridges, strict=True), 1)
-        if not found and around.direct(a, b) is None
+        for at, ((a, b), joints) in enumerate(zip(_steps(path), bridges, strict=True), 1)
+        if not joints and around.direct(a, b) is None
     )
     return PathTrace(nodes, path.score, joined, jumps, path.part)
 
 
 def _picture(chosen: Chosen, names: _Names, evidence: Sequence[Evidence]) -> EvidenceGraph:
-    number = {item.id: at for at, item in enumerate(evidence, 1)}
-    scores = {item.id: item.score for item in evidence}
+    number = {piece.id: at for at, piece in enumerate(evidence, 1)}
+    scores = {piece.id: piece.score for piece in evidence}
     nodes = (
         GraphNode(names.node(key, kind, score=scores.get(key)), number.get(key, 0), key in chosen.path_nodes)
         for key, kind in sorted(chosen.kinds.items())
@@ -500,11 +504,11 @@ def _picture(chosen: Chosen, names: _Names, evidence: Sequence[Evidence]) -> Evi
 
 
 class _Names:
-    """Names of nodes, read in one batch for each kind, and their ranks among the seeds."""
+    """Names of nodes, read in one batch per kind, and their ranks among the seeds."""
 
     def __init__(self, session: Session, notes: Notes, *, evidence: Iterable[Evidence]) -> None:
         self._session = session
-        parts = [part for item in evidence for part in (item, *item.rests_on) if part.kind is not Kind.CHUNK]
+        parts = [part for piece in evidence for part in (piece, *piece.rests_on) if part.kind is not Kind.CHUNK]
         self._names: dict[Node, str] = {(part.id, part.kind): shortened_text(part.text) for part in parts}
         self._ranks: dict[Node, int] = {}
         for group in notes.seeds:
@@ -516,10 +520,10 @@ class _Names:
         """Read the names of these nodes."""
         nodes = set(wanted)
         titles: dict[str, str] = {}
-        chunks = self._session.records(Kind.CHUNK, _of_kind(nodes, Kind.CHUNK), made=Chunk)
+        chunks = self._session.records(Kind.CHUNK, _of_kind(nodes, Kind.CHUNK), record_type=Chunk)
         nodes |= {(chunk.source_id, Kind.SOURCE) for chunk in chunks.values()}
-        for kind, made in _NAMED.items():
-            for key, record in self._session.records(kind, _of_kind(nodes, kind), made=made).items():
+        for kind, record_type in _NAMED.items():
+            for key, record in self._session.records(kind, _of_kind(nodes, kind), record_type=record_type).items():
                 self._names[key, kind] = shortened_text(_name(record))
                 if isinstance(record, Source):
                     titles[key] = _name(record)
@@ -528,7 +532,7 @@ class _Names:
             self._names[key, Kind.CHUNK] = shortened_text(f"{title}: {chunk.text}" if title else chunk.text)
 
     def name(self, key: str, kind: Kind) -> str:
-        """The name of a node; empty where its record is gone."""
+        """The name of a node; empty if its record is gone."""
         return self._names.get((key, kind), "")
 
     def node(self, key: str, kind: Kind, *, score: float | None = None) -> NodeTrace:

@@ -1,4 +1,4 @@
-"""Renders an explanation as one HTML page with a drawing of the evidence subgraph.
+"""Renders an explanation: as one HTML page with a drawing of the evidence subgraph, or in plain words (:func:`as_words`).
 
 The page needs no network. Its few lines of JavaScript only highlight the neighbours of a node.
 """
@@ -70,7 +70,7 @@ def check_is_explained(explanation: Explanation) -> None:
 
 
 def _seed_ids(graph: EvidenceGraph) -> set[str]:
-    return {item.node.id for item in graph.nodes if item.node.seed_rank is not None}
+    return {node.node.id for node in graph.nodes if node.node.seed_rank is not None}
 
 
 def _body(explanation: Explanation) -> Iterator[str]:
@@ -112,11 +112,11 @@ def _results(explanation: Explanation) -> Iterator[str]:
         yield "<p>There is none.</p>"
         return
     yield "<ol>"
-    for item in explanation.results:
-        paths = f"on {_numbers(item.paths)}" if item.paths else ""
-        words = ", ".join(filter(None, (f"{item.node.score or 0.0:.4g}", explanation.seed_words(item.node), paths)))
-        stale = " STALE: the corpus has changed since." if item.is_stale else ""
-        yield f'<li>{_named(item.node)} <span class="soft">{words}{stale}</span>{_basis(item.rests_on)}</li>'
+    for result in explanation.results:
+        paths = f"on {_numbers(result.paths)}" if result.paths else ""
+        words = ", ".join(filter(None, (f"{result.node.score or 0.0:.4g}", explanation.seed_words(result.node), paths)))
+        stale = " STALE: the corpus has changed since." if result.is_stale else ""
+        yield f'<li>{_named(result.node)} <span class="soft">{words}{stale}</span>{_basis(result.rests_on)}</li>'
     yield "</ol>"
 
 
@@ -124,9 +124,9 @@ def _basis(rests_on: Sequence[BasisTrace]) -> str:
     if not rests_on:
         return ""
     parts = (
-        f'<li>{_named(item.node)} <span class="soft">characters {item.start}-{item.end} of '
-        f"<bdi>{escaped(item.uri)}</bdi></span></li>"
-        for item in rests_on
+        f'<li>{_named(part.node)} <span class="soft">characters {part.start}-{part.end} of '
+        f"<bdi>{escaped(part.uri)}</bdi></span></li>"
+        for part in rests_on
     )
     return f"<details><summary>rests on {len(rests_on)}</summary><ul>{''.join(parts)}</ul></details>"
 
@@ -157,11 +157,11 @@ def _paths(paths: Sequence[PathTrace]) -> Iterator[str]:
 
 def _seeds(explanation: Explanation) -> Iterator[str]:
     yield "<h2>Seeds</h2>"
-    for item in explanation.seeds:
-        part = f"{item.part}: " if item.part else ""
-        shown = f", the best {len(item.best)}" if item.count > len(item.best) else ""
-        yield f"<details><summary>{escaped(f'{part}{item.count} x {item.kind.value}, {item.origin}{shown}')}</summary><ol>"
-        yield from (f'<li>{_named(node)} <span class="soft">{node.score or 0.0:.4g}</span></li>' for node in item.best)
+    for seeds in explanation.seeds:
+        part = f"{seeds.part}: " if seeds.part else ""
+        shown = f", the best {len(seeds.best)}" if seeds.count > len(seeds.best) else ""
+        yield f"<details><summary>{escaped(f'{part}{seeds.count} x {seeds.kind.value}, {seeds.origin}{shown}')}</summary><ol>"
+        yield from (f'<li>{_named(node)} <span class="soft">{node.score or 0.0:.4g}</span></li>' for node in seeds.best)
         yield "</ol></details>"
 
 
@@ -185,8 +185,8 @@ def _cost(explanation: Explanation) -> Iterator[str]:
     yield from _table(("step", "count", "ms"), rows)
     yield "<h2>Stores</h2>"
     stores = [
-        (item.store, item.calls, item.round_trips, f"{item.milliseconds:.1f}", item.rows, item.bytes or "")
-        for item in explanation.stores
+        (store.store, store.calls, store.round_trips, f"{store.milliseconds:.1f}", store.rows, store.bytes or "")
+        for store in explanation.stores
     ]
     yield from _table(("store", "calls", "round trips", "ms", "rows", "bytes"), stores)
 
@@ -221,7 +221,7 @@ def call_text(call: Call, *, most: int = 1_000) -> str:
     Returns
     -------
     str
-        With a line for each parameter that was cut.
+        With one line per parameter that was cut.
     """
     if call.language == "cypher":
         return call.copyable
@@ -231,8 +231,7 @@ def call_text(call: Call, *, most: int = 1_000) -> str:
     return "\n".join([*lines, *(f"{place} is cut: it had {length:,}" for place, length in call.cut.items())])
 
 
-# Explains a search in plain words: why each piece of evidence, where the search began, its hops, and the paths it took.
-
+# The explanation in plain words.
 
 _MOST_GROUPS = 8
 _MOST_SEEDS = 3  # named of one group of seeds
@@ -266,30 +265,30 @@ def as_words(explanation: Explanation) -> str:
     """
     check_is_explained(explanation)
     lines: list[str] = []
-    for item in explanation.results:
+    for result in explanation.results:
         lines += [
-            f"[{item.number}] {_cut(item.node.name or item.node.id)}",
-            f"    why: {result_words(explanation, item)}",
+            f"[{result.number}] {_cut(result.node.name or result.node.id)}",
+            f"    why: {result_words(explanation, result)}",
         ]
     return "\n".join([*lines, *how_lines(explanation)])
 
 
-def result_words(explanation: Explanation, item: ResultTrace) -> str:
+def result_words(explanation: Explanation, result: ResultTrace) -> str:
     """Why one piece of evidence was chosen: how it was found, and which paths lead to it.
 
     Parameters
     ----------
     explanation : of the search
-    item : the piece, one of ``explanation.results``
+    result : the piece, one of ``explanation.results``
     """
-    rank = item.node.seed_rank
+    rank = result.node.seed_rank
     if rank is not None:
-        found = "the search found it first" if rank == 1 else f"the search found it in place {rank}"
-    elif any(group.kind is item.node.kind for group in explanation.seeds):
-        found = "the search did not find it, the graph led to it"
+        origin = "the search found it first" if rank == 1 else f"the search found it in place {rank}"
+    elif any(group.kind is result.node.kind for group in explanation.seeds):
+        origin = "the search did not find it, the graph led to it"
     else:
-        found = "the graph led to it from what the search found"
-    return f"{found}; {_numbers_in_words(item.paths)} to it" if item.paths else found
+        origin = "the graph led to it from what the search found"
+    return f"{origin}; {_numbers_in_words(result.paths)} to it" if result.paths else origin
 
 
 def _numbers_in_words(paths: Sequence[int]) -> str:
@@ -330,15 +329,19 @@ def _limited(items: Sequence[Sequence[str]], most: int, rest: str) -> Iterator[s
 
 
 def _choice(explanation: Explanation) -> str:
-    """What a router chose, and why."""
-    made = next((step.details for step in explanation.steps if step.name == "choose"), {})
-    return f", which chose {made['strategy']}: {made['because']}" if {"strategy", "because"} <= made.keys() else ""
+    """The strategy that a router chose, and the reason."""
+    details = next((step.details for step in explanation.steps if step.name == "choose"), {})
+    return (
+        f", which chose {details['strategy']}: {details['because']}"
+        if {"strategy", "because"} <= details.keys()
+        else ""
+    )
 
 
-def _seeds_in_words(item: SeedTrace) -> Iterator[str]:
-    noun = _NOUNS.get(item.kind, item.kind.value)
-    yield f"  {_part(item.part)}{item.count} {noun} {_ORIGINS.get(item.origin, f'found by {item.origin}')}; the best:"
-    yield from (f"    {_cut(node.name or node.id)}" for node in item.best[:_MOST_SEEDS])
+def _seeds_in_words(seeds: SeedTrace) -> Iterator[str]:
+    noun = _NOUNS.get(seeds.kind, seeds.kind.value)
+    yield f"  {_part(seeds.part)}{seeds.count} {noun} {_ORIGINS.get(seeds.origin, f'found by {seeds.origin}')}; the best:"
+    yield from (f"    {_cut(node.name or node.id)}" for node in seeds.best[:_MOST_SEEDS])
 
 
 def _hop(hop: HopTrace) -> str:
@@ -355,7 +358,7 @@ def _hop(hop: HopTrace) -> str:
 
 
 def _path(number: int, path: PathTrace, results: Sequence[ResultTrace]) -> Iterator[str]:
-    to = ", ".join(f"[{item.number}]" for item in results if number in item.paths)
+    to = ", ".join(f"[{result.number}]" for result in results if number in result.paths)
     yield f"  {_part(path.part)}path {number}, to {to}:"
     for at, node in enumerate(path.nodes):
         if at in path.jumps:
@@ -367,7 +370,7 @@ def _path(number: int, path: PathTrace, results: Sequence[ResultTrace]) -> Itera
 
 
 def _joint(name: str) -> str:
-    """What joins two texts; two entities of similar names are both given."""
+    """The joint of two texts in words; two entities with similar names are both given."""
     one, _, other = name.partition(" ~ ")
     return f"{one}, which is like {other}" if other else one
 

@@ -19,9 +19,9 @@ class NodeTrace:
     ----------
     id, kind : of the node
     name : the name of an entity or topic, the beginning of a statement or summary, title and beginning of a chunk, the title of a
-        source; empty where the record is gone
+        source; empty if the record is gone
     score : its score in this part of the explanation; higher is better; None without one
-    seed_rank : its best rank, from 1, among the seeds of its kind over all searches; None where no search found it
+    seed_rank : its best rank, from 1, among the seeds of its kind over all searches; None if no search found it
     """
 
     id: str
@@ -62,7 +62,7 @@ class HopTrace:
     kept : number that is left after pruning
     pruned : number of pruned ones by reason
     best : the nodes with the highest scores, best first
-    name : name of the hop, where a strategy has several kinds of hops
+    name : name of the hop, if a strategy has several kinds of hops
     part : part of a strategy that has several; else empty
     """
 
@@ -83,8 +83,8 @@ class PathTrace:
     ----------
     nodes : in the order of the walk
     score : of the whole path
-    joined_by : for each step the names of what joins its two ends (``a ~ b``: two entities that are synonyms); empty where the
-        ends are neighbours in the graph, or where nothing joins them
+    joined_by : for each step the names of the nodes that join its two ends (``a ~ b``: two entities that are synonyms); empty
+        if the ends are neighbours in the graph, or if nothing joins them
     jumps : numbers of the steps, from 1, whose ends nothing joins: the walk jumped there
     part : part of a strategy that has several; else empty
     """
@@ -98,13 +98,13 @@ class PathTrace:
 
 @dataclass(frozen=True, slots=True)
 class BasisTrace:
-    """A chunk or statement that a summary rests on, and where it stands.
+    """A chunk or statement that a summary rests on, and its place.
 
     Attributes
     ----------
     node : with its cosine to the question as score
     uri : of its source
-    start, end : offset of its first character in the text of the source, and offset behind its last one
+    start, end : offset of its first character in the text of the source, and offset after its last one
     """
 
     node: NodeTrace
@@ -115,7 +115,7 @@ class BasisTrace:
 
 @dataclass(frozen=True, slots=True)
 class ResultTrace:
-    """Where one piece of evidence comes from.
+    """The origin of one piece of evidence.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class ResultTrace:
     node : the statement, chunk or summary; its ``seed_rank`` is as in :class:`NodeTrace`
     paths : numbers of the paths that lead to it, from 1
     is_stale : for a summary, whether the corpus has changed since it was written
-    rests_on : for a summary, all that it rests on, as :class:`hlgraph.records.Evidence` has it
+    rests_on : for a summary, the chunks and statements that it rests on, as in :class:`hlgraph.records.Evidence`
     """
 
     number: int
@@ -152,7 +152,7 @@ class GraphNode:
     Attributes
     ----------
     node : with its name
-    number : its rank as evidence, from 1; 0 where it is not evidence
+    number : its rank as evidence, from 1; 0 if it is not evidence
     is_on_path : whether it is highlighted as part of a path
     """
 
@@ -168,7 +168,7 @@ class GraphEdge:
     Attributes
     ----------
     start, end : ids of its ends
-    relationship : its name; ``path`` where only the walk joins the ends
+    relationship : its name; ``path`` if only the walk joins the ends
     is_on_path : whether it is highlighted as part of a path
     """
 
@@ -184,7 +184,7 @@ class EvidenceGraph:
 
     Attributes
     ----------
-    nodes, edges : what is drawn
+    nodes, edges : the drawn nodes and edges
     left_out : number of nodes of each kind that are not drawn
     """
 
@@ -193,8 +193,7 @@ class EvidenceGraph:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
-# What a retrieval notes while it runs: seeds, hops and paths. Kept only when an explanation was requested.
-
+# Notes of a running retrieval: seeds, hops and paths. They are kept only if an explanation was requested.
 
 MOST_SEEDS = 100
 """Maximum number of kept seeds of one search; their total number is kept too."""
@@ -216,8 +215,8 @@ class Hop:
     pruned : number of pruned nodes or paths by reason, in words such as ``beam width``
     best : the nodes with the highest scores, best first; the first ten are kept
     kind : kind of the nodes of ``best``
-    name : name of the hop, where a strategy has several kinds of hops
-    kinds : kind of each node of ``best``, where they differ
+    name : name of the hop, if a strategy has several kinds of hops
+    kinds : kind of each node of ``best``, if they differ
     """
 
     depth: int
@@ -231,13 +230,13 @@ class Hop:
 
     @property
     def nodes(self) -> list[tuple[Hit, Kind]]:
-        """The nodes that are kept of ``best``, with their kinds."""
+        """The first ten nodes of ``best``, with their kinds."""
         return list(zip(self.best, self.kinds or [self.kind] * len(self.best), strict=True))[:MOST_BEST]
 
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """Where a walk began: the seeds of one kind from one search or rule.
+    """The starting points of a walk: the seeds of one kind from one search or rule.
 
     Attributes
     ----------
@@ -271,8 +270,8 @@ class Notes:
 
     Attributes
     ----------
-    seeds, hops, paths : what was noted; each hop with the part of the strategy that made it
-    dropped : number of ranked nodes that became no evidence, by reason
+    seeds, hops, paths : the notes; each hop with the part of the strategy that made it
+    dropped : number of ranked nodes that did not become evidence, by reason
     part : the part of the strategy that runs now
     """
 
@@ -283,7 +282,7 @@ class Notes:
     part: str = ""
 
     def clear(self) -> None:
-        """Discard the notes: the strategy runs again, with wider bounds."""
+        """Discard the notes, because the strategy runs again with wider bounds."""
         self.seeds.clear()
         self.hops.clear()
         self.paths.clear()
@@ -304,14 +303,14 @@ class Notes:
         hits : best first
         origin : the search or rule that gave them
         """
-        made = Seeds(kind, tuple(hits[:MOST_SEEDS]), len(hits), origin, self.part)
+        seeds = Seeds(kind, tuple(hits[:MOST_SEEDS]), len(hits), origin, self.part)
         same = [
             at for at, old in enumerate(self.seeds) if (old.kind, old.origin, old.part) == (kind, origin, self.part)
         ]
         if same:
-            self.seeds[same[0]] = made
+            self.seeds[same[0]] = seeds
         else:
-            self.seeds.append(made)
+            self.seeds.append(seeds)
 
     def add_path(self, ids: Sequence[str], score: float, *, kinds: Sequence[Kind]) -> None:
         """Note a path; the 100 best of each part of a strategy are kept, ties by ids.
@@ -330,10 +329,10 @@ class Notes:
             raise InputError(
                 f"a path of {len(ids)} nodes has {len(kinds)} kinds; give one kind for all nodes, or one for each"
             )
-        made = Path(tuple(ids), tuple(kinds), float(score), self.part)
+        new = Path(tuple(ids), tuple(kinds), float(score), self.part)
         others = [path for path in self.paths if path.part != self.part]
-        mine = [path for path in self.paths if path.part == self.part and path.ids != made.ids]
-        self.paths = [*others, *sorted([*mine, made], key=lambda path: (-path.score, path.ids))[:MOST_PATHS]]
+        mine = [path for path in self.paths if path.part == self.part and path.ids != new.ids]
+        self.paths = [*others, *sorted([*mine, new], key=lambda path: (-path.score, path.ids))[:MOST_PATHS]]
 
     @contextlib.contextmanager
     def named(self, part: str) -> Iterator[None]:

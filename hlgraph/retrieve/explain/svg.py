@@ -1,4 +1,7 @@
-"""Draws the evidence subgraph as SVG."""
+"""Draws the evidence subgraph as SVG (:func:`drawing`, :func:`document`), and frames HTML pages (:func:`framed`).
+
+The nodes stand in columns from the question to the sources; the layout is deterministic.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,6 @@ from typing import NamedTuple
 
 from hlgraph.records import Kind
 from hlgraph.retrieve.explain.parts import EvidenceGraph, GraphNode, NodeTrace
-
-# Places the nodes of an evidence subgraph in columns from the question to the sources; deterministic.
-
 
 QUESTION = "?"
 """The id of the question, which is not a node of the graph."""
@@ -79,7 +79,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where everything is placed.
+    """The positions of all nodes.
 
     Attributes
     ----------
@@ -100,17 +100,17 @@ def arrange(graph: EvidenceGraph, question: str) -> Layout:
 
     Parameters
     ----------
-    graph : what to draw
+    graph : the graph to draw
     question : text of the question
 
     Returns
     -------
     Layout
-        One box for each node and one for the question.
+        One box per node and one for the question.
     """
     columns = _ordered(graph)
-    names = {item.node.id: item.node.name or item.node.id for item in graph.nodes}
-    made: list[tuple[float, list[tuple[str, Box]]]] = []
+    names = {node.node.id: node.node.name or node.node.id for node in graph.nodes}
+    placed_columns: list[tuple[float, list[tuple[str, Box]]]] = []
     x = _MARGIN
     for column, ids in zip(COLUMNS, columns, strict=True):
         shown = [QUESTION] if column.name == "question" else ids
@@ -122,12 +122,12 @@ def arrange(graph: EvidenceGraph, question: str) -> Layout:
             height = len(lines) * LINE + 2 * _PADDING
             boxes.append((key, Box(x, y, column.width, height, lines)))
             y += height + _GAP
-        made.append((y - _GAP, boxes))
+        placed_columns.append((y - _GAP, boxes))
         x += column.width + _BETWEEN
-    tallest = max(height for height, _ in made)
+    tallest = max(height for height, _ in placed_columns)
     placed = {
         key: Box(box.x, box.y + _MARGIN + (tallest - height) / 2, box.width, box.height, box.lines)
-        for height, boxes in made
+        for height, boxes in placed_columns
         for key, box in boxes
     }
     return Layout(placed, x - _BETWEEN + _MARGIN, tallest + 2 * _MARGIN)
@@ -136,7 +136,7 @@ def arrange(graph: EvidenceGraph, question: str) -> Layout:
 def _ordered(graph: EvidenceGraph) -> list[list[str]]:
     """The ids of each column from top to bottom."""
     by_column = [
-        sorted((item for item in graph.nodes if item.node.kind in column.kinds), key=_id) for column in COLUMNS
+        sorted((node for node in graph.nodes if node.node.kind in column.kinds), key=_id) for column in COLUMNS
     ]
     beside: defaultdict[str, list[str]] = defaultdict(list)
     for edge in graph.edges:
@@ -145,9 +145,9 @@ def _ordered(graph: EvidenceGraph) -> list[list[str]]:
     near = _numbers(graph)
     # The column with the results is placed first; the others are ordered by their neighbours placed so far.
     main = max(
-        range(len(COLUMNS)), key=lambda at: (any(item.number for item in by_column[at]), len(by_column[at]), -at)
+        range(len(COLUMNS)), key=lambda at: (any(node.number for node in by_column[at]), len(by_column[at]), -at)
     )
-    ids = [[item.node.id for item in column] for column in by_column]
+    ids = [[node.node.id for node in column] for column in by_column]
     ids[main].sort(key=lambda key: (near.get(key, len(near) + 1), key))
     place = {key: at / max(len(ids[main]), 1) for at, key in enumerate(ids[main])}
     for at in [*range(main + 1, len(ids)), *range(main - 1, -1, -1)]:
@@ -157,33 +157,33 @@ def _ordered(graph: EvidenceGraph) -> list[list[str]]:
     return ids
 
 
-def _id(item: GraphNode) -> str:
-    return item.node.id
+def _id(node: GraphNode) -> str:
+    return node.node.id
 
 
 def _mean(values: Iterable[float]) -> float:
-    found = list(values)
-    return sum(found) / len(found) if found else 1.0
+    numbers = list(values)
+    return sum(numbers) / len(numbers) if numbers else 1.0
 
 
 def _numbers(graph: EvidenceGraph) -> dict[str, float]:
     """For each result its number; for each node on a path to results, slightly less than the lowest of their numbers."""
-    found = {item.node.id: float(item.number) for item in graph.nodes if item.number}
+    numbers = {node.node.id: float(node.number) for node in graph.nodes if node.number}
     beside: defaultdict[str, list[str]] = defaultdict(list)
     for edge in graph.edges:
         if edge.is_on_path:
             beside[edge.start].append(edge.end)
             beside[edge.end].append(edge.start)
-    frontier = sorted(found, key=lambda key: (found[key], key))
+    frontier = sorted(numbers, key=lambda key: (numbers[key], key))
     while frontier:
         reached: dict[str, float] = {}
         for key in frontier:
             for other in sorted(beside[key]):
-                if other not in found:
-                    reached.setdefault(other, found[key] - 0.1)
-        found.update(reached)
+                if other not in numbers:
+                    reached.setdefault(other, numbers[key] - 0.1)
+        numbers.update(reached)
         frontier = sorted(reached, key=lambda key: (reached[key], key))
-    return found
+    return numbers
 
 
 def wrapped(text: str, column: Column) -> tuple[str, ...]:
@@ -257,7 +257,7 @@ _UNSHOWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\u
 
 
 def escaped(text: str) -> str:
-    """A text escaped for HTML: without markup, control characters and what UTF-8 cannot encode.
+    """A text escaped for HTML: without markup, control characters and characters that UTF-8 cannot encode.
 
     Examples
     --------
@@ -268,11 +268,11 @@ def escaped(text: str) -> str:
 
 
 def drawing(graph: EvidenceGraph, question: str, *, seeds: Collection[str]) -> str:
-    """One ``svg`` element: a box with a tooltip for each node, a line for each edge; edges of paths are highlighted.
+    """One ``svg`` element: a box with a tooltip per node, a line per edge; edges of paths are highlighted.
 
     Parameters
     ----------
-    graph : what to draw
+    graph : the graph to draw
     question : text of the question
     seeds : ids of the nodes that a search or rule gave as seeds
 
@@ -314,16 +314,16 @@ def _opening(layout: Layout, attributes: str) -> str:
 
 
 def _inside(graph: EvidenceGraph, question: str, layout: Layout, *, seeds: Collection[str]) -> Iterator[str]:
-    nodes = {item.node.id: item for item in graph.nodes}
+    nodes = {node.node.id: node for node in graph.nodes}
     yield from _edges(graph, seeds, boxes=dict(layout.boxes))
     for key, box in layout.boxes.items():
         yield _node(nodes.get(key), box, question, is_seed=key in seeds)
 
 
 def _edges(graph: EvidenceGraph, seeds: Collection[str], *, boxes: dict[str, Box]) -> Iterator[str]:
-    for item in graph.nodes:
-        if item.node.id in seeds:
-            yield _edge(boxes, QUESTION, item.node.id, kind="to-seed", title="found by the search")
+    for node in graph.nodes:
+        if node.node.id in seeds:
+            yield _edge(boxes, QUESTION, node.node.id, kind="to-seed", title="found by the search")
     for edge in sorted(graph.edges, key=lambda edge: edge.is_on_path):  # edges of paths on top
         kind = f"{edge.relationship} is-walk" if edge.is_on_path else edge.relationship
         yield _edge(boxes, edge.start, edge.end, kind=kind, title=edge.relationship.replace("_", " "))
@@ -337,22 +337,22 @@ def _edge(boxes: dict[str, Box], start: str, end: str, *, kind: str, title: str)
     )
 
 
-def _node(item: GraphNode | None, box: Box, question: str, *, is_seed: bool) -> str:
-    """A box with its label; ``item`` None draws the question."""
-    kind = "question" if item is None else item.node.kind.value
+def _node(node: GraphNode | None, box: Box, question: str, *, is_seed: bool) -> str:
+    """A box with its label; ``node`` None draws the question."""
+    kind = "question" if node is None else node.node.kind.value
     marks = " is-seed" if is_seed else ""
-    marks += " is-walk" if item is not None and item.is_on_path else ""
-    key = QUESTION if item is None else item.node.id
-    title = question if item is None else tooltip(item.node, item.number)
+    marks += " is-walk" if node is not None and node.is_on_path else ""
+    key = QUESTION if node is None else node.node.id
+    title = question if node is None else tooltip(node.node, node.number)
     lines = "".join(
         f'<tspan x="{box.x + 10:.1f}" y="{box.y + 21 + at * LINE:.1f}">{escaped(line)}</tspan>'
         for at, line in enumerate(box.lines)
     )
     badge = f'<circle class="found" cx="{box.x + box.width:.1f}" cy="{box.y:.1f}" r="6"/>' if is_seed else ""
-    if item is not None and item.number:
+    if node is not None and node.number:
         badge += (
             f'<g class="badge"><circle cx="{box.x:.1f}" cy="{box.y:.1f}" r="11"/>'
-            f'<text x="{box.x:.1f}" y="{box.y + 4:.1f}">{item.number}</text></g>'
+            f'<text x="{box.x:.1f}" y="{box.y + 4:.1f}">{node.number}</text></g>'
         )
     return (
         f'<g class="node {kind}{marks}" data-id="{escaped(key)}" tabindex="0"><title>{escaped(title)}</title>'
@@ -367,12 +367,12 @@ def tooltip(node: NodeTrace, number: int = 0) -> str:
     Parameters
     ----------
     node : with its name
-    number : its rank as evidence, from 1; 0 where it is not evidence
+    number : its rank as evidence, from 1; 0 if it is not evidence
 
     Returns
     -------
     str
-        One line for each fact.
+        One line per fact.
     """
     lines = [f"{node.kind.value}: {node.name}", f"id {node.id}"]
     if number:
@@ -384,7 +384,7 @@ def tooltip(node: NodeTrace, number: int = 0) -> str:
     return "\n".join(lines)
 
 
-# The frame of HTML pages that need no network: one file, whose content security policy allows only its own style and script.
+# The frame of HTML pages: one file that needs no network; its content security policy allows only its own style and script.
 
 
 def framed(title: str, body: Iterable[str], *, style: str = "", script: str = "") -> str:
@@ -395,8 +395,8 @@ def framed(title: str, body: Iterable[str], *, style: str = "", script: str = ""
     Parameters
     ----------
     title : title of the page
-    body : lines of HTML, in which every text of people is escaped
-    style : more CSS behind that of all pages
+    body : lines of HTML, in which every untrusted text is escaped
+    style : additional CSS, after the common one
     script : JavaScript; empty for none
     """
     css = resource("picture.css") + resource("page.css") + style

@@ -1,4 +1,9 @@
-"""Finds the keywords of a question: names in it that may be entities, by its words or by a chat model (HLG, Eq. 1)."""
+"""Reads the wording of a question.
+
+:func:`names_in` and :func:`ask_keywords` find its keywords: names that may be entities, by its words or by a chat model (HLG,
+Eq. 1). :func:`named` and :func:`matches` find the metadata values that it names. :func:`comparison`, :func:`chain` and
+:func:`broad` classify it by closed lists of English words.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +24,11 @@ from hlgraph.text import STOP_WORDS
 
 MOST_OF_A_KIND = 10
 _PROMPT = Path(__file__).parent / "prompts" / "keywords.md"
-_LONGEST = 6  # words, except where capitals or quotation marks hold more together
+_LONGEST = 6  # words, unless capitals or quotation marks join more
 _LONGEST_RUN = 12
 _MOST = 400
 _MAX_TOKENS = 2_048  # models that think first need room for that too
-_LONGEST_NAME = 120  # characters of a keyword; what a model writes beyond that is a sentence
+_LONGEST_NAME = 120  # characters of a keyword; a longer reply of a model is a sentence
 _WORD = re.compile(r"\w(?:[\w'’.&/+-]*\w)?")
 _QUOTED = re.compile(r"[\"“„«](?P<inside>[^\"“”„«»]{2,100})[\"”“»]")
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -51,9 +56,9 @@ class Keyword(NamedTuple):
 def names_in(question: str) -> list[Keyword]:
     """Possible names in a question: runs of up to six words, and longer ones in capitals or quotation marks.
 
-    A run does not begin or end with a function word, and has at least one other word. The possessive is cut off, and a full stop
-    that may belong to the name is tried, too. At most 400 names: those with capitals first, short ones first. Looking a run up
-    decides whether it is a name: see :func:`longest`.
+    A run does not begin or end with a function word, and has at least one other word. Each run is also tried without its
+    possessive, and with a full stop that may belong to the name. At most 400 names are returned: those with capitals first, short
+    ones first. A lookup decides whether a run is a name, see :func:`longest`.
 
     Examples
     --------
@@ -65,20 +70,20 @@ def names_in(question: str) -> list[Keyword]:
     small = [word[0].lower() in STOP_WORDS for word in words]
     edges = [at for at in range(len(words)) if capital[at] or not small[at]]
     quoted = [match.span("inside") for match in _QUOTED.finditer(question)]
-    found: dict[Keyword, tuple[bool, int, int]] = {}
+    orders: dict[Keyword, tuple[bool, int, int]] = {}
     for place, first in enumerate(edges):
         for last in edges[place : place + _LONGEST_RUN]:
             count = last - first + 1
             start, end = words[first].start(), words[last].end()
             are_capitals = all(capital[first : last + 1])
             is_quoted = any(a <= start and end <= b for a, b in quoted)
-            # "The Who": capitals may make a name of function words, but one alone is too often the start of a question.
+            # "The Who": capitalised function words may be a name, but a single one is too often the start of a question.
             is_name = not all(small[first : last + 1]) or (are_capitals and count > 1)
             if is_name and (count <= _LONGEST or (count <= _LONGEST_RUN and (are_capitals or is_quoted))):
                 order = (not any(capital[first : last + 1]), count, start)
                 for stop in _ends(question, start, end):
-                    found.setdefault(Keyword(question[start:stop], start, stop), order)
-    return sorted(found, key=lambda keyword: (found[keyword], keyword.end))[:_MOST]
+                    orders.setdefault(Keyword(question[start:stop], start, stop), order)
+    return sorted(orders, key=lambda keyword: (orders[keyword], keyword.end))[:_MOST]
 
 
 def _is_capital(word: str) -> bool:
@@ -86,7 +91,7 @@ def _is_capital(word: str) -> bool:
 
 
 def _ends(question: str, start: int, end: int) -> Iterable[int]:
-    """Where a name may end: after its last word, before its possessive, after a full stop."""
+    """Possible ends of a name: after its last word, before its possessive, after a full stop."""
     yield end
     if possessive := _POSSESSIVE.search(question, start, end):
         yield possessive.start()
@@ -152,11 +157,11 @@ def parse_keywords(reply: str) -> list[str]:
     for label, following in zip_longest(labels, labels[1:]):
         name = label["name"].lower().rstrip("s")
         parts[name] += "\n" + text[label.end() : following.start() if following else len(text)]
-    found: dict[str, str] = {}
+    terms: dict[str, str] = {}
     for part in parts.values():
-        of_part = dict.fromkeys(term for term in _terms(part) if normalise_name(term) not in found)
-        found |= {normalise_name(term): term for term in list(of_part)[:MOST_OF_A_KIND]}
-    return list(found.values())
+        of_part = dict.fromkeys(term for term in _terms(part) if normalise_name(term) not in terms)
+        terms |= {normalise_name(term): term for term in list(of_part)[:MOST_OF_A_KIND]}
+    return list(terms.values())
 
 
 def _terms(part: str) -> Iterable[str]:
@@ -167,8 +172,7 @@ def _terms(part: str) -> Iterable[str]:
             yield term
 
 
-# Finds, by rules, the metadata values that a question names: a publisher, an author, a date.
-
+# Metadata values that a question names: a publisher, an author, a date.
 
 _MONTHS = [
     "january",
@@ -205,12 +209,12 @@ _DATES = (
 )
 _ISO = re.compile(r"\b\d{4}-\d{2}(?:-\d{2})?\b")
 _IS_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
-_LONGEST_FIELD = 100  # a longer value is a text, no name
+_LONGEST_FIELD = 100  # a longer value is a text, not a name
 _LEADING = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 
 
 class Named(NamedTuple):
-    """What a question may name of a source.
+    """The parts of a question that may name metadata of a source.
 
     Attributes
     ----------
@@ -224,8 +228,8 @@ class Named(NamedTuple):
     def matches(self, metadata: Metadata) -> tuple[str, ...]:
         """The fields of a source that the question names, ascending.
 
-        A text is named if the question has it, with its capitals; without a capital or a digit it is a common word, and never
-        is. A leading article does not count. A value that begins with an ISO date is named by that day or that month.
+        A text value is named if the question contains it with its capitals. A text without a capital or a digit is a common word
+        and is never named. A leading article does not count. A value that begins with an ISO date is named by that day or month.
 
         Examples
         --------
@@ -248,7 +252,7 @@ class Named(NamedTuple):
 
 
 def named(question: str) -> Named:
-    """What a question may name of a source.
+    """The parts of a question that may name metadata of a source.
 
     Dates are read with English names of months, and as ISO dates. A year alone is too common to count.
 
@@ -258,13 +262,13 @@ def named(question: str) -> Named:
     ('2023-10-06', '2023-11-07')
     """
     text = " ".join(question.split())
-    found = {match[0] for match in _ISO.finditer(text)}
+    dates = {match[0] for match in _ISO.finditer(text)}
     for match in (match for pattern in _DATES for match in pattern.finditer(text)):
         month = f"{match['year']}-{_NUMBER[match['month'].lower()]:02}"
-        found.add(f"{month}-{int(match['day']):02}" if match["day"] else month)
-    # A month is named by itself only where no day of it is.
+        dates.add(f"{month}-{int(match['day']):02}" if match["day"] else month)
+    # A month counts only if no day of it is named.
     return Named(
-        text, tuple(sorted(item for item in found if not any(o != item and o.startswith(item) for o in found)))
+        text, tuple(sorted(date for date in dates if not any(o != date and o.startswith(date) for o in dates)))
     )
 
 
@@ -275,7 +279,7 @@ def is_date(value: MetadataValue) -> bool:
 
 def _texts(value: MetadataValue) -> Iterable[str]:
     values = value if isinstance(value, tuple | list) else (value,)
-    return (item for item in values if isinstance(item, str))
+    return (text for text in values if isinstance(text, str))
 
 
 def matches(question: str, metadata: Mapping[str, Metadata]) -> dict[str, tuple[str, ...]]:
@@ -291,14 +295,12 @@ def matches(question: str, metadata: Mapping[str, Metadata]) -> dict[str, tuple[
     dict
     """
     wanted = named(question)
-    found = {key: wanted.matches(held) for key, held in metadata.items()}
-    return {key: fields for key, fields in found.items() if fields}
+    fields_of = {key: wanted.matches(fields) for key, fields in metadata.items()}
+    return {key: fields for key, fields in fields_of.items() if fields}
 
 
-# Classifies a question by its wording, with closed lists of English words.
-#
-# A question in another language matches none of them; then only its names and a first search decide.
-
+# Classes of questions, by closed lists of English words. A question in another language matches none of them; then only its
+# names and a first search decide.
 
 _COMPARISON = re.compile(
     r"\b(?:older|younger|oldest|youngest|taller|tallest|longer|shorter|larger|bigger|smaller|higher|lower|heavier|faster"
@@ -354,8 +356,8 @@ def comparison(question: str) -> str:
     >>> comparison("Who designed the Aldane Bridge?")
     ''
     """
-    found = _COMPARISON.search(question)
-    return found[0] if found else ""
+    match = _COMPARISON.search(question)
+    return match[0] if match else ""
 
 
 def chain(question: str) -> str:
@@ -368,8 +370,8 @@ def chain(question: str) -> str:
     >>> chain("In what city was Mara Quill born?")
     ''
     """
-    found = _CHAIN.search(question)
-    return " ".join(found[0].split()) if found else ""
+    match = _CHAIN.search(question)
+    return " ".join(match[0].split()) if match else ""
 
 
 def broad(question: str) -> str:
@@ -382,6 +384,6 @@ def broad(question: str) -> str:
     >>> broad("What are the main disputes about the Aldane Bridge?")
     ''
     """
-    found = _BROAD.search(question)
+    match = _BROAD.search(question)
     # "Summarise" at the beginning is not a name, although it is capitalised.
-    return " ".join(found[0].split()) if found and not names(_ASKING.sub("", question)) else ""
+    return " ".join(match[0].split()) if match and not names(_ASKING.sub("", question)) else ""

@@ -21,7 +21,7 @@ _LONGEST = 500
 
 
 def unheard(what: str) -> None:
-    """Ignores the report that a reply could not be used."""
+    """Ignore the message that a reply could not be used."""
 
 
 def ask(model: ChatModel, prompt_name: str, *, values: Mapping[str, str], accept: Callable[[str], bool] = bool) -> str:
@@ -30,9 +30,9 @@ def ask(model: ChatModel, prompt_name: str, *, values: Mapping[str, str], accept
     Parameters
     ----------
     model : the chat model
-    prompt_name : of the prompt
-    values : that the prompt names
-    accept : whether a reply can be used; one that cannot is not kept for the next time
+    prompt_name : name of the prompt
+    values : values of its placeholders
+    accept : whether a reply is usable; an unusable one is not stored
 
     Returns
     -------
@@ -67,7 +67,7 @@ def fingerprint(model: ChatModel, prompt_name: str) -> str:
 
 
 def numbered(texts: Sequence[str], name: str = "statement") -> str:
-    """Texts as data between marks, numbered from 1.
+    """Texts as data between markers, numbered from 1.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def numbers_in(reply: str, most: int) -> list[int] | None:
     Returns
     -------
     list of int or None
-        Empty for a reply of words such as ``none``, which names no number on purpose; None for one that says nothing usable.
+        Empty for a reply such as ``none``, which names no number on purpose; None for an unusable reply.
 
     Examples
     --------
@@ -100,8 +100,8 @@ def numbers_in(reply: str, most: int) -> list[int] | None:
     ([2, 5, 6], [], None)
     """
     widened = _RANGE.sub(lambda match: " ".join(_spread(int(match[1]), int(match[2]), most)), reply)
-    found = list(dict.fromkeys(int(each) for each in re.findall(r"\d+", widened)))
-    usable = [each for each in found if 1 <= each <= most]
+    named = list(dict.fromkeys(int(each) for each in re.findall(r"\d+", widened)))
+    usable = [each for each in named if 1 <= each <= most]
     if usable or re.search(r"\bnone\b|\[\s*\]", reply, re.IGNORECASE):
         return usable
     return None
@@ -119,8 +119,8 @@ def says_yes(reply: str) -> bool:
     >>> says_yes("**Yes**, they do."), says_yes("No. Yes would be wrong."), says_yes("Perhaps.")
     (True, False, False)
     """
-    found = _YES_OR_NO.search(reply)
-    return found is not None and found[1].lower() == "yes"
+    match = _YES_OR_NO.search(reply)
+    return match is not None and match[1].lower() == "yes"
 
 
 def says_either(reply: str) -> bool:
@@ -135,7 +135,7 @@ def says_either(reply: str) -> bool:
 
 
 def lines_in(reply: str, most: int) -> tuple[str, ...]:
-    r"""The lines of a reply without bullets, each once; ``none`` is no line.
+    r"""The lines of a reply without bullets, each once; ``none`` is ignored.
 
     Parameters
     ----------
@@ -151,9 +151,9 @@ def lines_in(reply: str, most: int) -> tuple[str, ...]:
     >>> lines_in("1. Who drew it?\n- Where?\n\n- where?", 5)
     ('Who drew it?', 'Where?')
     """
-    held: dict[str, str] = {}
+    lines: dict[str, str] = {}
     for line in reply.splitlines():
         text = _BULLET.sub("", line).strip()
         if any(map(str.isalnum, text)) and len(text) <= _LONGEST and text.casefold().strip(".") != "none":
-            held.setdefault(text.casefold(), text)
-    return tuple(held.values())[:most]
+            lines.setdefault(text.casefold(), text)
+    return tuple(lines.values())[:most]

@@ -1,4 +1,7 @@
-"""Splits a question into sub-queries: given by the caller, by rules, or by a chat model (TopoRAG, section 3.4)."""
+"""Splits a question into sub-queries: given by the caller, by rules, or by a chat model (TopoRAG, section 3.4).
+
+Also here: the clauses of long questions (:func:`clauses`), and the aspects of broad ones (ToPG Global, steps 1 and 2).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from hlgraph.retrieve.question.reply_parsing import unheard
 from hlgraph.text import STOP_WORDS, content_words
 
 MOST_SUBQUERIES = 5
-"""Of one question; what a splitter gives beyond is left out."""
+"""Maximum number of sub-queries of one question; further ones are dropped."""
 
 _PROMPT = Path(__file__).parent / "prompts" / "subqueries.md"
 _MAX_TOKENS = 2048  # models that think first need room for that too
@@ -28,7 +31,7 @@ _LONGEST = 500
 
 _LETTER = r"[^\W\d_a-z][\w'’.&/-]*"
 _CAPITAL = rf"(?:{_LETTER}|\d[\w'’.&/-]*)"
-# No "and": between two names it parts them, and that is what questions about two things have.
+# Without "and", which separates the two names of a question about two things.
 _INNER = r"(?:of|the|de|del|la|le|du|van|von|der|den|di|da|for|in|on|a|an|to|at)"
 _QUOTED = re.compile(r"[\"“«]([^\"”»]{2,100})[\"”»]")
 _NAME = re.compile(rf"{_CAPITAL}(?:\s+{_CAPITAL}|(?:\s+{_INNER}){{1,3}}\s+{_LETTER})*")
@@ -44,7 +47,7 @@ class Splitter(Protocol):
         """Name and version, for explanations."""
 
     def split(self, question: str) -> tuple[str, ...]:
-        """The sub-queries, at least one; the question itself where it has no parts."""
+        """The sub-queries, at least one; the question itself if it has no parts."""
 
 
 SplitBy = Literal["whole", "names"]
@@ -63,26 +66,15 @@ class WholeSplitter:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenSplitter:
-    """The sub-queries that the caller gives, for any question; blank ones and repetitions are left out."""
-
-    subqueries: tuple[str, ...]
-    fingerprint: str = "given"
-
-    def split(self, question: str) -> tuple[str, ...]:
-        """See :meth:`Splitter.split`."""
-        return _distinct(list(self.subqueries)) or (question,)
-
-
-@dataclass(frozen=True, slots=True)
 class NameSplitter:
-    """The question, then each name in it, where it has two names or more: stands in for a chat model.
+    """The question, then each name in it, if it has two names or more: a replacement for a chat model.
 
     Names are quoted texts, and runs of words that begin with a capital letter or a digit, with words such as "of" and "the"
-    inside. A question word or function word at the beginning of a run is no part of the name. A question with one name, or
-    without one, has one part: itself.
+    inside. A question word or function word at the beginning of a run is not part of the name. A question with fewer than two
+    names has one part: itself.
 
-    Why names: an entity is embedded by its name, so a name finds its entity, and a question about two things lies between both.
+    Why names: an entity is embedded by its name, so a name finds its entity, while the vector of a question about two things
+    lies between both.
 
     Examples
     --------
@@ -96,15 +88,15 @@ class NameSplitter:
 
     def split(self, question: str) -> tuple[str, ...]:
         """See :meth:`Splitter.split`."""
-        found = _distinct(names(question))
-        return _distinct([question, *found]) if len(found) > 1 else (question,)
+        named = _distinct(names(question))
+        return _distinct([question, *named]) if len(named) > 1 else (question,)
 
 
 @dataclass(frozen=True, slots=True)
 class ChatSplitter:
-    """The sub-queries that a chat model writes, in one call a question, even where a search asks again and looks wider.
+    """The sub-queries that a chat model writes, in one call per question, even if a wider search splits the question again.
 
-    A reply without a usable line leaves the question whole. Errors of the model are raised as it raises them.
+    A reply without a usable line leaves the question whole. Errors of the model are raised.
 
     Parameters
     ----------
@@ -123,22 +115,22 @@ class ChatSplitter:
 
     def split(self, question: str) -> tuple[str, ...]:
         """See :meth:`Splitter.split`."""
-        held = self._last.get(question)
-        if held is not None:
-            return held
+        cached = self._last.get(question)
+        if cached is not None:
+            return cached
         prompt = read_prompt(_PROMPT)
         user = prompt.filled({"question": delimited("question", question)})
         asked = asking_about(self.model, Purpose(prompt=prompt.version))
         completion = asked.complete(prompt.system, user, max_tokens=_MAX_TOKENS)
         lines = [_BULLET.sub("", line).strip() for line in _THOUGHTS.sub("", completion.text).splitlines()]
         usable = [line for line in lines if any(map(str.isalnum, line)) and len(line) <= _LONGEST]
-        found = _distinct(usable)
-        if not found:
+        subqueries = _distinct(usable)
+        if not subqueries:
             self.tell("subqueries: the reply has no usable line, so the question stayed whole")
-        found = found or (question,)
+        subqueries = subqueries or (question,)
         self._last.clear()
-        self._last[question] = found
-        return found
+        self._last[question] = subqueries
+        return subqueries
 
 
 def splitter_named(name: SplitBy) -> Splitter:
@@ -154,46 +146,45 @@ def names(question: str) -> list[str]:
     >>> names('Is "a small boat" older than Mara Quill\'s bridge of 1931?')
     ['a small boat', 'Mara Quill', '1931']
     """
-    found = [(match.start(), match[1].strip()) for match in _QUOTED.finditer(question)]
+    spans = [(match.start(), match[1].strip()) for match in _QUOTED.finditer(question)]
     plain = _QUOTED.sub(lambda match: " " * len(match[0]), question)
     for match in _NAME.finditer(plain):
         for start, part in _parts(match):
             if len(part) > 1 and part.casefold() not in STOP_WORDS and not (part.isdigit() and len(part) < 4):
-                found.append((start, part))
-    return [name for _, name in sorted(found)]
+                spans.append((start, part))
+    return [name for _, name in sorted(spans)]
 
 
 def _parts(match: re.Match[str]) -> list[tuple[int, str]]:
     """The names of a run, without function words at its front; a possessive separates two names."""
     parts: list[tuple[int, str]] = []
-    held: list[str] = []
+    run: list[str] = []
     start = match.start()
     for word in _WORD.finditer(match[0]):
-        if not held:
-            # "Which", "In the", "Was" begin a question, no name; "The" may begin a title.
+        if not run:
+            # "Which", "In the" and "Was" begin a question, not a name; "The" may begin a title.
             if word[0].casefold() in STOP_WORDS and not (word[0] == "The" and match.start() + word.start()):
                 continue
             start = match.start() + word.start()
-        held.append(_OWNER.sub("", word[0]).rstrip(".") if _OWNER.search(word[0]) else word[0])
+        run.append(_OWNER.sub("", word[0]).rstrip(".") if _OWNER.search(word[0]) else word[0])
         if _OWNER.search(word[0]):
-            parts.append((start, " ".join(held)))
-            held = []
-    return [*parts, (start, " ".join(held).rstrip("."))] if held else parts
+            parts.append((start, " ".join(run)))
+            run = []
+    return [*parts, (start, " ".join(run).rstrip("."))] if run else parts
 
 
 def _distinct(subqueries: list[str]) -> tuple[str, ...]:
-    held: dict[str, str] = {}
-    for item in subqueries:
-        if item.strip():
-            held.setdefault(item.strip().casefold(), item.strip())
-    return tuple(held.values())[:MOST_SUBQUERIES]
+    distinct: dict[str, str] = {}
+    for subquery in subqueries:
+        if subquery.strip():
+            distinct.setdefault(subquery.strip().casefold(), subquery.strip())
+    return tuple(distinct.values())[:MOST_SUBQUERIES]
 
 
-# Cuts long questions into clauses, by rules.
-
+# Clauses of long questions, by rules.
 
 LONG_WORDS = 20
-"""Minimum number of words of a question that is cut; a shorter one is one thought."""
+"""Minimum number of words of a question that is divided into clauses."""
 
 _LEAST_CONTENT = 3
 _MOST = 5
@@ -234,19 +225,18 @@ def clauses(question: str) -> tuple[str, ...]:
             parts[-1] = f"{parts[-1]} {text}".strip()
         elif text:
             parts.append(text)
-    found = tuple(dict.fromkeys(parts))[:_MOST]
-    return found if len(found) > 1 else (question,)
+    distinct = tuple(dict.fromkeys(parts))[:_MOST]
+    return distinct if len(distinct) > 1 else (question,)
 
 
-# Decomposes a broad question into its aspects: by rules, or by a chat model (ToPG Global, steps 1 and 2).
-
+# Aspects of a broad question: by rules, or by a chat model (ToPG Global, steps 1 and 2).
 
 _WORD_OF_QUESTION = re.compile(r"[\w'’.&/+-]*\w|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
 class FacetSplitter:
-    """The question, then its names, then its runs of content words: stands in for a chat model.
+    """The question, then its names, then its runs of content words: a replacement for a chat model.
 
     Attributes
     ----------
@@ -267,18 +257,18 @@ class FacetSplitter:
 
     def split(self, question: str) -> tuple[str, ...]:
         """See :class:`hlgraph.retrieve.question.subqueries.Splitter`."""
-        held: dict[str, str] = {}
-        for item in (question, *names(question), *_runs(question)):
-            if content_words(item):
-                held.setdefault(item.strip().casefold(), item.strip())
-        return tuple(held.values())[: self.most] or (question,)
+        parts: dict[str, str] = {}
+        for part in (question, *names(question), *_runs(question)):
+            if content_words(part):
+                parts.setdefault(part.strip().casefold(), part.strip())
+        return tuple(parts.values())[: self.most] or (question,)
 
 
 @dataclass(frozen=True, slots=True)
 class ChatDecomposer:
     """The aspects of a question that a chat model names, in one call. A reply without a usable line leaves the question whole.
 
-    Errors of the model are raised as it raises them.
+    Errors of the model are raised.
 
     Attributes
     ----------
@@ -303,21 +293,21 @@ class ChatDecomposer:
     def split(self, question: str) -> tuple[str, ...]:
         """See :class:`hlgraph.retrieve.question.subqueries.Splitter`."""
         values = {"question": delimited("question", question), "most": str(self.most)}
-        found = replies.lines_in(replies.ask(self.model, "decompose", values=values), self.most)
-        if not found:
+        aspects = replies.lines_in(replies.ask(self.model, "decompose", values=values), self.most)
+        if not aspects:
             self.tell("decompose: the reply has no usable line, so the question stayed whole")
-        return found or (question,)
+        return aspects or (question,)
 
 
 def _runs(question: str) -> list[str]:
     """Runs of adjacent content words."""
-    found: list[list[str]] = [[]]
+    runs: list[list[str]] = [[]]
     for word in _WORD_OF_QUESTION.findall(question):
         if word.casefold() in STOP_WORDS or not any(map(str.isalnum, word)):
-            found.append([])
+            runs.append([])
         else:
-            found[-1].append(word)
-    return [" ".join(run) for run in found if run]
+            runs[-1].append(word)
+    return [" ".join(run) for run in runs if run]
 
 
 def _check_most(most: int) -> None:

@@ -1,4 +1,4 @@
-"""What `statement_graph` and `topic_graph` share: seeds from keywords, the beam over shared entities, scores of paths."""
+"""Steps shared by `statement_graph` and `topic_graph`: seeds from keywords, the beam over shared entities, scores of paths."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from hlgraph.subgraph import Subgraph
 
 _WIDEST = 100_000
 _TIED = 1_000  # statements with equal counts whose embeddings are read: about 1.5 MB of 384 dimensions
-_DEEPEST = 10_000  # hits of the search that replaces this where they are more
+_DEEPEST = 10_000  # maximum number of hits of the search that replaces them if there are more
 
 
 class Around(NamedTuple):
-    """What a pull starts from.
+    """The start of a pull.
 
     Attributes
     ----------
@@ -50,13 +50,13 @@ class Around(NamedTuple):
 
 
 def question_keywords(session: Session, by: By = "rules") -> Mapping[Keyword, str]:
-    """The keywords of the question (HLG, Eq. 1), each with the id of the entity that it may name; computed once a session.
+    """The keywords of the question (HLG, Eq. 1), each with the id of the entity that it may name; computed once per session.
 
     Parameters
     ----------
     session : of the search
-    by : who names them: ``rules`` look at the words of the question (default), ``chat`` asks the chat model; where its reply names
-        none, the rules do, and the session is told
+    by : who names them: ``rules`` (default) use the words of the question, ``chat`` asks the chat model; if its reply names none,
+        the rules decide, and the session notes it
 
     Returns
     -------
@@ -70,14 +70,14 @@ def question_keywords(session: Session, by: By = "rules") -> Mapping[Keyword, st
     if session.keywords is None:
         with session.step("keywords") as step:
             model = chat_of(session) if by == "chat" else None
-            found = ask_keywords(session.request.question, model) if model is not None else []
-            step.details = {"by": model.fingerprint if model is not None and found else "words"}
-            if model is not None and not found:
+            keywords = ask_keywords(session.request.question, model) if model is not None else []
+            step.details = {"by": model.fingerprint if model is not None and keywords else "words"}
+            if model is not None and not keywords:
                 session.fall_back("keywords: the reply names none, so rules named them")
-            found = found or names_in(session.request.question)
-            step.count = len(found)
+            keywords = keywords or names_in(session.request.question)
+            step.count = len(keywords)
         of_name = partial(entity_id, session.request.corpus, scheme=session.scheme)
-        session.keywords = {keyword: of_name(keyword.text) for keyword in found}
+        session.keywords = {keyword: of_name(keyword.text) for keyword in keywords}
     return session.keywords
 
 
@@ -104,14 +104,14 @@ def search_and_pull(
     """
     wanted, width = k, around.width
     while True:
-        found = session.search(around.kind, wanted)
-        hits = [hit.id for hit in found]
+        results = session.search(around.kind, wanted)
+        hits = [hit.id for hit in results]
         near, rest = hits[:width], hits[width:k]
         graph = region.pull([*entities, *near], hops=around.hops, has_topics=around.kind is Kind.TOPIC)
         there = [hit for hit, at in zip(near, graph.index(near).tolist(), strict=True) if at >= 0]
         if len(there) == len(near) or len(there) >= k or len(hits) < wanted or wanted >= _WIDEST:
             kept = dict.fromkeys([*there, *rest][:k])
-            session.note_seeds(around.kind, [hit for hit in found if hit.id in kept])
+            session.note_seeds(around.kind, [hit for hit in results if hit.id in kept])
             return list(kept), graph
         wanted = width = wanted * 4
 
@@ -121,11 +121,11 @@ def keyword_statements(
 ) -> Nodes:
     """The ``k`` statements that mention most keywords; ties by cosine to the question, then by id (HLG, Eq. 2 and 3).
 
-    A keyword inside a longer keyword that names an entity too does not count: a question about the Aldane Bridge does not ask
-    about bridges. Mentions are counted over all statements of the scope: in the region where it holds them all, else by the
-    matcher of the stores, in one more round trip (stores without one are counted as far as the region holds them). Where more
-    than 1,000 statements with equal counts compete for the last places, those among the 10,000 statements closest to the question
-    are used, as the vector store finds them.
+    A keyword inside a longer keyword that also names an entity does not count: a question about the Aldane Bridge does not ask
+    about bridges. Mentions are counted over all statements of the scope: in the region if it holds them all, else by the
+    matcher of the stores, in one more round trip (without a matcher, only statements in the region count). If more than 1,000
+    statements with equal counts compete for the last places, those among the 10,000 statements closest to the question are used,
+    as the vector store finds them.
 
     Parameters
     ----------
@@ -157,28 +157,27 @@ def keyword_statements(
 
 
 def _mentioning(session: Session, region: Region, *, names: Sequence[str], k: int) -> dict[str, int]:
-    """The number of entities that each statement mentions, for all that may be among the ``k`` best."""
-    classes = None if region.holds_all(names) else session.match(names, k, most=_TIED)
-    if classes is None:
+    """The number of entities that each statement mentions, for all statements that may be among the ``k`` best."""
+    if region.holds_all(names):
         nodes, counts = region.matches(names)
         return {region.ids[node]: count for node, count in zip(nodes.tolist(), counts.tolist(), strict=True)}
-    found: dict[str, int] = {}
-    for each in classes:
-        ids = each.ids or _closest(session, names, count=each.count, k=k - len(found))
-        found |= dict.fromkeys(ids, each.count)
-    return found
+    mentions: dict[str, int] = {}
+    for each in session.match(names, k, most=_TIED):
+        ids = each.ids or _closest(session, names, count=each.count, k=k - len(mentions))
+        mentions |= dict.fromkeys(ids, each.count)
+    return mentions
 
 
 def _closest(session: Session, names: Sequence[str], *, count: int, k: int) -> list[str]:
-    """The statements closest to the question that mention ``count`` of the entities, where they are too many to compare."""
+    """The statements closest to the question that mention ``count`` of the entities, if there are too many to compare."""
     depth = _TIED
     while True:
         hits = [hit.id for hit in session.search(Kind.STATEMENT, depth, mode="vector")]
-        classes = (session.match(names, len(hits), most=len(hits), among=hits) or []) if hits else []
+        classes = session.match(names, len(hits), most=len(hits), among=hits) if hits else []
         mine = {name for each in classes if each.count == count for name in each.ids}
-        found = [name for name in hits if name in mine][:k]
-        if len(found) == k or len(hits) < depth or depth == _DEEPEST:
-            return found
+        closest = [name for name in hits if name in mine][:k]
+        if len(closest) == k or len(hits) < depth or depth == _DEEPEST:
+            return closest
         depth = min(4 * depth, _DEEPEST)
 
 
@@ -256,9 +255,9 @@ class GuidedWalk(EntityWalk):
 
     def expand(self, nodes: Nodes) -> Children:
         """See :class:`Frontier`."""
-        found = self.region.children(nodes)
-        may = self._allowed[found.nodes]
-        return Children(found.owner[may], found.nodes[may], None if found.keys is None else found.keys[may])
+        children = self.region.children(nodes)
+        may = self._allowed[children.nodes]
+        return Children(children.owner[may], children.nodes[may], None if children.keys is None else children.keys[may])
 
     def score(self, candidates: Candidates) -> NDArray[np.floating]:
         """See :class:`Frontier`: the reranker scores single statements; longer paths get the score of their embedding at first."""
@@ -271,7 +270,7 @@ class GuidedWalk(EntityWalk):
 
 
 def walk(frontier: EntityWalk, seeds: Nodes, *, options: BeamOptions) -> BeamResult:
-    """Runs the beam, and traces what each depth kept and why it pruned.
+    """Run the beam, and trace for each depth the kept paths and the reasons for pruning.
 
     Parameters
     ----------
@@ -304,8 +303,8 @@ def _note(frontier: EntityWalk, seeds: Nodes, result: BeamResult) -> None:
     if not session.is_explained:
         return
     cosines = frontier.region.cosines(seeds).tolist()
-    found = [Hit(ids[node], cosine) for node, cosine in zip(seeds.tolist(), cosines, strict=True)]
-    session.note_seeds(Kind.STATEMENT, sorted(found, key=lambda hit: (-hit.score, hit.id)), origin="seeds of the beam")
+    hits = [Hit(ids[node], cosine) for node, cosine in zip(seeds.tolist(), cosines, strict=True)]
+    session.note_seeds(Kind.STATEMENT, sorted(hits, key=lambda hit: (-hit.score, hit.id)), origin="seeds of the beam")
     for each in result.steps:
         pruned = {
             "in the path already": each.revisits,
@@ -340,7 +339,7 @@ def rerank_paths(
     """
     nodes = sorted({node for path in paths for node in path})
     ids = [region.ids[node] for node in nodes]
-    records = session.records(Kind.STATEMENT, ids, made=Statement)
+    records = session.records(Kind.STATEMENT, ids, record_type=Statement)
     place = {node: at for at, node in enumerate(nodes)}
     with session.step("rerank paths") as step:
         step.count = len(paths)
@@ -356,9 +355,9 @@ def rank_pool(session: Session, region: Region, *, seeds: Nodes, result: BeamRes
     """Seeds and all statements of the kept paths, ranked by the reranker (HLG, Eq. 9 and 10) and by the best path of each.
 
     ``score = (1 - path_weight) rerank(s) + path_weight max rerank(P)`` over the kept paths P that hold the statement s. The
-    papers have ``path_weight`` 0: then the beam finds a statement that only bridges two others and says little about the
-    question, and the reranker drops it. ``why`` has the best path of each statement (by embedding where ``path_weight`` is 0):
-    its score, its length and its ids; and whether the statement was a seed or was found by the beam.
+    papers use ``path_weight`` 0: the beam then finds a statement that only bridges two others and says little about the
+    question, and the reranker drops it. ``why`` has the best path of each statement (by embedding if ``path_weight`` is 0): its
+    score, its length and its ids; and whether the statement was a seed or was found by the beam.
 
     Parameters
     ----------
@@ -395,14 +394,14 @@ def rank_pool(session: Session, region: Region, *, seeds: Nodes, result: BeamRes
     for hit in ranked.hits:
         score, path = best[hit.id]
         hits.append(Hit(hit.id, (1 - path_weight) * hit.score + path_weight * score))
-        found = "seed" if hit.id in is_seed else "beam"
+        origin = "seed" if hit.id in is_seed else "beam"
         ids = " ".join(region.ids[node] for node in path)
         why[hit.id] = {
             **ranked.why[hit.id],
             "path": score,
             "path_length": float(len(path)),
             "path_ids": ids,
-            "found": found,
+            "found": origin,
         }
     hits.sort(key=lambda hit: (-hit.score, hit.id))
     return Ranked(Kind.STATEMENT, hits, why)

@@ -1,4 +1,7 @@
-"""The communities around collected statements, which ToPG Global answers from."""
+"""Facets of a question: the communities around collected statements, for ToPG Global, and searches by clause.
+
+:func:`facets` chooses the communities. :class:`ByClause` runs a strategy on each clause of a long question and fuses the rankings.
+"""
 
 from __future__ import annotations
 
@@ -60,9 +63,9 @@ def facets(
     """The communities that cover the anchors best within the budget, in the order in which they were chosen.
 
     The paper partitions the whole graph beforehand. Here only the part around the anchors is partitioned: the ``region``
-    statements closest to them by personalised PageRank, with their entities and chunks. So the work is bounded, and filters
-    apply. The communities are those of hierarchical Leiden, at every level. Without the extra ``communities``, each chunk with
-    its statements and their entities is a community.
+    statements closest to them by personalised PageRank, with their entities and chunks. This bounds the work, and filters apply.
+    The communities are those of hierarchical Leiden, at every level. Without the extra ``communities``, each chunk with its
+    statements and their entities is a community.
 
     Parameters
     ----------
@@ -112,19 +115,19 @@ def _described(graph: Subgraph, chosen: Sequence[NDArray[np.intp]], *, is_whole:
     """The nodes of each community by their kinds."""
     mentions, _ = incidence(graph)
     statements, entities, chunks = (graph.nodes(kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
-    found: list[Facet] = []
+    communities: list[Facet] = []
     for nodes in chosen:
         said = np.isin(statements, nodes)
         mine = tuple(graph.ids[statements[said]].tolist())
         if not is_whole:
-            found.append(Facet(mine, len(nodes)))
+            communities.append(Facet(mine, len(nodes)))
             continue
         named = np.flatnonzero(np.isin(entities, nodes))
         counts = np.asarray(mentions[np.flatnonzero(said)].sum(axis=0)).ravel()[named]
         named = named[np.argsort(-counts, kind="stable")]
         read = graph.ids[chunks[np.isin(chunks, nodes)]]
-        found.append(Facet(mine, len(nodes), tuple(graph.ids[entities[named]].tolist()), tuple(read.tolist())))
-    return found
+        communities.append(Facet(mine, len(nodes), tuple(graph.ids[entities[named]].tolist()), tuple(read.tolist())))
+    return communities
 
 
 def rank_passages(statements: Mapping[str, int], tokens: Mapping[str, int]) -> list[str]:
@@ -134,7 +137,7 @@ def rank_passages(statements: Mapping[str, int], tokens: Mapping[str, int]) -> l
 
     Parameters
     ----------
-    statements : for each passage, the number of the community's statements that are in it; without one it is left out
+    statements : for each passage, the number of the community's statements in it; passages without one are left out
     tokens : for each passage, its length; a length below 2 counts as 2
 
     Returns
@@ -151,31 +154,31 @@ def rank_passages(statements: Mapping[str, int], tokens: Mapping[str, int]) -> l
     >>> rank_passages({"a": 2, "b": 2, "c": 3, "d": 0}, {"a": 300, "b": 100, "c": 300, "d": 9})
     ['c', 'b', 'a']
     """
-    # Rounded, so that passages with equal scores are ordered by id and not by the last bit.
+    # Rounded, so that passages with equal scores are ordered by id and not by the last bit of the score.
     scores = {item: round(count / math.log(max(tokens[item], 2)), 12) for item, count in statements.items() if count}
     return sorted(scores, key=lambda item: (-scores[item], item))
 
 
 def _members(graph: Subgraph, community_size: int) -> tuple[list[NDArray[np.intp]], str]:
     """Nodes of each community, and the name of the method that found them."""
-    made = project(graph, _SHAPE)
+    projected = project(graph, _SHAPE)
     try:
-        found = communities_of(leiden(made.adjacency, max_size=community_size).levels)
+        communities = communities_of(leiden(projected.adjacency, max_size=community_size).levels)
     except MissingExtraError:
         return _chunks(graph), "chunks"
-    return [made.nodes[nodes] for nodes in found], "leiden"
+    return [projected.nodes[nodes] for nodes in communities], "leiden"
 
 
 def _chunks(graph: Subgraph) -> list[NDArray[np.intp]]:
     """Each chunk, its statements and their entities."""
     mentions, in_chunk = incidence(graph)
     statements, entities, chunks = (graph.nodes(kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
-    held = in_chunk.T.tocsr()
-    found = []
+    statements_of = in_chunk.T.tocsr()
+    communities = []
     for at, chunk in enumerate(chunks):
-        rows = held[[at]].indices
-        found.append(np.unique(np.concatenate([[chunk], statements[rows], entities[mentions[rows].indices]])))
-    return found
+        rows = statements_of[[at]].indices
+        communities.append(np.unique(np.concatenate([[chunk], statements[rows], entities[mentions[rows].indices]])))
+    return communities
 
 
 def in_turns(ranked: Sequence[Sequence[str]]) -> list[str]:
@@ -192,14 +195,14 @@ def in_turns(ranked: Sequence[Sequence[str]]) -> list[str]:
 
 def numbers(chosen: Sequence[Facet]) -> Mapping[str, int]:
     """The number of each statement's community, from 1; of several communities, the first."""
-    held: dict[str, int] = {}
+    number_of: dict[str, int] = {}
     for number, facet in enumerate(chosen, 1):
-        for item in facet.statements:
-            held.setdefault(item, number)
-    return held
+        for statement in facet.statements:
+            number_of.setdefault(statement, number)
+    return number_of
 
 
-# The sub-queries of a question, made once in a search.
+# Sub-queries and clauses.
 
 
 def sub_questions(session: Session, splitter: Splitter) -> tuple[str, ...]:
@@ -218,29 +221,26 @@ def sub_questions(session: Session, splitter: Splitter) -> tuple[str, ...]:
     name = splitter.fingerprint
     if name not in session.subqueries:
         with session.step("split") as step:
-            found = session.subqueries[name] = splitter.split(session.request.question)
-            step.count = len(found)
-            step.details = {"splitter": name, "subqueries": " | ".join(found)}
+            subqueries = session.subqueries[name] = splitter.split(session.request.question)
+            step.count = len(subqueries)
+            step.details = {"splitter": name, "subqueries": " | ".join(subqueries)}
     return session.subqueries[name]
-
-
-# Runs a strategy on each clause of a long question, and fuses the rankings.
 
 
 @dataclass(frozen=True, slots=True)
 class ByClause:
-    """A retriever that searches every clause of a long question by itself; a short question is searched as it is (ours).
+    """A retriever that searches each clause of a long question separately; a short question is searched as it is (ours).
 
-    By rules a clause ends at a word that joins (:func:`hlgraph.retrieve.question.subqueries.clauses`). A chat model writes
-    sub-queries in place of clauses, in one call, whatever the length of the question.
+    By rules, a clause ends at a joining word (:func:`hlgraph.retrieve.question.subqueries.clauses`). A chat model writes
+    sub-queries instead of clauses, in one call, whatever the length of the question.
 
-    One vector of a long question lies between its clauses, and close to none of them.
+    The reason: the vector of a long question lies between its clauses, and close to none of them.
 
     Attributes
     ----------
     part : ranks the nodes of each clause
     rank_constant : of the reciprocal rank fusion of the clauses; default 6: the first nodes of each clause come first
-    by : who takes the question apart: ``rules`` (default) or ``chat``, the chat model; ``part`` has a ``by`` of its own
+    by : who divides the question: ``rules`` (default) or ``chat``, the chat model; ``part`` has its own ``by``
     """
 
     unit: ClassVar[Unit] = "chunk"
@@ -254,9 +254,9 @@ class ByClause:
         check_by(self.by)
 
     def searches(self, request: SearchRequest, k: int) -> list[Search]:
-        """See :class:`Foretold`; none where the chat model is to take the question apart."""
+        """See :func:`hlgraph.retrieve.retriever.searches_of`; none if the chat model divides the question."""
         asked = clauses(request.question) if self.by == "rules" else ()
-        return [item for one in asked for item in searches_of(self.part, replace(request, question=one), k=k)]
+        return [search for one in asked for search in searches_of(self.part, replace(request, question=one), k=k)]
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
@@ -270,12 +270,12 @@ class ByClause:
             session,
             [item for one in asked for item in searches_of(self.part, replace(session.request, question=one), k=k)],
         )
-        found: list[Ranked] = []
+        rankings_of: list[Ranked] = []
         for number, clause in enumerate(asked, 1):
             with session.asking(clause) as other, session.part(f"clause {number}"):
-                found.append(self.part.rank(other, k))
-        kind = found[0].kind
-        rankings = [[hit.id for hit in ranked.hits] for ranked in found if ranked.kind is kind]
+                rankings_of.append(self.part.rank(other, k))
+        kind = rankings_of[0].kind
+        rankings = [[hit.id for hit in ranked.hits] for ranked in rankings_of if ranked.kind is kind]
         with session.step("fuse clauses") as step:
             fused = reciprocal_rank(rankings, self.rank_constant)
             step.count = len(fused)

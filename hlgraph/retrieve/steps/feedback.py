@@ -92,7 +92,7 @@ class Asker(Protocol):
         Returns
         -------
         tuple
-            Empty where no question is open.
+            Empty if no question is open.
         """
 
 
@@ -100,8 +100,8 @@ class Asker(Protocol):
 class ScoreSelector:
     """Select without a model: keeps the suggestions whose score is close to the best and that say something new.
 
-    Suggestions are considered best first. One is kept when its score is at least ``margin`` times the best score, and no single
-    collected or kept statement has four fifths of its content words.
+    Suggestions are considered best first. A suggestion is kept if its score is at least ``margin`` times the best score, and no
+    single collected or kept statement contains four fifths of its content words.
 
     Attributes
     ----------
@@ -110,9 +110,11 @@ class ScoreSelector:
 
     Examples
     --------
-    >>> found = [Suggestion("a", "Mara Quill drew it.", 0.9), Suggestion("b", "It was Mara Quill who drew it.", 0.8),
-    ...          Suggestion("c", "Quill was born in Tessing.", 0.7), Suggestion("d", "Orne is a river.", 0.2)]
-    >>> ScoreSelector().select("Who?", found, collected=[])
+    >>> suggestions = [
+    ...     Suggestion("a", "Mara Quill drew it.", 0.9), Suggestion("b", "It was Mara Quill who drew it.", 0.8),
+    ...     Suggestion("c", "Quill was born in Tessing.", 0.7), Suggestion("d", "Orne is a river.", 0.2),
+    ... ]
+    >>> ScoreSelector().select("Who?", suggestions, collected=[])
     ['a', 'c']
     """
 
@@ -129,16 +131,16 @@ class ScoreSelector:
 
     def select(self, question: str, suggestions: Sequence[Suggestion], *, collected: Sequence[str]) -> list[str]:  # noqa: ARG002
         """See :class:`Selector`."""
-        order = sorted(suggestions, key=lambda item: (-item.score, item.id))
-        held = [frozenset(content_words(text)) for text in collected]
+        order = sorted(suggestions, key=lambda suggestion: (-suggestion.score, suggestion.id))
+        texts = [frozenset(content_words(text)) for text in collected]
         kept: list[str] = []
-        for item in order:
-            if len(kept) == self.keep or item.score < self.margin * order[0].score:
+        for suggestion in order:
+            if len(kept) == self.keep or suggestion.score < self.margin * order[0].score:
                 break
-            said = frozenset(content_words(item.text))
-            if said and not any(len(said & other) >= _SAME * len(said) for other in held):
-                kept.append(item.id)
-                held.append(said)
+            said = frozenset(content_words(suggestion.text))
+            if said and not any(len(said & other) >= _SAME * len(said) for other in texts):
+                kept.append(suggestion.id)
+                texts.append(said)
         return kept
 
 
@@ -190,8 +192,8 @@ class UncoveredAsker:
         missing = uncovered(question, collected)
         if not missing:
             return ()
-        found = [name for name in names(question) if set(content_words(name)) & set(missing)]
-        return tuple(dict.fromkeys([*found[: MOST_QUESTIONS - 1], " ".join(missing)]))
+        named = [name for name in names(question) if set(content_words(name)) & set(missing)]
+        return tuple(dict.fromkeys([*named[: MOST_QUESTIONS - 1], " ".join(missing)]))
 
 
 def uncovered(question: str, texts: Sequence[str]) -> list[str]:
@@ -207,8 +209,8 @@ def uncovered(question: str, texts: Sequence[str]) -> list[str]:
     list
         In the order of the question, each once.
     """
-    held = {word for text in texts for word in content_words(text)}
-    return [word for word in dict.fromkeys(content_words(question)) if word not in held]
+    covered = {word for text in texts for word in content_words(text)}
+    return [word for word in dict.fromkeys(content_words(question)) if word not in covered]
 
 
 _MOST_KEPT = 100
@@ -218,9 +220,9 @@ _MOST_KEPT = 100
 class ChatSelector:
     """Select by a chat model, in one call for each question and cycle.
 
-    The model is shown the 100 statements that were kept last, so that it does not repeat them. Where a reply names no number and
-    does not say NONE, the rules of :class:`ScoreSelector` decide, and this is reported to ``tell``.
-    Errors of the model are raised.
+    The model is shown the 100 statements that were kept last, so that it does not repeat them. If a reply names no number and
+    does not say NONE, the rules of :class:`ScoreSelector` decide, and this is reported to ``tell``. Errors of the model are
+    raised.
 
     Attributes
     ----------
@@ -243,18 +245,18 @@ class ChatSelector:
             return []
         values = {
             "kept": replies.numbered(collected[-_MOST_KEPT:], "kept") or "nothing",
-            "statements": replies.numbered([item.text for item in suggestions]),
+            "statements": replies.numbered([suggestion.text for suggestion in suggestions]),
             "question": delimited("question", question),
         }
         most = len(suggestions)
         reply = replies.ask(
             self.model, "select", values=values, accept=lambda said: replies.numbers_in(said, most) is not None
         )
-        found = replies.numbers_in(reply, most)
-        if found is None:
+        numbers = replies.numbers_in(reply, most)
+        if numbers is None:
             self.tell("select: the reply names no statement, so rules selected")
             return ScoreSelector().select(question, suggestions, collected=collected)
-        return [suggestions[number - 1].id for number in found]
+        return [suggestions[number - 1].id for number in numbers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,10 +303,10 @@ class ChatAsker:
             "statements": replies.numbered(collected) or "none yet",
             "question": delimited("question", question),
         }
-        found = replies.lines_in(replies.ask(self.model, "next_questions", values=values), MOST_QUESTIONS)
-        if not found:
+        questions = replies.lines_in(replies.ask(self.model, "next_questions", values=values), MOST_QUESTIONS)
+        if not questions:
             self.tell("next_questions: the reply has no question, so the question itself was asked again")
-        return found or (question,)
+        return questions or (question,)
 
 
 class Feedback(NamedTuple):

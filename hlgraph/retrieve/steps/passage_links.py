@@ -25,13 +25,13 @@ _MENTIONS = PullShape(
     hops=2,
     fan_out=1_000,
 )
-_APART = re.compile(r"\s*\([^()]*\)\s*$")  # what tells a title from others: "Rome (film)"
+_APART = re.compile(r"\s*\([^()]*\)\s*$")  # the words that distinguish equal titles: "Rome (film)"
 
 
 def linked_passages(session: Session, hits: Sequence[Hit]) -> Passages:
-    """The input features of ranked passages; one pull, and reads of what is not cached.
+    """The input features of ranked passages; one pull, and reads of records that are not cached.
 
-    A passage mentions a title where one of its statements mentions the entity of that name, with or without the words in
+    A passage mentions a title if one of its statements mentions the entity of that name, with or without the words in
     parentheses at its end.
 
     Parameters
@@ -44,8 +44,8 @@ def linked_passages(session: Session, hits: Sequence[Hit]) -> Passages:
     Passages
     """
     ids = [hit.id for hit in hits]
-    chunks = session.records(Kind.CHUNK, ids, made=Chunk)
-    sources = session.records(Kind.SOURCE, sorted({chunk.source_id for chunk in chunks.values()}), made=Source)
+    chunks = session.records(Kind.CHUNK, ids, record_type=Chunk)
+    sources = session.records(Kind.SOURCE, sorted({chunk.source_id for chunk in chunks.values()}), record_type=Source)
     title_of = {item: sources[chunk.source_id].title for item, chunk in chunks.items() if chunk.source_id in sources}
     titles = [title_of.get(item, "") for item in ids]
     texts = [
@@ -54,7 +54,7 @@ def linked_passages(session: Session, hits: Sequence[Hit]) -> Passages:
     question = session.request.question
     covers = session.words.of(texts).counts > 0
     names = [_names(title) for title in titles]
-    is_named = np.array([any(_is_said(name, question) for name in found) for found in names], dtype=np.bool_)
+    is_named = np.array([any(_is_said(name, question) for name in own_names) for own_names in names], dtype=np.bool_)
     scores = np.array([hit.score for hit in hits], dtype=np.float64)
     return Passages(scores, covers, rarity(covers), is_named, _mentions(session, ids, names=names))
 
@@ -63,7 +63,7 @@ def _mentions(session: Session, ids: list[str], *, names: Sequence[tuple[str, ..
     """Shape (n, n): whether passage i mentions one of the names of the title of passage j."""
     graph = session.pull(ids, _MENTIONS)
     of_name = partial(entity_id, session.request.corpus, scheme=session.scheme)
-    named = [(j, of_name(name)) for j, found in enumerate(names) for name in found]
+    named = [(j, of_name(name)) for j, own_names in enumerate(names) for name in own_names]
     entities = graph.index([item for _, item in named])
     there = np.flatnonzero(entities >= 0)
     chunks = graph.index(ids)
@@ -73,7 +73,7 @@ def _mentions(session: Session, ids: list[str], *, names: Sequence[tuple[str, ..
         columns, place = np.unique(entities[there], return_inverse=True)
         holding = block(graph.edges[Relationship.IN_CHUNK], statements, columns=graph.nodes(Kind.CHUNK))
         naming = block(graph.edges[Relationship.MENTIONS], statements, columns=columns)
-        of_chunk = np.zeros((len(graph) + 1, len(columns)), dtype=np.bool_)  # the last row: chunks that are not there
+        of_chunk = np.zeros((len(graph) + 1, len(columns)), dtype=np.bool_)  # the last row: missing chunks
         of_chunk[graph.nodes(Kind.CHUNK)] = (holding.T @ naming).toarray() > 0
         for at, column in zip(there.tolist(), place.tolist(), strict=True):
             mentions[:, named[at][0]] |= of_chunk[chunks, column]
@@ -87,7 +87,7 @@ def _names(title: str) -> tuple[str, ...]:
 
 
 def _is_said(name: str, question: str) -> bool:
-    """Whether a question has the words of a name, one after the other."""
+    """Whether a question contains the words of a name in sequence."""
     if name not in normalise_name(question):
         return False
     return f" {' '.join(words(name))} " in f" {' '.join(words(question))} "

@@ -31,7 +31,7 @@ class Region:
     fan_out : maximum number of statements of one entity, and of entities of one statement, that are followed; the first by id
     neighbours : maximum number of neighbours of one statement. The weight of a neighbour is the sum of 1 / (number of statements
         that mention the entity) over the shared entities; the heaviest are kept, ties by id. So neighbours that share more and
-        rarer entities come first, and an entity that occurs everywhere is used only where nothing better joins two statements
+        rarer entities come first, and an entity that occurs everywhere is used only if nothing better joins two statements
         (HLG, C.2.1)
     """
 
@@ -50,7 +50,7 @@ class Region:
         self._has_vector = np.empty(0, dtype=np.bool_)
 
     def pull(self, seeds: Sequence[str], *, hops: int, has_topics: bool = False) -> Subgraph:
-        """Add what is around these nodes, at most 10,000 nodes.
+        """Add the neighbourhood of these nodes, at most 10,000 nodes.
 
         Parameters
         ----------
@@ -61,7 +61,7 @@ class Region:
         Returns
         -------
         Subgraph
-            What was pulled.
+            The pulled subgraph.
         """
         relationships, kinds = {Relationship.MENTIONS}, {Kind.STATEMENT, Kind.ENTITY}
         if has_topics:
@@ -87,8 +87,9 @@ class Region:
     def pull_ahead(self, nodes: Nodes, *, steps: int) -> None:
         """Add the neighbours of these statements, as the last pull before several steps of a search.
 
-        While fewer than 100 statements are known, everything within reach of all the steps is pulled. Later, only what the next
-        step reaches is pulled: each step multiplies the size of a pull, and the known statements are enough to continue among.
+        While fewer than 100 statements are known, everything within reach of all the steps is pulled. Later, only the neighbours
+        for the next step are pulled: each step multiplies the size of a pull, and later steps can continue among the known
+        statements.
 
         Parameters
         ----------
@@ -168,16 +169,16 @@ class Region:
         shared = sp.csr_array(rows @ mentions.T)
         owner = np.repeat(np.arange(len(nodes)), np.diff(shared.indptr))
         is_other = shared.indices != nodes[owner]
-        owner, found, overlap = owner[is_other], shared.indices[is_other].astype(np.intp), shared.data[is_other]
+        owner, others, overlap = owner[is_other], shared.indices[is_other].astype(np.intp), shared.data[is_other]
         # Rounded, because equal sums of fractions may differ in their last digits.
-        order = np.lexsort((self._rank[found], -overlap.round(6), owner))
-        owner, found = owner[order], found[order]
+        order = np.lexsort((self._rank[others], -overlap.round(6), owner))
+        owner, others = owner[order], others[order]
         is_near = np.arange(len(owner)) - np.searchsorted(owner, owner) < self._neighbours
-        owner, found = owner[is_near], found[is_near]
-        return Children(owner, found, np.array([self.ids[node] for node in found.tolist()], dtype=np.str_))
+        owner, others = owner[is_near], others[is_near]
+        return Children(owner, others, np.array([self.ids[node] for node in others.tolist()], dtype=np.str_))
 
     def vectors(self, nodes: Nodes) -> NDArray[np.float32]:
-        """Shape (n, d): the embeddings of all statements, complete only for ``nodes``; zeros where one is missing.
+        """Shape (n, d): the embeddings of all statements, complete only for ``nodes``; zeros for missing ones.
 
         Missing embeddings of ``nodes`` are read in one round trip.
         """
@@ -186,29 +187,31 @@ class Region:
         self._has_vector = np.concatenate((self._has_vector, np.zeros(grown, dtype=np.bool_)))
         missing = wanted[~self._has_vector[wanted]]
         if len(missing):
-            found, matrix = self._session.vectors(Kind.STATEMENT, [self.ids[node] for node in missing.tolist()])
+            known, matrix = self._session.vectors(Kind.STATEMENT, [self.ids[node] for node in missing.tolist()])
             length = matrix.shape[1] or self._vectors.shape[1]
-            held = self._vectors if self._vectors.shape[1] == length else np.zeros((len(self._vectors), length), "f4")
-            held = np.concatenate((held, np.zeros((len(self.ids) - len(held), length), dtype=np.float32)))
-            if found:
-                held[self.numbers(found)] = matrix
-            self._vectors = held
+            vectors = (
+                self._vectors if self._vectors.shape[1] == length else np.zeros((len(self._vectors), length), "f4")
+            )
+            vectors = np.concatenate((vectors, np.zeros((len(self.ids) - len(vectors), length), dtype=np.float32)))
+            if known:
+                vectors[self.numbers(known)] = matrix
+            self._vectors = vectors
             self._has_vector[missing] = True
         return self._vectors
 
     def cosines(self, nodes: Nodes) -> NDArray[np.float32]:
         """Cosines of these statements to the question; -1 without an embedding."""
-        found = self._session.similarities(Kind.STATEMENT, [self.ids[node] for node in nodes.tolist()])
-        return np.array([found.get(self.ids[node], -1.0) for node in nodes.tolist()], dtype=np.float32)
+        cosines = self._session.similarities(Kind.STATEMENT, [self.ids[node] for node in nodes.tolist()])
+        return np.array([cosines.get(self.ids[node], -1.0) for node in nodes.tolist()], dtype=np.float32)
 
     def _incidence(self) -> Csr:
         if self._mentions is None:
             rows, columns = (np.concatenate([pair[side] for pair in self._pairs]) for side in (0, 1))
             shape = (len(self.ids), len(self._entities))
-            found = sp.csr_array((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=shape)
-            found.sum_duplicates()
-            found.data[:] = 1.0
-            self._mentions = found
+            mentions = sp.csr_array((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=shape)
+            mentions.sum_duplicates()
+            mentions.data[:] = 1.0
+            self._mentions = mentions
         return self._mentions
 
 

@@ -9,13 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.beam import BeamPath, Candidates, Children, children_of
+from hlgraph.algorithms.beam import BeamPath, Candidates, Children, Frontier, children_of
 from hlgraph.algorithms.projection import Incidence, incidence
 from hlgraph.algorithms.word_counts import WordCounts, rarity
 from hlgraph.records import Kind, Relationship
 from hlgraph.subgraph import Csr, Subgraph, block, entries
-
-# The share of a question's words that a set of statements covers together.
 
 
 class Coverage:
@@ -27,7 +25,7 @@ class Coverage:
 
     Parameters
     ----------
-    counted : counts of the question's content words in all texts that sets are made of
+    counted : counts of the question's content words in all texts
 
     Examples
     --------
@@ -51,7 +49,7 @@ class Coverage:
 
 
 SEMANTIC = 0.6
-"""The share of the cosine in a score that words have a part in, as in the local reranker."""
+"""Weight of the cosine in a score that also counts words, as in the local reranker."""
 
 
 class StatementGraph(NamedTuple):
@@ -60,8 +58,8 @@ class StatementGraph(NamedTuple):
     Attributes
     ----------
     ids : shape (s,): ids of statements, ascending
-    mentions : CSR (s, e): 1 where a statement mentions an entity
-    synonyms : CSR (e, e): 1 where two entities are synonyms, symmetric
+    mentions : CSR (s, e): 1 if a statement mentions an entity
+    synonyms : CSR (e, e): 1 if two entities are synonyms, symmetric
     following : CSR (s, s): statements that share an entity, or have entities that are synonyms
     entity_ids : shape (e,): ids of entities, ascending
     """
@@ -79,7 +77,7 @@ def statement_graph(graph: Subgraph, *, given: Incidence | None = None) -> State
     Parameters
     ----------
     graph : the subgraph
-    given : its incidence, where the caller has it
+    given : its incidence, if the caller has it
 
     Returns
     -------
@@ -97,7 +95,7 @@ def statement_graph(graph: Subgraph, *, given: Incidence | None = None) -> State
     return StatementGraph(graph.ids[statements], mentions, synonyms, following, graph.ids[entities])
 
 
-class PathFrontier:
+class PathFrontier(Frontier):
     """Answers a beam search over the statements of a subgraph.
 
     The first score of a path is the cosine of the question to the mean of its embeddings; the exact one is the cosine to the
@@ -108,9 +106,9 @@ class PathFrontier:
     graph : the statements
     vectors : shape (s, d), normalised
     question : shape (d,), normalised
-    texts : gives the texts of statements by their indices; called once a depth, and only with exact scores
-    embed : texts to normalised vectors, for exact scores
-    coverage : share of the question that paths cover; None: words have no part
+    texts : gives the texts of statements by their indices; called once per depth, and only for exact scores
+    embed : maps texts to normalised vectors, for exact scores
+    coverage : share of the question that paths cover; None: words do not count
 
     References
     ----------
@@ -136,8 +134,8 @@ class PathFrontier:
 
     def expand(self, nodes: NDArray[np.intp]) -> Children:
         """Statements that share an entity with the last one, or have a synonym of one of its entities."""
-        found = children_of(self._graph.following, nodes)
-        return Children(found.owner, found.nodes, self._graph.ids[found.nodes])
+        children = children_of(self._graph.following, nodes)
+        return Children(children.owner, children.nodes, self._graph.ids[children.nodes])
 
     def score(self, candidates: Candidates) -> NDArray[np.float64]:
         """See :meth:`Frontier.score`: by the mean of the embeddings."""
@@ -153,22 +151,22 @@ class PathFrontier:
         return self._covered(np.vecdot(vectors, self._question), candidates)
 
     def _covered(self, cosines: NDArray[np.float32], candidates: Candidates) -> NDArray[np.float64]:
-        found = np.asarray(cosines, dtype=np.float64)
+        scores = np.asarray(cosines, dtype=np.float64)
         if self._coverage is None:
-            return found
-        return SEMANTIC * np.maximum(found, 0) + (1 - SEMANTIC) * self._coverage.of(candidates.paths)
+            return scores
+        return SEMANTIC * np.maximum(scores, 0) + (1 - SEMANTIC) * self._coverage.of(candidates.paths)
 
 
 def entity_weights(graph: StatementGraph, paths: Sequence[BeamPath], *, most: int) -> NDArray[np.float64]:
     """The entities of paths, weighted by the sum of the scores of all statements of all paths that mention them.
 
-    Each statement has the score of its path; an entity that a path reaches as a synonym of one before gets that score once more.
+    Each statement has the score of its path. An entity that a path reaches as a synonym of an earlier one gets that score twice.
 
     Parameters
     ----------
     graph : the statements
     paths : the best paths
-    most : number of entities that stay, ties by id
+    most : number of entities that are kept, ties by id
 
     Returns
     -------
@@ -196,5 +194,5 @@ def entity_weights(graph: StatementGraph, paths: Sequence[BeamPath], *, most: in
 
 
 def _row(matrix: Csr, row: int) -> NDArray[np.int32]:
-    found: NDArray[np.int32] = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
-    return found
+    columns: NDArray[np.int32] = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
+    return columns

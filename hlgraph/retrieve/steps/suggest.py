@@ -71,10 +71,10 @@ class Extraction:
         """Check the parameters."""
         if self.by not in ("push", "walk"):
             raise InputError(f"by is {self.by!r}; choose 'push' or 'walk'")
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if item.name not in ("by", "seed") and value < 1:
-                raise InputError(f"{item.name} is {value}; it must be at least 1")
+        for parameter in fields(self):
+            value = getattr(self, parameter.name)
+            if parameter.name not in ("by", "seed") and value < 1:
+                raise InputError(f"{parameter.name} is {value}; it must be at least 1")
         if self.seed < 0:
             raise InputError(f"seed is {self.seed}; it must be at least 0")
 
@@ -94,7 +94,7 @@ class Horizon:
     ----------
     ids : shape (n,), of its statements, ascending
     graph : the edges between statements and joints
-    vectors : shape (n, d); zeros where a statement has no embedding
+    vectors : shape (n, d); zeros for a statement without an embedding
     across : CSR of shape (n, m), statements by joints, which are their entities and chunks
     joints : shape (m,), ids of the joints
     kinds : kinds of the joints
@@ -116,9 +116,9 @@ class Horizon:
 
         Parameters
         ----------
-        seeds : ids of statements, one sequence for each walker
+        seeds : ids of statements, one sequence per walker
         vectors : shape (w, d), the embedding of each walker's question
-        walk : parameters of the walk; its numbers that are None are fitted to the corpus
+        walk : parameters of the walk; those that are None are fitted to the corpus
 
         Returns
         -------
@@ -151,18 +151,18 @@ class Horizon:
         Returns
         -------
         tuple
-            The ids on the path and their kinds; both empty where no joint is common.
+            The ids on the path and their kinds; both empty if there is no common joint.
         """
         at = int(np.searchsorted(self.ids, node))
         mine = self.across[[at]].indices
-        held = np.flatnonzero(np.isin(self.ids, [item for item in pool if item != node]))
-        theirs = self.across[held].indices
+        rows = np.flatnonzero(np.isin(self.ids, [item for item in pool if item != node]))
+        theirs = self.across[rows].indices
         common = np.intersect1d(mine, theirs)
         if not len(common):
             return [], []
         degrees = np.bincount(self.across.indices, minlength=self.across.shape[1])[common]
         joint = int(common[np.lexsort((self.joints[common], degrees))[0]])
-        other = next(int(row) for row in held if joint in self.across[[row]].indices)
+        other = next(int(row) for row in rows if joint in self.across[[row]].indices)
         return (
             [str(self.ids[other]), str(self.joints[joint]), node],
             [Kind.STATEMENT, self.kinds[joint], Kind.STATEMENT],
@@ -205,22 +205,22 @@ def horizons(
     """The part of the graph around each pool of statements: GExtract of the paper.
 
     A pool is always in its own part. The cost does not depend on the number of pools: one ranking (``push``), one pull, and one
-    read of the embeddings that are not known yet. What lies around all pools is pulled, and divided in process.
+    read of the embeddings that are not known yet. The neighbourhood of all pools is pulled together and divided in process.
 
     Parameters
     ----------
     session : reads the graph
-    parts : ids of statements, one sequence for each pool
+    parts : ids of statements, one sequence per pool
     extraction : how the part is extracted
     synonyms : entities that SYNONYM edges of at least this similarity join count as one in a part; ``fitted``: 0.9, fitted to the
-        corpus; None: each is its own
+        corpus; None: each entity is its own
     is_exact : ``push`` ranks by exact scores, so that every store pulls the same statements, in time linear in the graph. False
         (default): it ranks by a push around the pool, in time that does not grow with the graph
 
     Returns
     -------
     list
-        One for each pool.
+        One per pool.
 
     References
     ----------
@@ -242,11 +242,11 @@ def horizons(
         return [Horizon(ids, bipartite(across), vectors, across, joints, kinds, session.calibration)]
     places = _places(region, parts, extraction=extraction, synonyms=least)
     vectors = _vectors(session, ids, wanted=np.unique(np.concatenate(places)))
-    found = []
+    result = []
     for at in places:
         mine = sp.csr_array(across[at])
-        found.append(Horizon(ids[at], bipartite(mine), vectors[at], mine, joints, kinds, session.calibration))
-    return found
+        result.append(Horizon(ids[at], bipartite(mine), vectors[at], mine, joints, kinds, session.calibration))
+    return result
 
 
 def _region(
@@ -282,39 +282,39 @@ def _places(
     """For each pool, the statements of its part, as places among the statements of the region, ascending."""
     statements = region.nodes(Kind.STATEMENT)
     ids = region.ids[statements]
-    made = project(region, _SHAPE, synonyms=synonyms)
-    mine = np.searchsorted(made.nodes, statements)
-    walk = prepare(made.adjacency) if extraction.by == "push" else None
+    projected = project(region, _SHAPE, synonyms=synonyms)
+    mine = np.searchsorted(projected.nodes, statements)
+    walk = prepare(projected.adjacency) if extraction.by == "push" else None
     space = Space(walk) if walk is not None else None
     rng = np.random.default_rng(extraction.seed)
-    found: list[NDArray[np.intp]] = []
+    places: list[NDArray[np.intp]] = []
     for part in parts:
         at = region.index(list(part))
-        seeds = np.searchsorted(made.nodes, at[at >= 0])
-        shares = np.zeros(len(made.nodes))
+        seeds = np.searchsorted(projected.nodes, at[at >= 0])
+        shares = np.zeros(len(projected.nodes))
         if walk is not None and len(seeds):
             local = local_pagerank(
                 walk, seeds, weights=np.ones(len(seeds)), damping=_DAMPING, epsilon=_EPSILON, space=space
             )
             shares[local.nodes] = local.scores
         elif len(seeds):
-            shares = visit_shares(made.adjacency, seeds, rng=rng, damping=_DAMPING, steps=extraction.steps)
+            shares = visit_shares(projected.adjacency, seeds, rng=rng, damping=_DAMPING, steps=extraction.steps)
         scores = shares[mine]
         scores[np.isin(ids, list(part))] = np.inf
         keep = np.sort(top_k(scores, max(extraction.size, len(part)), tie_break=ids))
-        found.append(keep[scores[keep] > 0])
-    return found
+        places.append(keep[scores[keep] > 0])
+    return places
 
 
 def _vectors(session: Session, ids: NDArray[np.str_], *, wanted: NDArray[np.intp]) -> NDArray[np.float32]:
     """Shape (n, d); zeros for statements that are not wanted or have no embedding yet."""
-    found, vectors = session.vectors(Kind.STATEMENT, ids[wanted].tolist())
-    if len(found) == len(ids):
+    known, vectors = session.vectors(Kind.STATEMENT, ids[wanted].tolist())
+    if len(known) == len(ids):
         return vectors
-    held = np.zeros((len(ids), vectors.shape[1] or len(session.vector())), dtype=np.float32)
-    if found:
-        held[np.searchsorted(ids, found)] = vectors
-    return held
+    matrix = np.zeros((len(ids), vectors.shape[1] or len(session.vector())), dtype=np.float32)
+    if known:
+        matrix[np.searchsorted(ids, known)] = vectors
+    return matrix
 
 
 def suggest_naive(session: Session, question: str, *, k: int, candidates: int) -> list[Suggestion]:
@@ -375,4 +375,4 @@ def texts_of(session: Session, ids: Sequence[str]) -> dict[str, str]:
     dict
         Without the ids whose record is gone.
     """
-    return {item: record.text for item, record in session.records(Kind.STATEMENT, ids, made=Statement).items()}
+    return {item: record.text for item, record in session.records(Kind.STATEMENT, ids, record_type=Statement).items()}

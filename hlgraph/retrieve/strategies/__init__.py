@@ -16,17 +16,17 @@ __all__ = ["STRATEGIES"]
 
 def _strategies() -> dict[str, type[Retriever]]:
     """The class of every file of this folder, by its name."""
-    found: dict[str, type[Retriever]] = {}
+    strategies: dict[str, type[Retriever]] = {}
     for file in iter_modules(__path__):
         module = import_module(f"{__name__}.{file.name}")
         name = file.name.rstrip("_")
-        made = [
+        classes = [
             item for item in vars(module).values() if getattr(item, "name", None) == name and isinstance(item, type)
         ]
-        if len(made) != 1:
-            raise ImportError(f"{module.__file__} has {len(made)} classes whose name is {name!r}; it must have one")
-        found[name] = made[0]
-    return dict(sorted(found.items()))
+        if len(classes) != 1:
+            raise ImportError(f"{module.__file__} has {len(classes)} classes whose name is {name!r}; it must have one")
+        strategies[name] = classes[0]
+    return dict(sorted(strategies.items()))
 
 
 STRATEGIES = _strategies()

@@ -35,11 +35,11 @@ _PARTS: Mapping[str, Retriever] = {
 
 
 class Wording(NamedTuple):
-    """What the wording of the question shows.
+    """Features of the wording of a question.
 
     Attributes
     ----------
-    broad, comparison, chain : the words that were found; empty where there are none
+    broad, comparison, chain : the matching words; empty if there are none
     names : number of names
     """
 
@@ -54,9 +54,9 @@ class Shape(NamedTuple):
 
     Attributes
     ----------
-    one_source : the share of them that is of the source with the most, from 0 to 1
-    covered : the question's content words that this source covers, as a share of those that all of them cover together, rare
-        words counting more, from 0 to 1; see :class:`hlgraph.retrieve.steps.statement_paths.Coverage`
+    one_source : the share of them that belongs to the most frequent source, from 0 to 1
+    covered : the question's content words that this source covers, as a share of those that all of them cover together, from 0 to
+        1; rare words count more, see :class:`hlgraph.retrieve.steps.statement_paths.Coverage`
     """
 
     one_source: float
@@ -72,18 +72,18 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AutoRetriever:
-    """Picks a strategy for the question, and says why (ours; the papers name its lack as a limitation).
+    """Picks a strategy for the question, and gives the reason (ours; the papers name the lack of such a choice as a limitation).
 
     1. A question about the whole that names nothing ("what are the main disputes?"), or one for a report, goes to ``global``
        (ToPG: its Global mode is for abstract questions).
     2. A question whose words compare things, or name one thing through another ("the father of the director of ..."), or that
        has several names, goes to ``joining``: its evidence is in more than one source.
-    3. Every other question is searched as ``statement`` does. Where one source dominates the best statements, the search stops
+    3. Every other question is searched as ``statement`` does. If one source dominates the best statements, the search stops
        there, and its result is that of ``statement`` (HLG, C.1.2: early stopping for questions about a single source).
        Otherwise ``joining`` goes on; the vector of the question and the records that were read are reused.
 
-    The word lists are English. A question in another language is judged by its names and by the first search alone, which takes
-    some questions that need several sources for questions about one. Without the extra ``communities``, ``global`` is not
+    The word lists are English. A question in another language is judged only by its names and by the first search, which treats
+    some questions that need several sources as questions about one. Without the extra ``communities``, ``global`` is not
     available, and such questions go to ``joining``.
 
     Evidence is statements unless chunks are asked for; the default diversity is that of the picked strategy, whose parameters are
@@ -92,10 +92,10 @@ class AutoRetriever:
     Attributes
     ----------
     joining : for questions over several sources: ``fused`` (default; finds most) or ``path`` (half the time)
-    names : minimum number of names that count as several (default 2); a bare number is no name
-    looked_at : number of best statements of the first search that are looked at (default 5)
-    one_source : minimum share of them that makes one source dominant (default 1: all of them), together with
-    covered : the minimum share of what all of them cover of the question (default .95: others add nothing)
+    names : minimum number of names that count as several (default 2); a bare number is not a name
+    looked_at : number of best statements of the first search that are examined (default 5)
+    one_source : minimum share of them that makes one source dominant (default 1: all of them), together with ``covered``
+    covered : minimum share of the question that this source must cover, relative to all of them (default .95: others add nothing)
     is_report : the question is for a report, and is treated as one about the whole
     by : who decides in the steps of the picked strategy that a chat model can take: ``rules`` (default) or ``chat``, the chat
         model. The strategy itself is always picked by rules; ``statement`` and ``path`` have no step for a model
@@ -152,17 +152,17 @@ class AutoRetriever:
         return first if first is not None and choice.strategy == SINGLE else self._rank(session, k)
 
     def _rank(self, session: Session, k: int) -> Ranked:
-        made = _PARTS[session.route]
-        if by_of(made) is not None:
-            made = with_by(made, self.by)
+        strategy = _PARTS[session.route]
+        if by_of(strategy) is not None:
+            strategy = with_by(strategy, self.by)
         with session.part(session.route):
-            return made.rank(session, _wanted(session, made, k))
+            return strategy.rank(session, _wanted(session, strategy, k))
 
     def _send(self, session: Session, k: int) -> None:
-        """Sends the searches of the first search and those by the same words of ``joining``, which most questions go on to."""
+        """Send the searches of the first search together with those of ``joining`` for the same text, which most questions need."""
         parts = (_PARTS[SINGLE], _PARTS[self.joining])
-        asked = [item for made in parts for item in searches_of(made, session.request, k=_wanted(session, made, k))]
-        session.send([item for item in asked if item.question == session.request.question])
+        asked = [search for part in parts for search in searches_of(part, session.request, k=_wanted(session, part, k))]
+        session.send([search for search in asked if search.question == session.request.question])
 
     def by_wording(self, wording: Wording, *, has_communities: bool) -> Choice | None:
         """The strategy that the wording requires; None if the choice depends on a first search.
@@ -203,7 +203,7 @@ class AutoRetriever:
 
     def _details(self, choice: Choice, wording: Wording, shape: Shape | None) -> dict[str, Scalar]:
         """Details for the explanation: the choice, the features, and their thresholds."""
-        found: dict[str, Scalar] = {
+        details: dict[str, Scalar] = {
             "strategy": choice.strategy,
             "because": choice.because,
             "is_report": self.is_report,
@@ -213,13 +213,13 @@ class AutoRetriever:
         }
         if shape is not None:
             for name, value in shape._asdict().items():
-                found[name] = round(float(value), 3)
-                found[f"{name}_at_least"] = getattr(self, name)
-        return found
+                details[name] = round(float(value), 3)
+                details[f"{name}_at_least"] = getattr(self, name)
+        return details
 
 
 def for_report(strategy: str | Retriever) -> str | Retriever:
-    """The strategy for a report: ``auto`` learns that it is one; other strategies are returned as they are."""
+    """The strategy for a report: ``auto`` with ``is_report`` set; other strategies are returned as they are."""
     chosen = AutoRetriever() if strategy == "auto" else strategy
     return replace(chosen, is_report=True) if isinstance(chosen, AutoRetriever) else chosen
 
@@ -243,29 +243,29 @@ def shape_of(session: Session, ranked: Ranked, *, most: int) -> Shape:
     ----------
     session : with the question
     ranked : the statements
-    most : number of statements that are looked at
+    most : number of statements that are examined
 
     Returns
     -------
     Shape
     """
     ids = [hit.id for hit in ranked.hits]
-    records = session.records(Kind.STATEMENT, ids, made=Statement)
-    held = [records[item] for item in ids if item in records]
-    counted = session.words.of([item.text for item in held])
-    return shape(counted, [item.source_id for item in held], most=most)
+    records = session.records(Kind.STATEMENT, ids, record_type=Statement)
+    statements = [records[item] for item in ids if item in records]
+    counted = session.words.of([item.text for item in statements])
+    return shape(counted, [item.source_id for item in statements], most=most)
 
 
 def shape(counted: WordCounts, sources: Sequence[str], *, most: int) -> Shape:
-    """The shape of statements; how rare a word is follows from all of them.
+    """The shape of statements; the rarity of words is computed over all of them.
 
-    Of sources with equally many statements the one with the best statement counts.
+    Of sources with equally many statements, the one with the best statement counts.
 
     Parameters
     ----------
     counted : counts of the question's content words in the statements, best first
     sources : the source of each statement
-    most : number of statements that are looked at
+    most : number of statements that are examined
 
     Returns
     -------
@@ -289,6 +289,6 @@ def shape(counted: WordCounts, sources: Sequence[str], *, most: int) -> Shape:
     return Shape(count / len(best), alone / together if together else 0.0)
 
 
-def _wanted(session: Session, made: Retriever, k: int) -> int:
-    """The number of nodes to ask for: several statements may be of one chunk."""
-    return k * FOLDED if made.unit == "statement" and session.request.unit != "statement" else k
+def _wanted(session: Session, retriever: Retriever, k: int) -> int:
+    """The number of nodes to request: several statements may belong to one chunk."""
+    return k * FOLDED if retriever.unit == "statement" and session.request.unit != "statement" else k

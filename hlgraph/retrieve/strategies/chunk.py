@@ -31,7 +31,7 @@ class ChunkRetriever:
             raise InputError(f"mode is {self.mode!r}; choose one of: {', '.join(get_args(Mode))}")
 
     def searches(self, request: SearchRequest, k: int) -> list[Search]:
-        """See :class:`Foretold`."""
+        """See :func:`hlgraph.retrieve.retriever.searches_of`."""
         return [Search(request.question, Kind.CHUNK, k, self.mode or request.mode)]
 
     def rank(self, session: Session, k: int) -> Ranked:

@@ -50,7 +50,7 @@ class DiameterRetriever:
 
     1. Seeds: ``entries`` entities (``in_filter``) or ``candidates`` of them (``post_filter``) from the search.
     2. Pull: the entities within ``max_diameter`` hops of the seeds, joined by facts and by common chunks (RELATES, and CO_OCCURS
-       unless ``has_co_occurrence`` is False); for ``post_filter`` only what joins the seeds themselves.
+       unless ``has_co_occurrence`` is False); for ``post_filter`` only edges between the seeds themselves.
     3. S_q: at most ``entities`` of them whose induced subgraph has a diameter of at most ``max_diameter``, the most similar to q
        that were found; see :mod:`hlgraph.algorithms.diameter`.
 
@@ -61,10 +61,10 @@ class DiameterRetriever:
 
     Order of the evidence: by ``rerank(question, c) + support_weight * support(c)``, ties by id, for chunks of entities and of the
     search alike. A chunk that only the search found has no support. The paper gives the set of chunks to a model, without an
-    order; the order is ours. The paper is silent on k, k', R and k_c, too; the defaults are stated below. Its sub-queries are
+    order; the order is ours. The paper does not give k, k', R and k_c either; the defaults are stated below. Its sub-queries are
     written by a model: see ``by``.
 
-    A parameter that ``search`` leaves without effect is refused.
+    A parameter that has no effect with the given ``search`` is refused.
 
     Attributes
     ----------
@@ -77,10 +77,10 @@ class DiameterRetriever:
     centers : R of ``in_filter``, number of centers whose radius prunes the candidates (Alg. 2; default 1; 0: no pruning)
     starts : number of searches of each sub-query, each from another of the most similar entities, of which the largest and most
         similar set stays (default 1, as in the paper)
-    chunks : k_c (default 50; k of the request where that is more; 0: no search for chunks, the entities alone)
+    chunks : k_c (default 50; k of the request if that is more; 0: no search for chunks, only entities)
     linked : number of chunks of the entities that are scored (default 100)
-    support_weight : weight of the support beside the reranker (default 0.1; 0: the reranker alone)
-    has_co_occurrence : entities of a common chunk are joined (section 3.4; default True; False: those of a common fact alone)
+    support_weight : weight of the support beside the reranker (default 0.1; 0: only the reranker)
+    has_co_occurrence : entities of a common chunk are joined (section 3.4; default True; False: only those of a common fact)
     fan_out, node_cap : bounds of the pull (default 20 neighbours of an entity, the heaviest, and 5,000 entities)
     statements : maximum number of statements of one entity that are followed to chunks (default 40)
     by : who makes the sub-queries: ``rules`` (default), as ``splitter`` says, or ``chat``, the chat model
@@ -91,8 +91,8 @@ class DiameterRetriever:
     name: ClassVar[str] = "diameter"
     unit: ClassVar[Unit] = "chunk"
     presets: ClassVar[Presets] = {
-        # One embedder sees one of the names of a question at a time: with a search for each of them the set of entities lies
-        # around all.
+        # The vector of a question with several names lies near one of them: with one search per name the set of entities
+        # covers all of them.
         "tuned": {"splitter": "names"},
     }
     search: Filter = "in_filter"
@@ -135,7 +135,7 @@ class DiameterRetriever:
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
-        found: dict[str, None] = {}
+        chunks: dict[str, None] = {}
         questions = self._subqueries(session)
         wanted = self.entries if self.search == "in_filter" else self.candidates
         seeds: list[list[str]] = []
@@ -144,7 +144,7 @@ class DiameterRetriever:
             with session.asking(question) as asked:
                 seeds.append([hit.id for hit in asked.seeds(Kind.ENTITY, wanted)])
                 if self.chunks:
-                    found.update(dict.fromkeys(hit.id for hit in asked.seeds(Kind.CHUNK, max(self.chunks, k))))
+                    chunks.update(dict.fromkeys(hit.id for hit in asked.seeds(Kind.CHUNK, max(self.chunks, k))))
                 vectors.append(asked.vector())
         graph = self._entities(session, sorted({item for some in seeds for item in some}))
         cosines = graph.vectors @ np.stack(vectors).T if len(graph.ids) else np.empty((0, len(questions)))
@@ -153,7 +153,7 @@ class DiameterRetriever:
             for at, some in enumerate(seeds)
         ]
         support = self._support(session, chosen)
-        ranked = rerank(session, Kind.CHUNK, ids=list(dict.fromkeys([*found, *support])))
+        ranked = rerank(session, Kind.CHUNK, ids=list(dict.fromkeys([*chunks, *support])))
         return self._with_support(ranked, support)
 
     def _subqueries(self, session: Session) -> tuple[str, ...]:
@@ -173,21 +173,21 @@ class DiameterRetriever:
             relationships -= {Relationship.CO_OCCURS}
         shape = PullShape(relationships, kinds, hops=hops, fan_out=self.fan_out, node_cap=self.node_cap)
         pulled = session.pull(seeds, shape)
-        made = project(pulled, ProjectionShape.ENTITY_ENTITY)
-        ids = pulled.ids[made.nodes]
-        held, vectors = session.vectors(Kind.ENTITY, ids.tolist())
-        if len(held) == len(ids):
-            return _Entities(ids, made.adjacency, vectors)
-        keep = np.searchsorted(ids, held)  # the embedding of a new entity may come after the entity
-        return _Entities(ids[keep], made.adjacency[keep][:, keep], vectors)
+        projected = project(pulled, ProjectionShape.ENTITY_ENTITY)
+        ids = pulled.ids[projected.nodes]
+        known, vectors = session.vectors(Kind.ENTITY, ids.tolist())
+        if len(known) == len(ids):
+            return _Entities(ids, projected.adjacency, vectors)
+        keep = np.searchsorted(ids, known)  # the embedding of a new entity may come after the entity
+        return _Entities(ids[keep], projected.adjacency[keep][:, keep], vectors)
 
     def _choose(
         self, session: Session, graph: _Entities, *, seeds: Sequence[str], cosines: NDArray[np.float64]
     ) -> dict[str, float]:
         """Entities within the bound, and their cosines to the sub-query."""
         with session.step(f"diameter {self.search}") as step:
-            held = {str(item): place for place, item in enumerate(graph.ids)}
-            at = np.array([held[item] for item in seeds if item in held], dtype=np.intp)
+            place_of = {str(item): place for place, item in enumerate(graph.ids)}
+            at = np.array([place_of[item] for item in seeds if item in place_of], dtype=np.intp)
             bounds = DiameterBounds(
                 self.entities, self.max_diameter, self.candidates, self.centers, self.starts, Distance(self.distance)
             )
@@ -197,7 +197,7 @@ class DiameterRetriever:
                 selection = post_filter(graph.adjacency, cosines, candidates=at, bounds=bounds)
             step.count = len(selection.nodes)
             step.details = {name: value for name, value in selection._asdict().items() if name != "nodes"}
-        # Each has the edges of all that it is one with: together they would count several times.
+        # Merged entities share their edges, so together they would count several times.
         chosen = session.distinct({str(graph.ids[node]): float(cosines[node]) for node in selection.nodes})
         if session.is_explained:
             others = max(selection.visited - len(chosen), 0)
@@ -219,14 +219,14 @@ class DiameterRetriever:
         shape = PullShape(_FROM_ENTITY, _FROM_ENTITY_KINDS, hops=2, fan_out=self.statements, node_cap=2 * self.node_cap)
         graph = session.pull(entities, shape)
         mentions, in_chunk = incidence(graph)
-        held = ((mentions.T @ in_chunk) > 0).astype(np.float64)  # entity x chunk
+        mentioned_in = ((mentions.T @ in_chunk) > 0).astype(np.float64)  # entity x chunk
         names, chunks = graph.ids[graph.nodes(Kind.ENTITY)], graph.ids[graph.nodes(Kind.CHUNK)]
-        rarity = 1 / np.log2(1 + np.maximum(np.asarray(held.sum(axis=1)).ravel(), 1))
+        rarity = 1 / np.log2(1 + np.maximum(np.asarray(mentioned_in.sum(axis=1)).ravel(), 1))
         support = np.zeros(len(chunks))
         for some in chosen:
             weights = np.array([max(some.get(str(name), 0.0), 0.0) for name in names]) * rarity
-            found = np.asarray(weights @ held).ravel()
-            support = np.maximum(support, found / (found.max(initial=0) or 1.0))
+            scores = np.asarray(weights @ mentioned_in).ravel()
+            support = np.maximum(support, scores / (scores.max(initial=0) or 1.0))
         there = np.flatnonzero(support > 0)
         best = there[top_k(support[there], self.linked, tie_break=chunks[there])]
         linked = {str(chunks[at]): float(support[at]) for at in best}
@@ -267,7 +267,7 @@ def _note_ways(
 
 @dataclass(frozen=True, slots=True)
 class _Entities:
-    """A graph of entities: ids in ascending order, edges, and one vector a node."""
+    """A graph of entities: ids in ascending order, edges, and one vector per node."""
 
     ids: NDArray[np.str_]
     adjacency: Csr

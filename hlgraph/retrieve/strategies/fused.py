@@ -1,4 +1,4 @@
-"""Fuses the rankings of several strategies, by their ranks alone."""
+"""Fuses the rankings of several strategies by their ranks."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _BOOSTED = 100
 _LEAST_SHARE = 0.01
 _READ = 50
 _LINKED = 60
-_LEAST_STRENGTH = 0.05  # below it, from 40 words on, links are not looked at
+_LEAST_STRENGTH = 0.05  # below it (questions of 40 words or more) links are ignored
 _STATEMENTS = PullShape(
     frozenset({Relationship.IN_CHUNK}), frozenset({Kind.CHUNK, Kind.STATEMENT}), hops=1, fan_out=1_000
 )
-_MIDDLE_WORDS, _WIDTH_WORDS = 28, 4  # where a question counts as half long, and how fast it becomes so
+_MIDDLE_WORDS, _WIDTH_WORDS = 28, 4  # centre and width, in words, of the transition from short to long questions
 
 
 _PARTS: tuple[Retriever, ...] = (
@@ -59,42 +59,42 @@ _LONG_WEIGHTS = (1.0, 0.5, 1.2, 2.5, 1.3)
 
 @dataclass(frozen=True, slots=True)
 class FusedRetriever:
-    """Weighted reciprocal rank fusion of strategies that see the same question in the same session (ours).
+    """Weighted reciprocal rank fusion of strategies that run on the same question in the same session (ours).
 
-    Each strategy ranks chunks; a chunk takes the rank of its best statement. Where statements are wanted, it ranks statements;
-    of a strategy that ranks chunks, the statement of each of its best 50 chunks that the reranker prefers takes the rank of the
-    chunk, and the score of a statement is the mean of its fused one and that of the reranker. What one strategy has read, the
-    next one reuses. ``why`` holds the rank in each strategy, from 1. Scores are from 0 to 1; the chunk that every strategy ranks
-    first has 1.
+    Each strategy ranks chunks; a chunk takes the rank of its best statement. If the request asks for statements, statements are
+    ranked. For a strategy that ranks chunks, the statement that the reranker prefers in each of its best 50 chunks takes the rank
+    of the chunk, and the score of a statement is the mean of its fused score and that of the reranker. Records that one strategy
+    has read are reused by the next. ``why`` holds the rank in each strategy, from 1. Scores are from 0 to 1; a chunk that every
+    strategy ranks first has 1.
 
-    A small embedder sees less of a question the longer it is, and words say more. So each strategy has a weight for short
-    questions, ``a``, and one for long ones, ``b``. A question of ``n`` words takes ``a^(1 - g) b^g`` with
+    The longer a question, the less a small embedder captures of it, and the more its words tell. So each strategy has a weight
+    for short questions, ``a``, and one for long ones, ``b``. A question of ``n`` words uses ``a^(1 - g) b^g`` with
     ``g = 1 / (1 + exp((28 - n) / 4))``. The default weights for long questions were fitted to the gold passages of the seven
-    evaluation sets. Those for short ones were chosen by hand after a fit, with a look at all seven.
+    evaluation sets. Those for short ones were chosen by hand after a fit, with all seven sets in view.
     ``tests/benchmarks/bench_fusion.py`` refits them and reports each set with weights fitted to the others. A strategy with less
-    than a hundredth of the weight is not asked. By default no strategy asks the chat model: the default search costs no call.
+    than a hundredth of the weight is skipped. By default no strategy asks the chat model: the default search makes no call.
 
-    The best passages of a short question then gain by links: the score of each takes the factor ``exp((1 - g) w f)``. Its six
-    features ``f`` say whether the question names the title of the passage, which words of the question the passage adds to the best
-    ones, and whether it mentions the titles of the best ones or they mention its own
+    The scores of the best passages of a short question are then multiplied by ``exp((1 - g) w f)`` for their links. The six
+    features ``f`` are: whether the question names the title of the passage, which words of the question the passage adds to the
+    best ones, and whether it mentions the titles of the best ones or they mention its title
     (:func:`hlgraph.algorithms.linked_passages.link_features`). The six weights ``w`` were fitted like those above
-    (``tests/benchmarks/bench_links.py``). A statement takes the factor of its passage. ``why`` holds the factor, 1 for the passage
-    that gains least. From 40 words on links have no part.
+    (``tests/benchmarks/bench_links.py``). A statement takes the factor of its passage. ``why`` holds the factor, 1 for the
+    passage with the lowest one. Links are ignored for questions of 40 words or more.
 
     Attributes
     ----------
-    parts : the strategies; by default paths, topics, chunks by text, and for each clause statements, and chunks by text
-    weights : of short questions, one a strategy, 0 or more
-    long_weights : of long questions, one a strategy, 0 or more; None: fitted ones for the default parts, else ``weights``
-    rank_constant : the higher, the less the first ranks stand out (default 6: the first places of the default parts are good;
-        the paper of the method has 60)
+    parts : the strategies; by default paths, topics, chunks by text, and by clause statements, and chunks by text
+    weights : for short questions, one per strategy, 0 or more
+    long_weights : for long questions, one per strategy, 0 or more; None: fitted ones for the default parts, else ``weights``
+    rank_constant : the higher, the less the first ranks stand out (default 6, since the first ranks of the default parts are
+        reliable; the paper of the method has 60)
     depth : number of nodes of each strategy that are fused
     field_boost : of the best 100 nodes, those of a source whose metadata the question names gain this share of their score for
-        a name, such as that of a publisher, and again for a date; see :mod:`hlgraph.retrieve.question.keywords`. It is no
-        filter: other sources stay. 0: metadata has no part
-    linked : number of best passages that gain by links; 0: none. None: 60 with the default parts, else 0
-    by : ``chat`` (default: ``rules``) has the chat model decide in all strategies that have a step for it: the default ones
-        let it name keywords and take the question apart, in two calls
+        a name, such as that of a publisher, and again for a date; see :mod:`hlgraph.retrieve.question.keywords`. It is not a
+        filter: other sources stay. 0: metadata is ignored
+    linked : number of best passages that are rescored by links; 0: none. None: 60 with the default parts, else 0
+    by : ``chat`` (default: ``rules``): the chat model decides in all strategies that have a step for it; in the default ones it
+        names keywords and divides the question, in two calls
 
     References
     ----------
@@ -154,7 +154,7 @@ class FusedRetriever:
         return tuple(a ** (1 - long) * b**long for a, b in zip(self.weights, longest, strict=True))
 
     def _counting(self, question: str) -> dict[str, tuple[Retriever, float]]:
-        """The strategies that have a hundredth of the weight or more, by number and name, with their weights."""
+        """The strategies with at least a hundredth of the weight, by number and name, with their weights."""
         weights = self.weights_for(question)
         least = _LEAST_SHARE * sum(weights)
         every = zip(self.parts, weights, strict=True)
@@ -168,24 +168,24 @@ class FusedRetriever:
         }
 
     def searches(self, request: SearchRequest, k: int) -> list[Search]:
-        """See :class:`hlgraph.retrieve.retriever.Foretold`."""
+        """See :func:`hlgraph.retrieve.retriever.searches_of`."""
         counting, depth = self._counting(request.question), max(self.depth, k)
-        return [item for part, _ in counting.values() for item in searches_of(part, request, k=depth)]
+        return [search for part, _ in counting.values() for search in searches_of(part, request, k=depth)]
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
         depth = max(self.depth, k)
         weights = self._counting(session.request.question)
-        found: list[Ranked] = []
+        results: list[Ranked] = []
         search_ahead(session, self.searches(session.request, k))
         for name, (chosen, _) in weights.items():
             with session.part(name):
-                found.append(chosen.rank(session, depth))
+                results.append(chosen.rank(session, depth))
         kind = Kind.STATEMENT if session.request.unit == "statement" else Kind.CHUNK
         if kind is Kind.STATEMENT:
-            rankings = [ids[:depth] for ids in _as_statements(session, found)]
+            rankings = [ids[:depth] for ids in _as_statements(session, results)]
         else:
-            rankings = [_as_chunks(session, ranked)[:depth] for ranked in found]
+            rankings = [_as_chunks(session, ranked)[:depth] for ranked in results]
         with session.step("fuse") as step:
             shares = [weight for _, weight in weights.values()]
             best = sum(shares) / (self.rank_constant + 1) or 1.0
@@ -201,17 +201,17 @@ class FusedRetriever:
                 why[item].setdefault(f"rank {name}", float(place))
         hits = [Hit(item, score) for item, score in fused]
         if kind is Kind.STATEMENT:
-            by_chunk = [_as_chunks(session, ranked)[:depth] for ranked in found]
+            by_chunk = [_as_chunks(session, ranked)[:depth] for ranked in results]
             ranked_chunks = reciprocal_rank(by_chunk, self.rank_constant, weights=shares)
             linked = self._linked(session.request.question)
             if linked and self.field_boost and session.has_metadata:
                 # The passages of both steps below, in one round trip.
                 read = _as_chunks(session, Ranked(kind, hits[:_BOOSTED], {}))
-                session.records(Kind.CHUNK, [*read, *(item for item, _ in ranked_chunks[:linked])], made=Chunk)
+                session.records(Kind.CHUNK, [*read, *(item for item, _ in ranked_chunks[:linked])], record_type=Chunk)
         hits = self._boosted(session, kind, hits=hits, why=why)
         if kind is Kind.STATEMENT:
             factors = self._factors(session, [Hit(item, score) for item, score in ranked_chunks])
-            records = session.records(Kind.STATEMENT, [hit.id for hit in hits], made=Statement)
+            records = session.records(Kind.STATEMENT, [hit.id for hit in hits], record_type=Statement)
             of_hit = {item: factors[one.chunk_id] for item, one in records.items() if one.chunk_id in factors}
             hits = _with_reranker(session, _scaled(hits, of_hit, why=why), why=why)
         else:
@@ -219,7 +219,7 @@ class FusedRetriever:
         return Ranked(kind, hits, why)
 
     def _linked(self, question: str) -> int:
-        """How many of the best passages are rescored by their links."""
+        """Number of best passages that are rescored by their links."""
         if 1 - _length(question) < _LEAST_STRENGTH:
             return 0
         if self.linked is None:
@@ -227,7 +227,7 @@ class FusedRetriever:
         return self.linked
 
     def _factors(self, session: Session, hits: Sequence[Hit]) -> dict[str, float]:
-        """What links make of the scores of the best passages, by id; the lowest factor is 1, which others have, too."""
+        """The factors of the best passages for their links, by id; the lowest is 1, which is also the factor of all others."""
         best = hits[: self._linked(session.request.question)]
         if not best:
             return {}
@@ -239,33 +239,33 @@ class FusedRetriever:
         return {hit.id: factor for hit, factor in zip(best, (factors / factors.min()).tolist(), strict=True)}
 
     def _boosted(self, session: Session, kind: Kind, *, hits: list[Hit], why: Why) -> list[Hit]:
-        """The hits, those of sources first whose fields the question names."""
+        """The hits by their scores, raised for sources whose fields the question names."""
         if not self.field_boost or not session.has_metadata:
             return hits
         with session.step("fields") as step:
             of_hit = _metadata(session, kind, ids=[hit.id for hit in hits[:_BOOSTED]])
-            found = keywords.matches(session.request.question, of_hit)
-            step.count = len(found)
-        for item, fields in found.items():
+            fields_of = keywords.matches(session.request.question, of_hit)
+            step.count = len(fields_of)
+        for item, fields in fields_of.items():
             why[item]["fields"] = ", ".join(fields)
-        factors = {item: self._factor(fields, of_hit[item]) for item, fields in found.items()}
+        factors = {item: self._factor(fields, of_hit[item]) for item, fields in fields_of.items()}
         most = max(factors.values(), default=1.0)
         boosted = [Hit(hit.id, hit.score * factors.get(hit.id, 1.0) / most) for hit in hits]
         return sorted(boosted, key=lambda hit: -hit.score)
 
     def _factor(self, fields: Sequence[str], metadata: Metadata) -> float:
-        """Once for names, however many fields repeat one, and once for dates."""
+        """The factor of a source: one boost for names, however many fields match, and one for dates."""
         kinds = {keywords.is_date(metadata[field]) for field in fields}
         return (1 + self.field_boost) ** len(kinds)
 
 
 def _length(question: str) -> float:
-    """How long a question is, from 0 to 1; .5 at 28 words."""
+    """The length of a question on a scale from 0 to 1; 0.5 at 28 words."""
     return 1 / (1 + math.exp((_MIDDLE_WORDS - len(question.split())) / _WIDTH_WORDS))
 
 
 def _scaled(hits: list[Hit], factors: Mapping[str, float], *, why: Why) -> list[Hit]:
-    """The hits by their scores times their factors, 1 where there is none; the best score stays what it was."""
+    """The hits by their scores times their factors (1 without a factor), scaled so that the best score does not change."""
     if not factors or not hits:
         return hits
     for item, factor in factors.items():
@@ -278,9 +278,9 @@ def _scaled(hits: list[Hit], factors: Mapping[str, float], *, why: Why) -> list[
 
 
 def _with_reranker(session: Session, hits: Sequence[Hit], *, why: Why) -> list[Hit]:
-    """Statements by the mean of their score and that of the reranker, as far as they are among the best 100.
+    """Statements by the mean of their score and the reranker's; only the best 100 are reranked.
 
-    Several statements of a passage share its rank, and only their words and meaning tell which of them answers.
+    Several statements of a passage share its rank; only their words and meaning tell which of them answers.
     """
     close = rerank(session, Kind.STATEMENT, ids=[hit.id for hit in hits[:_BOOSTED]])
     scores = {hit.id: hit.score for hit in close.hits}
@@ -302,36 +302,36 @@ def _name(part: Retriever) -> str:
 def _metadata(session: Session, kind: Kind, *, ids: Sequence[str]) -> dict[str, Metadata]:
     """The metadata of the source of each node."""
     if kind is Kind.STATEMENT:
-        of_node = {item: one.source_id for item, one in session.records(kind, ids, made=Statement).items()}
+        of_node = {item: one.source_id for item, one in session.records(kind, ids, record_type=Statement).items()}
     else:
-        of_node = {item: one.source_id for item, one in session.records(kind, ids, made=Chunk).items()}
-    sources = session.records(Kind.SOURCE, sorted(set(of_node.values())), made=Source)
+        of_node = {item: one.source_id for item, one in session.records(kind, ids, record_type=Chunk).items()}
+    sources = session.records(Kind.SOURCE, sorted(set(of_node.values())), record_type=Source)
     return {item: sources[source].metadata for item, source in of_node.items() if source in sources}
 
 
 def _as_chunks(session: Session, ranked: Ranked) -> list[str]:
-    """The ranking as one of chunks."""
+    """A ranking as a ranking of chunks."""
     ids = [hit.id for hit in ranked.hits]
     if ranked.kind is Kind.CHUNK:
         return ids
-    records = session.records(Kind.STATEMENT, ids, made=Statement)
+    records = session.records(Kind.STATEMENT, ids, record_type=Statement)
     return list(dict.fromkeys(records[item].chunk_id for item in ids if item in records))
 
 
-def _as_statements(session: Session, found: Sequence[Ranked]) -> list[list[str]]:
+def _as_statements(session: Session, results: Sequence[Ranked]) -> list[list[str]]:
     """The rankings as rankings of statements; one pull for all chunks."""
     chunks = {
-        hit.id: "" for ranked in found if ranked.kind is Kind.CHUNK for hit in ranked.hits[:_READ]
+        hit.id: "" for ranked in results if ranked.kind is Kind.CHUNK for hit in ranked.hits[:_READ]
     }  # the best statement of each
     if chunks:
         graph = session.pull(list(chunks), _STATEMENTS)
         ids = [str(graph.ids[at]) for at in graph.nodes(Kind.STATEMENT)]
-        records = session.records(Kind.STATEMENT, ids, made=Statement)
+        records = session.records(Kind.STATEMENT, ids, record_type=Statement)
         for hit in reranked_hits(session, Kind.STATEMENT, ids=ids):
             chunk = records[hit.id].chunk_id
             if chunks.get(chunk) == "":
                 chunks[chunk] = hit.id
     return [
         [item for hit in ranked.hits if (item := hit.id if ranked.kind is Kind.STATEMENT else chunks.get(hit.id, ""))]
-        for ranked in found
+        for ranked in results
     ]

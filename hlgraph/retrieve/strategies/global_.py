@@ -51,20 +51,20 @@ Vector = NDArray[np.float64]
 class GlobalRetriever:
     """Anchors collected for all aspects of a question, and the communities around them (ToPG Global, Alg. 2 and 3).
 
-    1. The question is decomposed into at most ``breadth`` sub-queries; SuggestNaive and Select for each make the first pool.
+    1. The question is decomposed into at most ``breadth`` sub-queries; SuggestNaive and Select for each give the first pool.
     2. A cycle: each statement of the pool gets a query of its own (Rocchio, Eq. 9 and 11), and the pool is divided into at most
        ``breadth`` partitions. On the part of the graph around each partition, every statement walks with its own query; the sum of
-       the shares suggests (Eq. 10), and Select keeps some. They are the next pool; all that was kept are the anchors.
+       the shares suggests (Eq. 10), and Select keeps some. They are the next pool; all statements ever kept are the anchors.
     3. When there are ``anchors`` of them, or after ``cycles`` cycles, or when a cycle keeps nothing: communities of the graph
        around the anchors, and the greedy cover within the budget.
 
     The paper writes a report from the communities: see :mod:`hlgraph.answer.report`. A report reads them whole, and the
     anchors outside all of them. As a search this strategy returns their statements: the best of each community, then the second
-    of each, and so on. In a community the anchors come first, then the others, each by the reranker. The communities stand in
-    the order of their best statement, as the paper ranks its intermediate answers, or in that of the cover, which says how many
-    anchors a community has and little about the question.
-    Anchors outside all communities follow, then the rest of the first search. ``why`` gives the community of a statement,
-    numbered from 1 in the order of the cover, and the cycle in which it became an anchor.
+    of each, and so on. In a community the anchors come first, then the others, each by the reranker. The communities are in the
+    order of their best statement, as the paper ranks its intermediate answers, or in the order of the cover, which depends on the
+    number of anchors and little on the question. Anchors outside all communities follow, then the rest of the first search.
+    ``why`` gives the community of a statement, numbered from 1 in the order of the cover, and the cycle in which it became an
+    anchor.
 
     Attributes
     ----------
@@ -126,51 +126,51 @@ class GlobalRetriever:
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
-        found = self._collect(session, k)
+        anchors = self._collect(session, k)
         chosen = facets(
             session,
-            sorted(found.anchors),
+            sorted(anchors.anchors),
             region=self.region,
             community_size=self.community_size,
             bounds=self.cover,
             synonyms=self.synonyms,
         )
-        return self._ranked(session, found, chosen)
+        return self._ranked(session, anchors, chosen)
 
     def _fillings(self, session: Session) -> tuple[Splitter, Selector]:
         if self.by == "chat":
             model, tell = chat_of(session), session.fall_back
             splitter = self.splitter or ChatDecomposer(model, self.breadth, tell)
             return splitter, self.selector or ChatSelector(model, tell=tell)
-        # Wider than for one question: here what is kept need not be near the very best, but new.
+        # Wider than for a single question: a kept statement need not score near the best, but it must be new.
         wide = ScoreSelector(keep=max(1, self.suggestions // 2), margin=0.1)
         return self.splitter or FacetSplitter(self.breadth), self.selector or wide
 
     def _collect(self, session: Session, k: int) -> _Anchors:
         """Algorithm 2."""
         splitter, selector = self._fillings(session)
-        found = _Anchors(session)
+        anchors = _Anchors(session)
         with session.step("decompose") as step:
             questions = splitter.split(session.request.question)[: self.breadth]
             step.count = len(questions)
             step.details = {"splitter": splitter.fingerprint, "subqueries": " | ".join(questions)}
-        pool = self._seed(session, selector, questions, found=found, k=k)
+        pool = self._seed(session, selector, questions, anchors=anchors, k=k)
         cycle = 0
-        while pool and len(found.anchors) < self.anchors and cycle < self.cycles:
+        while pool and len(anchors.anchors) < self.anchors and cycle < self.cycles:
             cycle += 1
-            queries = {item: sighting.query(found.vector(item), self.feedback) for item, sighting in pool.items()}
+            queries = {item: sighting.query(anchors.vector(item), self.feedback) for item, sighting in pool.items()}
             fresh: dict[str, _Sighting] = {}
-            for explored in self._explore(session, sorted(pool), queries=queries, found=found):
-                kept = self._select(session, selector, None, explored.suggested, found=found, cycle=cycle)
+            for explored in self._explore(session, sorted(pool), queries=queries, anchors=anchors):
+                kept = self._select(session, selector, None, explored.suggested, anchors=anchors, cycle=cycle)
                 for item in kept:
-                    fresh.setdefault(item, _Sighting()).add(*explored.led_to(item, kept=kept, found=found))
+                    fresh.setdefault(item, _Sighting()).add(*explored.led_to(item, kept=kept, anchors=anchors))
                     session.note_path([explored.leader(item), item], explored.share(item))
-            found.collect(fresh, cycle=cycle)
+            anchors.collect(fresh, cycle=cycle)
             pool = fresh
-        return found
+        return anchors
 
     def _seed(
-        self, session: Session, selector: Selector, questions: Sequence[str], *, found: _Anchors, k: int
+        self, session: Session, selector: Selector, questions: Sequence[str], *, anchors: _Anchors, k: int
     ) -> dict[str, _Sighting]:
         """Lines 5 to 9: the first anchors. The query of an anchor is the vector of its sub-query."""
         seen: list[tuple[Vector, list[Suggestion], dict[str, None]]] = []
@@ -189,28 +189,28 @@ class GlobalRetriever:
             wanted = depth if not number else self.suggestions
             suggested = suggest_naive(session, question, k=wanted, candidates=self.candidates)
             if not number:
-                found.naive = [item.id for item in suggested]
+                anchors.naive = [item.id for item in suggested]
             suggested = suggested[: self.suggestions]
-            kept = self._select(session, selector, question, suggested, found=found, cycle=0)
+            kept = self._select(session, selector, question, suggested, anchors=anchors, cycle=0)
             with session.asking(question) as asked:
                 seen.append((asked.vector().astype(np.float64), suggested, kept))
         session.vectors(Kind.STATEMENT, sorted({item.id for _, suggested, _ in seen for item in suggested}))  # at once
         pool: dict[str, _Sighting] = {}
         for origin, suggested, kept in seen:
-            pruned = found.mean([item.id for item in suggested if item.id not in kept], len(origin))
+            pruned = anchors.mean([item.id for item in suggested if item.id not in kept], len(origin))
             for item in kept:
                 pool.setdefault(item, _Sighting()).add(origin, pruned)
-        found.collect(pool, cycle=0)
+        anchors.collect(pool, cycle=0)
         return pool
 
     def _explore(
-        self, session: Session, pool: Sequence[str], *, queries: Mapping[str, Vector], found: _Anchors
+        self, session: Session, pool: Sequence[str], *, queries: Mapping[str, Vector], anchors: _Anchors
     ) -> list[_Explored]:
-        """SuggestGlobal, Eq. 10, on each partition of the pool; what all of them read together is read in one batch."""
-        groups = partition(np.stack([found.vector(item) for item in pool]), self.breadth)
+        """SuggestGlobal, Eq. 10, on each partition of the pool; the reads of all partitions are batched."""
+        groups = partition(np.stack([anchors.vector(item) for item in pool]), self.breadth)
         parts = [[pool[at] for at in members] for members in groups]
         explored: list[_Explored] = []
-        # Exactly: what is collected leads to communities, which one statement more or less can divide in another way.
+        # Exact scores: a single statement more or less can change the communities around the collected statements.
         found_around = horizons(session, parts, extraction=self.extraction, synonyms=self.synonyms, is_exact=True)
         for part, around in zip(parts, found_around, strict=True):
             walkers = [item for item in part if item in set(around.ids.tolist())]
@@ -223,7 +223,7 @@ class GlobalRetriever:
                 step.details = {"walkers": len(walkers), "extraction": self.extraction.fingerprint}
                 step.details |= around.drawn_by(self.walk)
             explored.append(_Explored(around, walkers, vectors, shares))
-        best = [each.best(self.suggestions, without=found.anchors) for each in explored]
+        best = [each.best(self.suggestions, without=anchors.anchors) for each in explored]
         texts = texts_of(session, sorted({item for some in best for item, _ in some}))
         for each, some in zip(explored, best, strict=True):
             each.suggested = [Suggestion(item, texts[item], share) for item, share in some if item in texts]
@@ -236,7 +236,7 @@ class GlobalRetriever:
         question: str | None,
         suggested: Sequence[Suggestion],
         *,
-        found: _Anchors,
+        anchors: _Anchors,
         cycle: int,
     ) -> dict[str, None]:
         """Select, Eq. 2, for a sub-query, or for the question itself."""
@@ -244,7 +244,7 @@ class GlobalRetriever:
             return {}
         with session.step("select") as step:
             known = {item.id for item in suggested}
-            chosen = selector.select(question or session.request.question, suggested, collected=found.texts())
+            chosen = selector.select(question or session.request.question, suggested, collected=anchors.texts())
             kept = dict.fromkeys(item for item in chosen if item in known)
             step.count = len(kept)
             step.details = {"selector": selector.fingerprint, "suggested": len(suggested), "cycle": cycle}
@@ -254,24 +254,24 @@ class GlobalRetriever:
         session.note_hop(Hop(cycle + 1, len(suggested), len(kept), pruned, best, name=name))
         return kept
 
-    def _ranked(self, session: Session, found: _Anchors, chosen: Sequence[Facet]) -> Ranked:
+    def _ranked(self, session: Session, anchors: _Anchors, chosen: Sequence[Facet]) -> Ranked:
         """The statements of the communities in turns, then anchors outside all communities, then the rest of the first search."""
         number = numbers(chosen)
         cosines = session.similarities(Kind.STATEMENT, sorted(number))
         whole: dict[int, list[str]] = {}
         for at, facet in enumerate(chosen, 1):
             mine = [item for item in facet.statements if number[item] == at]
-            mine.sort(key=lambda item: (item not in found.anchors, -cosines.get(item, -1.0), item))
+            mine.sort(key=lambda item: (item not in anchors.anchors, -cosines.get(item, -1.0), item))
             whole[at] = mine
-        held = [item for mine in whole.values() for item in mine[: self.ranked]]
-        outside = [item for item in found.anchors if item not in number]
-        rest = [item for item in found.naive if item not in number and item not in found.anchors]
-        reranked = rerank(session, Kind.STATEMENT, ids=[*held, *outside, *rest])
+        inside = [item for mine in whole.values() for item in mine[: self.ranked]]
+        outside = [item for item in anchors.anchors if item not in number]
+        rest = [item for item in anchors.naive if item not in number and item not in anchors.anchors]
+        reranked = rerank(session, Kind.STATEMENT, ids=[*inside, *outside, *rest])
         place = {hit.id: at for at, hit in enumerate(reranked.hits)}
 
         def ordered(items: Sequence[str]) -> list[str]:
             there = [item for item in items if item in place]
-            return sorted(there, key=lambda item: (item not in found.anchors, place[item]))
+            return sorted(there, key=lambda item: (item not in anchors.anchors, place[item]))
 
         groups = {at: best for at, mine in whole.items() if (best := ordered(mine[: self.ranked]))}
         if self.order == "relevance":
@@ -284,42 +284,42 @@ class GlobalRetriever:
             why[item] = dict(reranked.why.get(item, {"cosine": cosines.get(item, 0.0)}))
             if item in number:
                 why[item]["community"] = float(number[item])
-            if item in found.anchors:
-                why[item]["cycle"] = float(found.anchors[item])
+            if item in anchors.anchors:
+                why[item]["cycle"] = float(anchors.anchors[item])
         ranked: Why = why
         shown = {at: [*dict.fromkeys([*best, *whole[at]])] for at, best in groups.items()}
         if outside:
             shown[0] = ordered(outside)
-        made = _groups(session, shown, chosen=chosen, anchors=found.anchors) if is_whole else ()
+        whole_groups = _groups(session, shown, chosen=chosen, anchors=anchors.anchors) if is_whole else ()
         hits = [Hit(item, 1 / at) for at, item in enumerate(order, 1)]
-        return Ranked(Kind.STATEMENT, hits, ranked, groups=made)
+        return Ranked(Kind.STATEMENT, hits, ranked, groups=whole_groups)
 
 
 def _groups(
     session: Session, shown: Mapping[int, Sequence[str]], *, chosen: Sequence[Facet], anchors: Mapping[str, int]
 ) -> tuple[Group, ...]:
     """The communities with their statements, entities and passages; a passage of two communities is in the first of them."""
-    said = session.records(Kind.STATEMENT, [item for mine in shown.values() for item in mine], made=Statement)
-    chunks = session.records(Kind.CHUNK, sorted({item for facet in chosen for item in facet.chunks}), made=Chunk)
+    said = session.records(Kind.STATEMENT, [item for mine in shown.values() for item in mine], record_type=Statement)
+    chunks = session.records(Kind.CHUNK, sorted({item for facet in chosen for item in facet.chunks}), record_type=Chunk)
     tokens = {item: chunk.tokens for item, chunk in chunks.items()}
-    found: list[Group] = []
+    groups: list[Group] = []
     seen: set[str] = set()
     for at, mine in shown.items():
         collected = frozenset(item for item in mine if item in anchors)
         if not at:
-            found.append(Group(0, tuple(mine), anchors=collected, size=len(mine)))
+            groups.append(Group(0, tuple(mine), anchors=collected, size=len(mine)))
             continue
         facet = chosen[at - 1]
         inside = set(facet.chunks) & tokens.keys() - seen
         counts = Counter(said[item].chunk_id for item in mine if item in said)
         passages = rank_passages({item: counts[item] for item in sorted(inside)}, tokens)
         seen.update(passages)
-        found.append(Group(at, tuple(mine), facet.entities, tuple(passages), collected, facet.size))
-    return tuple(found)
+        groups.append(Group(at, tuple(mine), facet.entities, tuple(passages), collected, facet.size))
+    return tuple(groups)
 
 
 class _Sighting:
-    """What led to a statement in one cycle: for each partition the query of a walker, and what was pruned beside it."""
+    """The origins of a statement in one cycle: per partition the query of a walker, and the mean of the pruned statements."""
 
     def __init__(self) -> None:
         self._origins: list[Vector] = []
@@ -331,7 +331,7 @@ class _Sighting:
         Parameters
         ----------
         origin : the query of the walker
-        pruned : the mean of what was pruned beside the statement
+        pruned : the mean embedding of the statements pruned beside it
         """
         self._origins.append(origin)
         self._pruned.append(pruned)
@@ -399,29 +399,30 @@ class _Explored:
         """The statement whose walk most likely reached this one; ties by id."""
         return self.walkers[int(np.argmax(self._of(item)))]
 
-    def led_to(self, item: str, *, kept: Mapping[str, None], found: _Anchors) -> tuple[Vector, Vector]:
-        """The terms of Eq. 11 from this partition: the query of the leading walk, and the mean of what was pruned.
+    def led_to(self, item: str, *, kept: Mapping[str, None], anchors: _Anchors) -> tuple[Vector, Vector]:
+        """The terms of Eq. 11 from this partition: the query of the leading walk, and the mean of the pruned statements.
 
         Parameters
         ----------
         item : the statement
-        kept, found : what Select kept, and all anchors
+        kept : the statements that Select kept
+        anchors : all anchors
 
         Returns
         -------
         (query, mean)
         """
         origin: Vector = self.vectors[self.walkers.index(self.leader(item))]
-        return origin, found.mean([each.id for each in self.suggested if each.id not in kept], len(origin))
+        return origin, anchors.mean([each.id for each in self.suggested if each.id not in kept], len(origin))
 
 
 class _Anchors:
-    """What one search has collected.
+    """The collected statements of one search.
 
     Attributes
     ----------
-    naive : what the first search gave, best first
-    anchors : statements that were kept, and the cycle, 0 for the first
+    naive : results of the first search, best first
+    anchors : statements that were kept, with their cycle, 0 for the first
     """
 
     def __init__(self, session: Session) -> None:
@@ -430,21 +431,21 @@ class _Anchors:
         self._session = session
 
     def collect(self, ids: Mapping[str, object], *, cycle: int) -> None:
-        """Add what a cycle kept."""
+        """Add the statements that a cycle kept."""
         for item in ids:
             self.anchors.setdefault(item, cycle)
 
     def texts(self) -> list[str]:
-        """Of the anchors, in their order."""
-        held = texts_of(self._session, list(self.anchors))
-        return [held[item] for item in self.anchors if item in held]
+        """The texts of the anchors, in their order."""
+        texts = texts_of(self._session, list(self.anchors))
+        return [texts[item] for item in self.anchors if item in texts]
 
     def vector(self, item: str) -> Vector:
-        """The embedding of a statement; zeros where it has none."""
-        found, vectors = self._session.vectors(Kind.STATEMENT, [item])
-        return vectors[0].astype(np.float64) if found else np.zeros(len(self._session.vector()))
+        """The embedding of a statement; zeros if it has none."""
+        known, vectors = self._session.vectors(Kind.STATEMENT, [item])
+        return vectors[0].astype(np.float64) if known else np.zeros(len(self._session.vector()))
 
     def mean(self, ids: Sequence[str], length: int) -> Vector:
-        """The mean embedding of statements; zeros where there is none."""
-        found, vectors = self._session.vectors(Kind.STATEMENT, ids)
-        return vectors.mean(axis=0, dtype=np.float64) if found else np.zeros(length)
+        """The mean embedding of statements; zeros if none has one."""
+        known, vectors = self._session.vectors(Kind.STATEMENT, ids)
+        return vectors.mean(axis=0, dtype=np.float64) if known else np.zeros(length)

@@ -32,21 +32,21 @@ class _Scored(NamedTuple):
 class HierarchyRetriever:
     """The nodes closest to the question over all layers: chunks and summaries in one ranking (``unit="mixed"``, the default).
 
-    The score of a node is its cosine to the question, whatever its layer; ties by id. ``unit="summary"`` returns the summaries
-    alone. With ``unit="chunk"`` or ``"statement"`` a summary stands for its chunks: the score of a chunk is the highest that it
-    has on any layer, its own or that of a summary above it, if that is among the best ``k`` of all layers. Of each summary the
-    ``chunks_per_summary`` chunks closest to the question count.
+    The score of a node is its cosine to the question, whatever its layer; ties by id. ``unit="summary"`` returns only summaries.
+    With ``unit="chunk"`` or ``"statement"`` a summary stands for its chunks: the score of a chunk is its own, or that of a summary
+    above it if that is higher and among the best ``k`` of all layers. Of each summary the ``chunks_per_summary`` chunks closest to
+    the question count.
 
-    A summary is used only when the filter admits every source that it rests on. After a change of the corpus, summaries of what
-    changed are gone until the next build, and the others are marked as stale; new sources are found as chunks alone.
+    A summary is used only when the filter admits every source that it rests on. After a change of the corpus, summaries of changed
+    parts are missing until the next build, and the others are marked as stale; new sources are found only as chunks.
 
     ``why`` gives the layer of a summary, from 0 for that of a source, and a number of the group that chunks and summaries of one
     community share, which a report reads together.
 
     Attributes
     ----------
-    summaries : minimum number of summaries that are looked at; the best of them compete with the chunks
-    chunks_per_summary : maximum number of chunks that one summary brings, where it stands for its chunks
+    summaries : minimum number of summaries that are considered; the best of them compete with the chunks
+    chunks_per_summary : maximum number of chunks that one summary adds, if it stands for its chunks
 
     References
     ----------
@@ -67,7 +67,7 @@ class HierarchyRetriever:
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`. Raises InputError, naming the command, when no hierarchy was built."""
-        run, found = session.derived(RUN)
+        run, summaries = session.derived(RUN)
         if run is None:
             corpus = session.request.corpus
             raise InputError(
@@ -77,24 +77,26 @@ class HierarchyRetriever:
         unit = session.request.unit or self.returned
         hits = session.seeds(Kind.CHUNK, k, mode="vector") if unit != "summary" else []
         own = {hit.id: hit.score for hit in hits}
-        # The k best of all layers: a summary below the k-th chunk brings nothing.
+        # The k best of all layers: a summary that scores below the k-th chunk adds nothing.
         least = sorted(own.values(), reverse=True)[k - 1] if len(own) >= k else -1.0
-        used = self._nodes(session, run, found, k=k, least=least)
+        used = self._nodes(session, run, summaries, k=k, least=least)
         return self._layers(session, own, used) if unit in ("summary", "mixed") else self._chunks(session, own, used)
 
-    def _nodes(self, session: Session, run: Run, found: Summaries, *, k: int, least: float) -> list[_Scored]:
-        """The admitted summaries with a cosine of at least ``least``, best first: ``k`` or more where there are that many."""
+    def _nodes(self, session: Session, run: Run, summaries: Summaries, *, k: int, least: float) -> list[_Scored]:
+        """The admitted summaries with a cosine of at least ``least``, best first: ``k`` or more if there are that many."""
         wanted = max(self.summaries, k)
         scores = (
-            np.asarray(found.matrix @ session.vector(), dtype=np.float32) if found.items else np.empty(0, np.float32)
+            np.asarray(summaries.matrix @ session.vector(), dtype=np.float32)
+            if summaries.items
+            else np.empty(0, np.float32)
         )
         order = [int(at) for at in top_k(scores, len(scores)) if scores[at] >= least]
         kept: list[_Scored] = []
         looked, step = 0, wanted
         while looked < len(order) and len(kept) < wanted:
             some = order[looked : looked + step]
-            below = _below(session, found.items, chosen=[found.items[at] for at in some])
-            nodes = [Resting(found.items[at], below[found.items[at].summary.id], run.is_stale) for at in some]
+            below = _below(session, summaries.items, chosen=[summaries.items[at] for at in some])
+            nodes = [Resting(summaries.items[at], below[summaries.items[at].summary.id], run.is_stale) for at in some]
             kept += [_Scored(node, float(scores[at])) for node, at in zip(nodes, some, strict=True)]
             kept = self._admitted(session, kept, new=len(nodes))
             looked, step = looked + len(some), 4 * step
@@ -124,7 +126,7 @@ class HierarchyRetriever:
         for number, item in enumerate(used, 1):
             summary = item.node.item.summary
             why[summary.id] |= {"layer": float(_layer(item.node.item)), "group": float(number)}
-        # A chunk belongs to the lowest community that it is in: its summary and its chunks are read together.
+        # A chunk belongs to its lowest community, whose summary and chunks are read together.
         for number, item in sorted(enumerate(used, 1), key=lambda pair: (_layer(pair[1].node.item) or 9, pair[0])):
             for name in item.node.chunk_ids:
                 if name in own:
@@ -163,13 +165,13 @@ def _below(
 ) -> dict[str, tuple[str, ...]]:
     """The chunks that each of the chosen summaries rests on, by its id.
 
-    A community may hold summaries of sources, which stand for the chunks of these. A summary that is gone by now is among the
-    chunks by its own id, so that nothing admits what rests on it.
+    A community may contain summaries of sources, which stand for the chunks of these sources. A summary that was removed is listed
+    among the chunks by its own id, so that nothing that rests on it is admitted.
     """
     of_source = {item.summary.id: item.chunk_ids for item in items if item.source_id}
-    held = session.members([item.community_id for item in chosen if not item.source_id])
-    found: dict[str, tuple[str, ...]] = {}
+    members = session.members([item.community_id for item in chosen if not item.source_id])
+    chunks: dict[str, tuple[str, ...]] = {}
     for item in chosen:
-        inside = held.get(item.community_id, ("",)) if not item.source_id else (item.summary.id,)
-        found[item.summary.id] = tuple(sorted({chunk for name in inside for chunk in of_source.get(name, (name,))}))
-    return found
+        inside = members.get(item.community_id, ("",)) if not item.source_id else (item.summary.id,)
+        chunks[item.summary.id] = tuple(sorted({chunk for name in inside for chunk in of_source.get(name, (name,))}))
+    return chunks

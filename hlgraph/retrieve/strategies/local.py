@@ -37,17 +37,17 @@ class LocalRetriever:
        the pool.
     2. A cycle: the part of the graph around the pool (GExtract), and on it, for each question, the walk that follows the question
        from the pool (Eq. 4-8). Its best ``suggestions`` statements, without the collected ones, are suggested; Select keeps some.
-       What all questions kept is the next pool; in the first cycle the first pool stays in it.
+       The statements kept for all questions are the next pool; in the first cycle the first pool stays in it.
     3. Eval: the cycles end when the collected statements are enough, or after ``cycles`` of them. Else NextQ gives the questions
        of the next cycle.
 
-    Where the paper is silent: a question without a pool is suggested to naively; a cycle that keeps nothing leaves the pool as
-    it is; the cycles end when there is nothing more to ask. The paper hands the collected statements to a model as they are.
-    Here they are ranked, with all suggestions, by ``rerank(question, s) + graph_weight sqrt(share(s))``, where ``share`` is the
-    highest share that a walk gave over the highest that it gave any statement. Statements that a chat model kept come first.
-    Without one, the statements that a later walk begins at were chosen by score alone: it gives no statement more than the best
-    of these had, so that what later cycles find does not displace what the first found. The best of the search that no walk
-    reached fill up.
+    Where the paper is silent: a question without a pool uses SuggestNaive; a cycle that keeps nothing does not change the pool;
+    the cycles end when there is nothing more to ask. The paper hands the collected statements to a model as they are. Here they
+    are ranked, with all suggestions, by ``rerank(question, s) + graph_weight sqrt(share(s))``, where ``share`` is the highest
+    share that a walk gave over the highest that it gave any statement. Statements that a chat model kept come first. Without a
+    chat model, the statements at which a later walk begins were chosen only by score: the walk gives no statement a higher share
+    than the best of these had, so that later cycles do not displace the results of the first. The best results of the search that
+    no walk reached fill the rest.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class LocalRetriever:
     synonyms : entities that SYNONYM edges of at least this similarity join count as one in the walk; ``fitted`` (default): the
         paper's 0.9, fitted to the corpus; None: none do
     candidates : statements of the search that SuggestNaive reranks (default 100, as in ``statement``)
-    ranked : statements of each walk that are reranked (default 200; k of the request where that is more)
+    ranked : statements of each walk that are reranked (default 200; k of the request if that is more)
     graph_weight : weight of the share of the walks beside the reranker (default 0.5)
     by : who selects, judges and asks: ``rules`` (default) or ``chat``, the chat model
     selector, judge, asker : replacements of your own; with ``chat`` at most two of them
@@ -96,46 +96,52 @@ class LocalRetriever:
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
         steps = feedback(session, self.by, selector=self.selector, judge=self.judge, asker=self.asker)
-        found = self._cycles(session, steps, k)
-        seen = sorted({*found.shares, *found.collected, *found.naive})
+        collection = self._cycles(session, steps, k)
+        seen = sorted({*collection.shares, *collection.collected, *collection.naive})
         ranked = rerank(session, Kind.STATEMENT, ids=seen)
         scores: dict[str, float] = {}
         why: dict[str, dict[str, float | str]] = {}
         for hit in ranked.hits:
-            share = found.shares.get(hit.id, 0.0)
-            is_first = steps.selector.is_trusted and hit.id in found.collected
+            share = collection.shares.get(hit.id, 0.0)
+            is_first = steps.selector.is_trusted and hit.id in collection.collected
             scores[hit.id] = hit.score + self.graph_weight * float(np.sqrt(share)) + (_FIRST if is_first else 0.0)
             why[hit.id] = {**ranked.why[hit.id], "walk": share}
-            if hit.id in found.collected:
-                why[hit.id]["cycle"] = float(found.collected[hit.id])
+            if hit.id in collection.collected:
+                why[hit.id]["cycle"] = float(collection.collected[hit.id])
         order = sorted(scores, key=lambda item: (-scores[item], item))
         return Ranked(Kind.STATEMENT, [Hit(item, scores[item]) for item in order], why)
 
-    def _cycles(self, session: Session, steps: Feedback, k: int) -> _Found:
+    def _cycles(self, session: Session, steps: Feedback, k: int) -> _Collected:
         """Algorithm 1."""
         question = session.request.question
-        found = _Found(session, is_trusted=steps.selector.is_trusted)
+        collection = _Collected(session, is_trusted=steps.selector.is_trusted)
         naive = suggest_naive(session, question, k=max(self.candidates, k), candidates=self.candidates)
-        found.naive = [item.id for item in naive]
-        pool = self._select(session, steps, question, naive[: self.suggestions], found=found, cycle=0)
-        found.collect(pool, cycle=0)
+        collection.naive = [item.id for item in naive]
+        pool = self._select(session, steps, question, naive[: self.suggestions], collection=collection, cycle=0)
+        collection.collect(pool, cycle=0)
         questions: tuple[str, ...] = (question,)
         for cycle in range(1, self.cycles + 1):
             kept = dict.fromkeys(pool if cycle == 1 else ())
             around = self._around(session, pool) if pool else None
-            walks = self._walks(session, questions, pool, around=around, found=found, k=k)
+            walks = self._walks(session, questions, pool, around=around, collection=collection, k=k)
             for asked in questions:
-                suggested = self._suggest(session, asked, walks, found=found)
-                kept |= dict.fromkeys(self._select(session, steps, asked, suggested, found=found, cycle=cycle))
+                suggested = self._suggest(session, asked, walks, collection=collection)
+                kept |= dict.fromkeys(
+                    self._select(session, steps, asked, suggested, collection=collection, cycle=cycle)
+                )
             if around is not None and session.is_explained:
                 _note_paths(
-                    session, around, pool, new=[item for item in kept if item not in found.collected], found=found
+                    session,
+                    around,
+                    pool,
+                    new=[item for item in kept if item not in collection.collected],
+                    collection=collection,
                 )
-            found.collect(kept, cycle=cycle)
+            collection.collect(kept, cycle=cycle)
             pool = list(kept) or pool
             if cycle == self.cycles:
                 break
-            texts = found.texts()
+            texts = collection.texts()
             with session.step("judge") as step:
                 is_enough = steps.judge.is_enough(question, texts)
                 step.count = len(texts)
@@ -148,7 +154,7 @@ class LocalRetriever:
                 step.details = {"asker": steps.asker.fingerprint, "questions": " | ".join(questions)}
             if not questions:
                 break
-        return found
+        return collection
 
     def _around(self, session: Session, pool: Sequence[str]) -> Horizon:
         [around] = horizons(session, [pool], extraction=self.extraction, synonyms=self.synonyms)
@@ -161,10 +167,10 @@ class LocalRetriever:
         pool: Sequence[str],
         *,
         around: Horizon | None,
-        found: _Found,
+        collection: _Collected,
         k: int,
     ) -> dict[str, list[tuple[str, float]]]:
-        """What the walk of each question reaches, best first; their texts are read in one round trip. Nothing without a pool."""
+        """The statements that the walk of each question reaches, best first; empty without a pool. One read for all texts."""
         if around is None or not len(around.ids):
             return {}
         walks: dict[str, list[tuple[str, float]]] = {}
@@ -177,7 +183,7 @@ class LocalRetriever:
                 step.details = {"question": question, "seeds": len(pool), "extraction": self.extraction.fingerprint}
                 step.details |= around.drawn_by(self.walk)
             walks[question] = best_of(around.ids, shares, k=max(self.ranked, k))
-            found.reach(walks[question], pool)
+            collection.reach(walks[question], pool)
         texts_of(session, list(dict.fromkeys(item for best in walks.values() for item, _ in best)))
         return walks
 
@@ -187,12 +193,12 @@ class LocalRetriever:
         question: str,
         walks: Mapping[str, Sequence[tuple[str, float]]],
         *,
-        found: _Found,
+        collection: _Collected,
     ) -> list[Suggestion]:
         """SuggestLocal, Eq. 8; SuggestNaive without a walk."""
         if question not in walks:
             return suggest_naive(session, question, k=self.suggestions, candidates=self.candidates)
-        new = [item for item in walks[question] if item[0] not in found.collected][: self.suggestions]
+        new = [item for item in walks[question] if item[0] not in collection.collected][: self.suggestions]
         texts = texts_of(session, [item for item, _ in new])
         return [Suggestion(item, texts[item], share) for item, share in new if item in texts]
 
@@ -203,7 +209,7 @@ class LocalRetriever:
         question: str,
         suggested: Sequence[Suggestion],
         *,
-        found: _Found,
+        collection: _Collected,
         cycle: int,
     ) -> list[str]:
         """Select, Eq. 2; an id that was not suggested is not kept."""
@@ -211,7 +217,7 @@ class LocalRetriever:
             return []
         with session.step("select") as step:
             known = {item.id for item in suggested}
-            chosen = steps.selector.select(question, suggested, collected=found.texts())
+            chosen = steps.selector.select(question, suggested, collected=collection.texts())
             kept = [item for item in dict.fromkeys(chosen) if item in known]
             step.count = len(kept)
             step.details = {"selector": steps.selector.fingerprint, "suggested": len(suggested)}
@@ -222,11 +228,11 @@ class LocalRetriever:
         return kept
 
 
-_FIRST = 10.0  # above all that a reranker and a walk can give together
+_FIRST = 10.0  # more than a reranker and a walk can give together
 
 
-class _Found:
-    """What the cycles of one search have found.
+class _Collected:
+    """The collected statements of one search.
 
     Attributes
     ----------
@@ -254,7 +260,7 @@ class _Found:
             self.collected.setdefault(item, cycle)
 
     def reach(self, best: Sequence[tuple[str, float]], pool: Sequence[str]) -> None:
-        """Add what a walk reached; its best counts 1, or what the best of its pool had, if a walk led there by rules.
+        """Add the statements that a walk reached; the best gets 1, or by rules the highest share of the pool.
 
         Parameters
         ----------
@@ -268,12 +274,14 @@ class _Found:
 
     def texts(self) -> list[str]:
         """Texts of the collected statements, in their order."""
-        held = texts_of(self._session, list(self.collected))
-        return [held[item] for item in self.collected if item in held]
+        texts = texts_of(self._session, list(self.collected))
+        return [texts[item] for item in self.collected if item in texts]
 
 
-def _note_paths(session: Session, around: Horizon, pool: Sequence[str], *, new: Sequence[str], found: _Found) -> None:
+def _note_paths(
+    session: Session, around: Horizon, pool: Sequence[str], *, new: Sequence[str], collection: _Collected
+) -> None:
     for item in new:
         ids, kinds = around.link(item, pool)
         if ids:
-            session.note_path(ids, found.shares.get(item, 0.0), kinds=kinds)
+            session.note_path(ids, collection.shares.get(item, 0.0), kinds=kinds)

@@ -42,10 +42,10 @@ Words = Literal["none", "statements", "all"]
 Stages = Literal["both", "first", "second"]
 _SHAPE = ProjectionShape.ENTITY_PASSAGE
 _CANDIDATES = 100
-_SEED_PASSAGES = 4  # times the passages of the subgraph: this number of passages weighs in stage 1
+_SEED_PASSAGES = 4  # seed passages of stage 1, as a multiple of the passages of the subgraph
 _WIDE = 1_000
 _SHOWN = 5
-_EXPLORED = 4  # statements whose entities are explored where no beam has a width (PropRAG, A.2: P_initial = B)
+_EXPLORED = 4  # statements whose entities are explored without a beam (PropRAG, A.2: P_initial = B)
 _OF_STAGE_1 = ("statements", "entities", "damping_first", "passage_weight_first", "epsilon")
 _OF_BEAM = ("max_length", "jump_points", "rescored", "paths", "path_entities")
 _OF_STAGE_2 = ("beam_width", *_OF_BEAM, "seed_entities", "damping", "passage_weight")
@@ -58,10 +58,10 @@ class PathRetriever:
     Stage 1: the entities of the best statements are the seeds of a PageRank over entities and passages; its best passages and
     their entities are the subgraph. Stage 2: a beam search finds paths of statements there, joined by shared or synonymous
     entities. The entities of the best paths (to exploit) and of the best single statements (to explore) are the seeds of a
-    second PageRank, over the subgraph. Passages stand in its order; the rest follow in that of stage 1.
+    second PageRank, over the subgraph. Passages are in its order; the rest follow in the order of stage 1.
 
-    Every number of things may be 0 where that is said: the part is then off, as in the ablations of the paper. A parameter that
-    another one leaves without effect is refused.
+    A count may be 0 only if its description says so: the part is then off, as in the ablations of the paper. A parameter without
+    effect, given the others, is refused.
 
     Attributes
     ----------
@@ -76,17 +76,17 @@ class PathRetriever:
     jump_points : number of best statements of the subgraph that may follow any other, joined or not; 0: none. A number beyond the
         statements of the subgraph lets every statement follow any other
     rescored : number of paths of a depth that are scored by the embedding of their joined texts, the best by the mean of their
-        embeddings first; 0: the mean is the score, and the encoder is not asked
+        embeddings first; 0: the mean is the score, and the encoder is not called
     paths, path_entities : number of best paths that are exploited, and of their entities; 0 entities: nothing is exploited
     seed_entities : number of entities of the best single statements that are explored, of ``beam_width`` statements (of 4 without a
         beam); 0: nothing is explored
     passage_weight : weight of the cosine of a passage as a seed of the second PageRank
     passage_weight_first : the same for the first one: 0 in the paper; its authors' code has .05
     words : where words count beside embeddings (ours; ``none`` in the paper). ``statements``: in the scores of statements and of
-        paths; ``all``: in those of passages, too, and the first statements are searched by text as well
-    epsilon : bound of the approximate PageRank of stage 1 where the store has one (:class:`RankQuery`); None: exact
+        paths; ``all``: also in those of passages, and the first statements are also searched by text
+    epsilon : bound of the approximate PageRank of stage 1 if the store has one (:class:`RankQuery`); None: exact
 
-    The cliques of the subgraph are those of its own statements; the weight of a path's entities is the sum of its scores as in
+    The cliques of the subgraph are those of its own statements. The weight of a path's entities is the sum of its scores, as in
     appendix A.6 (the authors' code takes the maximum).
 
     References
@@ -98,11 +98,11 @@ class PathRetriever:
     unit: ClassVar[Unit] = "chunk"
     presets: ClassVar[Presets] = {
         # A small embedder, and a reranker that reads words, see nothing of the question in a statement that only bridges two
-        # others. So paths go on although a bridge lowers their score, and words weigh. Its paths end at wrong entities more often:
-        # ten of them instead of five gave -0.6 to +1.4 points of R@5 and -0.4 to +1.0 of R@20 on seven sets.
+        # others. So paths continue although a bridge lowers their score, and words count. The paths end at wrong entities more
+        # often: ten entities instead of five gave -0.6 to +1.4 points of R@5 and -0.4 to +1.0 of R@20 on seven sets.
         "tuned": {"passage_weight_first": 0.02, "words": "all", "rescored": 0, "path_entities": 10},
-        # Less time than "tuned": no search by text, no words of passages, stage 1 around its seeds only. On musique_oie recall is
-        # at most .3 points from that by exact scores, which GDS gives; with a bound of 1e-5 it was 1.3.
+        # Less time than "tuned": no search by text, no words of passages, stage 1 only around its seeds. On musique_oie recall
+        # differs by at most .3 points from that of exact scores (GDS); with a bound of 1e-5 by 1.3.
         "fast": {"passage_weight_first": 0.02, "words": "statements", "rescored": 0, "epsilon": 3e-6},
     }
     stages: Stages = "both"
@@ -173,17 +173,17 @@ class PathRetriever:
             )
 
     def searches(self, request: SearchRequest, k: int) -> list[Search]:
-        """See :class:`Foretold`."""
+        """See :func:`hlgraph.retrieve.retriever.searches_of`."""
         wanted = max(k, self.passages)
         if self.stages == "second":
             return self._asked(request, Kind.CHUNK, wanted, candidates=max(wanted, _CANDIDATES))
-        found = self._asked(request, Kind.STATEMENT, self.statements)
+        searches = self._asked(request, Kind.STATEMENT, self.statements)
         if self.passage_weight_first:
-            found += self._asked(request, Kind.CHUNK, max(wanted, _SEED_PASSAGES * self.passages))
-        return found
+            searches += self._asked(request, Kind.CHUNK, max(wanted, _SEED_PASSAGES * self.passages))
+        return searches
 
     def _asked(self, request: SearchRequest, kind: Kind, k: int, *, candidates: int = _CANDIDATES) -> list[Search]:
-        """What :meth:`_seeds` searches for."""
+        """The searches of :meth:`_seeds`."""
         if not self._has_words(kind):
             return [Search(request.question, kind, k, request.mode)]
         modes: tuple[Mode, ...] = ("vector", "text") if kind is Kind.STATEMENT and self.words == "all" else ("vector",)
@@ -204,19 +204,19 @@ class PathRetriever:
         graph = within(session.pull(focus, shape), focus)
         given = incidence(graph)
         passages = graph.ids[graph.nodes(Kind.CHUNK)].tolist() if self.passage_weight else []
-        found = self._search(session, statement_graph(graph, given=given), passages=passages)
-        second = self._second(session, graph, given=given, found=found)
+        explored = self._search(session, statement_graph(graph, given=given), passages=passages)
+        second = self._second(session, graph, given=given, explored=explored)
         lowest = min((hit.score for hit in second), default=0.0)
         best = max(hit.score for hit in first)
         inside = {hit.id for hit in second}
-        # The rest of stage 1 stand below all of stage 2, in their order.
+        # The rest of stage 1 follows below all of stage 2, in its order.
         shares = ((hit.id, max(hit.score, 0.0) / best if best > 0 else 0.0) for hit in first if hit.id not in inside)
         rest = [Hit(item, 0.5 * lowest * share) for item, share in shares]
         hits = [*second, *rest[: max(k - len(second), 0)]]
         if session.request.unit == "statement":
-            return _statements(session, found=found, chunks=hits)
+            return _statements(session, explored=explored, chunks=hits)
         origin = "search" if self.stages == "second" else "stage_1"
-        return Ranked(Kind.CHUNK, hits, _why(session, hits, first={origin: first}, found=found))
+        return Ranked(Kind.CHUNK, hits, _why(session, hits, first={origin: first}, explored=explored))
 
     def _first(self, session: Session, k: int) -> list[Hit]:
         """Stage 1: passages by PageRank from the entities of the best statements."""
@@ -248,25 +248,25 @@ class PathRetriever:
         """The best nodes of a kind: by the search, or, with words, by the reranker."""
         if not self._has_words(kind):
             return session.seeds(kind, k)
-        found = session.seeds(kind, candidates, mode="vector")
+        hits = session.seeds(kind, candidates, mode="vector")
         if kind is Kind.STATEMENT and self.words == "all":
-            found += session.seeds(kind, candidates, mode="text")
-        return reranked_hits(session, kind, ids=list(dict.fromkeys(hit.id for hit in found)))[:k]
+            hits += session.seeds(kind, candidates, mode="text")
+        return reranked_hits(session, kind, ids=list(dict.fromkeys(hit.id for hit in hits)))[:k]
 
     def _has_words(self, kind: Kind) -> bool:
         return self.words == "all" or (self.words == "statements" and kind is Kind.STATEMENT)
 
-    def _search(self, session: Session, joined: StatementGraph, *, passages: Sequence[str]) -> _Found:
+    def _search(self, session: Session, joined: StatementGraph, *, passages: Sequence[str]) -> _Explored:
         """Stage 2: paths of statements. The passages are compared with the question afterwards."""
         ids = [str(item) for item in joined.ids]
         known, vectors = session.vectors(Kind.STATEMENT, ids, compared={Kind.CHUNK: passages})
-        if known != ids:  # removed a moment ago: a row of zeros has no similarity
+        if known != ids:  # some statements were just removed: a row of zeros has no similarity
             at = {item: place for place, item in enumerate(known)}
             rows = [vectors[at[item]] if item in at else np.zeros_like(session.vector()) for item in ids]
             vectors = np.stack(rows) if rows else vectors
 
         def texts(nodes: Sequence[int]) -> dict[int, str]:
-            records = session.records(Kind.STATEMENT, [ids[node] for node in nodes], made=Statement)
+            records = session.records(Kind.STATEMENT, [ids[node] for node in nodes], record_type=Statement)
             return {node: records[ids[node]].text if ids[node] in records else "" for node in nodes}
 
         every = list(texts(range(len(ids))).values()) if self._has_words(Kind.STATEMENT) else []
@@ -289,16 +289,18 @@ class PathRetriever:
             step.count = len(result.paths)
             step.details = {"statements": len(ids), "depths": len(result.steps) - 1}
         _note(session, joined, result)
-        return _Found(joined, result.paths)
+        return _Explored(joined, result.paths)
 
-    def _second(self, session: Session, graph: Subgraph, *, given: Incidence, found: _Found) -> list[Hit]:
+    def _second(self, session: Session, graph: Subgraph, *, given: Incidence, explored: _Explored) -> list[Hit]:
         """The passages of the subgraph by PageRank from the entities of paths."""
-        single = [path for path in found.paths if len(path.nodes) == 1]
+        single = [path for path in explored.paths if len(path.nodes) == 1]
         weights = np.maximum(
-            entity_weights(found.graph, single, most=self.seed_entities),
-            entity_weights(found.graph, found.paths[: self.paths], most=self.path_entities if self.beam_width else 0),
+            entity_weights(explored.graph, single, most=self.seed_entities),
+            entity_weights(
+                explored.graph, explored.paths[: self.paths], most=self.path_entities if self.beam_width else 0
+            ),
         )
-        made = project(graph, _SHAPE, given=given)
+        projected = project(graph, _SHAPE, given=given)
         passages = graph.nodes(Kind.CHUNK)
         chunks: list[str] = graph.ids[passages].tolist()
         of_node = np.zeros(len(graph))
@@ -306,19 +308,19 @@ class PathRetriever:
         if self.passage_weight:
             scores = self._passage_scores(session, chunks)
             of_node[passages] = [self.passage_weight * scores.get(key, 0.0) for key in chunks]
-        vector = of_node[made.nodes]
+        vector = of_node[projected.nodes]
         if not vector.any():
             return [Hit(key, 0.0) for key in sorted(chunks)]
         with session.step("pagerank") as step:
-            ranking = personalised_pagerank(made.adjacency, vector, damping=self.damping)
+            ranking = personalised_pagerank(projected.adjacency, vector, damping=self.damping)
             step.count = len(vector)
             step.details = {"seeds": int(np.count_nonzero(weights)), "damping": self.damping}
-        of_node[made.nodes] = ranking.scores
+        of_node[projected.nodes] = ranking.scores
         pairs = zip(chunks, of_node[passages].tolist(), strict=True)
         return sorted((Hit(key, score) for key, score in pairs), key=lambda hit: (-hit.score, hit.id))
 
     def _passage_scores(self, session: Session, chunks: Sequence[str]) -> dict[str, float]:
-        """How close passages are to the question: the lowest 0 and the highest 1."""
+        """The scores of passages for the question, scaled so that the lowest is 0 and the highest 1."""
         if self._has_words(Kind.CHUNK):
             scores = {hit.id: hit.score for hit in reranked_hits(session, Kind.CHUNK, ids=chunks)}
         else:
@@ -328,18 +330,18 @@ class PathRetriever:
 
 
 TUNED_PATH = with_preset(PathRetriever, "tuned")
-"""For a small embedder, which sees little of a question in a text that only bridges two others: words have a part, too."""
+"""For a small embedder, which sees little of a question in a text that only bridges two others: words count too."""
 
 
-class _Found(NamedTuple):
-    """The statements that were searched, and the paths, best first."""
+class _Explored(NamedTuple):
+    """The graph of statements that was searched, and the paths, best first."""
 
     graph: StatementGraph
     paths: tuple[BeamPath, ...]
 
 
 def within(graph: Subgraph, chunks: Sequence[str]) -> Subgraph:
-    """The subgraph without chunks other than these; a statement may stand in others, too.
+    """The subgraph without chunks other than these; a statement may also be in others.
 
     Parameters
     ----------
@@ -376,17 +378,17 @@ def _note(session: Session, graph: StatementGraph, result: BeamResult) -> None:
         session.note_path([str(graph.ids[node]) for node in path.nodes], path.score)
 
 
-def _why(session: Session, hits: Sequence[Hit], *, first: Mapping[str, Sequence[Hit]], found: _Found) -> Why:
-    """The score of each passage, that of what came first, by its name, and the best path through it."""
+def _why(session: Session, hits: Sequence[Hit], *, first: Mapping[str, Sequence[Hit]], explored: _Explored) -> Why:
+    """The score of each passage, its earlier score under the name in ``first``, and the best path through it."""
     ((origin, before),) = first.items()
     scores = {hit.id: hit.score for hit in before}
     why: dict[str, dict[str, float | str]] = {
         hit.id: {"pagerank": hit.score, origin: scores.get(hit.id, 0.0)} for hit in hits
     }
-    ids = found.graph.ids
-    nodes = {node for path in found.paths for node in path.nodes}
-    records = session.records(Kind.STATEMENT, sorted(str(ids[node]) for node in nodes), made=Statement)
-    for path in found.paths:
+    ids = explored.graph.ids
+    nodes = {node for path in explored.paths for node in path.nodes}
+    records = session.records(Kind.STATEMENT, sorted(str(ids[node]) for node in nodes), record_type=Statement)
+    for path in explored.paths:
         texts = [records[str(ids[node])] for node in path.nodes if str(ids[node]) in records]
         for statement in texts:
             if statement.chunk_id in why and "path" not in why[statement.chunk_id]:
@@ -395,18 +397,18 @@ def _why(session: Session, hits: Sequence[Hit], *, first: Mapping[str, Sequence[
     return why
 
 
-def _statements(session: Session, *, found: _Found, chunks: Sequence[Hit]) -> Ranked:
+def _statements(session: Session, *, explored: _Explored, chunks: Sequence[Hit]) -> Ranked:
     """Statements: those of the paths, best path first (1 + its score), then those of the ranked passages.
 
     The score of the latter is below 1: their similarity to the question times the score of their passage over the best one.
     """
-    ids = [str(item) for item in found.graph.ids]
+    ids = [str(item) for item in explored.graph.ids]
     scores: dict[str, float] = {}
     why: dict[str, dict[str, float | str]] = {}
-    records = session.records(Kind.STATEMENT, ids, made=Statement)
+    records = session.records(Kind.STATEMENT, ids, record_type=Statement)
     shares = {hit.id: hit.score / (chunks[0].score or 1.0) for hit in chunks}
     cosines = session.similarities(Kind.STATEMENT, ids)
-    for path in found.paths:
+    for path in explored.paths:
         names = [ids[node] for node in path.nodes]
         text = " -> ".join(" ".join(records[name].text.split()) for name in names if name in records)
         for name in names:

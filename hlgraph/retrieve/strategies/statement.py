@@ -29,9 +29,9 @@ class StatementRetriever:
     Attributes
     ----------
     candidates : statements of the search that are reranked (paper: 100)
-    has_rerank : False: in the order of the search
-    text_candidates : statements of a search by text that are reranked beside them (ours; paper: 0). Of a long question a small
-        embedder sees too little, and the right statement may not be among its candidates
+    has_rerank : False: results in the order of the search
+    text_candidates : statements of a search by text that are reranked too (ours; paper: 0). A small embedder captures too little
+        of a long question, and the right statement may not be among its candidates
     """
 
     name: ClassVar[str] = "statement"
@@ -54,11 +54,11 @@ class StatementRetriever:
             )
 
     def searches(self, request: SearchRequest, k: int) -> list[Search]:
-        """See :class:`Foretold`."""
-        found = [Search(request.question, Kind.STATEMENT, max(self.candidates, k), request.mode)]
+        """See :func:`hlgraph.retrieve.retriever.searches_of`."""
+        searches = [Search(request.question, Kind.STATEMENT, max(self.candidates, k), request.mode)]
         if self.text_candidates and request.mode == "vector":
-            found.append(Search(request.question, Kind.STATEMENT, max(self.text_candidates, k), "text"))
-        return found
+            searches.append(Search(request.question, Kind.STATEMENT, max(self.text_candidates, k), "text"))
+        return searches
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
@@ -72,4 +72,4 @@ class StatementRetriever:
 
 
 TUNED_STATEMENT = with_preset(StatementRetriever, "tuned")
-"""For a small embedder: candidates are found by their words, too."""
+"""For a small embedder: candidates are also found by their words."""

@@ -34,7 +34,7 @@ Beams = Literal["per_seed", "shared"]
 class StatementGraphRetriever:
     """Statements found by keywords and by vectors, and by beams over the entities that they share (HLG SGRAG).
 
-    The defaults are the paper's, with a beam for each seed (Eq. 8, Algorithm 1); the last four parameters are what it leaves open.
+    The defaults are the paper's, with a beam per seed (Eq. 8, Algorithm 1); the paper does not define the last four parameters.
     All beams advance together: each depth takes one read of neighbours and one of embeddings, however many seeds there are.
 
     Attributes
@@ -47,8 +47,8 @@ class StatementGraphRetriever:
     must_improve : a path grows only while its score (Eq. 7) does
     neighbours : maximum number followed from one statement, see :class:`Region`
     fan_out : maximum number of statements of one entity that are followed
-    pulls : how often the store is asked for neighbours; steps after the last pull stay among the statements that are known then.
-        Two keep a search of depth 3 within six round trips to each store, see :meth:`Region.pull_ahead`
+    pulls : number of pulls of neighbours; steps after the last pull stay among the statements known by then. Two pulls keep a
+        search of depth 3 within six round trips to each store, see :meth:`Region.pull_ahead`
     path_weight : weight of the best path of a statement beside the statement itself, from 0 (paper) to 1
     by : who names the keywords of the question: ``rules`` (default) or ``chat``, the chat model (Eq. 1)
 
@@ -61,8 +61,8 @@ class StatementGraphRetriever:
     unit: ClassVar[Unit] = "statement"
     diversity: ClassVar[float] = PAPER_TAU
     presets: ClassVar[Presets] = {
-        # Paths go on although a bridge lowers their score, and a statement counts half as itself, half as the best path that
-        # it is part of.
+        # Paths continue although a bridge lowers their score, and the score of a statement is half its own, half that of its
+        # best path.
         "tuned": {"beams": "shared", "must_improve": False, "neighbours": 10, "path_weight": 0.5},
     }
     vector_seeds: int = 100
@@ -91,8 +91,8 @@ class StatementGraphRetriever:
         region = Region(session, fan_out=self.fan_out, neighbours=self.neighbours)
         entities = sorted(set(keywords.values()))
         k = max(self.vector_seeds, k)
-        # A shared beam begins at the statements closest to the question. In a search by vector those are its first hits, and
-        # only where they are few, or were found otherwise, does it need the neighbours of statements found by keyword, too.
+        # A shared beam begins at the statements closest to the question. In a search by vector those are its first hits. Only if
+        # there are few of them, or in another mode, are the neighbours of statements found by keyword needed too.
         has_closest = self.beams == "shared" and session.request.mode == "vector" and k >= self.beam_width
         hops = 2 * steps_of_pulls(self.pulls, self.max_depth)[0] + (0 if has_closest else 1)
         around = Around(Kind.STATEMENT, self.beam_width if has_closest else k, hops)

@@ -17,15 +17,15 @@ from hlgraph.stores.protocols import PullShape
 class TopicRetriever:
     """Topics, all their statements, then a reranker (HLG TRAG).
 
-    Topics are embedded with their statements, see :func:`hlgraph.algorithms.similarity.named_centroids`: one is found by what it
-    says, not by its name alone.
+    Topics are embedded with their statements, see :func:`hlgraph.algorithms.similarity.named_centroids`, so that a topic is found
+    by its content, not only by its name.
 
     Attributes
     ----------
     topics : topics of the search (paper: 50)
     statements : maximum number of their statements that are reranked, those closest to the question. The paper sets no bound;
         with this one, topics of very many statements do not make a question arbitrarily expensive
-    has_rerank : False: by the cosine to the question
+    has_rerank : False: results in the order of their cosine to the question
     """
 
     name: ClassVar[str] = "topic"

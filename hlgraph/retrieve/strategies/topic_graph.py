@@ -30,10 +30,10 @@ from hlgraph.retrieve.steps.region import Region
 class TopicGraphRetriever:
     """Statements of topics and of keywords, and those that a beam guided by the reranker finds from them (HLG TGRAG).
 
-    A reranker needs texts, and reading them at each step would take two round trips a step. So the neighbourhood of the best
+    A reranker needs texts, and reading them at each step would take two round trips per step. So the neighbourhood of the best
     ``beam_width`` seeds is pulled first, the statements in it that are closest to the question are read in one batch, and the beam
-    walks among them. At each depth the reranker scores the best ``rescored`` paths by their embedding. Topics are embedded with
-    their statements, as for ``topic``.
+    walks among them. At each depth the reranker scores the ``rescored`` paths that are best by their embedding. Topics are
+    embedded with their statements, as for ``topic``.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class TopicGraphRetriever:
         check_by(self.by)
 
     def searches(self, request: SearchRequest, k: int) -> list[Search]:  # noqa: ARG002
-        """See :class:`Foretold`."""
+        """See :func:`hlgraph.retrieve.retriever.searches_of`."""
         return [Search(request.question, Kind.TOPIC, self.topics, request.mode)]
 
     def rank(self, session: Session, k: int) -> Ranked:
@@ -96,7 +96,7 @@ class TopicGraphRetriever:
         allowed[region.closest(np.setdiff1d(near, seeds), self.candidates)] = True
         allowed[seeds] = True
         # All texts and vectors at once; the reranker finds them in the session.
-        session.records(Kind.STATEMENT, [region.ids[node] for node in np.flatnonzero(allowed)], made=Statement)
+        session.records(Kind.STATEMENT, [region.ids[node] for node in np.flatnonzero(allowed)], record_type=Statement)
         region.vectors(np.flatnonzero(allowed))
         options = BeamOptions(self.beam_width, self.max_depth, rescored=self.rescored)
         result = walk(GuidedWalk(session, region, allowed=allowed), seeds, options=options)
@@ -104,4 +104,4 @@ class TopicGraphRetriever:
 
 
 TUNED_TOPIC_GRAPH = with_preset(TopicGraphRetriever, "tuned")
-"""For a small embedder: a statement counts half as itself, half as the best path that it is part of."""
+"""For a small embedder: the score of a statement is half its own, half that of its best path."""

@@ -163,8 +163,8 @@ class Backups:
                 is_unfinished = check(mirror.folder)
                 mirror.verify()
             made_by = uuid.uuid4().hex, migrate.running_version()
-            made = mirror.publish(store=self._folder, at=at, made_by=made_by, unfinished=is_unfinished)
-        return _backup(target, made, written=mirror.written, seconds=(self._locked, self._pinned))
+            manifest = mirror.publish(store=self._folder, at=at, made_by=made_by, unfinished=is_unfinished)
+        return _backup(target, manifest, written=mirror.written, seconds=(self._locked, self._pinned))
 
     def _copy(self, mirror: Mirror) -> str:
         self._locked = self._pinned = 0.0
@@ -287,24 +287,24 @@ class Backups:
 
     def _switch_to(self, backup: Path, manifest: Manifest) -> None:
         """Makes the new folder beside the old one and puts it in its place; the caller holds the lock of the old one."""
-        made = self._folder.with_name(f".{self._folder.name}.restored")
-        with mapped(made):
-            if made.exists():
-                shutil.rmtree(made)
-            files.make_folder(made)
+        restored = self._folder.with_name(f".{self._folder.name}.restored")
+        with mapped(restored):
+            if restored.exists():
+                shutil.rmtree(restored)
+            files.make_folder(restored)
         try:
-            unpack(backup, manifest, folder=made)
-            with mapped(made):
-                Wiping(made / DATABASE).trust()  # its copy was wiped, and is what was copied
+            unpack(backup, manifest, folder=restored)
+            with mapped(restored):
+                Wiping(restored / DATABASE).trust()  # its copy was wiped, and is what was copied
             with mapped(self._folder):
                 if any(path.name not in _OF_LOCK for path in self._folder.iterdir()):
-                    _exchange(made, self._folder)
+                    _exchange(restored, self._folder)
                 else:
                     shutil.rmtree(self._folder)
-                    made.rename(self._folder)
+                    restored.rename(self._folder)
                 sync_folder(self._folder.parent)
         finally:  # what is there now is the old store, or an unfinished new one
-            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(restored, ignore_errors=True)
 
 
 def _is_ours(name: str) -> bool:
@@ -322,30 +322,30 @@ def _name(key: tuple[int, int]) -> str:
 
 
 def _matrices(connection: sqlite3.Connection) -> _Matrices:
-    found = {}
+    matrices = {}
     for file, generation, deletes, dimensions, slots in connection.execute(_MATRICES).fetchall():
         free = np.array(connection.execute(_FREE, (file,)).fetchall(), dtype=np.int64).reshape(-1)
-        found[file, generation] = _Matrix(deletes, dimensions, slots, free)
-    return found
+        matrices[file, generation] = _Matrix(deletes, dimensions, slots, free)
+    return matrices
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    found = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=30)
-    found.execute("PRAGMA mmap_size = 268435456")
-    return found
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=30)
+    connection.execute("PRAGMA mmap_size = 268435456")
+    return connection
 
 
 @contextlib.contextmanager
 def _staged(source: sqlite3.Connection) -> Iterator[IO[bytes]]:
     """A copy of a database in the temporary folder, as the transaction of a connection sees it; ends that transaction.
 
-    The file has no name while it is filled, where the system allows that, so that a kill leaves nothing of it.
+    The file has no name while it is filled, if the system allows that, so that a kill leaves nothing of it.
     """
     with tempfile.TemporaryDirectory(prefix="hlgraph-") as folder, contextlib.ExitStack() as stack:
         path = Path(folder) / "copy"
         with mapped(path):
             files.reserve(path)
-            found = stack.enter_context(path.open("r+b"))
+            file = stack.enter_context(path.open("r+b"))
             with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as copy:
                 copy.execute("PRAGMA journal_mode = OFF")
                 copy.execute("PRAGMA synchronous = OFF")
@@ -354,7 +354,7 @@ def _staged(source: sqlite3.Connection) -> Iterator[IO[bytes]]:
                 source.backup(copy)
                 if source.in_transaction:
                     source.execute("COMMIT")
-        yield found
+        yield file
 
 
 def _put(mirror: Mirror, path: Path, copy: IO[bytes]) -> None:

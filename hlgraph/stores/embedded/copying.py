@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 from hlgraph.change import About, Change, FactRow, MentionLink, Placement, Support, Synonym
 from hlgraph.records import Chunk, Kind, Record, Source, Statement, Topic
-from hlgraph.stores.bulk_copies import NamedEntity, Relation
+from hlgraph.stores.bulk_copies import CorpusReader, NamedEntity, Relation
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.rows import select
 from hlgraph.stores.embedded.sqlite import reading
@@ -62,7 +62,7 @@ _SYNONYMS = f"""
 _Item = TypeVar("_Item")
 
 
-class EmbeddedCorpusReader:
+class EmbeddedCorpusReader(CorpusReader):
     """One corpus of an embedded store; see :class:`hlgraph.stores.bulk_copies.CorpusReader`.
 
     Nobody writes to the store while it is read.
@@ -79,16 +79,16 @@ class EmbeddedCorpusReader:
 
     def sources(self) -> Iterator[Change]:
         """See :meth:`CorpusReader.sources`."""
-        held: list[int] = []
+        numbers: list[int] = []
         nodes = 0
         for source, size in self._rows(_SIZES, {}):
-            if held and nodes + size > _NODES:
-                yield self._slice(held)
-                held, nodes = [], 0
-            held.append(source)
+            if numbers and nodes + size > _NODES:
+                yield self._slice(numbers)
+                numbers, nodes = [], 0
+            numbers.append(source)
             nodes += size
-        if held:
-            yield self._slice(held)
+        if numbers:
+            yield self._slice(numbers)
 
     def _slice(self, sources: list[int]) -> Change:
         values = {"sources": json.dumps(sources)}

@@ -17,7 +17,8 @@ from filelock import FileLock, Timeout
 
 from hlgraph.errors import MigrationError, StoreClosedError, StoreError, StoreLockedError
 from hlgraph.stores import files, migrate
-from hlgraph.stores.concurrency import WITHOUT_LIMIT, Patience, take_in_turn
+from hlgraph.stores.closing import closed
+from hlgraph.stores.concurrency import WITHOUT_LIMIT, LockWait, take_in_turn
 from hlgraph.stores.embedded.migrations import SqliteTarget
 from hlgraph.stores.embedded.readers import CommitMark, Readers
 from hlgraph.stores.embedded.sqlite import Sealing, mapped
@@ -71,7 +72,7 @@ class Database:
 
     def _check_open(self) -> None:
         if self._readers.is_closed:
-            raise StoreClosedError(f"{self.path}: the store was closed; open it again")
+            raise closed(str(self.path))
         if self._readers.process != os.getpid():
             raise StoreClosedError(
                 f"{self.path}: the store was opened in process {self._readers.process}, of which this one is a fork; open it "
@@ -171,9 +172,9 @@ class Database:
             The store does not exist yet.
         """
         self.reader()  # checks that the store exists
-        held = self._readers.lent(self._first).state
-        if held is not None:
-            return held
+        mark = self._readers.lent(self._first).state
+        if mark is not None:
+            return mark
         with self._watching, mapped(self.path):
             if self._watch is None:  # one connection for all threads: each connection counts changes on its own
                 self._watch = self._connect_reading()
@@ -271,10 +272,10 @@ class Database:
                         self._file_lock.release()
 
     @contextlib.contextmanager
-    def _turn(self, patience: Patience) -> Iterator[None]:
+    def _turn(self, wait: LockWait) -> Iterator[None]:
         """Holds the right to be the next writer, once it is free."""
-        with contextlib.ExitStack() as held:
-            patience.repeat(lambda: held.enter_context(self._next()))
+        with contextlib.ExitStack() as locks:
+            wait.repeat(lambda: locks.enter_context(self._next()))
             yield
 
     @contextlib.contextmanager
@@ -398,8 +399,8 @@ class Database:
 
 
 def _last_migration(connection: sqlite3.Connection) -> int:
-    found: int = connection.execute("SELECT max(version) FROM migration").fetchone()[0]
-    return found
+    version: int = connection.execute("SELECT max(version) FROM migration").fetchone()[0]
+    return version
 
 
 def _identity(file: Path) -> tuple[int, int] | None:
@@ -408,15 +409,15 @@ def _identity(file: Path) -> tuple[int, int] | None:
     An open file keeps its number.
     """
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _holder(note: Path) -> str:
     try:
-        found = json.loads(note.read_text())
-        return f"process {found['pid']} on {found['host']}"
+        holder = json.loads(note.read_text())
+        return f"process {holder['pid']} on {holder['host']}"
     except (OSError, ValueError, KeyError):
         return "another process"

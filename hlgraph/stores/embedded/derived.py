@@ -10,11 +10,11 @@ import numpy as np
 
 from hlgraph.errors import StoreConflictError, StoreError
 from hlgraph.records import Community, Domain, Kind, Summary
-from hlgraph.stores.derived import Kept, Made, Member, Run, Saved, Summaries, Summarised, run_named
+from hlgraph.stores.derived import DerivedStore, Kept, Made, Member, Run, Saved, Summaries, Summarised, run_named
 from hlgraph.stores.embedded import image_changes, sqlite
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.sqlite import reading
-from hlgraph.stores.protocols import Aliases, Decider, Decision, KeptAliases, Verdict, grouped
+from hlgraph.stores.protocols import Aliases, Decider, Decision, DomainStore, KeptAliases, MergeStore, Verdict, grouped
 from hlgraph.subgraph import KINDS
 
 _RUNS = """
@@ -49,7 +49,7 @@ _SUMMARIES = """
 _ALL = 1 << 62
 
 
-class EmbeddedDerivedStore:
+class EmbeddedDerivedStore(DerivedStore):
     """Derived data of the store in one directory; see :class:`hlgraph.stores.derived.DerivedStore`."""
 
     def __init__(self, database: Database) -> None:
@@ -68,11 +68,11 @@ class EmbeddedDerivedStore:
         """See :meth:`DerivedStore.save`."""
         with self._database.transaction() as connection:
             r = _put_run(connection, run)
-            held = dict(connection.execute("SELECT id, size FROM community WHERE r = ?", (r,)).fetchall())
+            community_sizes = dict(connection.execute("SELECT id, size FROM community WHERE r = ?", (r,)).fetchall())
             wanted = {item.id: item.size for item in made.communities}
             # A community that lost a member keeps its id; if the run has the member again, it is written again.
-            kept = {name for name in wanted if held.get(name) == wanted[name]}
-            _remove(connection, sorted(held.keys() - kept))
+            kept = {name for name in wanted if community_sizes.get(name) == wanted[name]}
+            _remove(connection, sorted(community_sizes.keys() - kept))
             known = _remove_other_summaries(connection, r, made.summaries)
             new = [item for item in made.summaries if item.summary.id not in known]
             _put_summaries(
@@ -86,7 +86,7 @@ class EmbeddedDerivedStore:
                 "UPDATE community SET parent = (SELECT m FROM community WHERE id = ?) WHERE id = ?",
                 ((item.parent_id, item.id) for item in made.communities),
             )
-            return Saved(len(wanted) - len(kept), len(held.keys() - wanted.keys()), len(kept))
+            return Saved(len(wanted) - len(kept), len(community_sizes.keys() - wanted.keys()), len(kept))
 
     def communities(self, corpus: str, name: str, *, level: int | None = None, k: int | None = None) -> list[Community]:
         """See :meth:`DerivedStore.communities`."""
@@ -103,9 +103,9 @@ class EmbeddedDerivedStore:
         run = run_named(self, corpus, name=name)
         if run is None:
             return Summaries((), np.empty((0, 0), dtype=np.float32))
-        held = self._kept.get(run)
-        if held is not None:
-            return held
+        cached = self._kept.get(run)
+        if cached is not None:
+            return cached
         values = {"corpus": corpus, "name": name, "chunk": KINDS.index(Kind.CHUNK)}
         with reading(self._database.path), sqlite.sql("read summaries", _SUMMARIES, values=values) as call:
             rows = self._database.reader().execute(_SUMMARIES, values).fetchall()
@@ -127,7 +127,7 @@ class EmbeddedDerivedStore:
 
     def members(self, ids: Sequence[str], *, most: int | None = None) -> dict[str, tuple[Member, ...]]:
         """See :meth:`DerivedStore.members`."""
-        found: dict[str, list[Member]] = {}
+        members: dict[str, list[Member]] = {}
         if ids and self._database.exists():
             values = {
                 "ids": json.dumps(list(ids)),
@@ -138,8 +138,8 @@ class EmbeddedDerivedStore:
                 rows = self._database.reader().execute(_MEMBERS, values).fetchall()
                 call.rows = len(rows)
             for community, name, kind in rows:
-                found.setdefault(community, []).append(Member(name, KINDS[kind]))
-        return {item: tuple(found[item]) for item in ids if item in found}
+                members.setdefault(community, []).append(Member(name, KINDS[kind]))
+        return {item: tuple(members[item]) for item in ids if item in members}
 
 
 def _put_run(connection: sqlite3.Connection, run: Run) -> int:
@@ -155,8 +155,8 @@ def _put_run(connection: sqlite3.Connection, run: Run) -> int:
         "made_by = excluded.made_by, stamp = excluded.stamp",
         (row[0], run.name, run.version, run.parameters, run.levels, run.by, run.stamp),
     )
-    found: int = connection.execute("SELECT r FROM run WHERE c = ? AND name = ?", (row[0], run.name)).fetchone()[0]
-    return found
+    number: int = connection.execute("SELECT r FROM run WHERE c = ? AND name = ?", (row[0], run.name)).fetchone()[0]
+    return number
 
 
 def _remove(connection: sqlite3.Connection, ids: list[str]) -> None:
@@ -201,11 +201,11 @@ def remove_summaries(connection: sqlite3.Connection, ids: list[str]) -> None:
     connection : connection of the writer
     ids : ids of the summaries
     """
-    held = (
+    query = (
         "SELECT o.community FROM summary_member_of AS o JOIN summary ON s = o.summary "
         "WHERE id IN (SELECT value FROM json_each(?))"
     )
-    communities = [m for (m,) in connection.execute(held, (json.dumps(ids),))]
+    communities = [m for (m,) in connection.execute(query, (json.dumps(ids),))]
     _remove_summaries(connection, "id IN (SELECT value FROM json_each(?))", ids)
     connection.executemany(
         "UPDATE community SET size = (SELECT count(*) FROM member_of WHERE community = m)"
@@ -216,10 +216,10 @@ def remove_summaries(connection: sqlite3.Connection, ids: list[str]) -> None:
 
 def _remove_other_summaries(connection: sqlite3.Connection, r: int, summaries: Sequence[Summarised]) -> set[str]:
     """Removes all other summaries of a run; returns the ids of those that remain."""
-    held = {name for (name,) in connection.execute("SELECT id FROM summary WHERE r = ?", (r,))}
+    stored = {name for (name,) in connection.execute("SELECT id FROM summary WHERE r = ?", (r,))}
     wanted = {item.summary.id for item in summaries}
-    _remove_summaries(connection, "id IN (SELECT value FROM json_each(?))", sorted(held - wanted))
-    return held & wanted
+    _remove_summaries(connection, "id IN (SELECT value FROM json_each(?))", sorted(stored - wanted))
+    return stored & wanted
 
 
 def _put_summaries(connection: sqlite3.Connection, r: int, summaries: Sequence[Summarised]) -> None:
@@ -247,7 +247,7 @@ def _put_summaries(connection: sqlite3.Connection, r: int, summaries: Sequence[S
 # The domains of corpora in SQLite: the DomainStore of the embedded store.
 
 
-class EmbeddedDomainStore:
+class EmbeddedDomainStore(DomainStore):
     """Domains of the store in one directory; see :class:`hlgraph.stores.protocols.DomainStore`."""
 
     def __init__(self, database: Database) -> None:
@@ -294,7 +294,7 @@ _SAVE = """
     JOIN node AS b ON b.id = :canonical AND b.c = corpus.c AND b.kind = 5 WHERE corpus.name = :corpus"""
 
 
-class EmbeddedMergeStore:
+class EmbeddedMergeStore(MergeStore):
     """Decisions of the store in one directory; see :class:`hlgraph.stores.protocols.MergeStore`."""
 
     def __init__(self, database: Database) -> None:

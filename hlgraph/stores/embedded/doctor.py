@@ -22,7 +22,7 @@ from hlgraph.stores.embedded.sqlite import LINKS, SUMMARY, SYNONYMS, broken_seal
 from hlgraph.stores.embedded.text_rows import entries, forget_file, index_rows, is_broken, remove_rows
 from hlgraph.stores.embedded.vector_files import State, free_rows, matrix_path, move_rows, read_rows
 from hlgraph.stores.freed_bytes import unwiped
-from hlgraph.stores.protocols import AlteredRecord, Damage, Row
+from hlgraph.stores.protocols import AlteredRecord, Damage, Row, Seals
 from hlgraph.subgraph import KINDS
 
 # What is damaged in the vector store: vectors beside their checksums, full text beside the records; and its repair.
@@ -45,7 +45,7 @@ def _altered_vectors(connection: sqlite3.Connection, state: State, matrix: NDArr
     Also returns the last slot of the others; -1 if there is no other.
     """
     rows = connection.execute("SELECT id, slot, checksum FROM vector WHERE file = ? ORDER BY slot", (state.file,))
-    found: set[str] = set()
+    altered: set[str] = set()
     last = -1
     while batch := rows.fetchmany(_BATCH):
         for name, slot, checksum in batch:
@@ -54,10 +54,10 @@ def _altered_vectors(connection: sqlite3.Connection, state: State, matrix: NDArr
                 and zlib.crc32(matrix[slot].data) == checksum
                 and abs(float(np.linalg.norm(matrix[slot].astype(np.float64))) - 1) <= _TOLERANCE
             ):
-                found.add(name)
+                altered.add(name)
             else:
                 last = slot
-    return found, last
+    return altered, last
 
 
 def _matrix(database: Database, state: State) -> NDArray[np.float32]:
@@ -86,17 +86,17 @@ def examine(database: Database, state: State, *, rows: Iterable[Row], dimensions
         matrix = _matrix(database, state)
         fitting = matrix if dimensions in (0, state.dimensions) else matrix[:0]
         altered, last = _altered_vectors(reader, state, fitting)
-        found = altered
+        damaged = altered
         if not last < state.slots <= len(matrix):  # then no row can be read, as intact as it may be
-            found = {name for (name,) in reader.execute("SELECT id FROM vector WHERE file = ?", (state.file,))}
+            damaged = {name for (name,) in reader.execute("SELECT id FROM vector WHERE file = ?", (state.file,))}
         has_index = not is_broken(reader, state.file)
         with contextlib.nullcontext(reader) if not repair else database.transaction() as connection:
             if repair and not has_index:
                 forget_file(connection, state.file)
             texts, strays = _compare(connection, state.file, rows=rows, has_index=has_index, is_repair=repair)
-        if repair and (found or texts):  # cached files hold the sources: those of the next generation are made anew
+        if repair and (damaged or texts):  # cached files hold the sources: those of the next generation are made anew
             _drop(database, state, altered, matrix=matrix)
-    return Damage(frozenset(found), frozenset(texts), strays)
+    return Damage(frozenset(damaged), frozenset(texts), strays)
 
 
 def _compare(
@@ -110,10 +110,10 @@ def _compare(
     for batch in _batches(rows):
         texts = dict(zip([item.id for item in batch], entries([item.text for item in batch]), strict=True))
         wanted = {item.id: item for item in batch}
-        found = connection.execute(_WRITTEN, (file, json.dumps(list(wanted)))).fetchall()
+        stored = connection.execute(_WRITTEN, (file, json.dumps(list(wanted)))).fetchall()
         here = {
             name
-            for name, source, text in found
+            for name, source, text in stored
             if not has_index or (text, source) != (texts[name], wanted[name].source_id)
         }
         wrong |= here
@@ -213,7 +213,7 @@ def altered_records(connection: sqlite3.Connection) -> list[tuple[int, AlteredRe
     ]
 
 
-class EmbeddedSeals:
+class EmbeddedSeals(Seals):
     """The seals of the store in one directory; see :class:`hlgraph.stores.protocols.Seals`."""
 
     def __init__(self, database: Database) -> None:
@@ -225,14 +225,14 @@ class EmbeddedSeals:
             return ()
         connection = self._database.reader()
         with reading(self._database.path):
-            found = {item for _, item in altered_records(connection) if item.corpus == corpus}
+            records = {item for _, item in altered_records(connection) if item.corpus == corpus}
             for kind, which in ((Kind.ENTITY, NAMES_OF_ENTITIES), (Kind.TOPIC, NAMES_OF_TOPICS)):
                 query = f"SELECT id FROM node JOIN corpus USING (c) WHERE name = ? AND n IN (SELECT n {which})"
-                found |= {
+                records |= {
                     AlteredRecord(kind, name, corpus, "", is_links=False)
                     for (name,) in connection.execute(query, (corpus,))
                 }
-        return tuple(sorted(found, key=lambda item: (item.kind, item.id, item.is_links)))
+        return tuple(sorted(records, key=lambda item: (item.kind, item.id, item.is_links)))
 
     def restore(self) -> bool:
         """See :meth:`Seals.restore`."""
@@ -264,8 +264,8 @@ class EmbeddedSeals:
             owners = [
                 owner for owner, item in altered_records(connection) if item.id in wanted and item.corpus == corpus
             ]
-            found = totals(connection)
-            write_seals(connection, {owner: found.get(owner, 0) for owner in owners})
+            seals = totals(connection)
+            write_seals(connection, {owner: seals.get(owner, 0) for owner in owners})
 
 
 _LINKS: tuple[tuple[str, Mapping[str, str]], ...] = (
@@ -415,9 +415,9 @@ def _file(connection: sqlite3.Connection) -> _Findings:
 
 def _freed(database: Database) -> _Findings:
     wrong = []
-    found = unwiped(database.file)
-    if found:
-        pages = {item.page for item in found}
+    spans = unwiped(database.file)
+    if spans:
+        pages = {item.page for item in spans}
         wrong.append(f"{len(pages)} pages of the database hold bytes of rows that were removed or moved")
     log = database.file.with_name(f"{database.file.name}-wal")
     if not database.wiping.is_finished and log.exists() and log.stat().st_size:
@@ -447,14 +447,14 @@ def _links() -> Iterator[tuple[str, str]]:
 
 
 def _files(database: Database, connection: sqlite3.Connection) -> _Findings:
-    held = states(connection)
+    matrices = states(connection)
     wrong = []
-    for corpus, kind, state in held:
+    for corpus, kind, state in matrices:
         path = matrix_path(database.path, state.file, generation=state.generation)
         size = path.stat().st_size if path.exists() else 0
         if size < state.slots * state.dimensions * 4:
             wrong.append(f"{corpus}/{kind}: {size} bytes for {state.slots} rows")
-    yield "vector files", not wrong, _said(wrong, f"{len(held)} files")
+    yield "vector files", not wrong, _said(wrong, f"{len(matrices)} files")
 
 
 def _said(wrong: list[str], otherwise: str) -> str:
@@ -463,10 +463,10 @@ def _said(wrong: list[str], otherwise: str) -> str:
 
 def _records(connection: sqlite3.Connection) -> Iterator[tuple[str, bool, str]]:
     """The sources, chunks and summaries whose rows are not those that were written, by their seals."""
-    found = [item for _, item in altered_records(connection)]
+    altered = [item for _, item in altered_records(connection)]
     names = [
-        f"{'links of ' * item.is_links}{item.kind.value} {item.id} of {item.where or item.corpus}" for item in found
+        f"{'links of ' * item.is_links}{item.kind.value} {item.id} of {item.where or item.corpus}" for item in altered
     ]
     count = connection.execute("SELECT count(*) FROM seal").fetchone()[0]
-    wrong = [f"{len(found)} altered, such as {names[0]}"] if found else []
-    yield "records as written", not found, _said(wrong, f"{count} with their checksums")
+    wrong = [f"{len(altered)} altered, such as {names[0]}"] if altered else []
+    yield "records as written", not altered, _said(wrong, f"{count} with their checksums")

@@ -8,27 +8,32 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import ModelMismatchError, StoreConflictError, StoreError
 from hlgraph.ids import scheme_of
-from hlgraph.records import Calibration, Kind, Record, Relationship
+from hlgraph.records import Calibration, Hit, Kind, Record, Relationship
 from hlgraph.stores.embedded import sqlite
 from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.derived import EmbeddedDerivedStore, EmbeddedDomainStore, EmbeddedMergeStore
+from hlgraph.stores.embedded.doctor import EmbeddedSeals
 from hlgraph.stores.embedded.images import Graphs
 from hlgraph.stores.embedded.rows import OF_CORPUS, STORED, RecentRecords, publish, select
 from hlgraph.stores.embedded.sqlite import STORE, reading
 from hlgraph.stores.embedded.vector_files import drop_old_graphs
 from hlgraph.stores.embedded.where_sql import to_sql
-from hlgraph.stores.in_process import MENTIONED, admitted, check_match
-from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, Scope
+from hlgraph.stores.image.ranker import StoreRanker, WholeStore
+from hlgraph.stores.in_process import MENTIONED, ProcessClusterer, admitted, check_match
+from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, RankQuery, Scope
 from hlgraph.stores.trace import pulling
 from hlgraph.subgraph import KINDS
 
 if TYPE_CHECKING:
+    from hlgraph.algorithms.projection import ProjectionShape
+    from hlgraph.stores.derived import Clustered, ClusterQuery
     from hlgraph.stores.embedded.images import Adjacency
     from hlgraph.stores.image.image import Image
     from hlgraph.subgraph import Subgraph
@@ -62,18 +67,22 @@ def _pack(value: Change | Outcome) -> bytes:
     return msgspec.msgpack.encode(value)
 
 
-class EmbeddedGraphStore:
+class EmbeddedGraphStore(WholeStore):
     """Graph of the store in one directory; see :class:`hlgraph.stores.protocols.GraphStore`."""
 
+    name = "the embedded store"
+
     def __init__(self, database: Database) -> None:
+        self.ranker = StoreRanker(self)
+        self.derived = EmbeddedDerivedStore(database)
+        self.merges = EmbeddedMergeStore(database)
+        self.domains = EmbeddedDomainStore(database)
+        self.seals = EmbeddedSeals(database)
         self._database = database
         self._stats: dict[str, CorpusStats] = {}
         self._graphs = Graphs(database)
         self._recent = RecentRecords(database)
         self._staged: Change | None = None  # the last staged change, so that it need not be read from the journal
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -88,7 +97,7 @@ class EmbeddedGraphStore:
             yield self._pending(self._database.writer(), corpus)
 
     def unfinished(self, corpus: str | None = None) -> tuple[Pending, ...]:
-        """See :meth:`hlgraph.stores.protocols.Journal.unfinished`."""
+        """See :meth:`GraphStore.unfinished`."""
         return self._pending(self._database.reader(), corpus) if self._database.exists() else ()
 
     def _pending(self, connection: sqlite3.Connection, corpus: str | None) -> tuple[Pending, ...]:
@@ -126,17 +135,17 @@ class EmbeddedGraphStore:
 
     def _check_versions(self, change: Change) -> None:
         wanted = {source.id: base for source, base in zip(change.sources, change.base_versions, strict=True)}
-        found = dict.fromkeys(wanted, 0)
+        versions = dict.fromkeys(wanted, 0)
         rows = self._database.writer().execute(
             "SELECT node.id, source.version FROM source JOIN node USING (n) WHERE node.id IN (SELECT value FROM json_each(?))",
             (json.dumps(list(wanted)),),
         )
-        found.update(dict(rows))
+        versions.update(dict(rows))
         for source in change.sources:
-            if found[source.id] != wanted[source.id]:
+            if versions[source.id] != wanted[source.id]:
                 raise StoreConflictError(
                     f"{source.uri}: it was changed by someone else since this change was planned "
-                    f"(version {found[source.id]}, expected {wanted[source.id]}); run the same command again"
+                    f"(version {versions[source.id]}, expected {wanted[source.id]}); run the same command again"
                 )
 
     def advance(self, change_id: str, to: ChangeState, *, beside: Callable[[], object] = tuple) -> Outcome:
@@ -175,9 +184,9 @@ class EmbeddedGraphStore:
 
     def _journaled(self, change_id: str) -> Change:
         """A change from the journal; the one staged last comes from memory, but only once."""
-        held, self._staged = self._staged, None
-        if held is not None and held.id == change_id:
-            return held
+        staged, self._staged = self._staged, None
+        if staged is not None and staged.id == change_id:
+            return staged
         row = (
             self._database.writer().execute("SELECT payload FROM journal_change WHERE id = ?", (change_id,)).fetchone()
         )
@@ -187,10 +196,10 @@ class EmbeddedGraphStore:
         """See :meth:`GraphStore.records`."""
         if kind not in STORED or not ids or not self._database.exists():
             return []
-        held = self._recent.read(kind, ids, corpus=scope.corpus)
+        records = self._recent.read(kind, ids, corpus=scope.corpus)
         if scope.where is None and scope.sources is None:
-            return held
-        return admitted(held, scope, read=lambda names: self.records(Kind.SOURCE, names, scope=Scope(scope.corpus)))
+            return records
+        return admitted(records, scope, read=lambda names: self.records(Kind.SOURCE, names, scope=Scope(scope.corpus)))
 
     def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:
         """See :meth:`GraphStore.find`."""
@@ -216,8 +225,12 @@ class EmbeddedGraphStore:
         from hlgraph.stores.image.image import nothing
 
         with reading(self._database.path), pulling(STORE, "pull", seeds=seeds, shape=shape, scope=scope) as call:
-            found = self._current(shape, scope)
-            graph = nothing(shape) if found is None else found.image().pull(seeds, shape, sources=found.sources(scope))
+            adjacency = self._current(shape, scope)
+            graph = (
+                nothing(shape)
+                if adjacency is None
+                else adjacency.image().pull(seeds, shape, sources=adjacency.sources(scope))
+            )
             call.rows = len(graph)
         return graph
 
@@ -227,19 +240,39 @@ class EmbeddedGraphStore:
             return []
         values = {"sources": json.dumps(list(source_ids)), "corpus": corpus}
         with reading(self._database.path), sqlite.sql("own entities", _OWN_ENTITIES, values=values) as call:
-            found = [name for (name,) in self._database.reader().execute(_OWN_ENTITIES, values)]
-            call.rows = len(found)
-        return found
+            ids = [name for (name,) in self._database.reader().execute(_OWN_ENTITIES, values)]
+            call.rows = len(ids)
+        return ids
 
     def match(self, query: MatchQuery, *, scope: Scope) -> list[Matched]:
-        """See :meth:`hlgraph.stores.protocols.Matcher.match`."""
+        """See :meth:`GraphStore.match`."""
         check_match(query)
         seeds = [item for name in query.names for item in name]
         with reading(self._database.path), pulling(STORE, "match", seeds=seeds, shape=MENTIONED, scope=scope) as call:
-            held = self._current(MENTIONED, scope)
-            found = [] if held is None else held.image().match(query, sources=held.sources(scope))
-            call.rows = sum(len(item.ids) for item in found)
-        return found
+            adjacency = self._current(MENTIONED, scope)
+            matches = [] if adjacency is None else adjacency.image().match(query, sources=adjacency.sources(scope))
+            call.rows = sum(len(item.ids) for item in matches)
+        return matches
+
+    def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
+        """See :meth:`GraphStore.rank`."""
+        return self.ranker.rank(query, scope=scope)
+
+    def ranked_by(self, scope: Scope, *, shape: ProjectionShape | None = None) -> str:
+        """See :meth:`GraphStore.ranked_by`."""
+        return self.ranker.ranked_by(scope, shape=shape)
+
+    def cluster(self, query: ClusterQuery, *, corpus: str) -> Clustered:
+        """See :meth:`GraphStore.cluster`."""
+        return ProcessClusterer(lambda shape, scope: self.whole(shape, scope=scope)).cluster(query, corpus=corpus)
+
+    def snapshot(self) -> contextlib.AbstractContextManager[bool]:
+        """See :meth:`GraphStore.snapshot`."""
+        return self._database.snapshot()
+
+    def transaction(self) -> contextlib.AbstractContextManager[object]:
+        """See :meth:`GraphStore.transaction`."""
+        return self._database.transaction()
 
     def whole(self, shape: PullShape, *, scope: Scope) -> Subgraph:
         """All nodes and edges of some kinds and relationships in a scope, without bounds.
@@ -252,8 +285,12 @@ class EmbeddedGraphStore:
         from hlgraph.stores.image.image import nothing
 
         with reading(self._database.path), pulling(STORE, "whole", seeds=(), shape=shape, scope=scope) as call:
-            found = self._current(shape, scope)
-            graph = nothing(shape) if found is None else found.image().whole(shape, sources=found.sources(scope))
+            adjacency = self._current(shape, scope)
+            graph = (
+                nothing(shape)
+                if adjacency is None
+                else adjacency.image().whole(shape, sources=adjacency.sources(scope))
+            )
             call.rows = len(graph)
         return graph
 
@@ -271,16 +308,16 @@ class EmbeddedGraphStore:
         scope : corpus; its filter is ignored
         """
         with reading(self._database.path):
-            found = self._current(shape, Scope(scope.corpus))
-        return 0 if found is None else found.image().count(shape.relationships)
+            adjacency = self._current(shape, Scope(scope.corpus))
+        return 0 if adjacency is None else adjacency.image().count(shape.relationships)
 
     def unfiltered(self, shape: PullShape, *, scope: Scope) -> Image | None:
         """See :meth:`hlgraph.stores.image.ranker.WholeGraph.unfiltered`."""
         if scope.where is not None or scope.sources is not None:
             return None
         with reading(self._database.path):
-            found = self._current(shape, scope)
-        return None if found is None else found.image()
+            adjacency = self._current(shape, scope)
+        return None if adjacency is None else adjacency.image()
 
     def _current(self, shape: PullShape, scope: Scope) -> Adjacency | None:
         """The graph of the present version of a corpus, with the relationships of a pull; None if there is no such corpus."""
@@ -317,27 +354,27 @@ class EmbeddedGraphStore:
         """The statistics of a corpus, with counts as wanted; counts are cached until the version changes."""
         c, name, version, embedding, dimensions = row
         connection = self._database.reader()
-        held = self._stats.get(name)
-        if held is None or held.version != version:
+        stats = self._stats.get(name)
+        if stats is None or stats.version != version:
             fields = {key: frozenset({"text"}) for key in BUILT_IN_FIELDS}
             for key, kinds in connection.execute(_FIELDS, {"c": c}):
-                found = [_TYPES.get(kind) for kind in json.loads(kinds)]
-                fields[key] = frozenset() if None in found else frozenset(kind for kind in found if kind)
-            held = CorpusStats(name, version, embedding, dimensions, fields=fields)
-        if wanted[0] and not held.records:
+                types = [_TYPES.get(kind) for kind in json.loads(kinds)]
+                fields[key] = frozenset() if None in types else frozenset(kind for kind in types if kind)
+            stats = CorpusStats(name, version, embedding, dimensions, fields=fields)
+        if wanted[0] and not stats.records:
             counts = dict(connection.execute("SELECT kind, count(*) FROM node WHERE c = ? GROUP BY kind", (c,)))
-            held = replace(
-                held, records={kind: counts.get(index, 0) for index, kind in enumerate(KINDS) if kind in STORED}
+            stats = replace(
+                stats, records={kind: counts.get(index, 0) for index, kind in enumerate(KINDS) if kind in STORED}
             )
-        if wanted[1] and not held.relationships:
-            held = replace(
-                held,
+        if wanted[1] and not stats.relationships:
+            stats = replace(
+                stats,
                 relationships={
                     kind: connection.execute(query, {"c": c}).fetchone()[0] for kind, query in _COUNTS.items()
                 },
             )
-        self._stats[name] = held
-        return held
+        self._stats[name] = stats
+        return stats
 
 
 _CORPORA = "SELECT c, name, version, embedding, dimensions, renewed_to, calibration, ids FROM corpus ORDER BY name"

@@ -10,7 +10,6 @@ import json
 import sqlite3
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from hlgraph.change import Change, Synonym
 from hlgraph.records import Kind
@@ -18,15 +17,17 @@ from hlgraph.stores.image.patching import (
     KEPT,
     Asserted,
     ChangeList,
+    State,
+    Step,
     Stored,
     edited,
     is_listed,
+    leading_to,
     listed,
     merged,
     pack,
     shared,
-    touched,
-    unpack,
+    touched_since,
 )
 
 _STATEMENTS = (
@@ -45,25 +46,6 @@ _SYNONYMS = """
     CROSS JOIN synonym AS s ON s.a = min(a.n, b.n) AND s.b = max(a.n, b.n)"""
 
 
-class State(NamedTuple):
-    """The state of a corpus."""
-
-    version: int
-    stamp: str
-
-
-class Step(NamedTuple):
-    """From one state to the next."""
-
-    before: State
-    after: State
-    data: bytes
-
-    def change(self) -> ChangeList:
-        """The list of the change between them."""
-        return unpack(self.data)
-
-
 def record(connection: sqlite3.Connection, change: Change, *, vanished: Mapping[str, Sequence[str]]) -> None:
     """Gives a corpus its next version, and lists the change that made it; the temporary tables still hold the change.
 
@@ -73,7 +55,7 @@ def record(connection: sqlite3.Connection, change: Change, *, vanished: Mapping[
     change : the change, which is applied
     vanished : ids of the records that vanished, by kind
     """
-    found = None
+    change_list = None
     if is_listed(change, vanished):
         old = (
             name for (name,) in connection.execute("SELECT id FROM t_dirty CROSS JOIN node USING (n) WHERE kind = 3")
@@ -84,8 +66,8 @@ def record(connection: sqlite3.Connection, change: Change, *, vanished: Mapping[
             _following(connection, edited(change, removed=vanished.get(Kind.CHUNK.value, ()))),
             [Synonym(*row) for row in connection.execute(_SYNONYMS)],
         )
-        found = listed(change, stored)
-    _record(connection, change.corpus, found)
+        change_list = listed(change, stored)
+    _record(connection, change.corpus, change_list)
 
 
 def record_merges(
@@ -167,25 +149,16 @@ def altered(connection: sqlite3.Connection, c: int, *, before: State, to: State)
     c : number of the corpus
     before, to : the states; ``to`` is the present one
     """
-    found = steps(connection, c, to=to, after=before.version) if before.version < to.version else []
-    if not found or found[0].before != before:
-        return None
-    return frozenset[str]().union(*(touched(item.change()) for item in found))
+    steps_between = steps(connection, c, to=to, after=before.version) if before.version < to.version else []
+    return touched_since(before, steps_between)
 
 
 def _steps(connection: sqlite3.Connection, data: str, *, c: int, to: State, after: int) -> list[Step]:
     rows = connection.execute(
-        f"SELECT version, before, stamp, length(list), {data} FROM image_change WHERE c = ? AND version > ? "
-        "ORDER BY version DESC",
+        f"SELECT version, before, stamp, {data} FROM image_change WHERE c = ? AND version > ? ORDER BY version DESC",
         (c, after),
     )
-    found: list[Step] = []
-    for version, before, stamp, size, held in rows:
-        if State(version, stamp) != to or not size:
-            break
-        to = State(version - 1, before)
-        found.append(Step(to, State(version, stamp), held))
-    return found[::-1]
+    return leading_to(to, (Step(State(row[0] - 1, row[1]), State(row[0], row[2]), row[3]) for row in rows))
 
 
 def bases(connection: sqlite3.Connection) -> set[tuple[int, State]]:
@@ -196,12 +169,12 @@ def bases(connection: sqlite3.Connection) -> set[tuple[int, State]]:
     ----------
     connection : connection to read with
     """
-    found = set()
+    states = set()
     rows = connection.execute(
         "SELECT c, version, stamp FROM corpus WHERE EXISTS (SELECT 1 FROM node WHERE node.c = corpus.c)"
     )
     for c, version, stamp in rows.fetchall():
         present = State(version, stamp)
-        some = _steps(connection, "x''", c=c, to=present, after=-1)
-        found |= {(c, present), *((c, item.before) for item in some)}
-    return found
+        some = _steps(connection, "substr(list, 1, 1)", c=c, to=present, after=-1)
+        states |= {(c, present), *((c, item.before) for item in some)}
+    return states

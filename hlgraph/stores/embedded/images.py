@@ -25,13 +25,12 @@ from hlgraph.errors import StoreError
 from hlgraph.records import Relationship
 from hlgraph.stores.embedded import image_changes
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.image_changes import State, Step
 from hlgraph.stores.embedded.vector_files import drop_older_graphs, folder_of
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.image.arrays import Links, Nodes, NodesOver, NodeTable, Pairs, in_memory, places
 from hlgraph.stores.image.graph_files import GraphFiles, log_level, pairs_of
 from hlgraph.stores.image.image import COUNTED, EVEN, SAID, Image, Touched, co_occurs, relates
-from hlgraph.stores.image.patching import FAR, folded, is_heavy, patched
+from hlgraph.stores.image.patching import FAR, State, Step, folded, is_heavy, patched
 from hlgraph.stores.protocols import Scope
 from hlgraph.subgraph import Csr
 
@@ -54,11 +53,11 @@ class Placed(NamedTuple):
 
     def of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """The nodes with some database numbers that the array holds, ascending; others are left out."""
-        found = self.places[numbers].astype(np.int64)
-        found = found[found >= 0]
+        nodes = self.places[numbers].astype(np.int64)
+        nodes = nodes[nodes >= 0]
         if isinstance(self.nodes, NodesOver):
-            found = self.nodes.numbering.places(found[self.nodes.numbering.has(found)])
-        return np.sort(found)
+            nodes = self.nodes.numbering.places(nodes[self.nodes.numbering.has(nodes)])
+        return np.sort(nodes)
 
 
 def read_nodes(connection: sqlite3.Connection, c: int) -> Placed:
@@ -119,8 +118,8 @@ def _cut(table: NDArray[np.void]) -> Iterator[tuple[int, NDArray[np.void]]]:
 
 def _sources(table: NDArray[np.void], places: NDArray[np.int32]) -> NDArray[np.int32]:
     """The node of each row's source. No node has the database number 0."""
-    found: NDArray[np.int32] = places[table["source"]]
-    return found
+    nodes: NDArray[np.int32] = places[table["source"]]
+    return nodes
 
 
 # Start, end, weight; each pair once. One end of each link is checked against the corpus; the other end shares its corpus.
@@ -249,11 +248,11 @@ class Adjacency:
                 self._links[item] = links._replace(is_even=item in EVEN)
 
     def _present(self, connection: sqlite3.Connection) -> State:
-        found = image_changes.state_of(connection, self._corpus)
-        if found is None or found[1].version != self.version or self._state not in (None, found[1]):
+        present = image_changes.state_of(connection, self._corpus)
+        if present is None or present[1].version != self.version or self._state not in (None, present[1]):
             raise OutdatedError
-        self._c, self._state = found
-        return found[1]
+        self._c, self._state = present
+        return present[1]
 
     def folder(self) -> Path:
         """The folder of the files of this version."""
@@ -291,19 +290,19 @@ class Adjacency:
         return False
 
     def patched(self) -> Adjacency | None:
-        """The graph of the present version; None where no lists lead to it from this one."""
+        """The graph of the present version; None if no lists lead to it from this one."""
         connection = self._database.reader()
         with self._database.snapshot():
-            found = image_changes.state_of(connection, self._corpus)
-            if found is None or self._state is None or found[0] != self._c:
+            present = image_changes.state_of(connection, self._corpus)
+            if present is None or self._state is None or present[0] != self._c:
                 return None
-            steps = image_changes.steps(connection, self._c, to=found[1], after=self.version)
+            steps = image_changes.steps(connection, self._c, to=present[1], after=self.version)
         if not steps or steps[0].before != self._state:
             return None
-        made = Adjacency(self._database, self._corpus, version=found[1].version)
-        made._c, made._state = found
-        made._take(self, steps)
-        return made
+        graph = Adjacency(self._database, self._corpus, version=present[1].version)
+        graph._c, graph._state = present
+        graph._take(self, steps)
+        return graph
 
     def _take(self, older: Adjacency, steps: Sequence[Step]) -> None:
         self.is_in_files, self._base = older.is_in_files, older._base
@@ -320,11 +319,11 @@ class Adjacency:
 
     def folded(self) -> Adjacency:
         """The same graph in new arrays, in memory."""
-        made = Adjacency(self._database, self._corpus, version=self.version)
-        made._c, made._state, made._trail = self._c, self._state, self._trail
+        graph = Adjacency(self._database, self._corpus, version=self.version)
+        graph._c, graph._state, graph._trail = self._c, self._state, self._trail
         image = folded(self.image())
-        made._placed, made._links = Placed(image.nodes, self._places(image.nodes)), dict(image.links)
-        return made
+        graph._placed, graph._links = Placed(image.nodes, self._places(image.nodes)), dict(image.links)
+        return graph
 
     def written(self, hurry: threading.Event) -> Adjacency:
         """The same graph in new files, in place of those of older versions; another process may have written them.
@@ -340,34 +339,34 @@ class Adjacency:
         """
         files = GraphFiles(self.folder())
         with files.making(wait=0.0):
-            made = Adjacency(self._database, self._corpus, version=self.version)
-            made._c, made._state, made._trail = self._c, self._state, self._trail
-            if not made._has_mapped(files, sorted(self._links)):
+            graph = Adjacency(self._database, self._corpus, version=self.version)
+            graph._c, graph._state, graph._trail = self._c, self._state, self._trail
+            if not graph._has_mapped(files, sorted(self._links)):
                 image = self.image()
                 places = self._places(image.nodes)
                 files.write_image(image, hurry=hurry)
                 files.write("places", [places])
-            if self._state is None or not made._has_mapped(files, sorted(self._links)):
+            if self._state is None or not graph._has_mapped(files, sorted(self._links)):
                 raise FileNotFoundError(files.folder)
             drop_older_graphs(self._database, self._c, state=self._state)
-            return made
+            return graph
 
     def _places(self, nodes: NodeTable) -> NDArray[np.int32]:
         """The node with each database number, of patched nodes; ``nodes`` has them all."""
-        held = self._held()
+        placed = self._held()
         rows = self._database.reader().execute(
-            "SELECT n, id FROM node WHERE n >= ? AND +c = ?", (len(held.places), self._c)
+            "SELECT n, id FROM node WHERE n >= ? AND +c = ?", (len(placed.places), self._c)
         )
         new = np.array([(n, name.encode()) for n, name in rows], dtype=[("n", "<i8"), ("id", "S32")])
         at = nodes.find(new["id"])
-        found = np.full(max([len(held.places), *(new["n"][at >= 0] + 1)]), -1, dtype=np.int32)
-        old = np.flatnonzero(held.places >= 0)
-        if isinstance(held.nodes, NodesOver):
-            numbers = held.places[old].astype(np.int64)
-            stays = held.nodes.numbering.has(numbers)
-            found[old[stays]] = held.nodes.numbering.places(numbers[stays])
-        found[new["n"][at >= 0]] = at[at >= 0]
-        return found
+        by_number = np.full(max([len(placed.places), *(new["n"][at >= 0] + 1)]), -1, dtype=np.int32)
+        old = np.flatnonzero(placed.places >= 0)
+        if isinstance(placed.nodes, NodesOver):
+            numbers = placed.places[old].astype(np.int64)
+            stays = placed.nodes.numbering.has(numbers)
+            by_number[old[stays]] = placed.nodes.numbering.places(numbers[stays])
+        by_number[new["n"][at >= 0]] = at[at >= 0]
+        return by_number
 
     def _has_mapped(self, files: GraphFiles, missing: Sequence[str]) -> bool:
         """Maps all files that exist, so that none is lost where they are written anew; returns whether nothing is missing."""
@@ -416,10 +415,10 @@ class Adjacency:
         query, values = self._source_query(scope)
         if not query:
             return None
-        held = self._held()
-        rows = self._database.reader().execute(query, {**values, "known": len(held.places)}).fetchall()
+        placed = self._held()
+        rows = self._database.reader().execute(query, {**values, "known": len(placed.places)}).fetchall()
         numbers = np.array([n for n, name in rows if name is None], dtype=np.int64)
-        return np.union1d(held.of(numbers), places(held.nodes, (name for _, name in rows if name is not None)))
+        return np.union1d(placed.of(numbers), places(placed.nodes, (name for _, name in rows if name is not None)))
 
     def _held(self) -> Placed:
         if self._placed is None:
@@ -447,10 +446,10 @@ class Adjacency:
 
     def _matrix(self, parts: Iterable[Pairs]) -> Csr:
         size = self._held().nodes.size
-        held = list(parts)
-        if not held:
+        pairs = list(parts)
+        if not pairs:
             return sp.csr_array((size, size), dtype=np.float32)
-        a, b, weights = (np.concatenate(part) for part in zip(*held, strict=True))
+        a, b, weights = (np.concatenate(part) for part in zip(*pairs, strict=True))
         return sp.csr_array((weights, (a, b)), shape=(size, size))
 
 
@@ -492,16 +491,16 @@ class Graphs:
                 return None
             present = state[1].version
             with self._guard:
-                found = self._patched(corpus, names, present)
-                is_new = found is None
-                if found is None:
-                    found = Adjacency(self._database, corpus, version=present)
-                    names = names.union(*(held.names for held in self._held.get(corpus, ())))
+                graph = self._patched(corpus, names, present)
+                is_new = graph is None
+                if graph is None:
+                    graph = Adjacency(self._database, corpus, version=present)
+                    names = names.union(*(cached.names for cached in self._held.get(corpus, ())))
                 try:  # if changes arrive faster than files are written, it is kept in memory
-                    found.load(names, is_in_files=attempt < _ATTEMPTS)
+                    graph.load(names, is_in_files=attempt < _ATTEMPTS)
                 except OutdatedError:
                     continue
-                return self._kept(corpus, self._folded(corpus, found) if is_new else found)
+                return self._kept(corpus, self._folded(corpus, graph) if is_new else graph)
         return None
 
     def _kept(self, corpus: str, found: Adjacency) -> Adjacency:
@@ -510,12 +509,12 @@ class Graphs:
         return found
 
     def _patched(self, corpus: str, names: frozenset[str], version: int) -> Adjacency | None:
-        """The graph that is held, or what it is patched to; None where it must be loaded."""
+        """The graph in memory, or what it is patched to; None if it must be loaded."""
         written = self._written.pop(corpus, None)
-        for held in ([] if written is None else [written]) + self._held.get(corpus, [])[::-1]:
-            found = held if held.version == version else held.patched() if held.version < version else None
-            if found is not None and (names <= found.names or not found.is_patched):
-                return found if found is held else self._folded(corpus, found)
+        for cached in ([] if written is None else [written]) + self._held.get(corpus, [])[::-1]:
+            graph = cached if cached.version == version else cached.patched() if cached.version < version else None
+            if graph is not None and (names <= graph.names or not graph.is_patched):
+                return graph if graph is cached else self._folded(corpus, graph)
         return None
 
     def _folded(self, corpus: str, found: Adjacency) -> Adjacency:

@@ -15,7 +15,7 @@ from hlgraph.stores import files
 from hlgraph.stores.embedded.sqlite import mapped, totals, write_seals
 from hlgraph.stores.embedded.text_rows import entries, index_rows
 from hlgraph.stores.freed_bytes import Wiping
-from hlgraph.stores.migrate import Applied, Difference, Migration, running_version
+from hlgraph.stores.migrate import Applied, Difference, Migration, MigrationTarget, running_version
 
 _SHADOWS = ("data", "idx", "content", "docsize", "config")  # what FTS5 keeps a table in
 _INDEXED = 20_000  # rows that are indexed together
@@ -38,7 +38,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class SqliteTarget:
+class SqliteTarget(MigrationTarget):
     """The database of an embedded store.
 
     :meth:`lock` is SQLite's own write lock: an immediate transaction that commits when the block ends. Any interruption,
@@ -133,15 +133,15 @@ class SqliteTarget:
             else:
                 with closing(self._connect("rw")) as connection:
                     there = _schema(connection)
-        found: list[Difference] = []
+        differences: list[Difference] = []
         for key, text in sorted(wanted.items()):
             form, name = key
             if there.get(key) != text:
                 seen = f"{form}, missing" if key not in there else f"{form}, not as it was made"
                 if form == "table":
                     seen += "; bring a copy of the store back, or ingest the documents into a new one"
-                found.append(Difference(name, seen, is_mendable=form != "table"))
-        return found
+                differences.append(Difference(name, seen, is_mendable=form != "table"))
+        return differences
 
     def mend(self, found: Sequence[Difference], ran: Sequence[Migration]) -> None:
         """See :class:`MigrationTarget`. Makes indexes and triggers again."""
@@ -228,23 +228,23 @@ def statements(migration: Migration) -> list[str]:
     >>> statements(Migration(1, "two", "", "CREATE TABLE a (x DEFAULT ';'); -- both\\nCREATE TABLE b (y);"))
     ["CREATE TABLE a (x DEFAULT ';');", '-- both\\nCREATE TABLE b (y);']
     """
-    found: list[str] = []
+    parts: list[str] = []
     begin = end = 0
     # A semicolon ends a statement unless it is in a string, a comment or a trigger; SQLite itself can tell.
     while (end := migration.text.find(";", end) + 1) > 0:
         if sqlite3.complete_statement(migration.text[begin:end]):
-            found.append(migration.text[begin:end].strip())
+            parts.append(migration.text[begin:end].strip())
             begin = end
     if _code(migration.text[begin:]):
         raise MigrationError(f"{migration.label}: its last statement is not terminated; add a ';' after it")
-    for number, statement in enumerate(found, 1):
+    for number, statement in enumerate(parts, 1):
         verb = re.split(r"\W", _code(statement), maxsplit=1)[0].upper()
         if verb in _REFUSED:
             raise MigrationError(
                 f"{migration.label}, statement {number}: {verb} is not allowed, because a migration is one transaction;"
                 " remove it"
             )
-    return found
+    return parts
 
 
 def _code(text: str) -> str:

@@ -123,20 +123,20 @@ def read_manifest(target: Path) -> Manifest | None:
         data = path.read_bytes()
     try:
         envelope = msgspec.json.decode(data, type=_Envelope)
-        found = msgspec.json.decode(envelope.manifest, type=Manifest) if envelope.format <= FORMAT else None
+        manifest = msgspec.json.decode(envelope.manifest, type=Manifest) if envelope.format <= FORMAT else None
     except msgspec.MsgspecError as error:
         raise _damaged(path, str(error)) from error
-    if found is None:
+    if manifest is None:
         raise MigrationError(
             f"{path}: this backup has format {envelope.format}, and this hlgraph reads formats up to {FORMAT}; "
             "install the version of hlgraph that made it, or a newer one"
         )
     if envelope.checksum != checksum(bytes(envelope.manifest)).hex():
         raise _damaged(path, "its checksum is wrong")
-    for item in found.files:
+    for item in manifest.files:
         if not _PATH.fullmatch(item.path) or len(item.checksums) != -(-item.size // BLOCK) * _DIGEST:
             raise _damaged(path, f"{item.path!r} is no file of a store")
-    return found
+    return manifest
 
 
 def _damaged(path: Path, why: str) -> StoreCorruptError:
@@ -172,9 +172,9 @@ def locked(target: Path, *, create: bool) -> Iterator[None]:
             if not create:
                 raise InputError(f"{target}: there is no backup here; give the folder that hlgraph backup wrote to")
             files.make_folder(target)
-        held = FileLock(str(lock), mode=files.FILE, timeout=0)
+        file_lock = FileLock(str(lock), mode=files.FILE, timeout=0)
         try:
-            held.acquire()
+            file_lock.acquire()
         except Timeout:
             raise StoreLockedError(
                 f"{target}: another backup or restore uses this folder; wait until it has finished"
@@ -185,7 +185,7 @@ def locked(target: Path, *, create: bool) -> Iterator[None]:
     try:
         yield
     finally:
-        held.release()
+        file_lock.release()
 
 
 class _Previous:
@@ -299,7 +299,7 @@ class Mirror:
             files.reserve(path)
         with path.open("r+b") as copy:
             changed: list[tuple[int, bytes, bytes]] = []
-            held = 0
+            changed_size = 0
             for block in range(count) if blocks is None else sorted(set(blocks)):
                 length = min(BLOCK, size - block * BLOCK)
                 source.seek(block * BLOCK)
@@ -314,10 +314,10 @@ class Mirror:
                         len(old) > length and block * BLOCK + length < self._sizes.get(name, 0)
                     ):
                         changed.append((block, old, data))
-                        held += len(data)
-                    if held >= _BATCH:
+                        changed_size += len(data)
+                    if changed_size >= _BATCH:
                         self._write(name, copy, changed)
-                        changed, held = [], 0
+                        changed, changed_size = [], 0
             with mapped(self.target):
                 self._write(name, copy, changed)
                 self._cut(name, copy, size=size)
@@ -386,13 +386,13 @@ class Mirror:
         unfinished : see :class:`Manifest`
         """
         mode = stat.S_IMODE(store.stat().st_mode)
-        made = Manifest(made_by[0], str(store), at, made_by[1], mode, unfinished, list(self._files()))
+        manifest = Manifest(made_by[0], str(store), at, made_by[1], mode, unfinished, list(self._files()))
         with mapped(self.target):
-            for item in made.files:
+            for item in manifest.files:
                 files.sync(self.folder / item.path)
-            for folder in {(self.folder / item.path).parent for item in made.files} | {self.folder, self.target}:
+            for folder in {(self.folder / item.path).parent for item in manifest.files} | {self.folder, self.target}:
                 sync_folder(folder)
-            raw = msgspec.json.encode(made)
+            raw = msgspec.json.encode(manifest)
             part = self.target / _PART
             with files.write_bytes(part) as out:
                 out.write(msgspec.json.encode(_Envelope(FORMAT, checksum(raw).hex(), msgspec.Raw(raw))))
@@ -402,7 +402,7 @@ class Mirror:
             sync_folder(self.target)
             self._previous.drop()
             self._tidy(self._entries)
-        return made
+        return manifest
 
     def _files(self) -> Iterator[File]:
         for name, (size, mode) in sorted(self._entries.items()):
@@ -443,10 +443,10 @@ def unpack(target: Path, manifest: Manifest, *, folder: Path) -> None:
         saved = previous.open()
     with saved or contextlib.nullcontext():
         for item in manifest.files:
-            source, made = target / _STORE / item.path, folder / item.path
+            source, restored = target / _STORE / item.path, folder / item.path
             with mapped(folder):
-                files.make_folder(made.parent)
-            damaged = _unpack(item, source, made, saved=saved, places=previous.places)
+                files.make_folder(restored.parent)
+            damaged = _unpack(item, source, restored, saved=saved, places=previous.places)
             if damaged is not None:
                 wrong.append(f"{source} (from byte {damaged:,})")
     if wrong:

@@ -87,21 +87,21 @@ class Readers:
         ----------
         open_one : opens a connection
         """
-        found: Lent | None = getattr(self._local, "lent", None)
-        if found is None:
-            found = self._local.lent = Lent(self, open_one)
-        return found
+        lent: Lent | None = getattr(self._local, "lent", None)
+        if lent is None:
+            lent = self._local.lent = Lent(self, open_one)
+        return lent
 
     def release(self, has_failed: bool = False) -> None:
         """Gives the connection of this thread back, unless it reads a snapshot; see :meth:`Database.release`."""
-        found: Lent | None = getattr(self._local, "lent", None)
-        if found is None or found.state is not None:
+        lent: Lent | None = getattr(self._local, "lent", None)
+        if lent is None or lent.state is not None:
             return
         if has_failed:
-            found.drop()
+            lent.drop()
         else:
             self.forget()
-            found.give_back()
+            lent.give_back()
 
     def forget(self) -> None:
         """Lets this thread have another connection next."""

@@ -23,6 +23,7 @@ from hlgraph.stores.embedded import image_changes, sqlite
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.readers import CommitMark
 from hlgraph.stores.embedded.sqlite import reading
+from hlgraph.stores.image.patching import State
 from hlgraph.subgraph import KINDS
 
 _SELECT: Mapping[Kind, str] = {
@@ -102,9 +103,9 @@ def select(
     statement = f"{_SELECT[kind]} WHERE {condition} ORDER BY node.id"
     with sqlite.sql(f"read {kind}", statement, values=values) as call:
         rows = connection.execute(statement, values).fetchall()  # first: one that cannot be read must end the statement
-        found = [make(row) for row in rows]
-        call.rows = len(found)
-    return found
+        records = [make(row) for row in rows]
+        call.rows = len(records)
+    return records
 
 
 class Recent(Generic[_Key, _Value]):
@@ -138,16 +139,16 @@ class Recent(Generic[_Key, _Value]):
         wanted = dict.fromkeys(keys)
         with self._guard:
             state = self._current()
-            found = self._kept.get(wanted)
-        missing = [key for key in wanted if key not in found]
+            values = self._kept.get(wanted)
+        missing = [key for key in wanted if key not in values]
         if not missing:
-            return found
+            return values
         fresh = fetch(missing)
         with self._guard:
             if self._current() == state:  # otherwise the values may predate a commit
                 self._kept.keep(fresh)
-        found |= fresh
-        return {key: found[key] for key in wanted if key in found}
+        values |= fresh
+        return {key: values[key] for key in wanted if key in values}
 
     def _current(self) -> CommitMark:
         """The state of the database; empties the cache if it has changed."""
@@ -162,7 +163,7 @@ class _Present(NamedTuple):
     """The state of a corpus, with its number."""
 
     c: int
-    state: image_changes.State
+    state: State
 
 
 class RecentRecords:
@@ -196,20 +197,20 @@ class RecentRecords:
             present = self._present(corpus, commit)
             if present is None:
                 return []
-            found = self._kept.get(kind, wanted, corpus=corpus, state=present)
-            missing = [item for item in wanted if item not in found]
+            records = self._kept.get(kind, wanted, corpus=corpus, state=present)
+            missing = [item for item in wanted if item not in records]
             if missing:
                 fresh = self._asked(kind, missing, corpus=corpus)
                 if self._database.state() == commit:  # otherwise they may be of a later state
                     self._kept.keep(kind, fresh, corpus=corpus, state=present)
-                found |= fresh
-        return [found[item] for item in wanted if item in found]
+                records |= fresh
+        return [records[item] for item in wanted if item in records]
 
     def _present(self, corpus: str, commit: CommitMark) -> _Present | None:
         seen = self._seen.get(corpus)
         if seen is None or seen[0] != commit:
-            found = image_changes.state_of(self._database.reader(), corpus)
-            seen = self._seen[corpus] = commit, None if found is None else _Present(*found)
+            present = image_changes.state_of(self._database.reader(), corpus)
+            seen = self._seen[corpus] = commit, None if present is None else _Present(*present)
         return seen[1]
 
     def _altered(self, corpus: str, before: _Present, to: _Present) -> frozenset[str] | None:  # noqa: ARG002 - has a number
@@ -220,10 +221,10 @@ class RecentRecords:
     def _asked(self, kind: Kind, ids: list[str], *, corpus: str) -> Mapping[str, Record]:
         # The + keeps SQLite from reading the whole corpus by its index: the ids find the rows.
         condition = f"node.id IN (SELECT value FROM json_each(:ids)) AND +{OF_CORPUS}"
-        found = select(
+        records = select(
             self._database.reader(), kind, condition=condition, values={"ids": json.dumps(ids), "corpus": corpus}
         )
-        return {record.id: record for record in found}
+        return {record.id: record for record in records}
 
 
 def _is_older(state: _Present, other: _Present) -> bool:
@@ -238,14 +239,14 @@ def script(name: str) -> tuple[str, ...]:
 
 
 def _statements(text: str) -> Iterator[str]:
-    held: list[str] = []
+    lines: list[str] = []
     for line in text.splitlines():
-        if not held and (not line.strip() or line.lstrip().startswith("--")):
+        if not lines and (not line.strip() or line.lstrip().startswith("--")):
             continue
-        held.append(line)
-        if line.rstrip().endswith(";") and sqlite3.complete_statement("\n".join(held)):
-            yield "\n".join(held)
-            held = []
+        lines.append(line)
+        if line.rstrip().endswith(";") and sqlite3.complete_statement("\n".join(lines)):
+            yield "\n".join(lines)
+            lines = []
 
 
 def metadata_json(source: Source) -> str:
@@ -296,11 +297,11 @@ def publish(connection: sqlite3.Connection, change: Change) -> Outcome:
 def _about(connection: sqlite3.Connection, change: Change) -> dict[str, tuple[str, ...]]:
     if change.topic_names is None:
         return {}
-    found: dict[str, list[str]] = {}
+    statements: dict[str, list[str]] = {}
     (query,) = script("touched_topics")
     for topic, statement in connection.execute(query, {"ids": json.dumps(change.topic_names.ids)}):
-        found.setdefault(topic, []).extend(() if statement is None else (statement,))
-    return {topic: tuple(ids) for topic, ids in found.items()}
+        statements.setdefault(topic, []).extend(() if statement is None else (statement,))
+    return {topic: tuple(ids) for topic, ids in statements.items()}
 
 
 def _load(connection: sqlite3.Connection, change: Change) -> None:

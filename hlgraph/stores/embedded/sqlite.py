@@ -189,12 +189,12 @@ def totals(connection: sqlite3.Connection) -> dict[int, int]:
     ----------
     connection : connection to read with
     """
-    found: Counter[int] = Counter()
+    sums: Counter[int] = Counter()
     for table, (number, part, columns) in SEALED.items():
         names = ", ".join(f'"{column}"' for column in columns)
         for row in connection.execute(f"SELECT 4 * {number} + {part}, {names} FROM {table}"):
-            found[row[0]] += _hash(table, row[1:])
-    return {owner: total % _WORD for owner, total in found.items()}
+            sums[row[0]] += _hash(table, row[1:])
+    return {owner: total % _WORD for owner, total in sums.items()}
 
 
 def broken_seals(connection: sqlite3.Connection) -> list[int]:
@@ -205,8 +205,8 @@ def broken_seals(connection: sqlite3.Connection) -> list[int]:
     connection : connection to read with
     """
     stored = {owner: total % _WORD for owner, total in connection.execute("SELECT owner, total FROM seal")}
-    found = totals(connection)
-    return sorted(owner for owner in stored.keys() | found.keys() if stored.get(owner, 0) != found.get(owner, 0))
+    actual = totals(connection)
+    return sorted(owner for owner in stored.keys() | actual.keys() if stored.get(owner, 0) != actual.get(owner, 0))
 
 
 def sql(name: str, text: str, *, values: Mapping[str, object] | None = None) -> AbstractContextManager[Running]:
@@ -242,11 +242,11 @@ def _filter(where: Where | None) -> dict[str, str]:
 
 
 def _listed(values: Mapping[str, object]) -> dict[str, object]:
-    found: dict[str, object] = {}
+    decoded: dict[str, object] = {}
     for key, value in values.items():
         is_list = isinstance(value, str) and value.startswith('["') and value.endswith('"]')
-        found[key] = json.loads(str(value)) if is_list else value
-    return found
+        decoded[key] = json.loads(str(value)) if is_list else value
+    return decoded
 
 
 def _even(text: str) -> str:

@@ -84,8 +84,8 @@ def entry(text: str) -> str:
 def entries(texts: Sequence[str]) -> list[str]:
     """See :func:`entry`; many texts at once cost less."""
     split = [words(text) for text in texts]
-    stems = _STEMMER.stems(word for found in split for word in found)
-    return ["\n".join(line for word in found for line in _lines(stems[word])) for found in split]
+    stems = _STEMMER.stems(word for text_words in split for word in text_words)
+    return ["\n".join(line for word in text_words for line in _lines(stems[word])) for text_words in split]
 
 
 def _lines(stems: tuple[str, ...]) -> tuple[str, ...]:
@@ -104,18 +104,18 @@ def index_rows(connection: sqlite3.Connection, file: int, *, rows: Sequence[tupl
     lists: defaultdict[str, bytearray] = defaultdict(bytearray)
     total = 0
     for n, text in sorted(rows):
-        found, length = _counted(text)
+        counts, length = _counted(text)
         total += length
-        for word, count in found.items():
+        for word, count in counts.items():
             lists[word] += _PACKED.pack(n, min(count, _MOST), min(length, _MOST))
     connection.executemany("INSERT INTO text VALUES (?, ?, ?)", ((n, file, text) for n, text in rows))
     wanted = sorted(lists)  # neighbours in the tree of the table
     last = _last_blocks(connection, file, wanted)
     written: list[tuple[int, str, int, bytes]] = []
     for word in wanted:
-        fresh, held = bytes(lists[word]), last.get(word, b"")
-        is_late = bool(held) and _row_at(held, -_SIZE) > _row_at(fresh, 0)  # a repair writes an old row again
-        whole = _merged(connection, file, word, fresh=fresh) if is_late else held + fresh
+        fresh, stored = bytes(lists[word]), last.get(word, b"")
+        is_late = bool(stored) and _row_at(stored, -_SIZE) > _row_at(fresh, 0)  # a repair writes an old row again
+        whole = _merged(connection, file, word, fresh=fresh) if is_late else stored + fresh
         for at in range(0, len(whole), _BLOCK * _SIZE):
             part = whole[at : at + _BLOCK * _SIZE]
             written.append((file, word, _row_at(part, 0), part))
@@ -128,9 +128,11 @@ def _merged(connection: sqlite3.Connection, file: int, word: str, *, fresh: byte
     values = (file, word, _row_at(fresh, 0))
     of = "file = ?1 AND word = ?2 AND first >= coalesce("
     of += "(SELECT max(first) FROM posting WHERE file = ?1 AND word = ?2 AND first <= ?3), ?3)"
-    held = [block for (block,) in connection.execute(f"SELECT entries FROM posting WHERE {of} ORDER BY first", values)]
+    blocks = [
+        block for (block,) in connection.execute(f"SELECT entries FROM posting WHERE {of} ORDER BY first", values)
+    ]
     connection.execute(f"DELETE FROM posting WHERE {of}", values)
-    whole = _decoded([*held, fresh])
+    whole = _decoded([*blocks, fresh])
     return whole[np.argsort(whole["row"], kind="stable")].tobytes()
 
 
@@ -150,11 +152,11 @@ def remove_rows(connection: sqlite3.Connection, file: int, *, rows: Sequence[int
     """
     lists: defaultdict[str, list[int]] = defaultdict(list)
     total = 0
-    found = connection.execute(
+    stored = connection.execute(
         "SELECT n, words FROM text WHERE n IN (SELECT value FROM json_each(?)) AND file = ? ORDER BY n",
         (json.dumps(list(rows)), file),
     ).fetchall()
-    for n, text in found:
+    for n, text in stored:
         counts, length = _counted(text)
         total += length
         for word in counts:
@@ -168,8 +170,8 @@ def remove_rows(connection: sqlite3.Connection, file: int, *, rows: Sequence[int
             if len(kept):
                 values = (file, word, int(kept["row"][0]), kept.tobytes())
                 connection.execute("INSERT INTO posting VALUES (?, ?, ?, ?)", values)
-    connection.executemany("DELETE FROM text WHERE n = ?", ((n,) for n, _ in found))
-    _add_to_totals(connection, file, texts=-len(found), length=-total)
+    connection.executemany("DELETE FROM text WHERE n = ?", ((n,) for n, _ in stored))
+    _add_to_totals(connection, file, texts=-len(stored), length=-total)
 
 
 def forget_file(connection: sqlite3.Connection, file: int) -> None:
@@ -215,10 +217,10 @@ def ranked(
     rows: list[NDArray[np.int64]] = []
     parts: list[NDArray[np.float64]] = []
     for word in wanted:
-        held = _decoded(lists.get(word, ()))
-        rarity = max(math.log((texts - len(held) + 0.5) / (len(held) + 0.5)), _LEAST_RARITY)
-        counts, lengths = held["count"].astype(np.float64), held["length"].astype(np.float64)
-        rows.append(held["row"].astype(np.int64))
+        postings = _decoded(lists.get(word, ()))
+        rarity = max(math.log((texts - len(postings) + 0.5) / (len(postings) + 0.5)), _LEAST_RARITY)
+        counts, lengths = postings["count"].astype(np.float64), postings["length"].astype(np.float64)
+        rows.append(postings["row"].astype(np.int64))
         # In this order of operations the last digits are those of the OpenSearch store, so that ties are the same.
         parts.append(rarity * ((counts * (_K1 + 1.0)) / (counts + _K1 * (1 - _B + _B * lengths / average))))
     if not rows:
@@ -255,17 +257,17 @@ def is_broken(connection: sqlite3.Connection, file: int) -> bool:
     wanted: Counter[tuple[str, int]] = Counter()
     texts = total = 0
     for n, text in connection.execute("SELECT n, words FROM text WHERE file = ?", (file,)):
-        found, length = _counted(text)
+        counts, length = _counted(text)
         texts, total = texts + 1, total + length
-        for word, count in found.items():
+        for word, count in counts.items():
             wanted[word, 0] += 1
             wanted[word, 1] += n * min(count, _MOST) + n * n + min(length, _MOST)
     for word, block in connection.execute("SELECT word, entries FROM posting WHERE file = ?", (file,)):
         if len(block) % _ENTRY.itemsize:
             return True
-        held = _decoded([block]).astype([("row", "<i8"), ("count", "<i8"), ("length", "<i8")])
-        wanted[word, 0] -= len(held)
-        wanted[word, 1] -= int((held["row"] * held["count"] + held["row"] ** 2 + held["length"]).sum())
+        postings = _decoded([block]).astype([("row", "<i8"), ("count", "<i8"), ("length", "<i8")])
+        wanted[word, 0] -= len(postings)
+        wanted[word, 1] -= int((postings["row"] * postings["count"] + postings["row"] ** 2 + postings["length"]).sum())
     row = connection.execute("SELECT texts, length FROM vector_file WHERE file = ?", (file,)).fetchone()
     return any(wanted.values()) or row != (texts, total)
 

@@ -21,7 +21,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +30,14 @@ from hlgraph.change import VectorBlock
 from hlgraph.errors import ModelMismatchError
 from hlgraph.stores import files
 from hlgraph.stores.embedded import image_changes
-from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.sqlite import corrupt, mapped
 from hlgraph.stores.embedded.text_rows import entries, forget_file, index_rows, remove_rows
+from hlgraph.stores.image import patching
 from hlgraph.stores.image.graph_files import ArrayFiles
 from hlgraph.stores.protocols import VectorBatch
+
+if TYPE_CHECKING:
+    from hlgraph.stores.embedded.database import Database
 
 # Where the embedded store keeps arrays: the matrices of vectors, and the folders of cached graphs and rows.
 #
@@ -64,7 +67,7 @@ class State(NamedTuple):
     slots: int
 
 
-def folder_of(database: Database, c: int, *, state: image_changes.State) -> Path:
+def folder_of(database: Database, c: int, *, state: patching.State) -> Path:
     """The folder of the graph of one state of a corpus.
 
     Parameters
@@ -90,7 +93,7 @@ def drop_old_graphs(database: Database) -> None:
             shutil.rmtree(path, ignore_errors=True)  # on Windows a reader may have it open: the next change removes it
 
 
-def drop_older_graphs(database: Database, c: int, *, state: image_changes.State) -> None:
+def drop_older_graphs(database: Database, c: int, *, state: patching.State) -> None:
     """Removes the files of the graphs of a corpus before a state, whose files are complete.
 
     Parameters
@@ -104,7 +107,7 @@ def drop_older_graphs(database: Database, c: int, *, state: image_changes.State)
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _name(c: int, state: image_changes.State) -> str:
+def _name(c: int, state: patching.State) -> str:
     return f"{FORMAT}-{c}-{state.version}-{state.stamp}"
 
 
@@ -128,12 +131,12 @@ def drop_old_rows(path: Path, file: int, *, kept: State | None) -> None:
     file : number of the matrix
     kept : state whose folder stays; None: remove all
     """
-    for found in (path / "vectors").glob(f"{file}-*"):
-        if found.is_dir():
-            if kept is None or found != rows_folder(path, kept):
-                shutil.rmtree(found, ignore_errors=True)
-        elif found.suffix == _OLD_INDEX:
-            found.unlink(missing_ok=True)
+    for child in (path / "vectors").glob(f"{file}-*"):
+        if child.is_dir():
+            if kept is None or child != rows_folder(path, kept):
+                shutil.rmtree(child, ignore_errors=True)
+        elif child.suffix == _OLD_INDEX:
+            child.unlink(missing_ok=True)
 
 
 def matrix_path(folder: Path, file: int, *, generation: int) -> Path:
@@ -343,10 +346,10 @@ def candidates(
     slots : rows to look at, and the result counts positions in ``slots``; None: all rows
     without : rows that are left out; without effect if ``slots`` are given
     """
-    found = [part.bounds(vector) for part in parts if len(part)]
-    if not found:
+    bounds = [part.bounds(vector) for part in parts if len(part)]
+    if not bounds:
         return np.empty(0, dtype=np.intp)
-    estimates, errors = (np.concatenate(item) if len(item) > 1 else item[0] for item in zip(*found, strict=True))
+    estimates, errors = (np.concatenate(item) if len(item) > 1 else item[0] for item in zip(*bounds, strict=True))
     with np.errstate(invalid="ignore", over="ignore"):
         if slots is not None:
             estimates, errors = estimates[slots], errors[slots]
@@ -378,10 +381,10 @@ def encoded(
 
 
 def _length(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The length of each row, rounded up; an upper bound even where squares underflow in float32."""
+    """The length of each row, rounded up; an upper bound even if squares underflow in float32."""
     least = np.float32(np.sqrt(np.finfo(np.float32).tiny) * 2 * rows.shape[1])
-    found: NDArray[np.float32] = np.sqrt(np.vecdot(rows, rows)) * np.float32(1 + rows.shape[1] * _ROUNDING) + least
-    return found
+    lengths: NDArray[np.float32] = np.sqrt(np.vecdot(rows, rows)) * np.float32(1 + rows.shape[1] * _ROUNDING) + least
+    return lengths
 
 
 LEAST_ROWS = 50_000
@@ -433,8 +436,8 @@ class Columns(NamedTuple):
 
 def no_rows(slots: int = 0) -> Columns:
     """Columns of some slots without rows, in memory."""
-    found = (np.full(slots, _NOTHING[name], dtype=_FIELDS[name]) for name in _NOTHING)
-    return Columns(np.empty(0, "S32"), np.empty(0, "<i8"), *found)
+    columns = (np.full(slots, _NOTHING[name], dtype=_FIELDS[name]) for name in _NOTHING)
+    return Columns(np.empty(0, "S32"), np.empty(0, "<i8"), *columns)
 
 
 class RowFiles(ArrayFiles):
@@ -449,9 +452,9 @@ class RowFiles(ArrayFiles):
     def columns(self) -> Columns:
         """The longest columns in the files that are not newer than the state; no rows if there are no files."""
         for part in sorted(self._parts(), reverse=True):
-            found = [self.array(f"{part}.{name}", dtype) for name, dtype in _FIELDS.items()]
-            if part <= self.writes and all(item is not None for item in found):
-                return Columns(*found)  # type: ignore[arg-type]
+            columns = [self.array(f"{part}.{name}", dtype) for name, dtype in _FIELDS.items()]
+            if part <= self.writes and all(item is not None for item in columns):
+                return Columns(*columns)  # type: ignore[arg-type]
         return no_rows()
 
     def write_columns(self, connection: sqlite3.Connection) -> None:
@@ -468,21 +471,21 @@ class RowFiles(ArrayFiles):
         ValueError
             An id is longer than 32 bytes or not ASCII.
         """
-        held = self.columns()
-        names = Places((str(name, "ascii") for name in held.names), start=0)
+        stored = self.columns()
+        names = Places((str(name, "ascii") for name in stored.names), start=0)
         rows = self.folder / "rows.loose"
         with files.write_bytes(rows) as out:
-            for batch in _batches(connection, file=self.file, last=held.number):
+            for batch in _batches(connection, file=self.file, last=stored.number):
                 out.write(_table(batch, names).tobytes())
         table = np.empty(0, dtype=_ROW) if not rows.stat().st_size else np.memmap(rows, dtype=_ROW, mode="r")
-        self.write(f"{self.writes}.names", [held.names, _texts(names.fresh)])
-        self.write(f"{self.writes}.last", [_newest(connection, held.number)])
+        self.write(f"{self.writes}.names", [stored.names, _texts(names.fresh)])
+        self.write(f"{self.writes}.last", [_newest(connection, stored.number)])
         for field, nothing in _NOTHING.items():  # the ids come last: once they exist, the set is complete
-            with self.filling(f"{self.writes}.{field}", _FIELDS[field], size=self.slots) as made:
-                made[: held.end] = getattr(held, field)
-                made[held.end :] = nothing
+            with self.filling(f"{self.writes}.{field}", _FIELDS[field], size=self.slots) as column:
+                column[: stored.end] = getattr(stored, field)
+                column[stored.end :] = nothing
                 for at in range(0, len(table), _BATCH):
-                    made[_slots(table[at : at + _BATCH], first=0, end=self.slots)] = table[field][at : at + _BATCH]
+                    column[_slots(table[at : at + _BATCH], first=0, end=self.slots)] = table[field][at : at + _BATCH]
         for part in self._parts() - {self.writes}:
             for field in _FIELDS:
                 (self.folder / f"{part}.{field}").unlink(missing_ok=True)
@@ -503,22 +506,22 @@ class RowFiles(ArrayFiles):
                 self._wipe_columns(part, slots)
             for part in self._parts(_LAST_CODE):
                 for name, dtype in _CODES.items():
-                    with self._changing(f"{part}.{name}", dtype) as found:
-                        rows = found.reshape(part, -1)
+                    with self._changing(f"{part}.{name}", dtype) as codes:
+                        rows = codes.reshape(part, -1)
                         rows[slots[slots < part]] = 0
 
     def _wipe_columns(self, part: int, slots: NDArray[np.int64]) -> None:
         with contextlib.ExitStack() as stack:
-            found = {
+            columns = {
                 name: stack.enter_context(self._changing(f"{part}.{name}", dtype)) for name, dtype in _FIELDS.items()
             }
-            places = slots[slots < len(found["ids"])]
-            users = (found["sources"], found["changes"])
+            places = slots[slots < len(columns["ids"])]
+            users = (columns["sources"], columns["changes"])
             touched = np.unique(np.concatenate([column[places] for column in users]))
             for name, nothing in _NOTHING.items():
-                found[name][places] = nothing
+                columns[name][places] = nothing
             is_used = np.isin(touched, users[0]) | np.isin(touched, users[1]) | (touched == NO_ROW)
-            found["names"][touched[~is_used]] = b""
+            columns["names"][touched[~is_used]] = b""
 
     @contextlib.contextmanager
     def _changing(self, name: str, dtype: str) -> Iterator[NDArray[Any]]:
@@ -533,9 +536,9 @@ class RowFiles(ArrayFiles):
     def codes(self, dimensions: int) -> CoarseRows | None:
         """The codes of as many slots as the files hold; None if they hold none."""
         for part in sorted(self._parts(_LAST_CODE), reverse=True):
-            found = [self.array(f"{part}.{name}", dtype) for name, dtype in _CODES.items()]
-            if all(item is not None for item in found):
-                codes, scales, lengths, rests = found
+            arrays = [self.array(f"{part}.{name}", dtype) for name, dtype in _CODES.items()]
+            if all(item is not None for item in arrays):
+                codes, scales, lengths, rests = arrays
                 return CoarseRows(codes.reshape(-1, dimensions), scales, lengths, rests)  # type: ignore[union-attr,arg-type]
         return None
 
@@ -549,9 +552,9 @@ class RowFiles(ArrayFiles):
         """
         count, dimensions = matrix.shape
         older = self._parts(_LAST_CODE) - {count}
-        held = self.codes(dimensions) or CoarseRows.of(dimensions)
+        stored = self.codes(dimensions) or CoarseRows.of(dimensions)
         with contextlib.ExitStack() as stack:
-            made = [
+            arrays = [
                 stack.enter_context(
                     self.filling(f"{count}.{name}", dtype, size=count * (dimensions if name == "codes" else 1))
                 )
@@ -559,9 +562,9 @@ class RowFiles(ArrayFiles):
             ][::-1]
             for start in range(0, count, BLOCK):
                 end = start + BLOCK
-                found = held.part(start, end) if end <= len(held) else encoded(np.asarray(matrix[start:end]))
-                columns: list[NDArray[Any]] = [*found]
-                for one, item in zip(made, columns, strict=True):
+                block = stored.part(start, end) if end <= len(stored) else encoded(np.asarray(matrix[start:end]))
+                columns: list[NDArray[Any]] = [*block]
+                for one, item in zip(arrays, columns, strict=True):
                     width = item[0].size
                     one[start * width : start * width + item.size] = item.ravel()
         for part in older:
@@ -601,9 +604,9 @@ class Places(dict[str, int]):
 
     def copy(self) -> Places:
         """The same positions, for more ids to be added to."""
-        made = Places(start=self._next)
-        made.update(self)
-        return made
+        places = Places(start=self._next)
+        places.update(self)
+        return places
 
     def __missing__(self, name: str) -> int:
         """The next position."""
@@ -633,20 +636,20 @@ def read_columns(
     """
     last = max(held.number, first.number)
     parts = [_table(batch, names) for batch in _batches(connection, file=state.file, last=last)]
-    found = no_rows(state.slots - first.end)
+    columns = no_rows(state.slots - first.end)
     for name in _NOTHING:
-        getattr(found, name)[: held.end] = getattr(held, name)
+        getattr(columns, name)[: held.end] = getattr(held, name)
     for table in parts:
         places = _slots(table, first=first.end, end=state.slots) - first.end
         for name in _NOTHING:
-            getattr(found, name)[places] = table[name]
-    return found._replace(last=_newest(connection, last))
+            getattr(columns, name)[places] = table[name]
+    return columns._replace(last=_newest(connection, last))
 
 
 def _newest(connection: sqlite3.Connection, last: int) -> NDArray[np.int64]:
     """The highest number of a row, which was ``last``. A number is used only once."""
-    (found,) = connection.execute(_NEWEST, (last,)).fetchone()
-    return np.array([last if found is None else found], dtype="<i8")
+    (newest,) = connection.execute(_NEWEST, (last,)).fetchone()
+    return np.array([last if newest is None else newest], dtype="<i8")
 
 
 def _slots(table: NDArray[np.void], *, first: int, end: int) -> NDArray[np.int64]:
@@ -663,12 +666,12 @@ def _batches(connection: sqlite3.Connection, *, file: int, last: int) -> Iterato
 
 
 def _table(batch: list[tuple[Any, ...]], names: Places) -> NDArray[np.void]:
-    found = np.empty(len(batch), dtype=_ROW)
+    table = np.empty(len(batch), dtype=_ROW)
     numbers, slots, ids, sources, changes, checksums = zip(*batch, strict=True)
-    found["numbers"], found["slots"], found["ids"], found["checksums"] = numbers, slots, _texts(ids), checksums
-    found["sources"] = [names[name] for name in sources]
-    found["changes"] = [names[name] for name in changes]
-    return found
+    table["numbers"], table["slots"], table["ids"], table["checksums"] = numbers, slots, _texts(ids), checksums
+    table["sources"] = [names[name] for name in sources]
+    table["changes"] = [names[name] for name in changes]
+    return table
 
 
 def _texts(names: list[str] | tuple[str, ...]) -> NDArray[np.bytes_]:
@@ -718,16 +721,16 @@ def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -
             f"corpus {batch.corpus!r} holds {block.kind} vectors of {dimensions} dimensions, these have "
             f"{block.dimensions}; use the embedding model of the corpus, or another corpus"
         )
-    held = dict(
+    known_changes = dict(
         connection.execute(
             "SELECT id, change FROM vector WHERE file = ? AND id IN (SELECT value FROM json_each(?))",
             (file, json.dumps(block.ids)),
         )
     )
-    fresh = [at for at, item in enumerate(block.ids) if held.get(item) != batch.change_id]
+    fresh = [at for at, item in enumerate(block.ids) if known_changes.get(item) != batch.change_id]
     if not fresh:
         return
-    replaced = [block.ids[at] for at in fresh if block.ids[at] in held]
+    replaced = [block.ids[at] for at in fresh if block.ids[at] in known_changes]
     if replaced:
         free_rows(database, file, wanted=json.dumps(replaced))
     rows = np.ascontiguousarray(block.matrix()[fresh], dtype="<f4")

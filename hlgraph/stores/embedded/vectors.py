@@ -42,7 +42,7 @@ from hlgraph.stores.embedded.vector_files import (
 )
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.image.graph_files import log_level
-from hlgraph.stores.protocols import Damage, Neighbours, Row, VectorBatch, VectorQuery
+from hlgraph.stores.protocols import Damage, Neighbours, Row, VectorBatch, VectorQuery, VectorStore
 from hlgraph.text import content_words, words
 from hlgraph.where import Where
 
@@ -93,9 +93,9 @@ class View:
 
     def is_there(self) -> NDArray[np.bool_]:
         """Which slots have a row."""
-        found = np.ones(len(self.matrix), dtype=bool)
-        found[self.gone] = False
-        return found
+        mask = np.ones(len(self.matrix), dtype=bool)
+        mask[self.gone] = False
+        return mask
 
     def altered(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Which of some rows do not hold the vector that was written: one checksum a row.
@@ -110,18 +110,18 @@ class View:
 
     def ids(self, rows: NDArray[np.integer] | None = None) -> NDArray[np.bytes_]:
         """The ids of some rows (None: of all slots), as bytes."""
-        found: NDArray[np.bytes_] = self._of("ids", rows)
-        return found
+        ids: NDArray[np.bytes_] = self._of("ids", rows)
+        return ids
 
     def is_of(self, sources: Collection[str]) -> NDArray[np.bool_]:
         """Which rows belong to one of these sources."""
-        found: NDArray[np.bool_] = self._among(sources)[self._of("sources", None)]
-        return found
+        mask: NDArray[np.bool_] = self._among(sources)[self._of("sources", None)]
+        return mask
 
     def is_from(self, changes: Collection[str]) -> NDArray[np.bool_]:
         """Which rows one of these changes wrote."""
-        found: NDArray[np.bool_] = self._among(changes)[self._of("changes", None)]
-        return found
+        mask: NDArray[np.bool_] = self._among(changes)[self._of("changes", None)]
+        return mask
 
     def _of(self, column: str, rows: NDArray[np.integer] | None) -> NDArray[Any]:
         first: NDArray[Any] = getattr(self.first, column)
@@ -131,18 +131,18 @@ class View:
             return every if rows is None else every[rows]
         if rows is None:
             return np.concatenate([first, rest])
-        found = np.empty(len(rows), dtype=rest.dtype)
+        values = np.empty(len(rows), dtype=rest.dtype)
         is_first = rows < len(first)
-        found[is_first] = first[rows[is_first]]
-        found[~is_first] = rest[rows[~is_first] - len(first)]
-        return found
+        values[is_first] = first[rows[is_first]]
+        values[~is_first] = rest[rows[~is_first] - len(first)]
+        return values
 
     def _among(self, names: Collection[str]) -> NDArray[np.bool_]:
         """For each position of a name, whether it is one of these; the last place is for slots without a row."""
         wanted = np.array([name.encode() for name in names] or [b""], dtype=np.bytes_)
-        held = np.isin(self.first.names, wanted) & (len(names) > 0)
+        first = np.isin(self.first.names, wanted) & (len(names) > 0)
         rest = np.fromiter((name in names for name in self.names), dtype=bool, count=len(self.names))
-        return np.concatenate([held, rest, [False]])
+        return np.concatenate([first, rest, [False]])
 
 
 class Views:
@@ -171,9 +171,11 @@ class Views:
                     state = self._state(kind, corpus)
                     if state is None:
                         return None
-                    held = self._views.get((kind, corpus))
-                    is_older = held is not None and _is_older(state, held.state)  # this reader began before another one
-                    view = self._begun(state, None if is_older else held)
+                    cached = self._views.get((kind, corpus))
+                    is_older = cached is not None and _is_older(
+                        state, cached.state
+                    )  # this reader began before another one
+                    view = self._begun(state, None if is_older else cached)
                     if view.state == state:
                         return view
                     if not is_in_files or state.slots - view.first.end < vector_files.LEAST_ROWS:
@@ -190,13 +192,13 @@ class Views:
         files = RowFiles(self._database.path, view.state)
         parts = list(view.coarse)
         if not parts or count - len(parts[0]) >= vector_files.LEAST_ROWS:
-            made = files.codes(view.dimensions)
-            if count - (0 if made is None else len(made)) >= vector_files.LEAST_ROWS:
+            stored = files.codes(view.dimensions)
+            if count - (0 if stored is None else len(stored)) >= vector_files.LEAST_ROWS:
                 with mapped(self._database.path):
                     self._make(view.state, lambda files: files.write_codes(view.matrix))
-                made = files.codes(view.dimensions)
-            if made is not None and len(made) <= count and (not parts or len(made) > len(parts[0])):
-                parts = [made]
+                stored = files.codes(view.dimensions)
+            if stored is not None and len(stored) <= count and (not parts or len(stored) > len(parts[0])):
+                parts = [stored]
         first = parts[0] if parts else CoarseRows.of(view.dimensions)
         if len(first) < vector_files.LEAST_ROWS:
             parts = [first.grown(view.matrix)]
@@ -273,7 +275,7 @@ _THREADED = 50_000  # minimum number of rows before a product uses threads
 _FEW = 100  # maximum number of vectors for which products with all rows are faster than an index of the rows
 
 
-class EmbeddedVectorStore:
+class EmbeddedVectorStore(VectorStore):
     """Vectors and text of the store in one directory; see :class:`hlgraph.stores.protocols.VectorStore`.
 
     A search by vector multiplies the memory-mapped matrix with the query vector, applies the filter and takes the k best.
@@ -360,9 +362,9 @@ class EmbeddedVectorStore:
     def _by_vector(self, query: VectorQuery, k: int) -> list[Hit]:
         with sqlite.searching(query, k) as call:
             with reading(self._database.path):
-                found = self._nearest(query, k)
-            call.rows = len(found)
-        return found
+                hits = self._nearest(query, k)
+            call.rows = len(hits)
+        return hits
 
     def _nearest(self, query: VectorQuery, k: int) -> list[Hit]:
         return self._read(query.kind, query.corpus, lambda view: self._nearest_in(view, query, k)) or []
@@ -409,7 +411,7 @@ class EmbeddedVectorStore:
     def _narrowed(
         self, view: View, query: VectorQuery, k: int, *, rows: NDArray[np.intp] | None
     ) -> NDArray[np.intp] | None:
-        """The rows to score (None: all slots): those given, or fewer that include the ``k`` best, where that is faster.
+        """The rows to score (None: all slots): those given, or fewer that include the ``k`` best, if that is faster.
 
         The first search of a process, often its only one, does not use the codes.
         """
@@ -426,8 +428,8 @@ class EmbeddedVectorStore:
                 self._searched.add((query.corpus, query.kind))
                 return every
             codes = self._views.codes(view)
-        found = vector_files.candidates(codes, query.vector, k=k, slots=rows, without=view.gone)
-        return found if rows is None else rows[found]
+        positions = vector_files.candidates(codes, query.vector, k=k, slots=rows, without=view.gone)
+        return positions if rows is None else rows[positions]
 
     def _mask(self, view: View, query: VectorQuery) -> NDArray[np.bool_] | None:
         """Which rows a query may see; None: all."""
@@ -446,18 +448,18 @@ class EmbeddedVectorStore:
         with mapped(self._database.path):
             version = connection.execute("SELECT version FROM vector_source_version").fetchone()[0]
             key = (corpus, where, version)
-            found = self._masks.get(key)
-            if found is None:
+            sources = self._masks.get(key)
+            if sources is None:
                 condition, values = to_sql(where)
                 statement = f"SELECT id FROM vector_source AS source WHERE corpus = :corpus AND {condition}"
                 values = {**values, "corpus": corpus}
                 with sqlite.sql("read admitted sources", statement, values=values) as call:
-                    found = frozenset(item for (item,) in connection.execute(statement, values))
-                    call.rows = len(found)
+                    sources = frozenset(item for (item,) in connection.execute(statement, values))
+                    call.rows = len(sources)
                 if len(self._masks) >= 64:
                     self._masks.clear()
-                self._masks[key] = found
-        return found
+                self._masks[key] = sources
+        return sources
 
     def _by_text(self, query: VectorQuery, k: int) -> list[Hit]:
         text = query.text or ""
@@ -486,15 +488,15 @@ class EmbeddedVectorStore:
                 rows, scores = ranked(wanted, blocks, texts=row[1], length=row[2])
                 call.rows = len(rows)
             values |= {"file": row[0], "corpus": query.corpus, "hidden": json.dumps(query.hidden)}
-            found: list[Hit] = []
+            hits: list[Hit] = []
             for part in best_first(scores, 2 * k):
                 values["rows"] = json.dumps(rows[part].tolist())
                 names = dict(connection.execute(admitted.format(inside=inside), values))
                 pairs = zip(rows[part].tolist(), scores[part].tolist(), strict=True)
-                found += sorted((Hit(names[n], score) for n, score in pairs if n in names), key=_best)
-                if len(found) >= k:
+                hits += sorted((Hit(names[n], score) for n, score in pairs if n in names), key=_best)
+                if len(hits) >= k:
                     break
-        return found[:k]
+        return hits[:k]
 
     def neighbours(self, kind: Kind, corpus: str, *, vectors: NDArray[np.float32], threshold: float) -> Neighbours:
         """See :meth:`VectorStore.neighbours`."""
@@ -522,8 +524,8 @@ class EmbeddedVectorStore:
         state: str = "",  # noqa: ARG002 - the database tells by itself that it was changed
     ) -> tuple[list[str], NDArray[np.float32]]:
         """See :meth:`VectorStore.vectors`."""
-        found = self._read(kind, corpus, lambda view: self._vectors_in(view, kind, ids))
-        return ([], np.empty((0, 0), dtype=np.float32)) if found is None else found
+        result = self._read(kind, corpus, lambda view: self._vectors_in(view, kind, ids))
+        return ([], np.empty((0, 0), dtype=np.float32)) if result is None else result
 
     def vectors_many(
         self, corpus: str, ids: Mapping[Kind, Sequence[str]], *, state: str = ""
@@ -541,18 +543,18 @@ class EmbeddedVectorStore:
             return dict(self._database.reader().execute(_SLOTS, values))
 
         with self._guard:
-            held = self._slots.setdefault(file, Recent(self._database, most=_PLACES, size=lambda _: 1))
+            recent = self._slots.setdefault(file, Recent(self._database, most=_PLACES, size=lambda _: 1))
         with (
             reading(self._database.path),
             sqlite.sql(f"read vectors {kind}", _SLOTS, values={"file": file, "ids": json.dumps(list(ids))}) as call,
         ):
-            slots = held.read(ids, read)
+            slots = recent.read(ids, read)
             call.rows = len(slots)
-            found = np.asarray(view.matrix[list(slots.values())], dtype=np.float32)
+            vectors = np.asarray(view.matrix[list(slots.values())], dtype=np.float32)
             # All of them have a checksum, but a search reads thousands: what it cannot calculate with, and one more.
-            suspects = np.append(np.flatnonzero(~np.isfinite(found).all(axis=1)), np.arange(min(len(found), 1)))
+            suspects = np.append(np.flatnonzero(~np.isfinite(vectors).all(axis=1)), np.arange(min(len(vectors), 1)))
             self._verify(view, np.array(list(slots.values()), dtype=np.int64)[suspects])
-            return list(slots), found
+            return list(slots), vectors
 
     def examine(
         self, kind: Kind, corpus: str, *, rows: Iterable[Row], dimensions: int = 0, repair: bool = False
@@ -596,5 +598,5 @@ def _scores(view: View, vector: NDArray[np.float32], rows: NDArray[np.intp] | No
     # Use threads for many rows only: waking them costs time, and far more on a busy machine. They add in another order, so
     # they must not score rows that another search may find by their codes and score one by one.
     is_threaded = len(view.matrix) >= _THREADED and not vector_files.is_wanted(len(view.matrix))
-    found: NDArray[np.float32] = view.matrix @ vector if is_threaded else np.vecdot(view.matrix, vector)
-    return found if rows is None else found[rows]
+    scores: NDArray[np.float32] = view.matrix @ vector if is_threaded else np.vecdot(view.matrix, vector)
+    return scores if rows is None else scores[rows]

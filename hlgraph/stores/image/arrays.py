@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,27 +16,8 @@ NO_SOURCE = -1
 _WIDTH = 32
 
 
-class NodeTable(Protocol):
-    """The nodes of a corpus; a node is its place in the order of ids."""
-
-    @property
-    def size(self) -> int:
-        """The number of nodes."""
-
-    def ids_of(self, at: NDArray[np.int64]) -> NDArray[np.bytes_]:
-        """The ids of some nodes, bytes of length 32."""
-
-    def kinds_of(self, at: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """The kinds of some nodes, indices into KINDS."""
-
-    def sources_of(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The node of the source of each of some nodes, or ``NO_SOURCE``."""
-
-    def find(self, ids: NDArray[np.bytes_]) -> NDArray[np.int64]:
-        """The node of each of some ids, bytes of length 32; -1 for an unknown id."""
-
-    def plain(self) -> Nodes:
-        """All nodes, as arrays."""
+NodeTable: TypeAlias = "Nodes | NodesOver"
+"""The nodes of a corpus; a node is its place in the order of ids."""
 
 
 class Nodes(NamedTuple):
@@ -59,23 +40,23 @@ class Nodes(NamedTuple):
         return len(self.ids)
 
     def ids_of(self, at: NDArray[np.int64]) -> NDArray[np.bytes_]:
-        """See :meth:`NodeTable.ids_of`."""
+        """The ids of some nodes, bytes of length 32."""
         return self.ids[at]
 
     def kinds_of(self, at: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """See :meth:`NodeTable.kinds_of`."""
+        """The kinds of some nodes, indices into KINDS."""
         return self.kinds[at]
 
     def sources_of(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
-        """See :meth:`NodeTable.sources_of`."""
+        """The node of the source of each of some nodes, or ``NO_SOURCE``."""
         return self.sources[at].astype(np.int64)
 
     def find(self, ids: NDArray[np.bytes_]) -> NDArray[np.int64]:
-        """See :meth:`NodeTable.find`."""
+        """The node of each of some ids, bytes of length 32; -1 for an unknown id."""
         return find(self.ids, ids)
 
     def plain(self) -> Nodes:
-        """See :meth:`NodeTable.plain`."""
+        """All nodes, as arrays."""
         return self
 
 
@@ -90,8 +71,8 @@ def find(held: NDArray[np.bytes_], ids: NDArray[np.bytes_]) -> NDArray[np.int64]
     if not len(held) or not len(ids):
         return np.full(len(ids), -1, dtype=np.int64)
     at = np.minimum(np.searchsorted(held, ids), len(held) - 1)
-    found: NDArray[np.int64] = np.where(held[at] == ids, at, -1)
-    return found
+    result: NDArray[np.int64] = np.where(held[at] == ids, at, -1)
+    return result
 
 
 def places(nodes: NodeTable, ids: Iterable[str]) -> NDArray[np.int64]:
@@ -103,8 +84,8 @@ def places(nodes: NodeTable, ids: Iterable[str]) -> NDArray[np.int64]:
     ids : ids of any length
     """
     wanted = [item.encode() for item in ids]
-    found = nodes.find(np.array([item for item in wanted if len(item) <= _WIDTH], dtype=f"S{_WIDTH}"))
-    return np.unique(found[found >= 0])
+    at = nodes.find(np.array([item for item in wanted if len(item) <= _WIDTH], dtype=f"S{_WIDTH}"))
+    return np.unique(at[at >= 0])
 
 
 # The links of one relationship in both directions, as arrays in memory or in mapped files; a pull reads only what it visits.
@@ -139,34 +120,8 @@ class Gathered(NamedTuple):
     weight: NDArray[np.float32]
 
 
-class Way(Protocol):
-    """Links in one direction; the targets of a node are ascending and distinct."""
-
-    @property
-    def size(self) -> int:
-        """The number of nodes."""
-
-    @property
-    def total(self) -> int:
-        """The number of links."""
-
-    def counts(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The number of links of each of these nodes."""
-
-    def of(self, nodes: NDArray[np.int64], *, most: int | None = None) -> Gathered:
-        """The links of these nodes, in their order. Time and memory are linear in the result.
-
-        Parameters
-        ----------
-        nodes : nodes whose links are wanted
-        most : maximum number of links of one node, by ascending target; None: all
-        """
-
-    def plain(self) -> OneWay:
-        """All links, as arrays."""
-
-    def matrix(self) -> Csr:
-        """All links as a sparse matrix, copied."""
+Way: TypeAlias = "OneWay | WayOver"
+"""Links in one direction; the targets of a node are ascending and distinct."""
 
 
 class OneWay(NamedTuple):
@@ -194,12 +149,18 @@ class OneWay(NamedTuple):
         return len(self.targets)
 
     def counts(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """See :meth:`Way.counts`."""
-        found: NDArray[np.int64] = self.starts[nodes + 1] - self.starts[nodes]
-        return found
+        """The number of links of each of these nodes."""
+        counts: NDArray[np.int64] = self.starts[nodes + 1] - self.starts[nodes]
+        return counts
 
     def of(self, nodes: NDArray[np.int64], *, most: int | None = None) -> Gathered:
-        """See :meth:`Way.of`."""
+        """The links of these nodes, in their order. Time and memory are linear in the result.
+
+        Parameters
+        ----------
+        nodes : nodes whose links are wanted
+        most : maximum number of links of one node, by ascending target; None: all
+        """
         count = self.counts(nodes) if most is None else np.minimum(self.counts(nodes), most)
         ends = np.cumsum(count)
         total = int(ends[-1]) if len(ends) else 0
@@ -207,11 +168,11 @@ class OneWay(NamedTuple):
         return Gathered(np.repeat(np.arange(len(nodes)), count), self.targets[at].astype(np.int64), self.weights[at])
 
     def plain(self) -> OneWay:
-        """See :meth:`Way.plain`."""
+        """All links, as arrays."""
         return self
 
     def matrix(self) -> Csr:
-        """See :meth:`Way.matrix`."""
+        """All links as a sparse matrix, copied."""
         parts = (np.array(self.weights), np.array(self.targets), np.array(self.starts))
         return sp.csr_array(parts, shape=(self.size, self.size))
 
@@ -238,15 +199,15 @@ class Links(NamedTuple):
         size = len(nodes)
         counts = self.there.counts(nodes), self.back.counts(nodes)
         is_back = int(counts[1].sum()) < int(counts[0].sum())
-        found: list[Gathered] = []
+        gathered: list[Gathered] = []
         for first, last in blocks(counts[is_back]):
             some = (self.back if is_back else self.there).of(nodes[first:last])
             at = np.minimum(np.searchsorted(nodes, some.target), size - 1)
             keep = nodes[at] == some.target
-            found.append(Gathered(some.owner[keep] + first, at[keep], some.weight[keep]))
-        if not found:
+            gathered.append(Gathered(some.owner[keep] + first, at[keep], some.weight[keep]))
+        if not gathered:
             return sp.csr_array((size, size), dtype=np.float32)
-        one, other, weight = (np.concatenate(part) for part in zip(*found, strict=True))
+        one, other, weight = (np.concatenate(part) for part in zip(*gathered, strict=True))
         ends = np.zeros(size + 1, dtype=np.int32)
         np.cumsum(np.bincount(one, minlength=size), out=ends[1:])
         parts = (weight, other.astype(np.int32), ends)  # already ordered by row, without duplicates
@@ -273,8 +234,8 @@ def blocks(counts: NDArray[np.int64], most: int | None = None) -> Iterator[tuple
     ends = np.cumsum(counts)
     first = 0
     while first < len(counts):
-        held = int(ends[first - 1]) if first else 0
-        last = max(int(np.searchsorted(ends, held + (most or BLOCK), side="right")), first + 1)
+        before = int(ends[first - 1]) if first else 0
+        last = max(int(np.searchsorted(ends, before + (most or BLOCK), side="right")), first + 1)
         yield first, last
         first = last
 
@@ -301,11 +262,11 @@ def strongest(
     ways = [way for item in links for way in (item.there, item.back)]
     if not len(nodes) or not ways:
         return nodes[:0], False
-    found, is_cut = _of_hubs(links, nodes, fan_out=fan_out, may=may)
-    counts = np.sum([way.counts(found.left) for way in ways], axis=0)
-    parts = [found.targets]
+    hubs, is_cut = _of_hubs(links, nodes, fan_out=fan_out, may=may)
+    counts = np.sum([way.counts(hubs.left) for way in ways], axis=0)
+    parts = [hubs.targets]
     for first, last in blocks(counts):
-        each = zip(*(way.of(found.left[first:last]) for way in ways), strict=True)
+        each = zip(*(way.of(hubs.left[first:last]) for way in ways), strict=True)
         best, was_cut = _best(_admitted(Gathered(*(np.concatenate(part) for part in each)), may), fan_out)
         parts.append(best)
         is_cut = is_cut or was_cut
@@ -402,39 +363,41 @@ class Numbering:
 
     def places(self, numbers: NDArray[np.integer]) -> _Numbers:
         """The places of nodes that the version has."""
-        found = numbers - np.searchsorted(self.removed, numbers) + np.searchsorted(self.before, numbers, side="right")
+        positions = (
+            numbers - np.searchsorted(self.removed, numbers) + np.searchsorted(self.before, numbers, side="right")
+        )
         is_fresh = numbers >= self.base
         if is_fresh.any():
-            found[is_fresh] = self._place_of_fresh[numbers[is_fresh] - self.base]
-        return found.astype(np.int64, copy=False)
+            positions[is_fresh] = self._place_of_fresh[numbers[is_fresh] - self.base]
+        return positions.astype(np.int64, copy=False)
 
     def numbers(self, places: NDArray[np.integer]) -> _Numbers:
         """The numbers of the nodes at some places."""
         before = np.searchsorted(self._fresh_at, places)
         rank = places - before
-        found = rank + np.searchsorted(self._kept, rank, side="right")
+        numbers = rank + np.searchsorted(self._kept, rank, side="right")
         if len(self.fresh):
             at = np.minimum(before, len(self.fresh) - 1)
-            found = np.where(self._fresh_at[at] == places, self.fresh[at], found)
-        return found.astype(np.int64, copy=False)
+            numbers = np.where(self._fresh_at[at] == places, self.fresh[at], numbers)
+        return numbers.astype(np.int64, copy=False)
 
     def has(self, numbers: _Numbers) -> NDArray[np.bool_]:
         """Whether the version has nodes with these numbers."""
-        found = np.zeros(len(numbers), dtype=bool)
+        mask = np.zeros(len(numbers), dtype=bool)
         is_old = numbers < self.base
         old = numbers[is_old]
         at = np.searchsorted(self.removed, old)
         is_gone = np.zeros(len(old), dtype=bool)
         if len(self.removed):
             is_gone = self.removed[np.minimum(at, len(self.removed) - 1)] == old
-        found[is_old] = (old >= 0) & ~is_gone
+        mask[is_old] = (old >= 0) & ~is_gone
         new = numbers[~is_old] - self.base
-        found[~is_old] = (new < len(self._place_of_fresh)) & (
+        mask[~is_old] = (new < len(self._place_of_fresh)) & (
             self._place_of_fresh[np.minimum(new, len(self._place_of_fresh) - 1)] >= 0
             if len(self._place_of_fresh)
             else False
         )
-        return found
+        return mask
 
 
 class NodesOver(NamedTuple):
@@ -457,7 +420,7 @@ class NodesOver(NamedTuple):
         return self.numbering.size
 
     def ids_of(self, at: NDArray[np.int64]) -> NDArray[np.bytes_]:
-        """See :meth:`NodeTable.ids_of`."""
+        """See :meth:`Nodes.ids_of`."""
         return self.ids_of_numbers(self.numbering.numbers(at))
 
     def ids_of_numbers(self, numbers: _Numbers) -> NDArray[np.bytes_]:
@@ -465,38 +428,38 @@ class NodesOver(NamedTuple):
         return self._of(self.base.ids, self.added.ids, numbers=numbers)
 
     def kinds_of(self, at: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """See :meth:`NodeTable.kinds_of`."""
+        """See :meth:`Nodes.kinds_of`."""
         return self._of(self.base.kinds, self.added.kinds, numbers=self.numbering.numbers(at))
 
     def sources_of(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
-        """See :meth:`NodeTable.sources_of`."""
-        held = self._of(self.base.sources, self.added.sources, numbers=self.numbering.numbers(at)).astype(np.int64)
-        return np.where(held == NO_SOURCE, NO_SOURCE, self.numbering.places(held))
+        """See :meth:`Nodes.sources_of`."""
+        sources = self._of(self.base.sources, self.added.sources, numbers=self.numbering.numbers(at)).astype(np.int64)
+        return np.where(sources == NO_SOURCE, NO_SOURCE, self.numbering.places(sources))
 
     def _of(self, base: NDArray[Any], added: NDArray[Any], *, numbers: _Numbers) -> NDArray[Any]:
         is_fresh = numbers >= self.numbering.base
         if not len(added):
             return base[numbers]
-        found = np.empty(len(numbers), dtype=added.dtype)
-        found[~is_fresh] = base[numbers[~is_fresh]]
+        values = np.empty(len(numbers), dtype=added.dtype)
+        values[~is_fresh] = base[numbers[~is_fresh]]
         order = np.argsort(self.numbering.fresh)
-        found[is_fresh] = added[order[np.searchsorted(self.numbering.fresh[order], numbers[is_fresh])]]
-        return found
+        values[is_fresh] = added[order[np.searchsorted(self.numbering.fresh[order], numbers[is_fresh])]]
+        return values
 
     def find(self, ids: NDArray[np.bytes_]) -> NDArray[np.int64]:
-        """See :meth:`NodeTable.find`."""
+        """See :meth:`Nodes.find`."""
         numbers = self.numbers(ids)
         return np.where(numbers < 0, -1, self.numbering.places(numbers))
 
     def numbers(self, ids: NDArray[np.bytes_]) -> _Numbers:
         """The number of each of some ids; -1 for one that this version lacks."""
-        found = find(self.base.ids, ids)
-        found[~self.numbering.has(found)] = -1
+        numbers = find(self.base.ids, ids)
+        numbers[~self.numbering.has(numbers)] = -1
         new = find(self.added.ids, ids)
-        return np.where(new < 0, found, self.numbering.fresh[new]) if len(self.added.ids) else found
+        return np.where(new < 0, numbers, self.numbering.fresh[new]) if len(self.added.ids) else numbers
 
     def plain(self) -> Nodes:
-        """See :meth:`NodeTable.plain`."""
+        """See :meth:`Nodes.plain`."""
         every = np.arange(self.size)
         return Nodes(self.ids_of(every), self.kinds_of(every), self.sources_of(every).astype(np.int32))
 
@@ -546,13 +509,13 @@ class WayOver(NamedTuple):
         return self.base.total - int(self.base.counts(old).sum()) + self.rows.links.total
 
     def counts(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """See :meth:`Way.counts`."""
+        """See :meth:`OneWay.counts`."""
         return self._found(self.numbering.numbers(nodes))[1]
 
     def of(self, nodes: NDArray[np.int64], *, most: int | None = None) -> Gathered:
-        """See :meth:`Way.of`."""
-        found = self.of_numbers(self.numbering.numbers(nodes), most=most)
-        return found._replace(target=self.numbering.places(found.target))
+        """See :meth:`OneWay.of`."""
+        gathered = self.of_numbers(self.numbering.numbers(nodes), most=most)
+        return gathered._replace(target=self.numbering.places(gathered.target))
 
     def of_numbers(self, numbers: _Numbers, *, most: int | None = None) -> Gathered:
         """The links of nodes by their numbers; the targets are numbers.
@@ -586,14 +549,14 @@ class WayOver(NamedTuple):
         return first, count, is_replaced
 
     def plain(self) -> OneWay:
-        """See :meth:`Way.plain`."""
+        """See :meth:`OneWay.plain`."""
         every = np.arange(self.size)
-        found = self.of(every)
+        gathered = self.of(every)
         starts = np.concatenate([[0], np.cumsum(self.counts(every))]).astype(np.int64)
-        return OneWay(starts, found.target.astype(np.int32), found.weight)
+        return OneWay(starts, gathered.target.astype(np.int32), gathered.weight)
 
     def matrix(self) -> Csr:
-        """See :meth:`Way.matrix`."""
+        """See :meth:`OneWay.matrix`."""
         return self.plain().matrix()
 
 

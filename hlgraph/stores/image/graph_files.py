@@ -126,8 +126,8 @@ class ArrayFiles:
         path = self.folder / f"{name}.new"
         files.allocate(path, size * np.dtype(dtype).itemsize)
         # An empty file cannot be mapped.
-        held = np.memmap(path, dtype=dtype, mode="r+", shape=(size,)) if size else None
-        yield np.empty(0, dtype=dtype) if held is None else np.asarray(held)
+        memory_map = np.memmap(path, dtype=dtype, mode="r+", shape=(size,)) if size else None
+        yield np.empty(0, dtype=dtype) if memory_map is None else np.asarray(memory_map)
         files.sync(path)
         path.replace(self.folder / name)
 
@@ -172,8 +172,8 @@ class GraphFiles(ArrayFiles):
 
     def nodes(self) -> Nodes | None:
         """The nodes, mapped; None if they are not in the files."""
-        found = [self.array(name, dtype) for name, dtype in _NODES.items()]
-        return None if any(item is None for item in found) else Nodes(*found)  # type: ignore[arg-type]
+        arrays = [self.array(name, dtype) for name, dtype in _NODES.items()]
+        return None if any(item is None for item in arrays) else Nodes(*arrays)  # type: ignore[arg-type]
 
     def image(self, version: int, *, mark: Hashable = None) -> Image | None:
         """All of the graph, mapped; None if any part is not in the files.
@@ -185,13 +185,13 @@ class GraphFiles(ArrayFiles):
         nodes = self.nodes()
         if nodes is None:
             return None
-        found: dict[str, Links] = {}
+        by_name: dict[str, Links] = {}
         for name in (*sorted(FOLLOWED), SAID):
             links = self.links(name, len(nodes.ids))
             if links is None:
                 return None
-            found[name] = links._replace(is_even=name in EVEN)
-        return Image(nodes, found, version=version, mark=mark)
+            by_name[name] = links._replace(is_even=name in EVEN)
+        return Image(nodes, by_name, version=version, mark=mark)
 
     def write_image(self, image: Image, *, hurry: threading.Event | None = None) -> None:
         """Writes all that an image holds, a block at a time; the nodes appear last.
@@ -205,8 +205,8 @@ class GraphFiles(ArrayFiles):
         """
         for name, item in image.links.items():
             with self._laid_out(name, item.there.total, size=image.nodes.size) as ways:
-                for made, way in zip(ways, (item.there, item.back), strict=True):
-                    _copy(way, to=made, hurry=hurry)
+                for target, way in zip(ways, (item.there, item.back), strict=True):
+                    _copy(way, to=target, hurry=hurry)
         nodes = image.nodes.plain()
         for name, dtype in reversed(_NODES.items()):
             self.write(name, [getattr(nodes, name).astype(dtype, copy=False)])
@@ -219,8 +219,8 @@ class GraphFiles(ArrayFiles):
         name : name of the relationship
         size : number of nodes of the graph
         """
-        held = self.array(name, np.uint8)
-        return None if held is None else Links(*_ways(held, size))
+        array = self.array(name, np.uint8)
+        return None if array is None else Links(*_ways(array, size))
 
     def write_links(self, name: str, rows: Iterable[Pairs], *, size: int) -> None:
         """Writes a relationship from blocks of its links.
@@ -263,16 +263,16 @@ class GraphFiles(ArrayFiles):
         """Both directions of a relationship in a new file of zeros, which the block fills; it appears when the block ends."""
         fresh = self.folder / f"{name}.new"
         files.allocate(fresh, 2 * (8 * (size + 1) + 8 * count))
-        held = np.memmap(fresh, dtype=np.uint8, mode="r+")
-        yield _ways(np.asarray(held), size)
+        memory_map = np.memmap(fresh, dtype=np.uint8, mode="r+")
+        yield _ways(np.asarray(memory_map), size)
         files.sync(fresh)
         fresh.replace(self.folder / name)
 
 
 def _table(a: NDArray[np.integer], b: NDArray[np.integer], weight: NDArray[np.float32]) -> NDArray[np.void]:
-    found = np.empty(len(a), dtype=_COO)
-    found["a"], found["b"], found["weight"] = a, b, weight
-    return found
+    table = np.empty(len(a), dtype=_COO)
+    table["a"], table["b"], table["weight"] = a, b, weight
+    return table
 
 
 def _ways(held: NDArray[Any], size: int) -> tuple[OneWay, OneWay]:

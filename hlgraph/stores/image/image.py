@@ -64,9 +64,9 @@ def relates(links: Mapping[str, Links], is_asserted: NDArray[np.bool_] | None) -
         before = np.concatenate([[0], np.cumsum(is_asserted[supports.targets])])
         counts = np.diff(before[supports.starts])
     a, b, weights = related(facts[counts > 0], subjects, objects=objects, counts=counts[counts > 0])
-    found = sp.csr_array((weights, (a, b)), shape=(subjects.size, subjects.size))
-    found.sum_duplicates()
-    return found
+    matrix = sp.csr_array((weights, (a, b)), shape=(subjects.size, subjects.size))
+    matrix.sum_duplicates()
+    return matrix
 
 
 def related(facts: NDArray[np.int64], subjects: Way, *, objects: Way, counts: NDArray[np.int64]) -> Pairs:
@@ -227,15 +227,15 @@ class Image:
         is_cut = len(frontier) > shape.node_cap
         frontier = reached = frontier[: shape.node_cap]
         for _ in range(shape.hops):
-            found, was_cut = strongest(
+            neighbours, was_cut = strongest(
                 list(edges.values()),
                 frontier,
                 fan_out=shape.fan_out,
                 may=lambda at, seen=reached: ~_among(at, seen) & may(at),  # type: ignore[misc]
             )
             room = shape.node_cap - len(reached)
-            is_cut = is_cut or was_cut or len(found) > room
-            frontier = found[:room]
+            is_cut = is_cut or was_cut or len(neighbours) > room
+            frontier = neighbours[:room]
             if not len(frontier):
                 break
             reached = np.union1d(reached, frontier)
@@ -266,11 +266,11 @@ class Image:
         """
         back = self.links[Relationship.MENTIONS].back
         parts = [np.unique(back.of(places(self.nodes, name)).target) for name in query.names]
-        found, counts = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *parts]), return_counts=True)
-        may = self._check(MENTIONED, sources)(found)
+        statements, counts = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *parts]), return_counts=True)
+        may = self._check(MENTIONED, sources)(statements)
         if query.among is not None:
-            may &= _among(found, places(self.nodes, query.among))
-        return matched(self.nodes.ids_of(found[may]), counts[may], query=query)
+            may &= _among(statements, places(self.nodes, query.among))
+        return matched(self.nodes.ids_of(statements[may]), counts[may], query=query)
 
     def count(self, relationships: Iterable[Relationship]) -> int:
         """The total number of links of these relationships."""
@@ -293,8 +293,8 @@ class Image:
             return []
         every = np.arange(self.nodes.size)
         starts = every[way.counts(every) > 0]
-        found = way.of(starts)
-        ends = (self.nodes.ids_of(at).astype("<U32").tolist() for at in (starts[found.owner], found.target))
+        gathered = way.of(starts)
+        ends = (self.nodes.ids_of(at).astype("<U32").tolist() for at in (starts[gathered.owner], gathered.target))
         return list(zip(*ends, strict=True))
 
     def sources_but(self, left_out: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -320,22 +320,22 @@ class Image:
 
         def may(at: NDArray[np.int64]) -> NDArray[np.bool_]:
             is_wanted = is_kind[nodes.kinds_of(at)]
-            held = nodes.sources_of(at)
-            found = is_wanted & _among(held, allowed)
-            is_shared = is_wanted & (held == NO_SOURCE)
-            found[is_shared] = self._is_asserted(at[is_shared], allowed)
-            return found
+            source_nodes = nodes.sources_of(at)
+            is_visible = is_wanted & _among(source_nodes, allowed)
+            is_shared = is_wanted & (source_nodes == NO_SOURCE)
+            is_visible[is_shared] = self._is_asserted(at[is_shared], allowed)
+            return is_visible
 
         return may
 
     def _is_asserted(self, at: NDArray[np.int64], allowed: NDArray[np.int64]) -> NDArray[np.bool_]:
-        found = np.zeros(len(at), dtype=bool)
+        is_asserted = np.zeros(len(at), dtype=bool)
         for way in (self.links[Relationship.MENTIONS].back, self.links[Relationship.SUPPORTS].there):
             for first, last in blocks(way.counts(at)):
                 some = way.of(at[first:last])
                 is_inside = _among(self.nodes.sources_of(some.target), allowed)
-                found[first + some.owner[is_inside]] = True
-        return found
+                is_asserted[first + some.owner[is_inside]] = True
+        return is_asserted
 
     def _scoped(self, relationship: Relationship, sources: NDArray[np.int64] | None) -> Links:
         """The links of a relationship in a scope; under a filter, a derived relationship is counted again in memory."""
@@ -380,5 +380,5 @@ def _among(values: NDArray[np.integer], held: NDArray[np.integer]) -> NDArray[np
     """Which values occur in ``held``, which is ascending."""
     if not len(held):
         return np.zeros(len(values), dtype=bool)
-    found: NDArray[np.bool_] = held[np.minimum(np.searchsorted(held, values), len(held) - 1)] == values
-    return found
+    mask: NDArray[np.bool_] = held[np.minimum(np.searchsorted(held, values), len(held) - 1)] == values
+    return mask

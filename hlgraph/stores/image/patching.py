@@ -118,6 +118,68 @@ def touched(found: ChangeList) -> frozenset[str]:
     return frozenset(item.decode() for item in np.concatenate(both).tolist())
 
 
+class State(NamedTuple):
+    """The state of a corpus; ``stamp`` is empty where a hlgraph without images wrote it last."""
+
+    version: int
+    stamp: str
+
+    @classmethod
+    def named(cls, name: str) -> State | None:
+        """The state with a name; None for an empty one."""
+        version, _, stamp = name.partition("-")
+        return cls(int(version), stamp) if stamp and version.isdecimal() else None
+
+    @property
+    def name(self) -> str:
+        """See :attr:`CorpusStats.state`."""
+        return f"{self.version}-{self.stamp}" if self.stamp else ""
+
+
+class Step(NamedTuple):
+    """From one state to the next."""
+
+    before: State
+    after: State
+    data: bytes
+
+    def change(self) -> ChangeList:
+        """The list of the change between them."""
+        return unpack(self.data)
+
+
+def leading_to(state: State, steps: Iterable[Step]) -> list[Step]:
+    """The steps that lead to a state without a gap, the oldest first; each has its list.
+
+    Parameters
+    ----------
+    state : the state
+    steps : steps of a corpus, the newest first
+    """
+    chain: list[Step] = []
+    for step in steps:
+        if step.after.version > state.version:
+            continue  # the corpus has changed again
+        if step.after != state or not step.data:
+            break
+        chain.append(step)
+        state = step.before
+    return chain[::-1]
+
+
+def touched_since(before: State, steps: Sequence[Step]) -> frozenset[str] | None:
+    """The ids of the sources that were altered since a state, and of all records that vanished; None: it is not known.
+
+    Parameters
+    ----------
+    before : the state
+    steps : steps that lead to the later state without a gap, the oldest first
+    """
+    if not steps or steps[0].before != before:
+        return None
+    return frozenset[str]().union(*(touched(item.change()) for item in steps))
+
+
 class Asserted(NamedTuple):
     """What all chunks together assert of one statement: the ids at the other ends of its links."""
 
@@ -192,8 +254,8 @@ class _Places:
         self.held: dict[str, int] = {}
 
     def of(self, ids: Iterable[str]) -> bytes:
-        held = self.held
-        return np.array([held.setdefault(item, len(held)) for item in ids], dtype="<i4").tobytes()
+        places = self.held
+        return np.array([places.setdefault(item, len(places)) for item in ids], dtype="<i4").tobytes()
 
 
 def listed(change: Change, stored: Stored) -> ChangeList:
@@ -206,7 +268,10 @@ def listed(change: Change, stored: Stored) -> ChangeList:
     """
     places = _Places()
     gone = {name for names in stored.vanished.values() for name in names}
-    rows = [_row(places, name, is_back=is_back, rows=found) for (name, is_back), found in _rows(change, stored).items()]
+    rows = [
+        _row(places, name, is_back=is_back, rows=by_owner)
+        for (name, is_back), by_owner in _rows(change, stored).items()
+    ]
     nodes = {key: value for key, value in _nodes(change).items() if key not in gone}
     places.of(nodes)
     places.of(source for _, source in nodes.values() if source)
@@ -224,9 +289,9 @@ def merged(*, cut: Iterable[tuple[str, str]], added: Iterable[tuple[str, str]]) 
     added : pairs that are merged: the alias and the canonical entity
     """
     places = _Places()
-    held = {**{pair: np.nan for a, b in cut for pair in ((a, b), (b, a))}, **dict.fromkeys(added, 1.0)}
-    ends = places.of(a for a, _ in held), places.of(b for _, b in held)
-    links = [Put(Relationship.SAME_AS, *ends, np.array(list(held.values()), dtype="<f4").tobytes())]
+    pairs = {**{pair: np.nan for a, b in cut for pair in ((a, b), (b, a))}, **dict.fromkeys(added, 1.0)}
+    ends = places.of(a for a, _ in pairs), places.of(b for _, b in pairs)
+    links = [Put(Relationship.SAME_AS, *ends, np.array(list(pairs.values()), dtype="<f4").tobytes())]
     return _made(places, {}, rows=[], links=links, removed=b"")
 
 
@@ -238,11 +303,11 @@ def _made(
     links: list[Put],
     removed: bytes,
 ) -> ChangeList:
-    held = places.held
-    kinds = [KINDS.index(nodes[name][0]) if name in nodes else KNOWN for name in held]
-    sources = [held.get(nodes[name][1], -1) if name in nodes else -1 for name in held]
+    by_id = places.held
+    kinds = [KINDS.index(nodes[name][0]) if name in nodes else KNOWN for name in by_id]
+    sources = [by_id.get(nodes[name][1], -1) if name in nodes else -1 for name in by_id]
     return ChangeList(
-        np.array([name.encode() for name in held], dtype="S32").tobytes(),
+        np.array([name.encode() for name in by_id], dtype="S32").tobytes(),
         bytes(kinds),
         np.array(sources, dtype="<i4").tobytes(),
         removed,
@@ -268,10 +333,10 @@ _Found = dict[tuple[str, bool], dict[str, dict[str, float]]]
 
 
 def _rows(change: Change, stored: Stored) -> _Found:
-    found: _Found = {}
+    rows: _Found = {}
 
     def row(name: str, owner: str, *, is_back: bool = False) -> dict[str, float]:
-        return found.setdefault((name, is_back), {}).setdefault(owner, {})
+        return rows.setdefault((name, is_back), {}).setdefault(owner, {})
 
     for chunk in change.chunks:
         row(Relationship.FROM_SOURCE, chunk.id)[chunk.source_id] = 1
@@ -290,8 +355,8 @@ def _rows(change: Change, stored: Stored) -> _Found:
     said = Counter({(item.chunk_id, item.statement_id, item.entity_id) for item in change.mentions})
     for chunk_id, statement_id, entity_id in sorted(said):
         row(Relationship.MENTIONS, statement_id)[entity_id] = 1
-        held = row(SAID, chunk_id)
-        held[entity_id] = held.get(entity_id, 0) + 1
+        counts = row(SAID, chunk_id)
+        counts[entity_id] = counts.get(entity_id, 0) + 1
     for support in change.supports:
         row(Relationship.SUPPORTS, support.statement_id, is_back=True)[support.fact_id] = 1
     for fact in change.facts:
@@ -304,10 +369,10 @@ def _rows(change: Change, stored: Stored) -> _Found:
             (Relationship.MENTIONS, asserted.entity_ids, False),
             (Relationship.SUPPORTS, asserted.fact_ids, True),
         ):
-            found.setdefault((name, is_back), {})[asserted.statement_id] = dict.fromkeys(sorted(ids), 1.0)
+            rows.setdefault((name, is_back), {})[asserted.statement_id] = dict.fromkeys(sorted(ids), 1.0)
     for chunk_id, after in (*_in_order(change), *stored.following):
-        found.setdefault((Relationship.NEXT, False), {})[chunk_id] = {} if after is None else {after: 1}
-    return found
+        rows.setdefault((Relationship.NEXT, False), {})[chunk_id] = {} if after is None else {after: 1}
+    return rows
 
 
 def _in_order(change: Change) -> Iterable[tuple[str, str]]:
@@ -317,9 +382,9 @@ def _in_order(change: Change) -> Iterable[tuple[str, str]]:
     for item in change.chunks:
         if item.source_id in new:
             by_source.setdefault(item.source_id, []).append((item.position, item.id))
-    for held in by_source.values():
-        held.sort()
-        yield from ((a, b) for (_, a), (_, b) in itertools.pairwise(held))
+    for chunks in by_source.values():
+        chunks.sort()
+        yield from ((a, b) for (_, a), (_, b) in itertools.pairwise(chunks))
 
 
 def _row(places: _Places, name: str, *, is_back: bool, rows: Mapping[str, Mapping[str, float]]) -> Row:
@@ -335,9 +400,11 @@ def _row(places: _Places, name: str, *, is_back: bool, rows: Mapping[str, Mappin
 
 
 def _synonyms(places: _Places, synonyms: Iterable[Synonym]) -> Put:
-    held = {(min(item.a, item.b), max(item.a, item.b)): item.similarity for item in synonyms if item.a != item.b}
-    ends = places.of(a for a, _ in held), places.of(b for _, b in held)
-    return Put(Relationship.SYNONYM, *ends, np.array(list(held.values()), dtype="<f4").tobytes())
+    similarities = {
+        (min(item.a, item.b), max(item.a, item.b)): item.similarity for item in synonyms if item.a != item.b
+    }
+    ends = places.of(a for a, _ in similarities), places.of(b for _, b in similarities)
+    return Put(Relationship.SYNONYM, *ends, np.array(list(similarities.values()), dtype="<f4").tobytes())
 
 
 SHARE = 0.1
@@ -383,13 +450,13 @@ def patched(image: Image, change: ChangeList, *, version: int, mark: Hashable = 
         if name in links:
             edits[name] = _joined([edits[name], *count(links, fresh, edits)])
             fresh[name] = _edited(links[name], edits[name], nodes.numbering)
-    made = {name: Links(fresh[name].there, fresh[name].back, item.is_even) for name, item in image.links.items()}
+    new_links = {name: Links(fresh[name].there, fresh[name].back, item.is_even) for name, item in image.links.items()}
     if mark is None or image.mark is None:
-        return Image(nodes, made, version=version, mark=mark)
+        return Image(nodes, new_links, version=version, mark=mark)
     ends = {name: _ids_of(old, nodes, np.concatenate([item.a, item.b])) for name, item in edits.items()}
     came = _ids_of(old, nodes, np.concatenate([gone, numbers[np.frombuffer(change.kinds, np.uint8) != KNOWN]]))
     step = Touched(image.mark, mark, came, ends)
-    return Image(nodes, made, version=version, mark=mark, trail=(*image.trail[1 - KEPT :], step))
+    return Image(nodes, new_links, version=version, mark=mark, trail=(*image.trail[1 - KEPT :], step))
 
 
 def _ids_of(old: NodesOver, new: NodesOver, numbers: _Numbers) -> NDArray[np.bytes_]:
@@ -440,10 +507,10 @@ def _renumbered(old: NodesOver, change: ChangeList) -> tuple[_Numbers, NodesOver
     numbers = old.numbers(ids)
     gone = numbers[_ints(change.removed)]
     gone = gone[gone >= 0]
-    held = old.numbering
-    stays = ~np.isin(held.fresh, gone)
+    old_numbering = old.numbering
+    stays = ~np.isin(old_numbering.fresh, gone)
     new = np.flatnonzero((kinds != KNOWN) & (numbers < 0))
-    first = int(held.fresh.max()) + 1 if len(held.fresh) else held.base
+    first = int(old_numbering.fresh.max()) + 1 if len(old_numbering.fresh) else old_numbering.base
     numbers[new] = first + np.arange(len(new))
     at = _ints(change.sources)[new]
     sources = np.where(at < 0, NO_SOURCE, numbers[at]) if len(numbers) else at
@@ -453,11 +520,11 @@ def _renumbered(old: NodesOver, change: ChangeList) -> tuple[_Numbers, NodesOver
         np.concatenate([old.added.sources[stays], sources]).astype(np.int32),
     )
     order = np.argsort(added.ids)
-    before = np.concatenate([held.before[stays], np.searchsorted(old.base.ids, ids[new])])
+    before = np.concatenate([old_numbering.before[stays], np.searchsorted(old.base.ids, ids[new])])
     numbering = Numbering(
-        held.base,
-        removed=np.union1d(held.removed, gone[gone < held.base]),
-        fresh=np.concatenate([held.fresh[stays], numbers[new]])[order],
+        old_numbering.base,
+        removed=np.union1d(old_numbering.removed, gone[gone < old_numbering.base]),
+        fresh=np.concatenate([old_numbering.fresh[stays], numbers[new]])[order],
         before=before[order],
     )
     return numbers, NodesOver(old.base, numbering, Nodes(added.ids[order], added.kinds[order], added.sources[order]))
@@ -465,11 +532,11 @@ def _renumbered(old: NodesOver, change: ChangeList) -> tuple[_Numbers, NodesOver
 
 def _edits(links: dict[str, _Ways], change: ChangeList, *, numbers: _Numbers, gone: _Numbers) -> dict[str, _Edits]:
     """The links that differ after the change, of the relationships that the image has."""
-    found: dict[str, list[_Edits]] = {}
+    edits: dict[str, list[_Edits]] = {}
     for name, ways in links.items():
         there, back = ways.there.of_numbers(gone), ways.back.of_numbers(gone)
         cut = _cut(np.concatenate([gone[there.owner], back.target]), np.concatenate([there.target, gone[back.owner]]))
-        found[name] = [cut]
+        edits[name] = [cut]
     for row in change.rows:
         if row.name in links:
             owners = numbers[_ints(row.owners)]
@@ -477,14 +544,14 @@ def _edits(links: dict[str, _Ways], change: ChangeList, *, numbers: _Numbers, go
             weights = np.frombuffer(row.weights, dtype="<f4") if row.weights else np.ones(len(targets), dtype="<f4")
             new = _Edits(np.repeat(owners, counts), targets, weights)
             known = np.unique(owners[owners >= 0])
-            held = (links[row.name].back if row.is_back else links[row.name].there).of_numbers(known)
-            differ = _difference(_Edits(known[held.owner], held.target, held.weight), new)
-            found[row.name] += [_Edits(b, a, weight) for a, b, weight in differ] if row.is_back else differ
+            stored = (links[row.name].back if row.is_back else links[row.name].there).of_numbers(known)
+            differ = _difference(_Edits(known[stored.owner], stored.target, stored.weight), new)
+            edits[row.name] += [_Edits(b, a, weight) for a, b, weight in differ] if row.is_back else differ
     for put in change.links:
         if put.name in links:
             weights = np.frombuffer(put.weights, dtype="<f4")
-            found[put.name].append(_Edits(numbers[_ints(put.a)], numbers[_ints(put.b)], weights))
-    return {name: _known(_joined(parts), gone=gone) for name, parts in found.items()}
+            edits[put.name].append(_Edits(numbers[_ints(put.a)], numbers[_ints(put.b)], weights))
+    return {name: _known(_joined(parts), gone=gone) for name, parts in edits.items()}
 
 
 def _known(edits: _Edits, *, gone: _Numbers) -> _Edits:
@@ -566,16 +633,16 @@ def _merged(held: Rows, fresh: Rows) -> Rows:
 
 def _keys(a: NDArray[np.integer], b: NDArray[np.integer]) -> _Numbers:
     """One number a pair, in the order of the pairs."""
-    found: _Numbers = (a.astype(np.int64, copy=False) << 32) + b
-    return found
+    keys: _Numbers = (a.astype(np.int64, copy=False) << 32) + b
+    return keys
 
 
 def _is_among(values: _Numbers, held: _Numbers) -> NDArray[np.bool_]:
     """Which values occur in ``held``, which is ascending."""
     if not len(held):
         return np.zeros(len(values), dtype=bool)
-    found: NDArray[np.bool_] = held[np.minimum(np.searchsorted(held, values), len(held) - 1)] == values
-    return found
+    mask: NDArray[np.bool_] = held[np.minimum(np.searchsorted(held, values), len(held) - 1)] == values
+    return mask
 
 
 def _co_occurs(old: dict[str, _Ways], new: dict[str, _Ways], edits: dict[str, _Edits]) -> list[_Edits]:
@@ -621,7 +688,7 @@ _COUNT: Mapping[str, Callable[[dict[str, _Ways], dict[str, _Ways], dict[str, _Ed
 def _recounted(way: WayOver, old: Iterable[Pairs], *, new: Iterable[Pairs]) -> list[_Edits]:
     """The new weights of pairs: those of before, less what was counted before, plus what is counted now."""
     parts = [
-        (a, b, sign * weight.astype(np.float64)) for sign, found in ((-1, old), (1, new)) for a, b, weight in found
+        (a, b, sign * weight.astype(np.float64)) for sign, pairs in ((-1, old), (1, new)) for a, b, weight in pairs
     ]
     if not parts:
         return []
@@ -631,10 +698,10 @@ def _recounted(way: WayOver, old: Iterable[Pairs], *, new: Iterable[Pairs]) -> l
     keys, total = keys[total != 0], total[total != 0]
     owners, targets = keys >> 32, keys & 0xFFFFFFFF
     known = np.unique(owners)
-    held = way.of_numbers(known)
-    order = np.argsort(held_keys := _keys(known[held.owner], held.target), kind="stable")
-    held_keys, weights = held_keys[order], held.weight[order]
-    if len(held_keys):
-        at = np.minimum(np.searchsorted(held_keys, keys), len(held_keys) - 1)
-        total = total + np.where(held_keys[at] == keys, weights[at], 0)
+    gathered = way.of_numbers(known)
+    order = np.argsort(old_keys := _keys(known[gathered.owner], gathered.target), kind="stable")
+    old_keys, weights = old_keys[order], gathered.weight[order]
+    if len(old_keys):
+        at = np.minimum(np.searchsorted(old_keys, keys), len(old_keys) - 1)
+        total = total + np.where(old_keys[at] == keys, weights[at], 0)
     return [_Edits(owners, targets, np.where(total > 0, total, np.nan).astype(np.float32))]

@@ -7,10 +7,11 @@ the bounds of :class:`hlgraph.stores.in_process.PulledRanker`, which then limit 
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -92,9 +93,9 @@ def rows_of(image: Image, nodes: _Places, *, shape: ProjectionShape, synonyms: f
     owners, targets, weights = _joined(parts)
     keep = (nodes[owners] != targets) & (weights != 0)
     columns, place = np.unique(targets[keep], return_inverse=True)
-    found = sp.coo_array((weights[keep], (owners[keep], place)), shape=(len(nodes), len(columns))).tocsr()
-    rows = np.repeat(np.arange(len(nodes)), np.diff(found.indptr))
-    return NodeRows(rows, columns[found.indices], found.data)
+    matrix = sp.coo_array((weights[keep], (owners[keep], place)), shape=(len(nodes), len(columns))).tocsr()
+    rows = np.repeat(np.arange(len(nodes)), np.diff(matrix.indptr))
+    return NodeRows(rows, columns[matrix.indices], matrix.data)
 
 
 def _entity_passage(image: Image, nodes: _Places, _: float | None) -> list[Gathered]:
@@ -102,19 +103,19 @@ def _entity_passage(image: Image, nodes: _Places, _: float | None) -> list[Gathe
     mentions, in_chunk = image.links[Relationship.MENTIONS], image.links[Relationship.IN_CHUNK]
     named = mentions.back.of(entities)
     together = _beyond(named, mentions.there.of)
-    found = [
+    gathered = [
         together._replace(weight=np.full(len(together.owner), PER_STATEMENT, dtype=np.float32)),
         _even(_beyond(named, in_chunk.there.of)),
     ]
     synonyms = _ends(image, Relationship.SYNONYM, entities)
     said = _even(_beyond(_statements_of(image, chunks), mentions.there.of))
-    return [*(_owned(item, entities, nodes) for item in (*found, synonyms)), _owned(said, chunks, nodes)]
+    return [*(_owned(item, entities, nodes) for item in (*gathered, synonyms)), _owned(said, chunks, nodes)]
 
 
 def _statement_entity_chunk(image: Image, nodes: _Places, synonyms: float | None) -> list[Gathered]:
     statements, entities, chunks = (_of_kind(image, nodes, kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
     mentions, in_chunk = image.links[Relationship.MENTIONS], image.links[Relationship.IN_CHUNK]
-    found = [
+    gathered = [
         _owned(_even(mentions.there.of(statements)), statements, nodes),
         _owned(_even(in_chunk.there.of(statements)), statements, nodes),
         _owned(_even(mentions.back.of(entities)), entities, nodes),
@@ -124,8 +125,8 @@ def _statement_entity_chunk(image: Image, nodes: _Places, synonyms: float | None
         near = _ends(image, Relationship.SYNONYM, entities)
         keep = near.weight >= np.float32(synonyms)
         near = Gathered(near.owner[keep], near.target[keep], near.weight[keep])
-        found.append(_owned(_even(near), entities, nodes))
-    return found
+        gathered.append(_owned(_even(near), entities, nodes))
+    return gathered
 
 
 def _entity_entity(image: Image, nodes: _Places, _: float | None) -> list[Gathered]:
@@ -147,21 +148,21 @@ def is_of_shape(kinds: NDArray[np.uint8], shape: ProjectionShape) -> NDArray[np.
     kinds : indices into KINDS
     shape : which graph
     """
-    found: NDArray[np.bool_] = np.isin(kinds, [KINDS.index(kind) for kind in NODE_KINDS[shape]])
-    return found
+    mask: NDArray[np.bool_] = np.isin(kinds, [KINDS.index(kind) for kind in NODE_KINDS[shape]])
+    return mask
 
 
 def _of_kind(image: Image, nodes: _Places, kind: Kind) -> _Places:
     """Those of some nodes that have a kind; -1 is no node."""
     nodes = nodes[nodes >= 0]
-    found: _Places = nodes[image.nodes.kinds_of(nodes) == KINDS.index(kind)]
-    return found
+    wanted: _Places = nodes[image.nodes.kinds_of(nodes) == KINDS.index(kind)]
+    return wanted
 
 
 def _statements_of(image: Image, chunks: _Places) -> Gathered:
-    found = image.links[Relationship.IN_CHUNK].back.of(chunks)
-    keep = image.nodes.kinds_of(found.target) == KINDS.index(Kind.STATEMENT)
-    return Gathered(found.owner[keep], found.target[keep], found.weight[keep])
+    gathered = image.links[Relationship.IN_CHUNK].back.of(chunks)
+    keep = image.nodes.kinds_of(gathered.target) == KINDS.index(Kind.STATEMENT)
+    return Gathered(gathered.owner[keep], gathered.target[keep], gathered.weight[keep])
 
 
 def _ends(image: Image, name: str, nodes: _Places) -> Gathered:
@@ -236,13 +237,15 @@ def followed(held: WalkedGraph, image: Image, *, query: RankQuery) -> WalkedGrap
     places = image.nodes.find(nodes.ids[numbers])
     is_there = places >= 0
     asked = np.sort(places[is_there])
-    found = rows_of(image, asked, shape=query.shape, synonyms=query.synonyms)
-    count = len(found.owners) + (0 if walk.over is None else len(walk.over.weights))
+    node_rows = rows_of(image, asked, shape=query.shape, synonyms=query.synonyms)
+    count = len(node_rows.owners) + (0 if walk.over is None else len(walk.over.weights))
     if count > max(LEAST, SHARE * walk.steps.nnz):
         return None
-    targets, at = np.unique(found.targets, return_inverse=True)
+    targets, at = np.unique(node_rows.targets, return_inverse=True)
     owner = np.argsort(places, kind="stable")[len(places) - len(asked) :]  # those that are gone come first
-    rows = Rows(numbers, is_there, owner[found.owners], nodes.find(image.nodes.ids_of(targets))[at], found.weights)
+    rows = Rows(
+        numbers, is_there, owner[node_rows.owners], nodes.find(image.nodes.ids_of(targets))[at], node_rows.weights
+    )
     order = _ordered(held.nodes, nodes, numbers, is_there)
     return WalkedGraph(nodes._replace(order=order), replaced(walk, rows), version=image.version, mark=image.mark)
 
@@ -253,8 +256,8 @@ def _known(nodes: WalkedNodes, image: Image, ids: NDArray[np.bytes_]) -> tuple[W
     is_new = numbers < 0
     numbers[is_new] = len(nodes.ids) + np.arange(int(is_new.sum()))
     kinds = image.nodes.kinds_of(image.nodes.find(ids[is_new]))
-    made = nodes._replace(ids=np.concatenate([nodes.ids, ids[is_new]]), kinds=np.concatenate([nodes.kinds, kinds]))
-    return made, numbers
+    grown = nodes._replace(ids=np.concatenate([nodes.ids, ids[is_new]]), kinds=np.concatenate([nodes.kinds, kinds]))
+    return grown, numbers
 
 
 def _ordered(
@@ -268,8 +271,8 @@ def _ordered(
     was_there[went] = False
     order = order[was_there[order]] if len(went) else order
     came = came[np.argsort(new.ids[came])]
-    found: NDArray[np.intp] = np.insert(order, np.searchsorted(new.ids[order], new.ids[came]), came)
-    return found
+    by_id: NDArray[np.intp] = np.insert(order, np.searchsorted(new.ids[order], new.ids[came]), came)
+    return by_id
 
 
 _EDGES = 20_000_000
@@ -280,12 +283,14 @@ WHOLE_LINKS = 2_000_000
 _Key = tuple[ProjectionShape, Scope, Precision, float | None]
 
 
-class WholeGraph(Protocol):
+class WholeGraph(ABC):
     """A graph that can be read whole, without bounds."""
 
+    @abstractmethod
     def version(self, corpus: str) -> int:
         """The version of a corpus; 0 if there is none."""
 
+    @abstractmethod
     def links(self, shape: PullShape, *, scope: Scope) -> int:
         """The number of links of some relationships in a corpus.
 
@@ -295,6 +300,7 @@ class WholeGraph(Protocol):
         scope : corpus; its filter is ignored
         """
 
+    @abstractmethod
     def whole(self, shape: PullShape, *, scope: Scope) -> Subgraph:
         """All nodes and edges of some kinds and relationships in a scope.
 
@@ -304,6 +310,7 @@ class WholeGraph(Protocol):
         scope : corpus and sources that may be seen
         """
 
+    @abstractmethod
     def unfiltered(self, shape: PullShape, *, scope: Scope) -> Image | None:
         """The image of the present version, with some relationships; None under a filter, or if there is no such corpus.
 
@@ -337,7 +344,7 @@ class ImageRanker:
         self._guard = threading.Lock()
 
     def rank_on(self, graph: WholeGraph, query: RankQuery, *, scope: Scope) -> list[Hit]:
-        """The nodes with the highest scores; see :meth:`hlgraph.stores.protocols.Ranker.rank`.
+        """The nodes with the highest scores; see :meth:`hlgraph.stores.protocols.GraphStore.rank`.
 
         Parameters
         ----------
@@ -374,29 +381,31 @@ class ImageRanker:
         precision = precision_of(query)
         key = (query.shape, replace(scope, state=""), precision, query.synonyms)
         with self._guard:
-            held = self._held.get(key)
-            if held is None or held.version != version or (image is not None and held.mark != image.mark):
-                made = None if held is None or image is None else followed(held, image, query=query)
-                if made is None:
-                    found = graph.whole(shape, scope=scope) if image is None else image.whole(shape, sources=None)
+            walk = self._held.get(key)
+            if walk is None or walk.version != version or (image is not None and walk.mark != image.mark):
+                fresh = None if walk is None or image is None else followed(walk, image, query=query)
+                if fresh is None:
+                    subgraph = graph.whole(shape, scope=scope) if image is None else image.whole(shape, sources=None)
                     mark = None if image is None else image.mark
-                    made = WalkedGraph.of(found, query.shape, precision=precision, synonyms=query.synonyms, mark=mark)
-                held = self._held[key] = made
+                    fresh = WalkedGraph.of(
+                        subgraph, query.shape, precision=precision, synonyms=query.synonyms, mark=mark
+                    )
+                walk = self._held[key] = fresh
             self._held.move_to_end(key)
             while len(self._held) > 1 and (len(self._held) > _GRAPHS or self._sum() > self._edges):
                 self._held.popitem(last=False)
-            return held
+            return walk
 
     def _sum(self) -> int:
         return sum(item.edges for item in self._held.values())
 
 
-class WholeStore(GraphStore, WholeGraph, Protocol):
+class WholeStore(GraphStore, WholeGraph):
     """A graph store that can read the graph of any corpus whole."""
 
 
 class StoreRanker(ImageRanker):
-    """Ranks on the graph of a store; see :class:`hlgraph.stores.protocols.Ranker`.
+    """Ranks on the graph of a store; see :meth:`hlgraph.stores.protocols.GraphStore.rank`.
 
     Parameters
     ----------
@@ -409,9 +418,10 @@ class StoreRanker(ImageRanker):
         self._graph = graph
 
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
-        """See :meth:`Ranker.rank`."""
+        """See :meth:`GraphStore.rank`."""
         return self.rank_on(self._graph, query, scope=scope)
 
-    def why_around(self, shape: ProjectionShape, scope: Scope) -> str:
-        """See :meth:`HasBound.why_around`."""
-        return self.why_large() if self.is_large(self._graph, shape, scope=scope) else ""
+    def ranked_by(self, scope: Scope, *, shape: ProjectionShape | None = None) -> str:
+        """See :meth:`GraphStore.ranked_by`."""
+        is_large = shape is not None and self.is_large(self._graph, shape, scope=scope)
+        return f"process: {self.why_large()}" if is_large else "process"

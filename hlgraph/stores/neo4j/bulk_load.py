@@ -133,26 +133,26 @@ def write(reader: CorpusReader, folder: Path, *, corpus: str, load: str, prefix:
         A text has one of the two characters that the files use themselves.
     """
     with ExitStack() as closing:
-        made = {table.name: closing.enter_context(_File(folder, table, corpus=corpus)) for table in _TABLES}
-        made["loads"].write([{"id": load}])
+        import_files = {table.name: closing.enter_context(_File(folder, table, corpus=corpus)) for table in _TABLES}
+        import_files["loads"].write([{"id": load}])
         for change in reader.sources():
-            for name, found in _of_sources(change):
-                made[name].write(found)
+            for name, batch in _of_sources(change):
+                import_files[name].write(batch)
             progress.advance("write files", len(change.statements))
         for change in reader.facts():
             facts = rows.fact_rows(change)
-            made["facts"].write(facts)
-            made["subjects"].write(facts)
-            made["objects"].write(rows.object_rows(change))
+            import_files["facts"].write(facts)
+            import_files["subjects"].write(facts)
+            import_files["objects"].write(rows.object_rows(change))
         for entities in reader.entities():
-            made["entities"].write(_entity_rows(entities))
+            import_files["entities"].write(_entity_rows(entities))
         for relations in reader.relations():
-            made["relations"].write(item._asdict() for item in relations)
+            import_files["relations"].write(item._asdict() for item in relations)
         for synonyms in reader.synonyms():
-            made["synonyms"].write(item._asdict() for item in synonyms)
-    longest = max(file.longest for file in made.values())
+            import_files["synonyms"].write(item._asdict() for item in synonyms)
+    longest = max(file.longest for file in import_files.values())
     _write_arguments(folder, prefix=prefix, buffer=max(_LEAST_BUFFER, 4 * longest))
-    return tuple(file.entry() for file in made.values())
+    return tuple(file.entry() for file in import_files.values())
 
 
 def _write_arguments(folder: Path, *, prefix: str, buffer: int) -> None:
@@ -188,19 +188,19 @@ def _next_rows(change: Change) -> Iterator[Row]:
     following: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
     for item in change.chunks:
         following[item.source_id].append((item.position, item.id))
-    for found in following.values():
-        for (_, one), (_, other) in itertools.pairwise(sorted(found)):
+    for chunks in following.values():
+        for (_, one), (_, other) in itertools.pairwise(sorted(chunks)):
             yield {"id": one, "next": other}
 
 
 def _entity_rows(entities: Sequence[NamedEntity]) -> list[Row]:
     empty: list[Row] = [{"id": item.id, "surfaces": [], "kinds": [], "counts": []} for item in entities]
     counts = {item.id: Counter({(name, kind): number for name, kind, number in item.said}) for item in entities}
-    found = name_rows(empty, counts)
-    for row, item in zip(found, entities, strict=True):
+    entity_rows = name_rows(empty, counts)
+    for row, item in zip(entity_rows, entities, strict=True):
         if row["name"] is None:
             row["name"], row["kind"] = item.name, item.kind
-    return found
+    return entity_rows
 
 
 class _File:
@@ -287,11 +287,16 @@ def _listed(value: Value) -> str:
 
 _POPULATION = 24 * 3_600
 """Seconds that the indexes of an imported graph may take."""
-_MENDED = ("chunks", "placements", "entities", "mentions")
+_MENDED = (
+    "persist/mend_lists_of_chunks",
+    "persist/mend_lists_of_placements",
+    "persist/mend_lists_of_entities",
+    "persist/mend_lists_of_mentions",
+)
 
 
 class Neo4jBulkGraph:
-    """One database; see :class:`hlgraph.stores.bulk_copies.BulkGraph`.
+    """A database that takes a corpus from import files.
 
     Parameters
     ----------
@@ -304,16 +309,33 @@ class Neo4jBulkGraph:
         self._leases = leases
 
     def find(self, corpus: str) -> Found:
-        """See :meth:`BulkGraph.find`."""
+        """What the database holds.
+
+        Parameters
+        ----------
+        corpus : the corpus that is to be loaded
+        """
         row = self._server.ask("admin/find_load", corpus=corpus)[0]
         loads = [str(item) for item in row["loads"]] if isinstance(row["loads"], list) else []
         if len(loads) == 1 or row["mark"]:
             return Found(loads[0] if loads else "", str(row["mark"] or ""), {})
-        found = self._server.ask("admin/count_labels", corpus=corpus)
-        return Found("", "", {str(item["label"]): whole(item, "number") for item in found})
+        counts = self._server.ask("admin/count_labels", corpus=corpus)
+        return Found("", "", {str(item["label"]): whole(item, "number") for item in counts})
 
     def write_files(self, reader: CorpusReader, folder: Path, *, manifest: Manifest) -> Manifest:
-        """See :meth:`BulkGraph.write_files`."""
+        """Writes the import files of a corpus and their arguments to a folder; returns the manifest with the files.
+
+        Parameters
+        ----------
+        reader : the corpus
+        folder : an empty folder
+        manifest : what is known of the corpus; it is written last
+
+        Raises
+        ------
+        InputError
+            A text holds a character that the files use themselves.
+        """
         total = manifest.records.get("statement", 0)
         with progress.step("write files", total, unit="statements"):
             written = write(reader, folder, corpus=manifest.corpus, load=manifest.id, prefix=manifest.label_prefix)
@@ -323,43 +345,59 @@ class Neo4jBulkGraph:
         return whole_manifest
 
     def command(self, manifest: Manifest) -> tuple[str, ...]:
-        """See :meth:`BulkGraph.command`."""
+        """The command that imports the files, to be run in their folder on the machine of the stopped server."""
         return ("neo4j-admin", "database", "import", "full", f"@{ARGUMENTS}", manifest.database)
 
     def forget(self) -> None:
-        """See :meth:`BulkGraph.forget`."""
+        """Forgets the database that the import has replaced."""
         self._server.forget()
 
     @contextlib.contextmanager
     def lock(self, corpus: str) -> Iterator[None]:
-        """See :meth:`BulkGraph.lock`."""
+        """Holds the right to write to a corpus, whose schema is made first.
+
+        Parameters
+        ----------
+        corpus : the corpus
+        """
         migrate.apply(Neo4jTarget(self._server, leases=self._leases, population=_POPULATION))
         with self._leases.held(corpus):
             yield
 
     def complete(self, manifest: Manifest, reader: CorpusReader) -> None:
-        """See :meth:`BulkGraph.complete`."""
+        """Makes the schema, and writes what import files cannot hold; running it again changes nothing. Needs the lock.
+
+        Parameters
+        ----------
+        manifest : what was imported
+        reader : the corpus
+        """
         with progress.step("complete", manifest.records.get("source", 0), unit="sources"):
-            self._server.schema(self._server.text(f"persist/mend_lists_of_{name}") for name in _MENDED)
+            self._server.schema(self._server.text(name) for name in _MENDED)
             for change in reader.sources():
                 self._write_sources(change)
                 progress.advance("complete", len(change.sources))
 
     def _write_sources(self, change: Change) -> None:
-        found = rows.source_rows(change)
-        self._server.write(lambda transaction: transaction.write("persist/merge_sources", found))
+        source_rows = rows.source_rows(change)
+        self._server.write(lambda transaction: transaction.write("persist/merge_sources", source_rows))
 
     def counts(self, corpus: str) -> tuple[dict[str, int], dict[str, int]]:
-        """See :meth:`BulkGraph.counts`."""
-        found = (
+        """The number of records and of relationships of a corpus in the database, by kind, whether it is visible or not."""
+        counted = (
             {str(row[column]): whole(row, "number") for row in self._server.ask(name, corpus=corpus)}
             for name, column in (("admin/count_records", "kind"), ("admin/count_relationships", "relationship"))
         )
-        records, relationships = found
+        records, relationships = counted
         return records, relationships
 
     def show(self, manifest: Manifest) -> None:
-        """See :meth:`BulkGraph.show`."""
+        """Makes the corpus visible, in one transaction. Needs the lock.
+
+        Parameters
+        ----------
+        manifest : what was imported
+        """
         scale = manifest.calibration
         values = {
             "load": manifest.id,

@@ -11,14 +11,14 @@ from hlgraph.algorithms.merging import Groups
 from hlgraph.errors import StoreConflictError, UnknownNameError
 from hlgraph.ids import content_id
 from hlgraph.records import Community, Domain, Entity, Kind, Relationship, Summary
-from hlgraph.stores.derived import Kept, Made, Member, Run, Saved, Summaries, Summarised, run_named
+from hlgraph.stores.derived import DerivedStore, Kept, Made, Member, Run, Saved, Summaries, Summarised, run_named
 from hlgraph.stores.neo4j.image_changes import record_merges
 from hlgraph.stores.neo4j.images import Images
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.lease import Leases
 from hlgraph.stores.neo4j.rows import records
 from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
-from hlgraph.stores.protocols import Aliases, Decider, Decision, KeptAliases, Verdict, grouped
+from hlgraph.stores.protocols import Aliases, Decider, Decision, DomainStore, KeptAliases, MergeStore, Verdict, grouped
 
 _LINKS = 20_000
 """Maximum number of members that one transaction joins to their communities."""
@@ -29,7 +29,7 @@ _SUMMARIES = 500
 _ALL = 1 << 31
 
 
-class Neo4jDerivedStore:
+class Neo4jDerivedStore(DerivedStore):
     """Derived data of one database; see :class:`hlgraph.stores.derived.DerivedStore`.
 
     New data of a run is written first, hidden under labels that no query reads, in any number of transactions. One
@@ -63,10 +63,10 @@ class Neo4jDerivedStore:
         self._drop_hidden(run.corpus)
         key = _run_id(run.corpus, run.name)
         sizes = {str(row["id"]): whole(row, "size") for row in self._server.ask("index/list_community_ids", run=key)}
-        held = set(sizes)
+        existing = set(sizes)
         known = {str(row["id"]) for row in self._server.ask("index/list_summary_ids", run=key)}
         written = [item for item in made.summaries if item.summary.id not in known]
-        added = [item for item in made.communities if item.id not in held]
+        added = [item for item in made.communities if item.id not in existing]
         # A community that lost a member keeps its id; if the run has the member again, it is repaired in place.
         lost = [item for item in made.communities if sizes.get(item.id, item.size) != item.size]
         self._stage_summaries(
@@ -81,8 +81,8 @@ class Neo4jDerivedStore:
             self._leases.check(transaction)
             transaction.write("index/hide_summaries", sorted(known - kept), key="ids")
             transaction.write("index/show_summaries", [item.summary.id for item in written], key="ids")
-            transaction.write("index/hide_communities", sorted(held - wanted), key="ids")
-            transaction.write("index/unlink_communities", sorted(held & wanted), key="ids")
+            transaction.write("index/hide_communities", sorted(existing - wanted), key="ids")
+            transaction.write("index/unlink_communities", sorted(existing & wanted), key="ids")
             transaction.write("index/mend_members", _links(lost, made))
             transaction.write("index/mend_sizes", [{"id": item.id, "size": item.size} for item in lost])
             transaction.write("index/show_communities", [item.id for item in added], key="ids")
@@ -97,7 +97,7 @@ class Neo4jDerivedStore:
 
         self._server.write(flip)
         self._drop_hidden(run.corpus)
-        return Saved(len(added) + len(lost), len(held - wanted), len(held & wanted) - len(lost))
+        return Saved(len(added) + len(lost), len(existing - wanted), len(existing & wanted) - len(lost))
 
     def _stage(self, run: str, added: Sequence[Community], *, made: Made) -> None:
         rows: list[Row] = [
@@ -140,8 +140,8 @@ class Neo4jDerivedStore:
         def work(transaction: Transaction) -> int:
             self._leases.check(transaction)
             return sum(
-                whole(transaction.rows(f"index/drop_hidden_{name}", corpus=corpus, size=_DROPPED)[0], "dropped")
-                for name in ("summaries", "communities")
+                whole(transaction.rows(name, corpus=corpus, size=_DROPPED)[0], "dropped")
+                for name in ("index/drop_hidden_summaries", "index/drop_hidden_communities")
             )
 
         while self._server.write(work):
@@ -167,21 +167,21 @@ class Neo4jDerivedStore:
         run = run_named(self, corpus, name=name)
         if run is None:
             return Summaries((), np.empty((0, 0), dtype=np.float32))
-        held = self._kept.get(run)
-        if held is not None:
-            return held
+        cached = self._kept.get(run)
+        if cached is not None:
+            return cached
         rows = self._server.ask("retrieve/read_summaries", run=_run_id(corpus, name))
         return self._kept.put(run, (_summarised(corpus, row) for row in rows))
 
     def members(self, ids: Sequence[str], *, most: int | None = None) -> dict[str, tuple[Member, ...]]:
         """See :meth:`DerivedStore.members`."""
-        found: dict[str, list[Member]] = {}
+        members: dict[str, list[Member]] = {}
         wanted = list(ids)
         for start in range(0, len(wanted), BATCH):
             part = wanted[start : start + BATCH]
             for row in self._server.ask("retrieve/read_members", ids=part, most=_ALL if most is None else most):
-                found.setdefault(str(row["community"]), []).append(Member(str(row["id"]), Kind(str(row["kind"]))))
-        return {item: tuple(found[item]) for item in wanted if item in found}
+                members.setdefault(str(row["community"]), []).append(Member(str(row["id"]), Kind(str(row["kind"]))))
+        return {item: tuple(members[item]) for item in wanted if item in members}
 
 
 def _links(communities: Sequence[Community], made: Made) -> list[Row]:
@@ -214,8 +214,8 @@ def _summarised(corpus: str, row: Row) -> Summarised:
 
 
 def _sorted(row: Row, name: str) -> tuple[str, ...]:
-    found = row[name]
-    return tuple(sorted(str(item) for item in found)) if isinstance(found, list) else ()
+    values = row[name]
+    return tuple(sorted(str(item) for item in values)) if isinstance(values, list) else ()
 
 
 # Stores CO_OCCURS of a corpus as relationships, for queries of analysts; nothing of hlgraph reads them.
@@ -226,7 +226,7 @@ _PAGE = 500
 
 
 class Neo4jMaterialiser:
-    """Stores derived relationships; see :class:`hlgraph.stores.derived.Materialiser`.
+    """Stores derived relationships; see :meth:`hlgraph.stores.protocols.GraphStore.write_co_occurs`.
 
     The corpus records the version that they were counted from, once all are there.
     """
@@ -236,7 +236,7 @@ class Neo4jMaterialiser:
         self._leases = leases
 
     def write(self, corpus: str) -> int:
-        """See :meth:`Materialiser.write`."""
+        """See :meth:`GraphStore.write_co_occurs`."""
         with self._leases.held(corpus):
             version = self._version(corpus)
             self._mark(corpus, 0)
@@ -246,7 +246,7 @@ class Neo4jMaterialiser:
         return count
 
     def drop(self, corpus: str) -> int:
-        """See :meth:`Materialiser.drop`."""
+        """See :meth:`GraphStore.drop_co_occurs`."""
         with self._leases.held(corpus):
             self._version(corpus)
             count = self._change(corpus, "index/drop_co_occurrences")
@@ -292,7 +292,7 @@ class Neo4jMaterialiser:
 # The domains of corpora in Neo4j: one node, without relationships, for each corpus that has a domain.
 
 
-class Neo4jDomainStore:
+class Neo4jDomainStore(DomainStore):
     """Domains of one database; see :class:`hlgraph.stores.protocols.DomainStore`."""
 
     def __init__(self, server: Server, leases: Leases) -> None:
@@ -329,7 +329,7 @@ class Neo4jDomainStore:
 # Decisions about entities in Neo4j: relationships between two entities, deleted with either of them.
 
 
-class Neo4jMergeStore:
+class Neo4jMergeStore(MergeStore):
     """Decisions of one database; see :class:`hlgraph.stores.protocols.MergeStore`.
 
     Parameters
@@ -347,18 +347,18 @@ class Neo4jMergeStore:
 
     def decisions(self, corpus: str) -> tuple[Decision, ...]:
         """See :meth:`MergeStore.decisions`."""
-        found = [_decision(corpus, row) for row in self._server.ask("index/list_decisions", corpus=corpus)]
-        return tuple(sorted(found, key=lambda item: item.id))
+        decisions = [_decision(corpus, row) for row in self._server.ask("index/list_decisions", corpus=corpus)]
+        return tuple(sorted(decisions, key=lambda item: item.id))
 
     def aliases(self, corpus: str, *, version: int) -> Aliases:
         """See :meth:`MergeStore.aliases`."""
         return self._kept.get(corpus, version=version, read=lambda: self._groups(corpus, version))
 
     def _groups(self, corpus: str, version: int) -> Groups:
-        held = None if self._images is None else self._images.held(corpus, version=version)
-        if held is None:
+        loaded = None if self._images is None else self._images.held(corpus, version=version)
+        if loaded is None:
             return grouped(self.decisions(corpus))
-        return Groups(held.image.joined(Relationship.SAME_AS))
+        return Groups(loaded.image.joined(Relationship.SAME_AS))
 
     def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
         """See :meth:`MergeStore.save`."""
@@ -387,13 +387,13 @@ class Neo4jMergeStore:
     def drop(self, corpus: str, decisions: Sequence[Decision]) -> None:
         """See :meth:`MergeStore.drop`."""
         wanted = {item.id for item in decisions}
-        held = [item for item in self.decisions(corpus) if item.id in wanted]
+        existing = [item for item in self.decisions(corpus) if item.id in wanted]
 
         def work(transaction: Transaction) -> None:
             self._leases.check(transaction)
-            transaction.write("index/drop_decisions", _pairs(held))
-            if held:
-                record_merges(transaction, corpus, cut=[item.pair for item in held], added=[])
+            transaction.write("index/drop_decisions", _pairs(existing))
+            if existing:
+                record_merges(transaction, corpus, cut=[item.pair for item in existing], added=[])
             self._leases.check(transaction)
 
         self._server.write(work)

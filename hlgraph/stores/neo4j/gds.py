@@ -24,12 +24,12 @@ from hlgraph.algorithms.projection import NODE_KINDS, ProjectionShape
 from hlgraph.errors import InputError, StoreConflictError, StoreError, StoreUnavailableError, UnknownNameError
 from hlgraph.ids import content_id
 from hlgraph.records import Hit, Kind, Relationship
-from hlgraph.stores.derived import Clustered, Clusterer, ClusterQuery
-from hlgraph.stores.in_process import check_query
+from hlgraph.stores.derived import Clustered, ClusterQuery
+from hlgraph.stores.in_process import ProcessClusterer, PulledRanker, check_query
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.rows import PLURAL
 from hlgraph.stores.neo4j.server import BATCH, Row, Server
-from hlgraph.stores.protocols import Ranker, RankQuery, Scope
+from hlgraph.stores.protocols import RankQuery, Scope
 from hlgraph.stores.trace import hasty
 
 _LOG = logging.getLogger(__name__)
@@ -206,9 +206,9 @@ class GraphDataScience:
             with self._guard:
                 self._find(name, projection)
             # A query sees what is committed when it runs: a writer may have changed the corpus during the projection.
-            made, name = name, self._name(projection)
-            if made != name:
-                self._drop(made)
+            created, name = name, self._name(projection)
+            if created != name:
+                self._drop(created)
         return name
 
     def nodes(self, name: str) -> int:
@@ -224,12 +224,12 @@ class GraphDataScience:
 
     def _find(self, name: str, projection: AnyProjection) -> None:
         """Creates the projection if it does not exist, and drops those of older versions."""
-        held = {str(row["name"]): whole(row, "nodes") for row in self._list(self._family(projection.corpus))}
+        projections = {str(row["name"]): whole(row, "nodes") for row in self._list(self._family(projection.corpus))}
         present = name.rpartition("-")[0] + "-"
-        for old in held:
+        for old in projections:
             if not old.startswith(present):
                 self._drop(old)
-        self._seen[name] = held[name] if name in held else self._make(name, projection)
+        self._seen[name] = projections[name] if name in projections else self._make(name, projection)
 
     def _make(self, name: str, projection: AnyProjection) -> int:
         """Creates the projection; returns its number of nodes, 0 if another process creates it meanwhile."""
@@ -344,7 +344,7 @@ class _Seeds(NamedTuple):
 
 
 class GdsRanker:
-    """Ranks on the server; see :class:`hlgraph.stores.protocols.Ranker`.
+    """Ranks on the server; see :meth:`hlgraph.stores.protocols.GraphStore.rank`.
 
     Runs ``gds.pageRank`` on a projection of the shape, created once per version of the corpus. Like
     :mod:`hlgraph.algorithms.ppr`, GDS drops the mass that reaches a node without edges, and the scores are divided by their
@@ -360,7 +360,7 @@ class GdsRanker:
     fallback : ranks where the server cannot
     """
 
-    def __init__(self, server: Server, *, fallback: Ranker) -> None:
+    def __init__(self, server: Server, *, fallback: PulledRanker) -> None:
         self._server = server
         self._gds = GraphDataScience(server)
         self._fallback = fallback
@@ -370,12 +370,7 @@ class GdsRanker:
         self._warned: set[str] = set()
         self._guard = threading.Lock()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         """Drops the projections that this object created; those of a lost server are gone with it."""
         try:
             self._gds.close()
@@ -383,7 +378,7 @@ class GdsRanker:
             _log.info("projections were not dropped: %s", lost)
 
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
-        """See :meth:`Ranker.rank`."""
+        """See :meth:`GraphStore.rank`."""
         check_query(query)
         if not self._why_never(scope):
             try:
@@ -397,7 +392,7 @@ class GdsRanker:
         return self._fallback.rank(query, scope=scope)
 
     def projection(self, shape: ProjectionShape, corpus: str) -> str:
-        """See :meth:`ServerRanker.projection`.
+        """See :meth:`GraphStore.projection`.
 
         Raises UnknownNameError when the corpus does not exist, and StoreUnavailableError without GDS or with too little
         memory.
@@ -406,9 +401,10 @@ class GdsRanker:
             raise StoreUnavailableError(f"{self._server.url}: {why}; install the plugin, or rank in process")
         return self._gds.project(ShapeProjection(corpus, shape))
 
-    def why_in_process(self, scope: Scope) -> str:
-        """The reason why the server does not rank in this scope, or did not the last time; empty when it does."""
-        return self._why_never(scope) or self._failed.get(scope.corpus, "")
+    def ranked_by(self, scope: Scope, *, shape: ProjectionShape | None = None) -> str:  # noqa: ARG002
+        """See :meth:`GraphStore.ranked_by`. The reason is why the server does not rank in this scope, or did not the last time."""
+        why = self._why_never(scope) or self._failed.get(scope.corpus, "")
+        return f"process: {why}" if why else "server"
 
     def _why_never(self, scope: Scope) -> str:
         if scope.where is not None or scope.sources is not None:
@@ -457,7 +453,7 @@ class GdsRanker:
         weights = sorted({share for shares in seeds.values() for share in shares.values()})
         if len(weights) > 1 and self._takes_weights is not False:
             try:
-                found = self._ask("retrieve/rank_nodes", _rows(seeds), k, options=options)
+                ranking = self._ask("retrieve/rank_nodes", _rows(seeds), k, options=options)
             except StoreUnavailableError:
                 raise
             except StoreError:
@@ -468,7 +464,7 @@ class GdsRanker:
                 self._takes_weights = False
             else:
                 self._takes_weights = True
-                return found
+                return ranking
         if len(weights) > _RUNS:
             raise StoreUnavailableError(
                 f"{self._server.url}: this version of GDS has no weights of seeds; install a newer one to rank on the server"
@@ -477,8 +473,8 @@ class GdsRanker:
         for weight in weights:
             # PageRank is linear in the weights: whole rankings are added.
             most = k if len(weights) == 1 else _ALL
-            found = self._ask("retrieve/rank_evenly", _rows(seeds, weight=weight), most, options=options)
-            for key, score in found.items():
+            ranking = self._ask("retrieve/rank_evenly", _rows(seeds, weight=weight), most, options=options)
+            for key, score in ranking.items():
                 scores[key] += weight * score
         return dict(scores)
 
@@ -488,9 +484,9 @@ class GdsRanker:
         given = {key: value for key, value in options.items() if key != "kinds"}
         while True:
             asked = self._server.ask(name, k=most, lists={"kinds": options["kinds"], **rows}, **given)
-            found = [(str(row["id"]), _number(row["score"])) for row in asked]
-            if not k or len(found) < most or found[k - 1][1] > found[-1][1]:
-                return dict(found)
+            ranking = [(str(row["id"]), _number(row["score"])) for row in asked]
+            if not k or len(ranking) < most or ranking[k - 1][1] > ranking[-1][1]:
+                return dict(ranking)
             most *= 16
 
     def _seeds(self, query: RankQuery, corpus: str) -> _Seeds:
@@ -506,11 +502,11 @@ class GdsRanker:
             )
         ]
         total = sum(query.seed_weights[str(row["id"])] for row in rows)
-        found = _Seeds({kind: {} for kind in _KINDS}, {kind: {} for kind in _KINDS})
+        seeds = _Seeds({kind: {} for kind in _KINDS}, {kind: {} for kind in _KINDS})
         for row in rows:
             key, kind = str(row["id"]), Kind(str(row["kind"]))
-            (found.joined if row["is_joined"] else found.alone)[kind][key] = query.seed_weights[key] / total
-        return found
+            (seeds.joined if row["is_joined"] else seeds.alone)[kind][key] = query.seed_weights[key] / total
+        return seeds
 
 
 def bounds(query: RankQuery, nodes: int) -> tuple[float, int]:
@@ -569,7 +565,7 @@ _LEVELS = 10
 
 
 class GdsClusterer:
-    """Clusters on the server; see :class:`hlgraph.stores.derived.Clusterer`.
+    """Clusters on the server; see :meth:`hlgraph.stores.protocols.GraphStore.cluster`.
 
     Runs ``gds.leiden`` on a projection of the shape. It has no cap on sizes, so larger communities are divided in the way
     of its finer levels. If that does not suffice, the plugin is missing, or memory is short, ``fallback`` clusters in
@@ -581,17 +577,12 @@ class GdsClusterer:
     fallback : clusters where the server cannot
     """
 
-    def __init__(self, server: Server, *, fallback: Clusterer) -> None:
+    def __init__(self, server: Server, *, fallback: ProcessClusterer) -> None:
         self._server = server
         self._gds = GraphDataScience(server)
         self._fallback = fallback
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         """Drops the projections that this object created; those of a lost server are gone with it."""
         try:
             self._gds.close()
@@ -599,12 +590,12 @@ class GdsClusterer:
             _log.info("projections were not dropped: %s", lost)
 
     def cluster(self, query: ClusterQuery, *, corpus: str) -> Clustered:
-        """See :meth:`Clusterer.cluster`."""
-        found = self._on_server(query, corpus)
-        if isinstance(found, Clustered):
-            return found
-        _log.warning("clustering in process: %s", found)
-        return self._fallback.cluster(query, corpus=corpus)._replace(by=f"process: {found}")
+        """See :meth:`GraphStore.cluster`."""
+        outcome = self._on_server(query, corpus)
+        if isinstance(outcome, Clustered):
+            return outcome
+        _log.warning("clustering in process: %s", outcome)
+        return self._fallback.cluster(query, corpus=corpus)._replace(by=f"process: {outcome}")
 
     def _on_server(self, query: ClusterQuery, corpus: str) -> Clustered | str:
         """The communities, or the reason why the server cannot find them."""
@@ -612,10 +603,10 @@ class GdsClusterer:
             return "the server has no Graph Data Science plugin (GDS)"
         projection = ShapeProjection(corpus, query.shape)
         try:
-            found = self._gds.cluster(projection, resolution=query.resolution, max_levels=_LEVELS, seed=query.seed)
+            clustered = self._gds.cluster(projection, resolution=query.resolution, max_levels=_LEVELS, seed=query.seed)
         except StoreUnavailableError as error:
             return str(error)
-        levels = capped(found.communities.levels, query.max_size)
+        levels = capped(clustered.communities.levels, query.max_size)
         if levels.shape[1] and int(np.bincount(levels[-1]).max()) > query.max_size:
             return f"the levels of the server's Leiden leave communities above {query.max_size} nodes"
-        return found._replace(communities=CommunityLevels(at_most(levels, query.max_levels)))
+        return clustered._replace(communities=CommunityLevels(at_most(levels, query.max_levels)))

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -19,25 +19,30 @@ from hlgraph.records import Calibration, Hit, Kind, Record, Relationship
 from hlgraph.stores import migrate
 from hlgraph.stores.concurrency import WITHOUT_LIMIT, side_by_side
 from hlgraph.stores.image.image import FOLLOWED, nothing
+from hlgraph.stores.image.patching import State
 from hlgraph.stores.image.ranker import ImageRanker
-from hlgraph.stores.in_process import MENTIONED, PulledRanker, admitted, check_match, ranked_by
+from hlgraph.stores.in_process import MENTIONED, ProcessClusterer, PulledRanker, admitted, check_match, pulled
 from hlgraph.stores.migrate import Applied
 from hlgraph.stores.neo4j import image_changes, journal
-from hlgraph.stores.neo4j.gds import GdsRanker
-from hlgraph.stores.neo4j.image_changes import ReadSteps, State
+from hlgraph.stores.neo4j.derived import Neo4jDerivedStore, Neo4jDomainStore, Neo4jMaterialiser, Neo4jMergeStore
+from hlgraph.stores.neo4j.gds import GdsClusterer, GdsRanker
+from hlgraph.stores.neo4j.image_changes import ReadSteps, state_of
 from hlgraph.stores.neo4j.images import Images, RecentRecords, ScopedImage
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.lease import Leases
 from hlgraph.stores.neo4j.migrations import Neo4jTarget, applied
 from hlgraph.stores.neo4j.publish import publish
 from hlgraph.stores.neo4j.pull import PAGE, Bounds, Filters, Warming, match, pull
-from hlgraph.stores.neo4j.rows import PLURAL
+from hlgraph.stores.neo4j.reading import Neo4jReader
 from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
-from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, RankQuery, Scope
+from hlgraph.stores.protocols import CorpusStats, GraphStore, Matched, MatchQuery, PullShape, RankQuery, Scope
 from hlgraph.stores.trace import pulling
 from hlgraph.where.filter import BUILT_IN_FIELDS
 
 if TYPE_CHECKING:
+    from hlgraph.stores.cypher import Limits, Table
+    from hlgraph.stores.derived import Clustered, ClusterQuery
+    from hlgraph.stores.queries import ParameterValue, Query
     from hlgraph.subgraph import Subgraph
 
 
@@ -78,7 +83,7 @@ class Fields(Mapping[str, frozenset[str]]):
 
 
 def _types(found: object) -> frozenset[str]:
-    """The types of a field as a filter names them; none where a value is not a property of its source, and so unknown."""
+    """The types of a field as a filter names them; none if a value is not a property of its source, and so unknown."""
     names = map(str, found) if isinstance(found, list) else ()
     kinds = [re.sub(r"LIST<|>| NOT NULL", "", name).strip() for name in names]
     return frozenset(_TYPES[kind] for kind in kinds) if all(kind in _TYPES for kind in kinds) else frozenset()
@@ -120,21 +125,21 @@ class Corpora:
         rows : the rows of ``retrieve/open_corpus``; empty: the corpus is read, or all of them
         has_counts, has_relationships : what to count
         """
-        found = tuple(
+        stats = tuple(
             replace(
                 self._stats(row, has_counts=has_counts, has_relationships=has_relationships),
                 pending=_texts(row["staged"]),
                 renewed_to=None if row["renewed_to"] is None else str(row["renewed_to"]),
                 calibration=_calibration(row),
-                state=State.of(row).name,
+                state=state_of(row).name,
                 ids=whole(row, "ids"),
                 co_occurs=None if row["co_occurs"] is None else whole(row, "co_occurs"),
             )
             for row in rows or self._read(corpus)
         )
         if corpus is not None and not has_counts:
-            self._known = {**self._known, corpus: found[0] if found else None}
-        return found
+            self._known = {**self._known, corpus: stats[0] if stats else None}
+        return stats
 
     def _read(self, corpus: str | None) -> list[Row]:
         if corpus is None:
@@ -146,7 +151,7 @@ class Corpora:
         return rows
 
     def known(self, corpus: str) -> CorpusStats | None:
-        """See :meth:`hlgraph.stores.in_process.Remembers.known`."""
+        """See :meth:`GraphStore.known`."""
         return self._known.get(corpus)
 
     def forget(self) -> None:
@@ -154,25 +159,25 @@ class Corpora:
         self._known = {}
 
     def _stats(self, row: Row, *, has_counts: bool, has_relationships: bool) -> CorpusStats:
-        name, version, state = str(row["name"]), whole(row, "version"), State.of(row).name
-        held = self._held.get(name)
-        if held is None or (held.version, held.state) != (version, state):
+        name, version, state = str(row["name"]), whole(row, "version"), state_of(row).name
+        stats = self._held.get(name)
+        if stats is None or (stats.version, stats.state) != (version, state):
             read = functools.partial(self._server.ask, "admin/list_fields", corpus=name)
             fields = Fields((lambda: maps(row["fields"])) if "fields" in row else read)
-            held = CorpusStats(
+            stats = CorpusStats(
                 name, version, str(row["embedding"]), whole(row, "dimensions"), fields=fields, state=state
             )
-        if has_counts and not held.records:
+        if has_counts and not stats.records:
             there = self._images.held(name, state) if self._images is not None else None
             counts = (
                 self._counts("admin/count_records", name, column="kind") if there is None else there.image.records()
             )
-            held = replace(held, records={kind: counts.get(kind.value, 0) for kind in PLURAL})
-        if has_counts and has_relationships and not held.relationships:
+            stats = replace(stats, records={kind: counts.get(kind.value, 0) for kind in _PAGES})
+        if has_counts and has_relationships and not stats.relationships:
             counts = self._counts("admin/count_relationships", name, column="relationship")
-            held = replace(held, relationships={kind: counts.get(kind.value, 0) for kind in COUNTED})
-        self._held[name] = held
-        return replace(held, fields=dict(held.fields)) if has_counts else held
+            stats = replace(stats, relationships={kind: counts.get(kind.value, 0) for kind in COUNTED})
+        self._held[name] = stats
+        return replace(stats, fields=dict(stats.fields)) if has_counts else stats
 
     def _counts(self, query: str, corpus: str, *, column: str) -> dict[str, int]:
         return {str(row[column]): whole(row, "number") for row in self._server.ask(query, corpus=corpus)}
@@ -184,28 +189,55 @@ def maps(value: object) -> list[Row]:
 
 
 def _calibration(row: Row) -> Calibration | None:
-    found = row["calibration"]
-    return None if found is None else msgspec.json.decode(str(found), type=Calibration)
+    encoded = row["calibration"]
+    return None if encoded is None else msgspec.json.decode(str(encoded), type=Calibration)
 
 
 def _texts(value: object) -> tuple[str, ...]:
     return tuple(str(item) for item in value) if isinstance(value, list) else ()
 
 
-_OF_A_SOURCE = (Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT)
+_PAGES: Mapping[Kind, str] = {
+    Kind.SOURCE: "retrieve/page_sources",
+    Kind.CHUNK: "retrieve/page_chunks",
+    Kind.TOPIC: "retrieve/page_topics",
+    Kind.STATEMENT: "retrieve/page_statements",
+    Kind.FACT: "retrieve/page_facts",
+    Kind.ENTITY: "retrieve/page_entities",
+}
+_OF_SOURCES: Mapping[Kind, str] = {
+    Kind.CHUNK: "retrieve/find_chunks",
+    Kind.TOPIC: "retrieve/find_topics",
+    Kind.STATEMENT: "retrieve/find_statements",
+}
 _ATTEMPTS = 5
 _ANY = State(0, "")
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 
 
-class _Read(Protocol[T_co]):
-    """A read within bounds; None if a writer changed the corpus meanwhile."""
+def _check_versions(transaction: Transaction, change: Change) -> None:
+    wanted = {source.id: base for source, base in zip(change.sources, change.base_versions, strict=True)}
+    rows = transaction.collect("persist/read_versions", sorted(wanted))
+    versions = {**dict.fromkeys(wanted, 0), **{str(row["id"]): whole(row, "version") for row in rows}}
+    for source in change.sources:
+        if versions[source.id] != wanted[source.id]:
+            raise StoreConflictError(
+                f"{source.uri}: it was changed by someone else since this change was planned "
+                f"(version {versions[source.id]}, expected {wanted[source.id]}); run the same command again"
+            )
 
-    def __call__(self, transaction: Transaction, /, *, bounds: Bounds) -> T_co | None: ...
+
+def _check_model(transaction: Transaction, change: Change) -> None:
+    for row in transaction.rows("persist/read_corpus", corpus=change.corpus):
+        stored = (row["embedding"], row["dimensions"])
+        if change.embedding and stored[0] and stored != (change.embedding, change.dimensions):
+            raise ModelMismatchError(
+                f"corpus {change.corpus!r} holds vectors of {stored[0]} ({stored[1]} dimensions), these are of "
+                f"{change.embedding} ({change.dimensions}); use the embedding model of the corpus, or another corpus"
+            )
 
 
-class Neo4jGraphStore:
+class Neo4jGraphStore(GraphStore):
     """Graph of one database; see :class:`hlgraph.stores.protocols.GraphStore`.
 
     Parameters
@@ -216,13 +248,23 @@ class Neo4jGraphStore:
 
     Attributes
     ----------
-    leases : the rights to write, shared with the other stores of this database
+    leases : the rights to write to this database
+    ranker, clusterer : rank and cluster on the server, on an image or in process
     """
+
+    is_remote = True
 
     def __init__(self, server: Server, *, images: Images | None = None, wait: float = WITHOUT_LIMIT) -> None:
         self._server = server
         self._images = images
         self.leases = Leases(server, wait=wait)
+        gds = GdsRanker(server, fallback=PulledRanker(self))
+        is_in_process = server.settings.ranking == "process"
+        self.ranker = gds if images is None else ChoosingRanker(self, server=gds, is_in_process=is_in_process)
+        self.clusterer = GdsClusterer(server, fallback=ProcessClusterer(pulled(self)))
+        self.derived = Neo4jDerivedStore(server, self.leases)
+        self.merges = Neo4jMergeStore(server, self.leases, images=images)
+        self.domains = Neo4jDomainStore(server, self.leases)
         self._filters = Filters(server)
         self._recent = RecentRecords(server, steps=ReadSteps(server) if images is None else images.steps)
         self._warming = Warming(server)
@@ -231,12 +273,11 @@ class Neo4jGraphStore:
         self._staged: Change | None = None
         self._has_schema = False
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.clusterer.close()
+        self.ranker.close()
         # What they ask for has no deadline. Closing the server ends it, if it does not end by itself.
         seconds = self._server.settings.read_seconds
         self._warming.close(wait=seconds)
@@ -249,15 +290,15 @@ class Neo4jGraphStore:
     @contextlib.contextmanager
     def lock(self, corpus: str | None = None, *, wait: float | None = None) -> Iterator[tuple[Pending, ...]]:
         """See :meth:`GraphStore.lock`."""
-        with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as locks:
             for _ in range(_ATTEMPTS):
                 self._create()
-                held.enter_context(self.leases.held(corpus, wait=wait))
+                locks.enter_context(self.leases.held(corpus, wait=wait))
                 history, pending = self._server.read(functools.partial(self._begun, corpus=corpus))
                 self._has_schema = False  # another database may have taken the place of the one that was seen
                 if self._is_ready(history):
                     break
-                held.close()
+                locks.close()
             yield pending
 
     def _begun(self, transaction: Transaction, *, corpus: str | None) -> tuple[list[Applied], tuple[Pending, ...]]:
@@ -265,7 +306,7 @@ class Neo4jGraphStore:
         return applied(transaction.rows("admin/read_migrations")), journal.pending(transaction, corpus)
 
     def unfinished(self, corpus: str | None = None) -> tuple[Pending, ...]:
-        """See :meth:`hlgraph.stores.protocols.Journal.unfinished`."""
+        """See :meth:`GraphStore.unfinished`."""
         if not self._is_ready():
             return ()
         for _ in range(_ATTEMPTS):
@@ -304,32 +345,12 @@ class Neo4jGraphStore:
             self.leases.check(transaction, change.corpus)
             if transaction.rows("persist/find_change", id=change.id):
                 return
-            self._check_versions(transaction, change)
-            self._check_model(transaction, change)
+            _check_versions(transaction, change)
+            _check_model(transaction, change)
             journal.record(transaction, change)
 
         self._server.write(work, is_repeatable=True)
         self._staged = change
-
-    def _check_versions(self, transaction: Transaction, change: Change) -> None:
-        wanted = {source.id: base for source, base in zip(change.sources, change.base_versions, strict=True)}
-        rows = transaction.collect("persist/read_versions", sorted(wanted))
-        found = {**dict.fromkeys(wanted, 0), **{str(row["id"]): whole(row, "version") for row in rows}}
-        for source in change.sources:
-            if found[source.id] != wanted[source.id]:
-                raise StoreConflictError(
-                    f"{source.uri}: it was changed by someone else since this change was planned "
-                    f"(version {found[source.id]}, expected {wanted[source.id]}); run the same command again"
-                )
-
-    def _check_model(self, transaction: Transaction, change: Change) -> None:
-        for row in transaction.rows("persist/read_corpus", corpus=change.corpus):
-            held = (row["embedding"], row["dimensions"])
-            if change.embedding and held[0] and held != (change.embedding, change.dimensions):
-                raise ModelMismatchError(
-                    f"corpus {change.corpus!r} holds vectors of {held[0]} ({held[1]} dimensions), these are of "
-                    f"{change.embedding} ({change.dimensions}); use the embedding model of the corpus, or another corpus"
-                )
 
     def advance(self, change_id: str, to: ChangeState, *, beside: Callable[[], object] = tuple) -> Outcome:
         """See :meth:`GraphStore.advance`."""
@@ -385,19 +406,19 @@ class Neo4jGraphStore:
 
     def records(self, kind: Kind, ids: Sequence[str], *, scope: Scope) -> list[Record]:
         """See :meth:`GraphStore.records`."""
-        if kind not in PLURAL or not ids or not self._is_ready():
+        if kind not in _PAGES or not ids or not self._is_ready():
             return []
-        held = self._recent.read(kind, ids, corpus=scope.corpus, state=scope.state)
+        records = self._recent.read(kind, ids, corpus=scope.corpus, state=scope.state)
         if scope.where is None and scope.sources is None:
-            return held
-        return admitted(held, scope, read=lambda names: self.records(Kind.SOURCE, names, scope=Scope(scope.corpus)))
+            return records
+        return admitted(records, scope, read=lambda names: self.records(Kind.SOURCE, names, scope=Scope(scope.corpus)))
 
     def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:
         """See :meth:`GraphStore.find`."""
-        if kind not in PLURAL or not self._is_ready():
+        if kind not in _PAGES or not self._is_ready():
             return iter(())
         is_whole = scope.where is None and scope.sources is None
-        if not is_whole and kind not in (*_OF_A_SOURCE, Kind.SOURCE):
+        if not is_whole and kind not in (*_OF_SOURCES, Kind.SOURCE):
             raise StoreError(f"{kind} records belong to the whole corpus; find them without a filter or sources")
         names = self._page(kind, scope.corpus) if is_whole else iter(self._inside(kind, scope))
         return self._records(kind, names, Scope(scope.corpus))
@@ -410,7 +431,7 @@ class Neo4jGraphStore:
         """The ids of a corpus, page by page."""
         after = ""
         while True:
-            page = self._ids(f"retrieve/page_{PLURAL[kind]}", corpus=corpus, after=after, size=BATCH)
+            page = self._ids(_PAGES[kind], corpus=corpus, after=after, size=BATCH)
             if page:
                 yield page
             if len(page) < BATCH:
@@ -432,26 +453,26 @@ class Neo4jGraphStore:
         names = sorted(sources)
         if kind is not Kind.SOURCE:
             rows = self._server.read(
-                lambda transaction: transaction.collect(f"retrieve/find_{PLURAL[kind]}", names, key="source_ids")
+                lambda transaction: transaction.collect(_OF_SOURCES[kind], names, key="source_ids")
             )
             names = sorted(str(row["id"]) for row in rows)
         return [names[start : start + PAGE] for start in range(0, len(names), PAGE)]
 
     def _state(self, corpus: str) -> State:
-        for found in self.stats(corpus, has_counts=False):
-            return State.named(found.state) or State(found.version, "")
+        for stats in self.stats(corpus, has_counts=False):
+            return State.named(stats.state) or State(stats.version, "")
         return _ANY
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
         """See :meth:`GraphStore.pull`."""
-        held = self.image(scope)
-        if held is not None:
+        scoped = self.image(scope)
+        if scoped is not None:
             with pulling("image", "pull", seeds=seeds, shape=shape, scope=scope) as call:
-                graph = held.image.pull(seeds, shape, sources=held.sources)
+                graph = scoped.image.pull(seeds, shape, sources=scoped.sources)
                 call.rows = len(graph)
             return graph
-        found = self._within(scope, functools.partial(pull, seeds=seeds, shape=shape))
-        return nothing(shape) if found is None else found
+        subgraph = self._within(scope, functools.partial(pull, seeds=seeds, shape=shape))
+        return nothing(shape) if subgraph is None else subgraph
 
     def own_entities(self, corpus: str, source_ids: Sequence[str]) -> list[str]:
         """See :meth:`GraphStore.own_entities`."""
@@ -460,48 +481,51 @@ class Neo4jGraphStore:
         return self._ids("retrieve/find_own_entities", corpus=corpus, source_ids=list(source_ids))
 
     def match(self, query: MatchQuery, *, scope: Scope) -> list[Matched]:
-        """See :meth:`hlgraph.stores.protocols.Matcher.match`."""
+        """See :meth:`GraphStore.match`."""
         check_match(query)
-        held = self.image(scope)
-        if held is not None:
+        scoped = self.image(scope)
+        if scoped is not None:
             seeds = [item for name in query.names for item in name]
             with pulling("image", "match", seeds=seeds, shape=MENTIONED, scope=scope) as call:
-                counts = held.image.match(query, sources=held.sources)
+                counts = scoped.image.match(query, sources=scoped.sources)
                 call.rows = sum(len(item.ids) for item in counts)
             return counts
         return self._within(scope, functools.partial(match, query=query)) or []
 
     def image(self, scope: Scope) -> ScopedImage | None:
-        """The image of a corpus and what a scope admits of it; None where the server must answer."""
+        """The image of a corpus and what a scope admits of it; None if the server must answer."""
         if self._images is None or not self._is_ready():
             return None
         for _ in range(_ATTEMPTS):
-            held = self._images.held(scope.corpus, scope.state) or self._images.current(scope.corpus, scope.state)
-            if held is None:
+            loaded = self._images.held(scope.corpus, scope.state) or self._images.current(scope.corpus, scope.state)
+            if loaded is None:
                 if self._has_searches:
                     self._warming.begin()
                 return None
-            is_known = self._filters.has(scope, held.state)
-            admitted = self._filters.admitted(scope, held.state)
-            if is_known or self._images.state(scope.corpus) == held.state:  # the filter was decided on this state
-                return ScopedImage(held.image, held.sources(admitted))
+            is_known = self._filters.has(scope, loaded.state)
+            admitted = self._filters.admitted(scope, loaded.state)
+            if is_known or self._images.state(scope.corpus) == loaded.state:  # the filter was decided on this state
+                return ScopedImage(loaded.image, loaded.sources(admitted))
         return None
 
     def plan_ahead(self) -> None:
-        """See :meth:`hlgraph.stores.in_process.PlansAhead.plan_ahead`."""
+        """See :meth:`GraphStore.plan_ahead`."""
         self._has_searches = True
         if self._images is None:
             self._warming.begin()
 
     def walked_by(self, scope: Scope) -> str:
-        """See :meth:`hlgraph.stores.in_process.HasImage.walked_by`."""
+        """See :meth:`GraphStore.walked_by`."""
         if self._images is None:
             return "server"
         why = self._images.why_not(scope.corpus)
         return f"server: {why}" if why else "image"
 
-    def _within(self, scope: Scope, read: _Read[T]) -> T | None:
-        """The result of a read in a scope, repeated while writers change the corpus; None if there is no such corpus."""
+    def _within(self, scope: Scope, read: Callable[..., T | None]) -> T | None:
+        """The result of ``read(transaction, bounds=...)``; None if there is no such corpus.
+
+        It is repeated while it returns None, since a writer changed the corpus meanwhile.
+        """
         if not self._is_ready():
             return None
         for _ in range(_ATTEMPTS):
@@ -509,9 +533,9 @@ class Neo4jGraphStore:
             if scope.where is not None and not state.version:
                 return None
             bounds = Bounds(scope.corpus, self._filters.admitted(scope, state), state.version)
-            found = self._server.read(functools.partial(read, bounds=bounds))
-            if found is not None:
-                return found
+            result = self._server.read(functools.partial(read, bounds=bounds))
+            if result is not None:
+                return result
         raise StoreConflictError(f"corpus {scope.corpus!r} was changed {_ATTEMPTS} times during a pull; ask again")
 
     def stats(
@@ -524,15 +548,45 @@ class Neo4jGraphStore:
         return self._corpora.stats(corpus, rows=rows, has_counts=has_counts, has_relationships=has_relationships)
 
     def known(self, corpus: str) -> CorpusStats | None:
-        """See :meth:`hlgraph.stores.in_process.Remembers.known`."""
+        """See :meth:`GraphStore.known`."""
         return self._corpora.known(corpus)
+
+    # On the server, or as the ranker and the clusterer choose
+
+    def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
+        """See :meth:`GraphStore.rank`."""
+        return self.ranker.rank(query, scope=scope)
+
+    def ranked_by(self, scope: Scope, *, shape: ProjectionShape | None = None) -> str:
+        """See :meth:`GraphStore.ranked_by`."""
+        return self.ranker.ranked_by(scope, shape=shape)
+
+    def projection(self, shape: ProjectionShape, corpus: str) -> str:
+        """See :meth:`GraphStore.projection`."""
+        return self.ranker.projection(shape, corpus)
+
+    def cluster(self, query: ClusterQuery, *, corpus: str) -> Clustered:
+        """See :meth:`GraphStore.cluster`."""
+        return self.clusterer.cluster(query, corpus=corpus)
+
+    def cypher(self, query: Query, params: Mapping[str, ParameterValue], *, corpus: str, limits: Limits) -> Table:
+        """See :meth:`GraphStore.cypher`."""
+        return Neo4jReader(self._server).read(query, params, corpus=corpus, limits=limits)
+
+    def write_co_occurs(self, corpus: str) -> int:
+        """See :meth:`GraphStore.write_co_occurs`."""
+        return Neo4jMaterialiser(self._server, self.leases).write(corpus)
+
+    def drop_co_occurs(self, corpus: str) -> int:
+        """See :meth:`GraphStore.drop_co_occurs`."""
+        return Neo4jMaterialiser(self._server, self.leases).drop(corpus)
 
 
 # Chooses where a ranking runs: on the image of the corpus, or on the server.
 
 
 class ChoosingRanker:
-    """Ranks on the image where it is there, else on the server; see :class:`hlgraph.stores.protocols.Ranker`.
+    """Ranks on the image where it is there, else on the server; see :meth:`hlgraph.stores.protocols.GraphStore.rank`.
 
     A graph that is too large to rank it whole in process is ranked on the image around the seeds, as on the embedded store.
 
@@ -551,24 +605,19 @@ class ChoosingRanker:
         self._pulled = PulledRanker(graph)
         self._chosen: dict[tuple[str, bool, ProjectionShape], str] = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         """Closes the ranker on the server."""
-        self._server.__exit__(kind, error, trace)
+        self._server.close()
 
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
-        """See :meth:`Ranker.rank`."""
-        held = self._graph.image(scope)
+        """See :meth:`GraphStore.rank`."""
+        scoped = self._graph.image(scope)
         has_filter = scope.where is not None or scope.sources is not None
         key = (scope.corpus, has_filter, query.shape)
-        if held is not None:
-            is_large = self._image.is_large(held, query.shape, scope=scope)
+        if scoped is not None:
+            is_large = self._image.is_large(scoped, query.shape, scope=scope)
             self._chosen[key] = f"process: on the image{f', {self._image.why_large()}' if is_large else ''}"
-            return self._image.rank_on(held, query, scope=scope)
+            return self._image.rank_on(scoped, query, scope=scope)
         if self._is_in_process:
             self._chosen[key] = f"process: around the seeds, pulled from the server, since {self._why(scope)}"
             return self._pulled.rank(query, scope=scope)
@@ -576,18 +625,14 @@ class ChoosingRanker:
         return self._server.rank(query, scope=scope)
 
     def projection(self, shape: ProjectionShape, corpus: str) -> str:
-        """See :meth:`ServerRanker.projection`."""
+        """See :meth:`GraphStore.projection`."""
         return self._server.projection(shape, corpus)
 
-    def why_in_process(self, scope: Scope) -> str:
-        """See :meth:`HasServer.why_in_process`."""
-        return self._server.why_in_process(scope)
-
-    def chosen(self, scope: Scope, shape: ProjectionShape | None) -> str:
-        """See :meth:`HasChoice.chosen`."""
+    def ranked_by(self, scope: Scope, *, shape: ProjectionShape | None = None) -> str:
+        """See :meth:`GraphStore.ranked_by`."""
         has_filter = scope.where is not None or scope.sources is not None
-        found = None if shape is None else self._chosen.get((scope.corpus, has_filter, shape))
-        return found or ranked_by(self._server, scope, shape=shape)
+        choice = None if shape is None else self._chosen.get((scope.corpus, has_filter, shape))
+        return choice or self._server.ranked_by(scope)
 
     def _why(self, scope: Scope) -> str:
         return self._graph.walked_by(scope).partition(": ")[2] or "there is no image"

@@ -7,23 +7,23 @@ fits the image of a database that was restored or emptied. A writer that knows n
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from hlgraph.change import Change, Synonym
 from hlgraph.records import Kind
 from hlgraph.stores.image.patching import (
     KEPT,
     Asserted,
-    ChangeList,
+    State,
+    Step,
     Stored,
     edited,
     is_listed,
+    leading_to,
     listed,
     merged,
     pack,
     shared,
-    touched,
-    unpack,
+    touched_since,
 )
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.server import Row, Server, Transaction
@@ -32,39 +32,9 @@ _MOST_HELD = 1 << 20
 """Maximum size in bytes of the lists of a corpus that are kept after they were read."""
 
 
-class State(NamedTuple):
-    """The state of a corpus; ``stamp`` is empty where a hlgraph without images wrote it last."""
-
-    version: int
-    stamp: str
-
-    @classmethod
-    def of(cls, row: Row) -> State:
-        """The state in a row that was read."""
-        return cls(whole(row, "version"), str(row["stamp"] or ""))
-
-    @classmethod
-    def named(cls, name: str) -> State | None:
-        """The state with a name; None for an empty one."""
-        version, _, stamp = name.partition("-")
-        return cls(int(version), stamp) if stamp and version.isdecimal() else None
-
-    @property
-    def name(self) -> str:
-        """See :attr:`CorpusStats.state`."""
-        return f"{self.version}-{self.stamp}" if self.stamp else ""
-
-
-class Step(NamedTuple):
-    """From one state to the next."""
-
-    before: State
-    after: State
-    data: bytes
-
-    def change(self) -> ChangeList:
-        """The list of the change between them."""
-        return unpack(self.data)
+def state_of(row: Row) -> State:
+    """The state in a row that was read."""
+    return State(whole(row, "version"), str(row["stamp"] or ""))
 
 
 def record(
@@ -149,12 +119,12 @@ class ReadSteps:
         after : version before which no step is wanted
         to : the state, which the corpus has or has had
         """
-        since, state, held = self._held.get(corpus, (0, None, []))
+        since, state, steps = self._held.get(corpus, (0, None, []))
         if state != to or since > after:
-            held = self._read(corpus, after=after, to=to)
-            if sum(len(item.data) for item in held) <= _MOST_HELD:
-                self._held[corpus] = after, to, held
-        return [item for item in held if item.before.version >= after]
+            steps = self._read(corpus, after=after, to=to)
+            if sum(len(item.data) for item in steps) <= _MOST_HELD:
+                self._held[corpus] = after, to, steps
+        return [item for item in steps if item.before.version >= after]
 
     def touched(self, corpus: str, *, before: State, to: State) -> frozenset[str] | None:
         """The ids of the sources that were altered between two states, and of all records that vanished; None: it is not known.
@@ -164,22 +134,12 @@ class ReadSteps:
         corpus : name of the corpus
         before, to : the states
         """
-        found = self.lead_to(corpus, after=before.version, to=to) if before.version < to.version else []
-        if not found or found[0].before != before:
-            return None
-        return frozenset[str]().union(*(touched(item.change()) for item in found))
+        steps = self.lead_to(corpus, after=before.version, to=to) if before.version < to.version else []
+        return touched_since(before, steps)
 
     def _read(self, corpus: str, *, after: int, to: State) -> list[Step]:
-        found: list[Step] = []
-        for row in reversed(self._server.ask("retrieve/read_image_changes", corpus=corpus, after=after)):
-            step = _step(row)
-            if step.after.version > to.version:
-                continue  # the corpus has changed again
-            if step.after != to or not step.data:
-                break
-            found.append(step)
-            to = step.before
-        return found[::-1]
+        rows = self._server.ask("retrieve/read_image_changes", corpus=corpus, after=after)
+        return leading_to(to, map(_step, reversed(rows)))
 
 
 def _step(row: Row) -> Step:
@@ -192,5 +152,5 @@ def _step(row: Row) -> Step:
 
 
 def _texts(row: Row, name: str) -> list[str]:
-    found = row[name]
-    return [str(item) for item in found] if isinstance(found, list) else []
+    values = row[name]
+    return [str(item) for item in values] if isinstance(values, list) else []

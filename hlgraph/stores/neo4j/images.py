@@ -22,7 +22,7 @@ from contextvars import Context
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,14 +35,16 @@ from hlgraph.records import Kind, Record, Relationship
 from hlgraph.stores import files
 from hlgraph.stores import files as owned
 from hlgraph.stores.cache import KeptRecords
+from hlgraph.stores.closing import closed
 from hlgraph.stores.image.arrays import BLOCK, NO_SOURCE, Links, Pairs, places
 from hlgraph.stores.image.graph_files import GraphFiles, log_level, mapped_file
 from hlgraph.stores.image.image import SAID, Image, co_occurs, relates
-from hlgraph.stores.image.patching import FAR, is_heavy, patched
-from hlgraph.stores.neo4j.image_changes import ReadSteps, State, Step
+from hlgraph.stores.image.patching import FAR, State, Step, is_heavy, patched
+from hlgraph.stores.image.ranker import WholeGraph
+from hlgraph.stores.neo4j.image_changes import ReadSteps, state_of
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.pull import Admitted
-from hlgraph.stores.neo4j.rows import PLURAL, records
+from hlgraph.stores.neo4j.rows import records
 from hlgraph.stores.neo4j.server import BATCH, Row, Server
 from hlgraph.stores.protocols import PullShape, Scope
 from hlgraph.stores.trace import traced
@@ -139,6 +141,16 @@ class _Places:
         return self._order[ends[0][both]], self._order[ends[1][both]], block["weight"][both]
 
 
+_SCANS: Mapping[Kind, str] = {
+    Kind.SOURCE: "retrieve/scan_sources",
+    Kind.CHUNK: "retrieve/scan_chunks",
+    Kind.TOPIC: "retrieve/scan_topics",
+    Kind.STATEMENT: "retrieve/scan_statements",
+    Kind.FACT: "retrieve/scan_facts",
+    Kind.ENTITY: "retrieve/scan_entities",
+}
+
+
 def fill(files: GraphFiles, server: Server, *, corpus: str, go_on: Callable[[], None]) -> None:
     """Writes the nodes and all links of a corpus.
 
@@ -160,7 +172,7 @@ def fill(files: GraphFiles, server: Server, *, corpus: str, go_on: Callable[[], 
     """
     with contextlib.ExitStack() as closing:
         scan = _Scan(files.folder, closing)
-        for kind in PLURAL:
+        for kind in _SCANS:
             for row in _pages(server, kind, corpus=corpus):
                 scan.add(kind, row)
                 go_on()
@@ -183,7 +195,7 @@ def fill(files: GraphFiles, server: Server, *, corpus: str, go_on: Callable[[], 
 def _pages(server: Server, kind: Kind, *, corpus: str) -> Iterator[Row]:
     after = ""
     while True:
-        (row,) = server.ask(f"retrieve/scan_{PLURAL[kind]}", corpus=corpus, after=after, size=PAGE)
+        (row,) = server.ask(_SCANS[kind], corpus=corpus, after=after, size=PAGE)
         yield row
         ids = row["ids"]
         if not isinstance(ids, list) or len(ids) < PAGE:
@@ -192,23 +204,23 @@ def _pages(server: Server, kind: Kind, *, corpus: str) -> Iterator[Row]:
 
 
 def _held(files: GraphFiles, name: str, *, size: int) -> Links:
-    found = files.links(name, size)
-    if found is None:
+    links = files.links(name, size)
+    if links is None:
         raise FileNotFoundError(files.folder / name)
-    return found
+    return links
 
 
 def _sources(kinds: NDArray[np.uint8], from_source: Links, *, in_chunk: Links) -> NDArray[np.int32]:
     """The source of each node: of a chunk its own, of a topic and a statement that of its chunks."""
-    found = np.full(len(kinds), NO_SOURCE, dtype=np.int32)
+    owners = np.full(len(kinds), NO_SOURCE, dtype=np.int32)
     sources = np.flatnonzero(kinds == KINDS.index(Kind.SOURCE))
-    found[sources] = sources
+    owners[sources] = sources
     for links in (from_source, in_chunk):
         way = links.there.plain()
         some = np.flatnonzero(np.diff(way.starts))
         ends = way.targets[way.starts[some]]
-        found[some] = ends if links is from_source else found[ends]
-    return found
+        owners[some] = ends if links is from_source else owners[ends]
+    return owners
 
 
 def _given(said: list[tuple[int, str]], ids: NDArray[np.bytes_], *, numbers: NDArray[np.int64]) -> NDArray[np.void]:
@@ -230,16 +242,16 @@ def _said(links: Mapping[str, Links], chunks: NDArray[np.integer], *, entities: 
     is_single = np.diff(inside.starts)[statement] == 1
     of_single = inside.targets[inside.starts[statement[is_single]]]
     ends = np.concatenate([of_single, chunks]), np.concatenate([mentions.targets[is_single], entities])
-    found = sp.csr_array((np.ones(len(ends[0]), dtype=np.float32), ends), shape=(size, size))
-    found.sum_duplicates()
-    return found
+    matrix = sp.csr_array((np.ones(len(ends[0]), dtype=np.float32), ends), shape=(size, size))
+    matrix.sum_duplicates()
+    return matrix
 
 
 def _blocks(matrix: Csr) -> Iterator[Pairs]:
-    found = sp.coo_array(matrix)
-    for first in range(0, len(found.data), BLOCK):
+    entries = sp.coo_array(matrix)
+    for first in range(0, len(entries.data), BLOCK):
         part = slice(first, first + BLOCK)
-        yield found.row[part], found.col[part], found.data[part]
+        yield entries.row[part], entries.col[part], entries.data[part]
 
 
 LEAST_BEHIND = 1_000_000
@@ -270,17 +282,18 @@ class HeldImage:
         """The nodes of the sources that a scope admits, ascending; None: all."""
         if not admitted.has_scope:
             return None
-        found = self._sources.get(admitted)
-        if found is None:
+        nodes = self._sources.get(admitted)
+        if nodes is None:
             listed = places(self.image.nodes, admitted.listed)
-            found = listed if admitted.admits else self.image.sources_but(listed)
+            nodes = listed if admitted.admits else self.image.sources_but(listed)
             if len(self._sources) >= _KEPT:
                 self._sources.clear()
-            self._sources[admitted] = found
-        return found
+            self._sources[admitted] = nodes
+        return nodes
 
 
-class ScopedImage(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ScopedImage(WholeGraph):
     """An image and the sources that a scope admits: a :class:`hlgraph.stores.image.ranker.WholeGraph` of one corpus."""
 
     image: Image
@@ -335,7 +348,7 @@ class Images:
     def state(self, corpus: str) -> State | None:
         """The present state of a corpus; None if there is no such corpus."""
         for row in self._server.ask("retrieve/read_state", corpus=corpus):
-            return State.of(row)
+            return state_of(row)
         return None
 
     def held(self, corpus: str, state: str = "", *, version: int = -1) -> HeldImage | None:
@@ -345,14 +358,14 @@ class Images:
         ----------
         corpus : name of the corpus
         state : see :attr:`CorpusStats.state`; empty: no image is of it
-        version : version of the corpus; used where no state is given
+        version : version of the corpus; used if no state is given
         """
-        held = self._held.get(corpus)
-        is_it = held is not None and (held.state.name == state if state else held.state.version == version)
-        return held if is_it else None
+        loaded = self._held.get(corpus)
+        is_it = loaded is not None and (loaded.state.name == state if state else loaded.state.version == version)
+        return loaded if is_it else None
 
     def current(self, corpus: str, known: str = "") -> HeldImage | None:
-        """The image of the present state of a corpus, filled if it is not there; None where the server must answer.
+        """The image of the present state of a corpus, filled if it is not there; None if the server must answer.
 
         Parameters
         ----------
@@ -360,23 +373,23 @@ class Images:
         known : the state that the reader found a moment ago, see :attr:`CorpusStats.state`: it is not asked for again, and its
             image is made even if the corpus has changed since. Empty: it is asked for
         """
-        found, newer = State.named(known), self._held.get(corpus)
-        if found is not None and (newer is None or newer.state.version < found.version):
+        known_state, newer = State.named(known), self._held.get(corpus)
+        if known_state is not None and (newer is None or newer.state.version < known_state.version):
             with self._guard:
-                held = self._known(corpus, found)
-            if held is not None:
-                return held
+                loaded = self._known(corpus, known_state)
+            if loaded is not None:
+                return loaded
         for _ in range(_ATTEMPTS if self._waits else 1):
             state = self.state(corpus)
             if state is None:
                 return None
-            held = self._held.get(corpus)
-            if held is not None and held.state == state:
-                return held
+            loaded = self._held.get(corpus)
+            if loaded is not None and loaded.state == state:
+                return loaded
             with self._guard:
-                held = self._known(corpus, state) or self._made(corpus, state)
-            if held is not None or self._refused.get(corpus) == state:
-                return held
+                loaded = self._known(corpus, state) or self._made(corpus, state)
+            if loaded is not None or self._refused.get(corpus) == state:
+                return loaded
         return None
 
     def lag(self, corpus: str) -> tuple[int, int | None] | None:
@@ -411,21 +424,21 @@ class Images:
         )
 
     def _known(self, corpus: str, state: State) -> HeldImage | None:
-        """The image of this state: in memory, in files, or patched; removed from memory where it is of another state."""
-        held = self._held.pop(corpus, None)
-        if held is None or held.state != state:
-            held = (self._mapped(corpus, state) or self._patched(corpus, held, state)) if state.stamp else None
-        if held is not None:
+        """The image of this state: in memory, in files, or patched; removed from memory if it is of another state."""
+        loaded = self._held.pop(corpus, None)
+        if loaded is None or loaded.state != state:
+            loaded = (self._mapped(corpus, state) or self._patched(corpus, loaded, state)) if state.stamp else None
+        if loaded is not None:
             self._allow(corpus)
-            self._held[corpus] = held
-        return held
+            self._held[corpus] = loaded
+        return loaded
 
     def _mapped(self, corpus: str, state: State) -> HeldImage | None:
         image = GraphFiles(self._path(corpus, state)).image(state.version, mark=state)
         return None if image is None else HeldImage(image, state, state)
 
     def _patched(self, corpus: str, held: HeldImage | None, state: State) -> HeldImage | None:
-        """The image of this state, patched from the one that was held, or from files; None where no lists lead to it."""
+        """The image of this state, patched from the one that was held, or from files; None if no lists lead to it."""
         newer = [item for item in self._states(corpus) if held is None or item.version > held.base.version]
         for older in (dict[State, HeldImage | None].fromkeys(newer), {} if held is None else {held.state: held}):
             after = min((item.version for item in older), default=state.version)
@@ -448,12 +461,14 @@ class Images:
         for step in steps:
             image = patched(image, step.change(), version=step.after.version, mark=step.after)
             is_to_be_folded = is_to_be_folded or is_heavy(image)
-        made = HeldImage(image, steps[-1].after, held.base, is_to_be_folded)
+        result = HeldImage(image, steps[-1].after, held.base, is_to_be_folded)
         thread = self._threads.get(corpus)
         if is_to_be_folded and (thread is None or not thread.is_alive()):
-            self._threads[corpus] = threading.Thread(target=Context().run, args=(self._fold, corpus, made), daemon=True)
+            self._threads[corpus] = threading.Thread(
+                target=Context().run, args=(self._fold, corpus, result), daemon=True
+            )
             self._threads[corpus].start()
-        return made
+        return result
 
     def _fold(self, corpus: str, held: HeldImage) -> None:
         """Writes a patched image to new files, which the image of a later state is patched on."""
@@ -461,7 +476,9 @@ class Images:
             with self._writing(corpus, 0.0):
                 if self._path(corpus, held.state).is_dir():  # another process has written it
                     return
-                self._replace(corpus, held.state, lambda made: made.write_image(held.image, hurry=self._is_closed))
+                self._replace(
+                    corpus, held.state, lambda graph_files: graph_files.write_image(held.image, hurry=self._is_closed)
+                )
         except (OSError, Timeout) as error:
             _log.log(log_level(error), "the image of corpus %s was not written anew: %s", corpus, error)
 
@@ -469,7 +486,7 @@ class Images:
         return self._of(corpus) / f"{_FORMAT}-{state.version}-{state.stamp}"
 
     def _made(self, corpus: str, state: State) -> HeldImage | None:
-        """The image, filled now; None where that is refused, or goes on in a thread of its own."""
+        """The image, filled now; None if that is refused, or goes on in a thread of its own."""
         if self._refused.get(corpus) == state:
             return None  # for this state, or it is being filled
         if not state.stamp:
@@ -517,11 +534,11 @@ class Images:
                 _log.warning("the image of corpus %s could not be written: %s", corpus, error)
                 self._refuse(corpus, state, f"the image could not be written: {error}")
                 return None
-            held = self._known(corpus, state) if is_written else None
-            call.rows = 0 if held is None else held.image.nodes.size
-        if held is None:
+            loaded = self._known(corpus, state) if is_written else None
+            call.rows = 0 if loaded is None else loaded.image.nodes.size
+        if loaded is None:
             self._why[corpus] = "the corpus was changed while its image was filled"
-        return held
+        return loaded
 
     def _write(self, corpus: str, state: State, *, wait: float = _WAIT) -> bool:
         """Fills the files of a state; returns whether the state is still the present one, and they are there."""
@@ -543,9 +560,9 @@ class Images:
         """Writes files, and puts them in place of those of other states, whose readers keep what they have mapped."""
         unfinished = self._of(corpus) / "unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
-        made = GraphFiles(unfinished)
-        with made.making():
-            is_good = write(made) is not False
+        graph_files = GraphFiles(unfinished)
+        with graph_files.making():
+            is_good = write(graph_files) is not False
         if not is_good:
             shutil.rmtree(unfinished, ignore_errors=True)
             return False
@@ -562,12 +579,22 @@ class Images:
 
     def _check(self) -> None:
         if self._is_closed.is_set():
-            raise StoreClosedError(f"{self._server.url}: the store was closed; open it again")
+            raise closed(self._server.url)
 
 
 # Reads records by id, and keeps those that were read in the present state of a corpus.
 #
 # A reader names the state of the corpus that its first round trip found; see :class:`hlgraph.stores.cache.KeptRecords`.
+
+
+_READS: Mapping[Kind, str] = {
+    Kind.SOURCE: "retrieve/read_sources",
+    Kind.CHUNK: "retrieve/read_chunks",
+    Kind.TOPIC: "retrieve/read_topics",
+    Kind.STATEMENT: "retrieve/read_statements",
+    Kind.FACT: "retrieve/read_facts",
+    Kind.ENTITY: "retrieve/read_entities",
+}
 
 
 class RecentRecords:
@@ -582,7 +609,7 @@ class RecentRecords:
     def __init__(self, server: Server, *, steps: ReadSteps) -> None:
         self._server = server
         self._steps = steps
-        self._kept = KeptRecords[str](PLURAL, altered=self._altered, is_older=_is_older)
+        self._kept = KeptRecords[str](_READS, altered=self._altered, is_older=_is_older)
 
     def read(self, kind: Kind, ids: Sequence[str], *, corpus: str, state: str) -> list[Record]:
         """The visible records with these ids, in their order; unknown ids are left out.
@@ -595,11 +622,11 @@ class RecentRecords:
         state : state of the corpus that the caller reads; empty: ask the server for every record
         """
         wanted = list(dict.fromkeys(ids))
-        found = self._kept.get(kind, wanted, corpus=corpus, state=state) if state else {}
-        missing = [item for item in wanted if item not in found]
+        records = self._kept.get(kind, wanted, corpus=corpus, state=state) if state else {}
+        missing = [item for item in wanted if item not in records]
         for start in range(0, len(missing), BATCH):
-            found |= self._asked(kind, missing[start : start + BATCH], corpus=corpus, state=state)
-        return [found[item] for item in wanted if item in found]
+            records |= self._asked(kind, missing[start : start + BATCH], corpus=corpus, state=state)
+        return [records[item] for item in wanted if item in records]
 
     def _altered(self, corpus: str, before: str, to: str) -> frozenset[str] | None:
         a, b = State.named(before), State.named(to)
@@ -607,14 +634,14 @@ class RecentRecords:
 
     def _asked(self, kind: Kind, ids: Sequence[str], *, corpus: str, state: str) -> Mapping[str, Record]:
         is_passage = kind is Kind.CHUNK and bool(state)
-        query = "retrieve/read_passages" if is_passage else f"retrieve/read_{PLURAL[kind]}"
+        query = "retrieve/read_passages" if is_passage else _READS[kind]
         rows = self._server.ask(query, lists={"ids": ids}, corpus=corpus)  # a map: see pull.py
-        found = records(kind, rows)
+        by_id = records(kind, rows)
         if is_passage:
             sources = records(Kind.SOURCE, [{"records": row["sources"]} for row in rows])
             self._keep(Kind.SOURCE, sources, corpus=corpus, state=state)
-        self._keep(kind, found, corpus=corpus, state=state)
-        return found
+        self._keep(kind, by_id, corpus=corpus, state=state)
+        return by_id
 
     def _keep(self, kind: Kind, found: Mapping[str, Record], *, corpus: str, state: str) -> None:
         if state:

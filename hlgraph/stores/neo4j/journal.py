@@ -65,13 +65,15 @@ def load(transaction: Transaction, name: str, *, parts: int) -> Change:
         A part is missing.
     """
     names = part_ids(name, parts)
-    found: dict[str, bytes] = {}
+    part_bytes: dict[str, bytes] = {}
     for start in range(0, parts, _PARTS_AT_ONCE):
         rows = transaction.rows("persist/read_change_parts", ids=names[start : start + _PARTS_AT_ONCE])
-        found |= {str(row["id"]): _bytes(row["data"]) for row in rows}
-    if len(found) != parts:
-        raise StoreCorruptError(f"change {name}: {parts - len(found)} of {parts} parts are missing; restore a backup")
-    data = b"".join(found[item] for item in names)
+        part_bytes |= {str(row["id"]): _bytes(row["data"]) for row in rows}
+    if len(part_bytes) != parts:
+        raise StoreCorruptError(
+            f"change {name}: {parts - len(part_bytes)} of {parts} parts are missing; restore a backup"
+        )
+    data = b"".join(part_bytes[item] for item in names)
     plain = zlib.decompress(data) if data.startswith(_COMPRESSED) else data
     return msgspec.msgpack.decode(plain, type=Change)
 

@@ -21,7 +21,7 @@ import uuid
 from collections.abc import Iterator
 
 from hlgraph.errors import HLGraphError, StoreLockedError
-from hlgraph.stores.concurrency import WITHOUT_LIMIT, Patience, take_in_turn
+from hlgraph.stores.concurrency import WITHOUT_LIMIT, LockWait, take_in_turn
 from hlgraph.stores.neo4j.server import LOCK_STOPPED, LONGEST, TIMED_OUT, Row, Server, Transaction, Value
 
 _LOG = logging.getLogger(__name__)
@@ -90,10 +90,10 @@ class Lease:
                     self._let_go()
 
     @contextlib.contextmanager
-    def _turn(self, patience: Patience) -> Iterator[None]:
+    def _turn(self, wait: LockWait) -> Iterator[None]:
         """Holds the right to be the next holder, once it is free."""
         turn = Lease(self._server, f"turn {self.name}", seconds=self._seconds)
-        patience.repeat(functools.partial(turn._take, threading.get_ident()))
+        wait.repeat(functools.partial(turn._take, threading.get_ident()))
         try:
             yield
         finally:
@@ -115,7 +115,7 @@ class Lease:
             )
 
     def _take(self, me: int, turn: str = "") -> None:
-        """One attempt to take the lease; where ``turn`` is given, one that fails while another one waits with that lease."""
+        """One attempt to take the lease; if ``turn`` is given, one that fails while another one waits with that lease."""
         with self._guard:
             if self._owner is not None:
                 raise StoreLockedError(
@@ -124,15 +124,15 @@ class Lease:
                 )
             names = [name for name in (self.name, self._under, turn) if name]
             rows = self._server.read(lambda transaction: transaction.rows("admin/read_leases", ids=names))
-            held = {str(row["id"]): row for row in rows}
+            leases = {str(row["id"]): row for row in rows}
             dead: list[str] = []
             for name in names:  # the holder before the one that waits: it is named
-                row = held.get(name)
+                row = leases.get(name)
                 if row is not None and row["is_running"]:
                     if not is_gone(row):
                         raise locked(self._server, row["holder"], seconds=self._seconds)
                     dead.append(str(row["token"]))
-            self._claim(held.get(self.name), dead)
+            self._claim(leases.get(self.name), dead)
             self._owner, self._depth = me, 1
             self._ended = threading.Event()
             threading.Thread(
@@ -149,7 +149,7 @@ class Lease:
         if self._under:
             name, values = "admin/take_lease_under", {**values, "under": self._under}
         try:
-            found = self._server.write(
+            rows = self._server.write(
                 lambda transaction: transaction.rows(name, **values), longest=WAIT, is_repeatable=True
             )
         except HLGraphError as error:
@@ -157,14 +157,14 @@ class Lease:
             if held is not None and is_stuck(error, start):
                 raise stuck(self._server, held["holder"]) from error
             raise
-        if not found[0]["is_taken"]:
-            raise locked(self._server, found[0]["holder"], seconds=self._seconds)
+        if not rows[0]["is_taken"]:
+            raise locked(self._server, rows[0]["holder"], seconds=self._seconds)
         self._token = token
 
     def _renew(self, token: str, ended: threading.Event) -> None:
         while not ended.wait(self._seconds / 3):
             try:
-                held = self._server.write(
+                rows = self._server.write(
                     lambda transaction: transaction.rows(
                         "admin/renew_lease", id=self.name, token=token, seconds=self._seconds
                     ),
@@ -173,7 +173,7 @@ class Lease:
             except HLGraphError as error:
                 _LOG.warning("the right to write could not be renewed: %s", error)
                 continue
-            if not held:
+            if not rows:
                 _LOG.warning("the right to write to %s was lost", self._server.url)
                 return
 
@@ -307,7 +307,7 @@ class Leases:
         seconds = self._wait if wait is None else wait
         with self._lease(name).held(wait=seconds):
             if corpus is None:
-                self._wait_for_writers(Patience(seconds))
+                self._wait_for_writers(LockWait(seconds))
             self._held.lease = self._lease(name)
             try:
                 yield
@@ -340,7 +340,7 @@ class Leases:
                 self._made[name] = Lease(self._server, name, under="" if name == DATABASE else DATABASE)
             return self._made[name]
 
-    def _wait_for_writers(self, patience: Patience) -> None:
+    def _wait_for_writers(self, wait: LockWait) -> None:
         """Waits until no corpus has a writer."""
 
         def look() -> None:
@@ -351,7 +351,7 @@ class Leases:
                     raise locked(self._server, row["holder"], seconds=SECONDS)
                 self._free(str(row["id"]), str(row["token"]), holder=row["holder"], is_dead=is_dead)
 
-        patience.repeat(look)
+        wait.repeat(look)
 
     def _free(self, name: str, token: str, *, holder: object, is_dead: bool) -> None:
         start = time.monotonic()

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from hlgraph.errors import MigrationError, SettingsError, StoreError, StoreUnavailableError
 from hlgraph.stores import queries
-from hlgraph.stores.migrate import Applied, Difference, Migration, running_version
+from hlgraph.stores.migrate import Applied, Difference, Migration, MigrationTarget, running_version
 from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.lease import Leases
 from hlgraph.stores.neo4j.server import Row, Server
@@ -61,7 +61,7 @@ def declared(statements: Iterable[str]) -> dict[str, tuple[Declared, str]]:
     >>> declared(["CREATE INDEX a IF NOT EXISTS FOR (n:Source) ON (n.corpus, n.id)"])["a"][0]
     Declared(form='index', on='Source', keys=('corpus', 'id'))
     """
-    found: dict[str, tuple[Declared, str]] = {}
+    schema: dict[str, tuple[Declared, str]] = {}
     for statement in statements:
         text = " ".join(statement.split())
         if not re.match(r"(CREATE|DROP) (CONSTRAINT|(\w+ )?INDEX)\b", text):
@@ -71,8 +71,8 @@ def declared(statements: Iterable[str]) -> dict[str, tuple[Declared, str]]:
             raise MigrationError(f"{text}: cannot be compared with a database; write it as the other migrations are")
         keys = parts["unique"] or parts["keys"]
         one = Declared(parts["form"].lower(), parts["label"] or parts["type"], tuple(re.findall(r"[nr]\.(\w+)", keys)))
-        found[parts["name"]] = (one, statement)
-    return found
+        schema[parts["name"]] = (one, statement)
+    return schema
 
 
 def beginnings(prefix: str) -> list[str]:
@@ -92,24 +92,24 @@ def differences(
     prefix : setting ``neo4j.label_prefix``; what another one begins with is not looked at
     """
     there = {str(row["name"]): row for row in rows}
-    found: list[Difference] = []
+    drift: list[Difference] = []
     for name in sorted({*wanted, *(name for name in there if name.startswith(f"{prefix}{_OURS}"))}):
         row = there.get(name)
         if row is None:
-            found.append(Difference(name, f"missing: {wanted[name][0]}"))
+            drift.append(Difference(name, f"missing: {wanted[name][0]}"))
             continue
         seen = _seen(row)
         if name not in wanted:
-            found.append(Difference(name, f"{seen}, which no migration makes"))
+            drift.append(Difference(name, f"{seen}, which no migration makes"))
         elif seen != wanted[name][0]:
-            found.append(Difference(name, f"{seen}, in place of {wanted[name][0]}"))
+            drift.append(Difference(name, f"{seen}, in place of {wanted[name][0]}"))
         elif row["state"] == "FAILED":
-            found.append(Difference(name, f"{seen}, whose state is FAILED"))
+            drift.append(Difference(name, f"{seen}, whose state is FAILED"))
         elif row["state"] != "ONLINE":
-            found.append(
+            drift.append(
                 Difference(name, f"{seen}, whose state is {row['state']}; wait until it is ONLINE", is_mendable=False)
             )
-    return found
+    return drift
 
 
 def _seen(row: Mapping[str, object]) -> Declared:
@@ -131,7 +131,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class Neo4jTarget:
+class Neo4jTarget(MigrationTarget):
     """One database.
 
     A server cannot change its schema and write data in one transaction. Therefore each statement of a migration must be
@@ -207,9 +207,9 @@ class Neo4jTarget:
         for item in found:
             for name in ("admin/drop_constraint", "admin/drop_index"):
                 self._server.write(lambda transaction, name=name, item=item: transaction.rows(name, name=item.name))  # type: ignore[misc]
-        made = [wanted[item.name][1] for item in found if item.name in wanted]
+        statements = [wanted[item.name][1] for item in found if item.name in wanted]
         try:
-            self._server.schema([*made, self._awaited])
+            self._server.schema([*statements, self._awaited])
         except StoreUnavailableError:
             raise
         except StoreError as error:
@@ -271,7 +271,7 @@ def statements(migration: Migration) -> list[str]:
     ['CREATE INDEX a IF NOT EXISTS FOR (n:A) ON (n.x)', 'RETURN 1']
     """
     text = _COMMENT.sub("", "\n" + migration.text)
-    *found, rest = (part.strip() for part in text.split(";\n"))
+    *terminated, rest = (part.strip() for part in text.split(";\n"))
     if rest.rstrip(";"):
         raise MigrationError(f"{migration.label}: its last statement is not terminated; add a ';' after it")
-    return found
+    return terminated

@@ -35,14 +35,14 @@ class Said(NamedTuple):
 
 def said_by(rows: Iterable[Row]) -> list[Said]:
     """The counts of new chunks, from the rows of their mentions."""
-    found: Counter[tuple[str, str, str, str]] = Counter()
+    counts: Counter[tuple[str, str, str, str]] = Counter()
     for row in rows:
         entity = str(row["entity_id"])
         for chunk, surface, kind in zip(
             _texts(row["chunks"]), _texts(row["surfaces"]), _texts(row["kinds"]), strict=True
         ):
-            found[chunk, entity, surface, kind] += 1
-    return [Said(*key, count) for key, count in found.items()]
+            counts[chunk, entity, surface, kind] += 1
+    return [Said(*key, count) for key, count in counts.items()]
 
 
 def name_changes(old: Iterable[Said], new: Iterable[Said]) -> dict[str, Counter[tuple[str, str]]]:
@@ -53,11 +53,11 @@ def name_changes(old: Iterable[Said], new: Iterable[Said]) -> dict[str, Counter[
     old : counts of the chunks before the change
     new : counts of the chunks after the change
     """
-    found: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
+    changes: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
     for said, sign in ((old, -1), (new, 1)):
         for item in said:
-            found[item.entity_id][item.surface, item.kind] += sign * item.mentions
-    return dict(found)
+            changes[item.entity_id][item.surface, item.kind] += sign * item.mentions
+    return dict(changes)
 
 
 def name_rows(stored: Iterable[Row], changes: Mapping[str, Counter[tuple[str, str]]]) -> list[Row]:
@@ -139,7 +139,7 @@ def is_new(transaction: Transaction, change: Change) -> bool:
         return False
     others = (change.removed_sources, change.removed_chunks, change.moves, change.recounted, change.doubted)
     names = {item.id for item in change.sources}
-    owners = {item.source_id for found in (change.chunks, change.topics, change.statements) for item in found}
+    owners = {item.source_id for records in (change.chunks, change.topics, change.statements) for item in records}
     if any(others) or not owners <= names:
         return False
     return not any(row["left"] for row in transaction.collect("persist/find_left", sorted(names)))
@@ -174,24 +174,24 @@ class Creation:
         change = self._change
         sources = self._sources()
         chunks = self._chunks(sources)
-        topics = self._create("topics", _named(rows.topic_rows(change), change))
-        statements = self._create("statements", rows.statement_rows(change))
+        topics = self._create("persist/create_topics", _named(rows.topic_rows(change), change))
+        statements = self._create("persist/create_statements", rows.statement_rows(change))
         entities, new_entities = self._entities(mentions)
         self._place(chunks, topics, statements)
-        self._link("mentions", statements, entities, _values(mentions, "statement_id", "entity_id"))
+        self._link("persist/create_mentions", statements, entities, _values(mentions, "statement_id", "entity_id"))
         new_facts = self._facts(entities, statements)
-        found = {Kind.SOURCE: sources, Kind.CHUNK: chunks, Kind.TOPIC: topics, Kind.STATEMENT: statements}
-        return {kind: len(item) for kind, item in found.items()} | {Kind.ENTITY: new_entities, Kind.FACT: new_facts}
+        created = {Kind.SOURCE: sources, Kind.CHUNK: chunks, Kind.TOPIC: topics, Kind.STATEMENT: statements}
+        return {kind: len(item) for kind, item in created.items()} | {Kind.ENTITY: new_entities, Kind.FACT: new_facts}
 
     def _sources(self) -> Numbers:
-        found = self._transaction.collect("persist/create_sources", rows.source_rows(self._change), key="rows")
-        elements = {str(row["id"]): str(row["element"]).rpartition(":") for row in found}
+        created = self._transaction.collect("persist/create_sources", rows.source_rows(self._change), key="rows")
+        elements = {str(row["id"]): str(row["element"]).rpartition(":") for row in created}
         self._prefix = next(before + colon for before, colon, _ in elements.values())
         return {name: int(number) for name, (_, _, number) in elements.items()}
 
     def _chunks(self, sources: Numbers) -> Numbers:
-        found = [{**row, "source_number": sources[str(row["source"])]} for row in rows.chunk_rows(self._change)]
-        chunks = self._create("chunks", found, prefix=self._prefix)
+        chunk_rows = [{**row, "source_number": sources[str(row["source"])]} for row in rows.chunk_rows(self._change)]
+        chunks = self._create("persist/create_chunks", chunk_rows, prefix=self._prefix)
         following: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
         for item in self._change.chunks:
             following[item.source_id].append((item.position, item.id))
@@ -200,46 +200,55 @@ class Creation:
             for name in sorted(following)
             for (_, one), (_, other) in itertools.pairwise(sorted(following[name]))
         ]
-        self._link("next_chunks", chunks, chunks, pairs)
+        self._link("persist/create_next_chunks", chunks, chunks, pairs)
         return chunks
 
     def _entities(self, mentions: list[Row]) -> tuple[Numbers, int]:
         """All entities of the change, and how many of them are new; their names are counted."""
         names = sorted(set(self._change.entities))
-        held = self._find("entities", names)
+        existing = self._find("persist/find_entities", names)
         changes = name_changes((), said_by(mentions))
         stored = self._transaction.collect(
-            "index/read_names", [name for name in names if name in held and name in changes]
+            "index/read_names", [name for name in names if name in existing and name in changes]
         )
         self._transaction.write("index/write_names", name_rows(stored, changes))
         nothing = Counter[tuple[str, str]]()
         empty: list[Row] = [
-            {"id": name, "surfaces": [], "kinds": [], "counts": []} for name in names if name not in held
+            {"id": name, "surfaces": [], "kinds": [], "counts": []} for name in names if name not in existing
         ]
-        made = self._create("entities", name_rows(empty, {name: changes.get(name, nothing) for name in names}))
-        return {**held, **made}, len(made)
+        created = self._create(
+            "persist/create_entities", name_rows(empty, {name: changes.get(name, nothing) for name in names})
+        )
+        return {**existing, **created}, len(created)
 
     def _place(self, chunks: Numbers, topics: Numbers, statements: Numbers) -> None:
         """IN_CHUNK and ABOUT."""
         placed = rows.placement_rows(self._change)
-        self._link("placements", statements, chunks, _values(placed, "statement_id", "chunk_id"))
+        self._link("persist/create_placements", statements, chunks, _values(placed, "statement_id", "chunk_id"))
         named = rows.naming_rows(self._change)
-        self._link("namings", topics, chunks, _values(named, "topic_id", "chunk_id"))
-        self._link("abouts", statements, topics, _values(rows.about_rows(self._change), "statement_id", "topic_id"))
+        self._link("persist/create_namings", topics, chunks, _values(named, "topic_id", "chunk_id"))
+        self._link(
+            "persist/create_abouts",
+            statements,
+            topics,
+            _values(rows.about_rows(self._change), "statement_id", "topic_id"),
+        )
 
     def _facts(self, entities: Numbers, statements: Numbers) -> int:
         """Facts with all their relationships; returns how many facts are new."""
         change, transaction = self._change, self._transaction
-        found = rows.fact_rows(change)
-        held = self._find("facts", [str(row["id"]) for row in found])
-        new = [row for row in found if row["id"] not in held]
+        fact_rows = rows.fact_rows(change)
+        existing = self._find("persist/find_facts", [str(row["id"]) for row in fact_rows])
+        new = [row for row in fact_rows if row["id"] not in existing]
         known = [{**row, "subject": entities[str(row["subject_id"])]} for row in new if row["subject_id"] in entities]
-        made = self._create("facts", known, prefix=self._prefix)
+        created = self._create("persist/create_facts", known, prefix=self._prefix)
         supports = rows.support_rows(change)
-        self._link("supports", {**held, **made}, statements, _values(supports, "fact_id", "statement_id"))
+        self._link(
+            "persist/create_supports", {**existing, **created}, statements, _values(supports, "fact_id", "statement_id")
+        )
         objects = {str(row["id"]): str(row["object_id"]) for row in rows.object_rows(change)}
-        pairs = [(objects[name], name, ()) for name in sorted(made) if name in objects]
-        self._link("objects", entities, made, pairs)
+        pairs = [(objects[name], name, ()) for name in sorted(created) if name in objects]
+        self._link("persist/create_objects", entities, created, pairs)
         counted = Counter(str(row["fact_id"]) for row in supports)
         relations = {
             (str(row["subject_id"]), objects[str(row["id"])], str(row["predicate"])): counted[str(row["id"])]
@@ -247,29 +256,34 @@ class Creation:
             if row["id"] in objects and counted[str(row["id"])]
         }
         self._link(
-            "relations", entities, entities, [(a, b, (word, facts)) for (a, b, word), facts in relations.items()]
+            "persist/create_relations",
+            entities,
+            entities,
+            [(a, b, (word, facts)) for (a, b, word), facts in relations.items()],
         )
-        if held:  # facts of older sources, which get more statements
-            transaction.write("persist/merge_facts", [row for row in found if row["id"] in held], corpus=change.corpus)
-            transaction.write("persist/link_objects", [row for row in rows.object_rows(change) if row["id"] in held])
-            transaction.write("index/count_relations", sorted(held.keys() & counted), key="fact_ids")
-        return len(made)
+        if existing:  # facts of older sources, which get more statements
+            transaction.write(
+                "persist/merge_facts", [row for row in fact_rows if row["id"] in existing], corpus=change.corpus
+            )
+            transaction.write(
+                "persist/link_objects", [row for row in rows.object_rows(change) if row["id"] in existing]
+            )
+            transaction.write("index/count_relations", sorted(existing.keys() & counted), key="fact_ids")
+        return len(created)
 
     def _find(self, name: str, ids: list[str]) -> Numbers:
-        return _numbers_to_create(self._transaction.collect(f"persist/find_{name}", ids))
+        return _numbers_to_create(self._transaction.collect(name, ids))
 
     def _create(self, name: str, found: Sequence[Row], **params: Value) -> Numbers:
-        made = self._transaction.collect(
-            f"persist/create_{name}", found, key="rows", corpus=self._change.corpus, **params
-        )
-        return _numbers_to_create(made)
+        created = self._transaction.collect(name, found, key="rows", corpus=self._change.corpus, **params)
+        return _numbers_to_create(created)
 
     def _link(
         self, name: str, starts: Numbers, ends: Numbers, found: Iterable[tuple[str, str, Sequence[Value]]]
     ) -> None:
         """Creates relationships: ends by id, then their values; those of a record that the change does not have are left out."""
-        made = [[starts[a], ends[b], *values] for a, b, values in found if a in starts and b in ends]
-        self._transaction.write(f"persist/create_{name}", made, prefix=self._prefix)
+        relationships = [[starts[a], ends[b], *values] for a, b, values in found if a in starts and b in ends]
+        self._transaction.write(name, relationships, prefix=self._prefix)
 
 
 def _numbers_to_create(found: Iterable[Row]) -> Numbers:
@@ -301,13 +315,13 @@ def _most_created(counts: Mapping[str, int], otherwise: str) -> str:
 
 
 _DERIVED = (
-    "delete_source_summaries",
-    "delete_summaries",
-    "count_communities",
-    "delete_communities",
-    "delete_hidden_summaries",
-    "delete_hidden_communities",
-    "delete_runs",
+    "persist/delete_source_summaries",
+    "persist/delete_summaries",
+    "persist/count_communities",
+    "persist/delete_communities",
+    "persist/delete_hidden_summaries",
+    "persist/delete_hidden_communities",
+    "persist/delete_runs",
 )
 """Queries to run when something vanished, in this order: outdated summaries are found by the old sizes of communities, before
 these are counted again, and summaries of sources are members too."""
@@ -377,7 +391,7 @@ def _merge(
     outgrown = transaction.collect("persist/delete_outgrown_summaries", sources if change.chunks else [], key="ids")
     if vanished or any(whole(row, "removed") for row in outgrown):
         for name in _DERIVED:
-            transaction.rows(f"persist/{name}", corpus=change.corpus)
+            transaction.rows(name, corpus=change.corpus)
     if change.chunks or change.moves or old.gone_chunk_ids:
         transaction.write("index/unlink_next_chunks", sources, key="source_ids")
         transaction.write("index/link_next_chunks", sources, key="source_ids")
@@ -388,8 +402,8 @@ def _about(transaction: Transaction, change: Change, old: _Old) -> dict[str, tup
     """The statements of those topics of ``topic_names`` that a chunk of the change names, or named."""
     touched = old.topic_ids | {item.topic_id for item in change.abouts}
     wanted = () if change.topic_names is None else sorted(touched.intersection(change.topic_names.ids))
-    found = transaction.collect("persist/list_topic_statements", wanted, key="ids")
-    return {str(row["id"]): tuple(sorted(_ids(row, "statement_ids"))) for row in found}
+    topic_rows = transaction.collect("persist/list_topic_statements", wanted, key="ids")
+    return {str(row["id"]): tuple(sorted(_ids(row, "statement_ids"))) for row in topic_rows}
 
 
 def _read_old(transaction: Transaction, change: Change) -> _Old:
@@ -416,8 +430,8 @@ def _read_old(transaction: Transaction, change: Change) -> _Old:
 
 
 def _said(transaction: Transaction, chunk_ids: list[str]) -> list[Said]:
-    found = transaction.collect("persist/list_mentions", chunk_ids, key="chunk_ids")
-    return [Said(*(row[name] for name in Said._fields)) for row in found]  # type: ignore[arg-type]
+    mentions = transaction.collect("persist/list_mentions", chunk_ids, key="chunk_ids")
+    return [Said(*(row[name] for name in Said._fields)) for row in mentions]  # type: ignore[arg-type]
 
 
 def _ids(row: Row, name: str) -> set[str]:
@@ -426,8 +440,13 @@ def _ids(row: Row, name: str) -> set[str]:
 
 
 def _unlink(transaction: Transaction, old: _Old) -> None:
-    for name in ("mentions", "abouts", "supports", "chunks"):
-        transaction.write(f"persist/unlink_{name}", old.chunk_ids, key="chunk_ids")
+    for name in (
+        "persist/unlink_mentions",
+        "persist/unlink_abouts",
+        "persist/unlink_supports",
+        "persist/unlink_chunks",
+    ):
+        transaction.write(name, old.chunk_ids, key="chunk_ids")
 
 
 def _merge_nodes(transaction: Transaction, change: Change) -> dict[Kind, int]:
@@ -494,15 +513,15 @@ def _remove(transaction: Transaction, change: Change, old: _Old) -> dict[str, tu
         Kind.ENTITY: transaction.collect("persist/delete_entities", sorted(entities)),
     }
     transaction.write("persist/delete_chunks", old.gone_chunk_ids, key="ids")
-    vanished = {kind: tuple(sorted(str(row["id"]) for row in found)) for kind, found in gone.items()}
+    vanished = {kind: tuple(sorted(str(row["id"]) for row in deleted)) for kind, deleted in gone.items()}
     vanished[Kind.CHUNK] = tuple(old.gone_chunk_ids)
     return {kind.value: vanished[kind] for kind in Kind if vanished.get(kind)}
 
 
 def _join(transaction: Transaction, change: Change) -> None:
     """Writes SYNONYM of the new entities."""
-    found = {
+    similarities = {
         (min(item.a, item.b), max(item.a, item.b)): item.similarity for item in change.synonyms if item.a != item.b
     }
-    pairs = [{"a": a, "b": b, "similarity": found[a, b]} for a, b in sorted(found)]
+    pairs = [{"a": a, "b": b, "similarity": similarities[a, b]} for a, b in sorted(similarities)]
     transaction.write("index/merge_synonyms", pairs)

@@ -23,7 +23,7 @@ from hlgraph.algorithms.projection import INGREDIENTS
 from hlgraph.errors import StoreError
 from hlgraph.records import Kind, Relationship, Source
 from hlgraph.stores.image.image import FOLLOWED, nothing
-from hlgraph.stores.neo4j.image_changes import State
+from hlgraph.stores.image.patching import State
 from hlgraph.stores.neo4j.rows import PLURAL, metadata
 from hlgraph.stores.neo4j.server import Row, Server, Transaction
 from hlgraph.stores.protocols import Matched, MatchQuery, PullShape, Scope
@@ -75,11 +75,11 @@ class Filters:
             if scope.sources is None:
                 return EVERYTHING
             return Admitted(has_scope=True, listed=tuple(sorted(set(scope.sources))), admits=True)
-        found = self._decide(scope.corpus, state, scope.where)
+        admitted = self._decide(scope.corpus, state, scope.where)
         if scope.sources is None:
-            return found
-        listed = set(found.listed)
-        both = sorted(item for item in set(scope.sources) if (item in listed) == found.admits)
+            return admitted
+        listed = set(admitted.listed)
+        both = sorted(item for item in set(scope.sources) if (item in listed) == admitted.admits)
         return Admitted(has_scope=True, listed=tuple(both), admits=True)
 
     def has(self, scope: Scope, state: State) -> bool:
@@ -94,19 +94,19 @@ class Filters:
 
     def _decide(self, corpus: str, state: State, where: Where) -> Admitted:
         key = (corpus, state, where)
-        found = self._known.get(key)
-        if found is None:
+        admitted = self._known.get(key)
+        if admitted is None:
             inside: list[str] = []
             outside: list[str] = []
             for source in self._sources(corpus):
                 (inside if matches(where, source_values(source)) else outside).append(source.id)
             admits = len(inside) <= len(outside)
-            found = Admitted(has_scope=True, listed=tuple(inside if admits else outside), admits=admits)
-            self._known[key] = found
+            admitted = Admitted(has_scope=True, listed=tuple(inside if admits else outside), admits=admits)
+            self._known[key] = admitted
             if len(self._known) > _KEPT:
                 self._known.popitem(last=False)
         self._known.move_to_end(key)
-        return found
+        return admitted
 
     def _sources(self, corpus: str) -> Iterator[Source]:
         after = ""
@@ -304,16 +304,16 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
     corpus, admitted, wanted_version = bounds
     split = typed(shape, has_filter=admitted.has_scope)
     wanted, entered = sorted(set(seeds)), sorted(kind.value for kind in shape.kinds)
-    held = {"kinds": entered, "listed": list(admitted.listed)}
-    rows = transaction.rows("retrieve/find_seeds", corpus=corpus, lists={"ids": wanted, **held}, **admitted.flags())
+    lists = {"kinds": entered, "listed": list(admitted.listed)}
+    rows = transaction.rows("retrieve/find_seeds", corpus=corpus, lists={"ids": wanted, **lists}, **admitted.flags())
     version = rows[0]["version"] if rows else _version(transaction, corpus)
     if not isinstance(version, int):
         return nothing(shape)
     if wanted_version not in (0, version):
         return None
-    found = sorted((str(name), Kind(str(row["kind"]))) for row in rows for name in _list(row["ids"]))
-    is_cut = len(found) > shape.node_cap
-    frontier = found[: shape.node_cap]
+    nodes = sorted((str(name), Kind(str(row["kind"]))) for row in rows for name in _list(row["ids"]))
+    is_cut = len(nodes) > shape.node_cap
+    frontier = nodes[: shape.node_cap]
     reached = dict(frontier)
     steps = expansions(shape, split)
     for _ in range(shape.hops):
@@ -321,14 +321,14 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
             break
         rows = transaction.union(
             steps,
-            lists={"nodes": by_kind(frontier), "reached": list(reached), **split.params(), **held},
+            lists={"nodes": by_kind(frontier), "reached": list(reached), **split.params(), **lists},
             fan_out=shape.fan_out,
             **admitted.flags(),
         )
-        found, was_cut = _neighbours(rows, fan_out=shape.fan_out)
+        nodes, was_cut = _neighbours(rows, fan_out=shape.fan_out)
         room = shape.node_cap - len(reached)
-        is_cut = is_cut or was_cut or len(found) > room
-        frontier = found[:room]
+        is_cut = is_cut or was_cut or len(nodes) > room
+        frontier = nodes[:room]
         reached.update(frontier)
     ids = sorted(reached)
     edges = _edges(transaction, reached, shape=shape, split=split, bounds=bounds) if steps else []
@@ -340,15 +340,16 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
 
 
 def _matrices(edges: Iterable[Row], shape: PullShape, *, size: int) -> dict[Relationship, Csr]:
-    found = {
+    matrices = {
         item: _matrix(_places([]), _places([]), size=size) for item in sorted(shape.relationships) if item in FOLLOWED
     }
     for row in edges:
         if row["relationship"] is not None:
             starts, stops = _places(row["starts"]), _places(row["stops"])
             name = Relationship(str(row["relationship"]).lower())
-            found[name] += _matrix(starts, stops, _list(row["weights"]), size=size)  # several statements have IN_CHUNK
-    return found
+            # Added up: several statements have IN_CHUNK.
+            matrices[name] += _matrix(starts, stops, _list(row["weights"]), size=size)
+    return matrices
 
 
 def _neighbours(rows: Iterable[Row], *, fan_out: int) -> tuple[list[tuple[str, Kind]], bool]:
@@ -356,14 +357,14 @@ def _neighbours(rows: Iterable[Row], *, fan_out: int) -> tuple[list[tuple[str, K
 
     Rows with owners hold some neighbours of each, which are those of several rows together: they are cut here.
     """
-    found: set[tuple[str, Kind]] = set()
+    nodes: set[tuple[str, Kind]] = set()
     owned: dict[str, list[tuple[float, str, Kind]]] = {}
     is_cut = False
     for row in rows:
         kind = Kind(str(row["kind"]))
         is_cut = is_cut or bool(row["is_cut"])
         if row["owners"] is None:
-            found.update((str(name), kind) for name in _list(row["ids"]))
+            nodes.update((str(name), kind) for name in _list(row["ids"]))
             continue
         shares = _list(row["weights"]) or [None] * len(_list(row["owners"]))
         for owner, names, weights in zip(_list(row["owners"]), _list(row["ids"]), shares, strict=True):
@@ -372,8 +373,8 @@ def _neighbours(rows: Iterable[Row], *, fan_out: int) -> tuple[list[tuple[str, K
             near += [(-_number(share), str(name), kind) for name, share in zip(_list(names), given, strict=True)]
     for near in owned.values():
         is_cut = is_cut or len(near) > fan_out
-        found.update((name, kind) for _, name, kind in sorted(near)[:fan_out])
-    return sorted(found), is_cut
+        nodes.update((name, kind) for _, name, kind in sorted(near)[:fan_out])
+    return sorted(nodes), is_cut
 
 
 def _pull_mentions(
@@ -413,10 +414,10 @@ def _of_mentions(row: Row, shape: PullShape, *, is_cut: bool) -> Subgraph:
     """What the last query of a pull over statements returned."""
     groups = {Kind.STATEMENT: "statements", Kind.ENTITY: "entities", Kind.TOPIC: "topics"}
     parts = {kind: np.array(_list(row[name]), dtype="<U32") for kind, name in groups.items()}
-    found = np.concatenate(list(parts.values()))
+    unsorted = np.concatenate(list(parts.values()))
     codes = np.concatenate([np.full(len(part), KINDS.index(kind), np.uint8) for kind, part in parts.items()])
-    order = np.argsort(found)
-    ids, kinds = found[order], codes[order]
+    order = np.argsort(unsorted)
+    ids, kinds = unsorted[order], codes[order]
     begins = [np.array(some, dtype=np.int64) for some in _list(row["starts"])]
     ends = np.searchsorted(ids, np.array(_list(row["stops"]), dtype="<U32"))
     stops = np.repeat(ends, [len(some) for some in begins])
@@ -433,7 +434,7 @@ def _of_mentions(row: Row, shape: PullShape, *, is_cut: bool) -> Subgraph:
 
 
 def match(transaction: Transaction, query: MatchQuery, *, bounds: Bounds) -> list[Matched] | None:
-    """Statements by the number of names that they mention, in one query; see :meth:`Matcher.match`.
+    """Statements by the number of names that they mention, in one query; see :meth:`GraphStore.match`.
 
     Parameters
     ----------
@@ -479,10 +480,10 @@ def _list(value: object) -> list[object]:
 
 def by_kind(nodes: Iterable[tuple[str, Kind]]) -> dict[str, list[str]]:
     """The ids of nodes by the plural of their kind, as queries take them."""
-    found: dict[str, list[str]] = {name: [] for name in PLURAL.values()}
+    groups: dict[str, list[str]] = {name: [] for name in PLURAL.values()}
     for name, kind in nodes:
-        found[PLURAL[kind]].append(name)
-    return found
+        groups[PLURAL[kind]].append(name)
+    return groups
 
 
 def _edges(

@@ -39,13 +39,13 @@ _OF_THE_QUERY = ("Neo.ClientError.Statement.", "Neo.ClientError.Procedure.")
 
 
 class Neo4jReader:
-    """Reads one database; see :class:`hlgraph.stores.cypher.CypherReader`. The server refuses writes."""
+    """Reads one database; see :meth:`hlgraph.stores.protocols.GraphStore.cypher`. The server refuses writes."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
 
     def read(self, query: Query, params: Mapping[str, ParameterValue], *, corpus: str, limits: Limits) -> Table:
-        """See :meth:`CypherReader.read`."""
+        """See :meth:`GraphStore.cypher`."""
         began = time.perf_counter()
         at_once = min(_FETCH, limits.max_rows + 1)
         with (
@@ -56,17 +56,17 @@ class Neo4jReader:
                 sent = _looked_up(functools.partial(self._ask, transaction), query, params=params, corpus=corpus)
                 result = transaction.run(self._text(query), sent)
                 columns = tuple(result.keys())
-                found = result.fetch(limits.max_rows + 1)
+                records = result.fetch(limits.max_rows + 1)
             except foreign.Neo4jError as error:
                 _blame(query, error, limits)
                 raise
         rows = tuple(
             {key: plain(value) for key, value in zip(columns, record.values(), strict=True)}
-            for record in found[: limits.max_rows]
+            for record in records[: limits.max_rows]
         )
         self._server.count(1, len(rows))
         milliseconds = (time.perf_counter() - began) * 1000
-        return Table(columns, rows, len(found) > limits.max_rows, milliseconds, sent)
+        return Table(columns, rows, len(records) > limits.max_rows, milliseconds, sent)
 
     def _text(self, query: Query) -> str:
         """The text to send: labels of the library get the prefix of this database, a query of the user's own stays."""
@@ -129,15 +129,15 @@ def _entities(ask: _Ask, names: set[str], corpus: str) -> dict[str, str]:
     """The id of the entity that each text names: by its id, its stored name, or an alias."""
     tried = {name: (name, *entity_ids(corpus, name)) for name in sorted(names)}
     wanted = sorted({each for some in tried.values() for each in some})
-    held = {str(row["id"]) for row in ask("retrieve/match_entities", corpus=corpus, ids=wanted)}
-    found = {name: next((each for each in some if each in held), "") for name, some in tried.items()}
-    missing = [name for name, each in found.items() if not each]
+    existing = {str(row["id"]) for row in ask("retrieve/match_entities", corpus=corpus, ids=wanted)}
+    resolved = {name: next((each for each in some if each in existing), "") for name, some in tried.items()}
+    missing = [name for name, each in resolved.items() if not each]
     if missing:
         phrases = [_phrase(name) for name in missing]
         rows = ask("retrieve/suggest_entities", corpus=corpus, phrases=phrases, k=_SUGGESTED)
         for number, name in enumerate(missing):
-            found[name] = _by_alias(name, [row for row in rows if row["phrase"] == number], corpus)
-    return found
+            resolved[name] = _by_alias(name, [row for row in rows if row["phrase"] == number], corpus)
+    return resolved
 
 
 def _phrase(name: str) -> str:
@@ -164,7 +164,7 @@ def _sources(ask: _Ask, names: set[str], corpus: str) -> dict[str, str]:
     """The id of the source that each text names: by its id, its URI, its title, or the end of its URI, tried in this order."""
     lowered = sorted({name.lower() for name in names})
     rows = ask("retrieve/match_sources", corpus=corpus, names=lowered, k=_FETCH)
-    found = {}
+    resolved = {}
     for name in sorted(names):
         low = name.lower()
         steps = (
@@ -181,8 +181,8 @@ def _sources(ask: _Ask, names: set[str], corpus: str) -> dict[str, str]:
         if len(fits) > 1:
             listed = ", ".join(f"{row['uri']} ({row['id']})" for row in fits[:_SHOWN])
             raise InputError(f"{name!r} names {len(fits)} sources: {listed}; give the id of one")
-        found[name] = str(fits[0]["id"])
-    return found
+        resolved[name] = str(fits[0]["id"])
+    return resolved
 
 
 def _texts(value: object) -> list[str]:

@@ -19,7 +19,7 @@ PLURAL: Mapping[Kind, str] = {
     Kind.FACT: "facts",
     Kind.ENTITY: "entities",
 }
-"""The kinds of records that the server stores, and their plurals in the names of queries."""
+"""The kinds of records that the server stores, and the names of their parameters in queries."""
 
 _Named = TypeVar("_Named", Topic, Statement)
 
@@ -138,8 +138,8 @@ def fact_rows(change: Change) -> list[Row]:
 
 def object_rows(change: Change) -> list[Row]:
     """Rows of the facts whose object is an entity."""
-    found = {item.fact_id: item.object_id for item in change.facts if item.object_id}
-    return [{"id": name, "object_id": found[name]} for name in sorted(found)]
+    objects = {item.fact_id: item.object_id for item in change.facts if item.object_id}
+    return [{"id": name, "object_id": objects[name]} for name in sorted(objects)]
 
 
 class Link(NamedTuple):
@@ -165,8 +165,8 @@ def asserted_rows(link: Link, found: Iterable[tuple[str, str, str]]) -> list[Row
 
 def placement_rows(change: Change) -> list[Row]:
     """One row per chunk and statement."""
-    found = {(item.chunk_id, item.statement_id): item for item in reversed(change.placements)}
-    return [{**found[key]._asdict(), "details": list(found[key].details)} for key in sorted(found)]
+    placements = {(item.chunk_id, item.statement_id): item for item in reversed(change.placements)}
+    return [{**placements[key]._asdict(), "details": list(placements[key].details)} for key in sorted(placements)]
 
 
 def naming_rows(change: Change) -> list[Row]:
@@ -177,24 +177,24 @@ def naming_rows(change: Change) -> list[Row]:
 
 def about_rows(change: Change) -> list[Row]:
     """One row per statement and topic."""
-    found = ((item.statement_id, item.topic_id, item.chunk_id) for item in change.abouts if item.statement_id)
-    return asserted_rows(Link("statement_id", "topic_id"), found)
+    triples = ((item.statement_id, item.topic_id, item.chunk_id) for item in change.abouts if item.statement_id)
+    return asserted_rows(Link("statement_id", "topic_id"), triples)
 
 
 def support_rows(change: Change) -> list[Row]:
     """One row per fact and statement."""
-    found = ((item.fact_id, item.statement_id, item.chunk_id) for item in change.supports)
-    return asserted_rows(Link("fact_id", "statement_id"), found)
+    triples = ((item.fact_id, item.statement_id, item.chunk_id) for item in change.supports)
+    return asserted_rows(Link("fact_id", "statement_id"), triples)
 
 
 def mention_rows(change: Change) -> list[Row]:
     """One row per statement and entity: the chunks that assert the mention, and the first surface and kind in each."""
-    found: defaultdict[tuple[str, str], dict[str, tuple[str, str]]] = defaultdict(dict)
+    mentions: defaultdict[tuple[str, str], dict[str, tuple[str, str]]] = defaultdict(dict)
     for item in change.mentions:
-        found[item.statement_id, item.entity_id].setdefault(item.chunk_id, (item.surface, item.kind))
+        mentions[item.statement_id, item.entity_id].setdefault(item.chunk_id, (item.surface, item.kind))
     rows: list[Row] = []
-    for statement, entity in sorted(found):
-        said = found[statement, entity]
+    for statement, entity in sorted(mentions):
+        said = mentions[statement, entity]
         rows.append(
             {
                 "statement_id": statement,

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import random
 import re
 import ssl
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -19,13 +17,14 @@ from neo4j import exceptions as foreign
 
 from hlgraph.errors import (
     SettingsError,
-    StoreClosedError,
     StoreConflictError,
     StoreCorruptError,
     StoreError,
     StoreUnavailableError,
 )
-from hlgraph.stores import queries
+from hlgraph.stores import closing, queries
+from hlgraph.stores.closing import closed, mapped_if_closed, unanswered
+from hlgraph.stores.concurrency import Retry
 from hlgraph.stores.trace import is_hasty, traced
 
 if TYPE_CHECKING:
@@ -122,9 +121,8 @@ _GDS = "Neo.ClientError.Procedure.ProcedureNotFound"
 
 LOST = (OSError, foreign.IncompleteCommit, foreign.ServiceUnavailable, foreign.SessionExpired, foreign.TransientError)
 """Errors of a read whose server is away, or was for a moment."""
-CLOSING: tuple[type[Exception], ...] = (StoreError, foreign.DriverError, foreign.Neo4jError, OSError, BufferError)
-CLOSING += (AttributeError, ValueError, TypeError, LookupError, AssertionError, RuntimeError)
-"""What a call ends with if another thread closes its connection meanwhile: the driver does not guard against that."""
+CLOSING: tuple[type[Exception], ...] = (*closing.CLOSING, foreign.DriverError, foreign.Neo4jError)
+"""Errors of a call if another thread closes its connection meanwhile."""
 
 
 @contextlib.contextmanager
@@ -136,33 +134,8 @@ def mapped(url: str, *, is_closed: Callable[[], bool] = lambda: False) -> Iterat
     url : URL of the server
     is_closed : whether the connection was closed: then every error is a StoreClosedError
     """
-    try:
-        with _mapped(url):
-            yield
-    except CLOSING as error:
-        if is_closed():
-            raise closed(url) from error
-        raise
-
-
-def closed(url: str) -> StoreClosedError:
-    """The error of a call after, or during, the closing of the store."""
-    return StoreClosedError(f"{url}: the store was closed; open it again")
-
-
-def unanswered(url: str, *, seconds: float, error: BaseException) -> StoreUnavailableError:
-    """The error of a read whose deadline is over.
-
-    Parameters
-    ----------
-    url : URL of the server
-    seconds : the deadline
-    error : what happened last
-    """
-    return StoreUnavailableError(
-        f"{url}: no answer from Neo4j within {seconds:g} s ({_reason(error)}); start the server, or check the network, and ask "
-        "again; neo4j.read_seconds sets how long a search waits"
-    )
+    with mapped_if_closed(url, is_closed, errors=CLOSING), _mapped(url):
+        yield
 
 
 @contextlib.contextmanager
@@ -223,11 +196,15 @@ def _reason(error: BaseException) -> str:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    found: BaseException | None = error
-    while found is not None:
-        yield found
+    current: BaseException | None = error
+    while current is not None:
+        yield current
         # A group has one error for each server that was asked; the first represents all.
-        found = found.exceptions[0] if isinstance(found, BaseExceptionGroup) else found.__cause__ or found.__context__
+        current = (
+            current.exceptions[0]
+            if isinstance(current, BaseExceptionGroup)
+            else current.__cause__ or current.__context__
+        )
 
 
 def _line(text: str) -> str:
@@ -244,8 +221,6 @@ BATCH = 5_000
 LONGEST = 600.0
 """Time limit of a writing transaction in seconds, after which the server ends that of a client that vanished."""
 
-_PAUSE = (0.05, 0.5)
-"""Seconds before something is tried again that the driver does not repeat: at least, and at most."""
 _OVERTAKEN = "Neo.TransientError.Transaction."
 """Errors of a transaction that others stood in the way of, such as deadlocks."""
 _SILENCE: ContextVar[float | None] = ContextVar("hlgraph_silence", default=None)
@@ -262,8 +237,8 @@ def size(rows: Iterable[Row]) -> int:
     >>> size([{"id": "a"}, {"records": [["b"], ["c"]]}])
     3
     """
-    held = (row.get("records") for row in rows)
-    return sum(len(records) if isinstance(records, list) else 1 for records in held)
+    lists = (row.get("records") for row in rows)
+    return sum(len(records) if isinstance(records, list) else 1 for records in lists)
 
 
 class Transaction:
@@ -293,10 +268,10 @@ class Transaction:
     def _read(self, name: str, text: str, params: Row) -> list[Row]:
         with traced("neo4j", name, text=text, language="cypher", params=params) as call:
             result = self._inner.run(text, params)
-            found = _rows(result)
-            call.rows = size(found)
+            rows = _rows(result)
+            call.rows = size(rows)
         self._server.count(1, call.rows)
-        return found
+        return rows
 
     def write(self, name: str, rows: Sequence[Value], /, *, key: str = "rows", **params: Value) -> int:
         """Runs a writing query over rows, batch by batch.
@@ -332,10 +307,10 @@ class Transaction:
         key : name of the parameter that takes the values
         params : its other parameters
         """
-        found: list[Row] = []
+        rows: list[Row] = []
         for start in range(0, len(items), BATCH):
-            found += self.rows(name, **{key: list(items[start : start + BATCH])}, **params)
-        return found
+            rows += self.rows(name, **{key: list(items[start : start + BATCH])}, **params)
+        return rows
 
 
 class Server:
@@ -401,19 +376,19 @@ class Server:
         If the server does not answer then, it raises at once. If the server goes away later, each transaction waits up to
         ``settings.retry_seconds`` for it.
         """
-        found = self._driver
-        if found is not None:
-            return found
+        driver = self._driver
+        if driver is not None:
+            return driver
         with self._making:  # not under the guard, which closing takes: a server that never answers takes a while
-            made = None if self._is_closed else self._driver or _driver(self.url, self.settings)
+            created = None if self._is_closed else self._driver or _driver(self.url, self.settings)
             with self._guard:
                 if not self._is_closed:
-                    self._driver = made
-        if self._driver is None or made is None:
-            if made is not None:
-                made.close()
+                    self._driver = created
+        if self._driver is None or created is None:
+            if created is not None:
+                created.close()
             raise closed(self.url)
-        return made
+        return created
 
     def read(self, work: Callable[[Transaction], T]) -> T:
         """Runs a function in one reading transaction; repeats it after transient errors."""
@@ -428,13 +403,13 @@ class Server:
         """All rows of one reading query; repeats it after transient errors. Needs fewer messages than :meth:`read`."""
         text = self.text(name)
         with self._mapped(), traced("neo4j", name, text=text, language="cypher", params=params) as call:
-            found = self._read(
+            rows = self._read(
                 lambda session: _rows(session.run(text, params)),
                 managed=lambda session: session.execute_read(lambda inner: _rows(inner.run(text, params))),
             )
-            call.rows = size(found)
+            call.rows = size(rows)
         self.count(1, call.rows)
-        return found
+        return rows
 
     def _mapped(self) -> contextlib.AbstractContextManager[None]:
         return mapped(self.url, is_closed=lambda: self._is_closed)
@@ -454,23 +429,21 @@ class Server:
             with self._session(neo4j.READ_ACCESS) as session:
                 return self._connected(lambda: managed(session), is_repeatable=True)
         seconds = self.settings.read_seconds
-        end = time.monotonic() + seconds
+        retry = Retry(seconds)
         try:
             with _silent_for(seconds / 2), self._session(neo4j.READ_ACCESS, patience=seconds / 2) as session:
                 return run(session)
         except LOST as error:
             last: Exception = error
         while True:
-            left = end - time.monotonic()
-            if left <= 0 or self._is_closed:
-                raise unanswered(self.url, seconds=seconds, error=last) from last
+            if self._is_closed or not retry.goes_on():
+                raise unanswered(self.url, "Neo4j", seconds=seconds, reason=_reason(last)) from last
             try:
-                with _silent_for(left), self._session(neo4j.READ_ACCESS, patience=left) as session:
+                with _silent_for(retry.left), self._session(neo4j.READ_ACCESS, patience=retry.left) as session:
                     session.run("RETURN 1").consume()
                 break
             except LOST as error:
                 last = error
-            time.sleep(min(random.uniform(*_PAUSE), max(0.0, end - time.monotonic())))  # noqa: S311 - no secret
         with self._session(neo4j.READ_ACCESS, patience=seconds) as session:
             return managed(session)
 
@@ -519,15 +492,13 @@ class Server:
         run : the function
         is_repeatable : whether it may be run again after a commit that perhaps took place
         """
-        end = time.monotonic() + self.settings.retry_seconds
+        retry = Retry(self.settings.retry_seconds)
         while True:
             try:
                 return run()
             except (OSError, neo4j.exceptions.IncompleteCommit) as error:
-                is_lost = isinstance(error, OSError) or is_repeatable
-                if not is_lost or time.monotonic() >= end:
+                if not (isinstance(error, OSError) or is_repeatable) or not retry.goes_on():
                     raise
-            time.sleep(random.uniform(*_PAUSE))  # noqa: S311 - no secret
 
     def schema(self, statements: Iterable[str]) -> None:
         """Runs statements that change the schema, each in its own transaction.
@@ -535,7 +506,7 @@ class Server:
         A statement that the server rolls back, because another process changes the schema at the same time, is repeated for up to
         ``settings.retry_seconds``. The driver does not repeat such transactions by itself.
         """
-        end = time.monotonic() + self.settings.retry_seconds
+        retry = Retry(self.settings.retry_seconds)
         with self._mapped(), self._session(neo4j.WRITE_ACCESS) as session:
             for statement in statements:
                 while True:
@@ -543,10 +514,8 @@ class Server:
                     try:
                         self._connected(lambda text=statement: session.run(text).consume())  # type: ignore[misc]
                     except neo4j.exceptions.TransientError as error:
-                        is_lost = (error.code or "").startswith(_OVERTAKEN)
-                        if not is_lost or time.monotonic() >= end:
+                        if not (error.code or "").startswith(_OVERTAKEN) or not retry.goes_on():
                             raise
-                        time.sleep(random.uniform(*_PAUSE))  # noqa: S311 - no secret
                     else:
                         break
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import email.utils
 import logging
-import random
 import ssl
 import threading
 import time
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -21,13 +20,18 @@ from hlgraph.errors import (
     MissingExtraError,
     ModelMismatchError,
     SettingsError,
-    StoreClosedError,
     StoreError,
     StoreUnavailableError,
 )
+from hlgraph.settings import OpenSearchSettings
+from hlgraph.stores.closing import closed, mapped_if_closed, unanswered
+from hlgraph.stores.concurrency import Retry
 from hlgraph.stores.opensearch import wire
 from hlgraph.stores.opensearch.wire import Cause, Json, Refusal
 from hlgraph.stores.trace import is_hasty, is_listening, request_text, traced
+
+if TYPE_CHECKING:
+    from opensearchpy import Urllib3HttpConnection
 
 # Translates refusals of OpenSearch and errors of its client into errors of hlgraph with a remedy, in one place.
 
@@ -40,20 +44,6 @@ class FormRefusedError(StoreError):
     """A body in Smile was refused: send it as JSON."""
 
 
-_CLOSING = (
-    StoreError,
-    OSError,
-    BufferError,
-    AttributeError,
-    ValueError,
-    TypeError,
-    LookupError,
-    AssertionError,
-    RuntimeError,
-)
-"""What a request ends with if another thread closes its connection meanwhile."""
-
-
 @contextlib.contextmanager
 def mapped(url: str, *, is_closed: Callable[[], bool] = lambda: False) -> Iterator[None]:
     """Raises errors of opensearch-py in a block as hlgraph errors that name the server and the remedy.
@@ -63,33 +53,8 @@ def mapped(url: str, *, is_closed: Callable[[], bool] = lambda: False) -> Iterat
     url : URL of the server
     is_closed : whether the connection was closed: then every error is a StoreClosedError
     """
-    try:
-        with _mapped(url):
-            yield
-    except _CLOSING as error:
-        if is_closed():
-            raise closed(url) from error
-        raise
-
-
-def closed(url: str) -> StoreClosedError:
-    """The error of a request after, or during, the closing of the store."""
-    return StoreClosedError(f"{url}: the store was closed; open it again")
-
-
-def unanswered(url: str, *, seconds: float, reason: str) -> StoreUnavailableError:
-    """The error of a read whose deadline is over.
-
-    Parameters
-    ----------
-    url : URL of the server
-    seconds : the deadline
-    reason : what happened last
-    """
-    return StoreUnavailableError(
-        f"{url}: no answer from OpenSearch within {seconds:g} s ({reason}); start the server, or check the network and its "
-        "load, and ask again; opensearch.read_seconds sets how long a search waits"
-    )
+    with mapped_if_closed(url, is_closed), _mapped(url):
+        yield
 
 
 @contextlib.contextmanager
@@ -127,10 +92,10 @@ def _away(url: str, error: Exception) -> StoreUnavailableError:
 
 def is_lost(error: Exception) -> bool:
     """Whether a connection ended, also in the middle of its encryption; False: its encryption or certificate is wrong."""
-    found: BaseException | None = getattr(error, "info", error)
-    while found is not None and not isinstance(found, ssl.SSLError):
-        found = found.__cause__ or found.__context__
-    return found is None or isinstance(found, ssl.SSLEOFError | ssl.SSLZeroReturnError | ssl.SSLSyscallError)
+    cause: BaseException | None = getattr(error, "info", error)
+    while cause is not None and not isinstance(cause, ssl.SSLError):
+        cause = cause.__cause__ or cause.__context__
+    return cause is None or isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError | ssl.SSLSyscallError)
 
 
 def reason_of(error: Exception) -> str:
@@ -232,87 +197,10 @@ BUSY = frozenset({429, 500, 502, 503, 504})
 """Statuses after which a request is repeated; every request of hlgraph may be sent twice."""
 
 _BROKEN = 3  # attempts on a broken connection; a server that is down must not use up the whole patience
-_LONGEST_WAIT = 15.0
 _CONNECTIONS = 8
 _SMILE = {"content-type": "application/smile", "accept": "application/json"}
 
 T = TypeVar("T")
-
-
-class ServerSettings(Protocol):
-    """How to reach the server; implemented by ``hlgraph.settings.OpenSearchSettings``."""
-
-    @property
-    def user(self) -> str:
-        """User for basic authentication; empty: no authentication."""
-
-    @property
-    def password(self) -> str:
-        """Password for basic authentication; never shown or logged."""
-
-    @property
-    def ca(self) -> str | None:
-        """File of the certificates to trust; None: those of the system."""
-
-    @property
-    def service(self) -> str:
-        """``es`` or ``aoss``: the AWS service to sign requests for; empty: do not sign."""
-
-    @property
-    def region(self) -> str:
-        """AWS region to sign for."""
-
-    @property
-    def prefix(self) -> str:
-        """Prefix of the names of all indexes."""
-
-    @property
-    def language(self) -> str:
-        """Stemmer of new indexes."""
-
-    @property
-    def layout(self) -> str:
-        """``shared``: one index a kind of row; ``dedicated``: indexes for each corpus."""
-
-    @property
-    def shards(self) -> int:
-        """Number of primary shards of each index."""
-
-    @property
-    def replicas(self) -> int:
-        """Number of replicas of each index."""
-
-    @property
-    def engine(self) -> str:
-        """k-NN engine: ``lucene`` or ``faiss``."""
-
-    @property
-    def hnsw_m(self) -> int:
-        """Links of a vector in the HNSW graph."""
-
-    @property
-    def hnsw_ef_construction(self) -> int:
-        """Candidates for the links of a new vector."""
-
-    @property
-    def hnsw_ef_search(self) -> int:
-        """Least number of candidates that a search visits; 0: as many as it asks for."""
-
-    @property
-    def quantisation(self) -> str:
-        """Form of the vectors in the HNSW graph: ``none``, ``fp16`` or ``byte``."""
-
-    @property
-    def timeout(self) -> float:
-        """Time limit of one request in seconds."""
-
-    @property
-    def patience(self) -> float:
-        """Seconds during which requests to a busy server are repeated."""
-
-    @property
-    def read_seconds(self) -> float:
-        """Seconds after which a hasty read gives up, see :func:`hlgraph.stores.trace.hasty`."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -321,15 +209,6 @@ class Answer(msgspec.Struct, frozen=True):
     status: int
     headers: Mapping[str, str]
     body: str
-
-
-class _Sender(Protocol):
-    """The part of a connection of opensearch-py that is used here."""
-
-    @property
-    def perform_request(self) -> Callable[..., tuple[int, Mapping[str, str], str]]: ...
-
-    def close(self) -> None: ...
 
 
 class Connection:
@@ -354,7 +233,7 @@ class Connection:
         The URL is malformed or holds a password, or the ``ca`` file cannot be read.
     """
 
-    def __init__(self, url: str, settings: ServerSettings) -> None:
+    def __init__(self, url: str, settings: OpenSearchSettings) -> None:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise SettingsError(
@@ -369,7 +248,7 @@ class Connection:
         self.settings = settings
         self._parts = parts
         self._guard = threading.Lock()
-        self._sender: _Sender | None = None
+        self._sender: Urllib3HttpConnection | None = None
         self._is_closed = False
         self._has_answered = False
         self.reads_smile = not self.is_serverless
@@ -482,24 +361,28 @@ class Connection:
             "opensearch", f"{method} {path}", text=line, language="json", params=lambda: told or _told(body)
         ) as call:
             ask = self._hastily if is_hasty() and _is_read(method, path) else self._patiently
-            found, call.round_trips = ask(method, path, data=data, parameters=parameters)
-            call.bytes = len(found.body.encode()) if is_listening() else None
-            return found
+            reply, call.round_trips = ask(method, path, data=data, parameters=parameters)
+            call.bytes = len(reply.body.encode()) if is_listening() else None
+            return reply
 
     def _patiently(
         self, method: str, path: str, *, data: bytes | None, parameters: Mapping[str, str] | None
     ) -> tuple[Answer, int]:
         """The answer, and the number of attempts."""
-        waiting = Patience(self.settings.patience)
+        retry = retry_of(self.settings)
         attempt = 0
         while True:
             attempt += 1
-            found = self._once(method, path, data=data, parameters=parameters, waiting=waiting)
-            if found.status == 500 and attempt == _BROKEN:  # a permanent fault of the server or of the request
-                return found, attempt
-            if found.status not in BUSY or _is_blocked(found) or not waiting.goes_on(found.headers.get("retry-after")):
-                return found, attempt
-            _LOG.debug("%s %s: status %d, trying again", method, path, found.status)
+            reply = self._once(method, path, data=data, parameters=parameters, retry=retry)
+            if reply.status == 500 and attempt == _BROKEN:  # a permanent fault of the server or of the request
+                return reply, attempt
+            if (
+                reply.status not in BUSY
+                or _is_blocked(reply)
+                or not retry.goes_on(_seconds(reply.headers.get("retry-after")))
+            ):
+                return reply, attempt
+            _LOG.debug("%s %s: status %d, trying again", method, path, reply.status)
 
     def _hastily(
         self, method: str, path: str, *, data: bytes | None, parameters: Mapping[str, str] | None
@@ -512,16 +395,16 @@ class Connection:
         from opensearchpy import exceptions
 
         seconds = self.settings.read_seconds
-        waiting = Patience(seconds)
+        retry = Retry(seconds)
         attempt, limit, reason, is_there = 0, seconds / 2, "", False
         with mapped(self.url, is_closed=lambda: self._is_closed):
             while True:
                 attempt += 1
                 try:
                     if attempt > 1 and not is_there:
-                        self._sent("GET", "/", timeout=waiting.left)
+                        self._sent("GET", "/", timeout=retry.left)
                         is_there, limit = True, self.settings.timeout
-                    found = self._sent(method, path, data=data, parameters=parameters, timeout=limit)
+                    reply = self._sent(method, path, data=data, parameters=parameters, timeout=limit)
                 except exceptions.ConnectionError as error:
                     if (
                         not is_lost(error)
@@ -531,14 +414,16 @@ class Connection:
                         raise
                     reason = reason_of(error)
                 else:
-                    is_final = found.status not in BUSY or _is_blocked(found)
-                    is_final = is_final or (found.status == 500 and attempt >= _BROKEN)
-                    if is_final or not waiting.goes_on(found.headers.get("retry-after")):
-                        return found, attempt
+                    is_final = reply.status not in BUSY or _is_blocked(reply)
+                    is_final = is_final or (reply.status == 500 and attempt >= _BROKEN)
+                    if is_final or not retry.goes_on(_seconds(reply.headers.get("retry-after"))):
+                        return reply, attempt
                     is_there = True
                     continue
-                if not waiting.goes_on(is_short=True):
-                    raise unanswered(self.url, seconds=seconds, reason=reason)
+                if not retry.goes_on():
+                    raise unanswered(
+                        self.url, "OpenSearch", seconds=seconds, reason=reason, check="the network and its load"
+                    )
 
     def _sent(
         self,
@@ -569,7 +454,7 @@ class Connection:
         *,
         data: bytes | None,
         parameters: Mapping[str, str] | None,
-        waiting: Patience,
+        retry: Retry,
     ) -> Answer:
         with mapped(self.url, is_closed=lambda: self._is_closed):
             from opensearchpy import exceptions
@@ -582,12 +467,12 @@ class Connection:
                 except exceptions.ConnectionError as error:
                     if not is_lost(error):
                         raise
-                    if attempt >= _BROKEN and not (self._has_answered and waiting.goes_on()):
+                    if attempt >= _BROKEN and not (self._has_answered and retry.goes_on()):
                         raise
                     if attempt < _BROKEN:
                         time.sleep(0.2 * attempt)
 
-    def _connected(self) -> _Sender:
+    def _connected(self) -> Urllib3HttpConnection:
         with self._guard:
             if self._is_closed:
                 raise closed(self.url)
@@ -595,7 +480,7 @@ class Connection:
                 self._sender = self._make()
             return self._sender
 
-    def _make(self) -> _Sender:
+    def _make(self) -> Urllib3HttpConnection:
         from opensearchpy import Urllib3HttpConnection
 
         class Quiet(Urllib3HttpConnection):
@@ -605,7 +490,7 @@ class Connection:
 
         is_encrypted = self._parts.scheme == "https"
         auth = self._authentication()
-        sender: _Sender = Quiet(
+        return Quiet(
             host=self._parts.hostname or "",
             port=self._parts.port or (443 if is_encrypted else 80),
             url_prefix=self._parts.path.rstrip("/"),
@@ -615,7 +500,6 @@ class Connection:
             timeout=self.settings.timeout,
             pool_maxsize=_CONNECTIONS,
         )
-        return sender
 
     def _trust(self) -> ssl.SSLContext:
         ca = self.settings.ca
@@ -644,49 +528,18 @@ class Connection:
         return Urllib3AWSV4SignerAuth(credentials, settings.region, settings.service)
 
 
-class Patience:
-    """Waits between the attempts on a busy server: growing and random, until the total time is over.
-
-    Parameters
-    ----------
-    seconds : total time
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self._until = time.monotonic() + seconds
-        self._attempt = 0
-
-    @property
-    def left(self) -> float:
-        """Seconds until the time is over, a little above 0 at least."""
-        return max(0.001, self._until - time.monotonic())
-
-    def goes_on(self, retry_after: str | None = None, *, is_short: bool = False) -> bool:
-        """Waits before the next attempt; returns False, without waiting, when the time is over.
-
-        Parameters
-        ----------
-        retry_after : the wait that the server asks for
-        is_short : whether the time is short: the waits do not grow
-        """
-        self._attempt += 1
-        wait = 0.1 if is_short else min(0.1 * 2.0**self._attempt, _LONGEST_WAIT)
-        # Random, so that many workers do not return at the same time.
-        wait = _seconds(retry_after) or random.uniform(wait / 2, wait)  # noqa: S311 - no secret
-        left = self._until - time.monotonic()
-        if left <= 0:
-            return False
-        time.sleep(min(wait, left))
-        return True
+def retry_of(settings: OpenSearchSettings) -> Retry:
+    """The waits between the attempts on a busy server."""
+    return Retry(settings.patience, first=0.2, longest=15.0)
 
 
 def cause_of(body: str) -> Cause | str:
     """The reason in the body of a refusal; the start of the text if it does not come from OpenSearch (a proxy)."""
     try:
-        found = msgspec.json.decode(body, type=Refusal)
+        decoded = msgspec.json.decode(body, type=Refusal)
     except (msgspec.DecodeError, msgspec.ValidationError):
         return " ".join(body.split())[:200]
-    return found.error or found.message
+    return decoded.error or decoded.message
 
 
 def _told(body: Json | bytes) -> Mapping[str, object]:

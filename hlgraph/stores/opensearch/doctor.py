@@ -49,14 +49,14 @@ def check(connection: Connection, indexes: Indexes) -> Iterator[tuple[str, bool,
             yield _version(connection)
             yield _plugin(connection)
         yield _migrations(connection)
-        found = indexes.all()
+        mapped = indexes.all()
         if not connection.is_serverless:
             yield _health(connection)
             yield _blocks(connection)
-        yield _aliases(indexes, found)
+        yield _aliases(indexes, mapped)
         yield _drift(connection)
-        yield _languages(connection, found)
-        yield _counts(connection, indexes, found)
+        yield _languages(connection, mapped)
+        yield _counts(connection, indexes, mapped)
     except HLGraphError as error:
         yield "vector server", False, str(error)
 
@@ -78,17 +78,17 @@ def probed(connection: Connection) -> Iterator[tuple[str, bool, str]]:
 
 
 def _version(connection: Connection) -> tuple[str, bool, str]:
-    found = connection.ask("GET", "/", answer=Root).version
-    numbers = tuple(int(part) for part in re.findall(r"\d+", found.number)[:2])
-    is_fine = found.distribution == "opensearch" and numbers >= OLDEST
+    version = connection.ask("GET", "/", answer=Root).version
+    numbers = tuple(int(part) for part in re.findall(r"\d+", version.number)[:2])
+    is_fine = version.distribution == "opensearch" and numbers >= OLDEST
     remedy = "" if is_fine else f"; use OpenSearch {'.'.join(map(str, OLDEST))} or newer"
-    return "vector server", is_fine, f"{found.distribution or 'no OpenSearch'} {found.number}{remedy}"
+    return "vector server", is_fine, f"{version.distribution or 'no OpenSearch'} {version.number}{remedy}"
 
 
 def _plugin(connection: Connection) -> tuple[str, bool, str]:
     parameters = {"format": "json", "h": "component,version"}
-    found = connection.ask("GET", "/_cat/plugins", answer=list[Plugin], parameters=parameters)
-    versions = sorted({item.version for item in found if "knn" in item.component.lower()})
+    plugins = connection.ask("GET", "/_cat/plugins", answer=list[Plugin], parameters=parameters)
+    versions = sorted({item.version for item in plugins if "knn" in item.component.lower()})
     if not versions:
         return "k-NN plugin", False, "missing; install opensearch-knn on every node"
     return "k-NN plugin", len(versions) == 1, ", ".join(versions)
@@ -104,19 +104,23 @@ def _migrations(connection: Connection) -> tuple[str, bool, str]:
 
 
 def _health(connection: Connection) -> tuple[str, bool, str]:
-    found = connection.ask("GET", f"/_cluster/health/{connection.settings.prefix}-*", answer=Health)
+    health = connection.ask("GET", f"/_cluster/health/{connection.settings.prefix}-*", answer=Health)
     # Yellow means that replicas are missing, but no data.
-    return "vector index health", found.status != "red", f"{found.status}, {found.unassigned_shards} shards unassigned"
+    return (
+        "vector index health",
+        health.status != "red",
+        f"{health.status}, {health.unassigned_shards} shards unassigned",
+    )
 
 
 def _blocks(connection: Connection) -> tuple[str, bool, str]:
-    found = connection.ask(
+    indexes = connection.ask(
         "GET",
         f"/{connection.settings.prefix}-*/_settings/index.blocks.*",
         answer=dict[str, _Settings],
         parameters={"flat_settings": "true"},
     )
-    blocked = sorted(name for name, item in found.items() if "true" in item.settings.values())
+    blocked = sorted(name for name, item in indexes.items() if "true" in item.settings.values())
     seen = f"{', '.join(blocked)}: read-only; free disk space and lift index.blocks" if blocked else "none"
     return "vector index blocks", not blocked, seen
 

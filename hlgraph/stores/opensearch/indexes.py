@@ -28,8 +28,9 @@ import msgspec
 from hlgraph.errors import ModelMismatchError, SettingsError, StoreCorruptError, StoreUnavailableError
 from hlgraph.ids import content_id
 from hlgraph.records import Kind
+from hlgraph.settings import OpenSearchSettings
 from hlgraph.stores.migrate import Difference, Migration, discover
-from hlgraph.stores.opensearch.connection import Connection, ServerSettings, cause_of, refusal
+from hlgraph.stores.opensearch.connection import Connection, cause_of, refusal
 from hlgraph.stores.opensearch.wire import Anything, Json, Mapped, Mappings, Meta, Property
 
 # The form of an index, its settings and its mapping: made from the text of a migration and the settings of the server.
@@ -51,7 +52,7 @@ _ENCODERS: dict[str, Json] = {
 
 
 def index_body(
-    text: str, meta: Meta, *, settings: ServerSettings, is_serverless: bool = False
+    text: str, meta: Meta, *, settings: OpenSearchSettings, is_serverless: bool = False
 ) -> dict[str, dict[str, Json]]:
     """The body of the request that creates an index, from the text of a migration.
 
@@ -80,17 +81,17 @@ def index_body(
     body = _filled(bodies["sources" if meta.kind == Kind.SOURCE else "rows"], values)
     if not isinstance(body, dict):
         raise StoreCorruptError("the OpenSearch migration holds no body of an index; install hlgraph again")
-    found: dict[str, dict[str, Json]] = {name: item for name, item in body.items() if isinstance(item, dict)}
+    sections: dict[str, dict[str, Json]] = {name: item for name, item in body.items() if isinstance(item, dict)}
     if is_serverless:
-        index = found["settings"]["index"]
+        index = sections["settings"]["index"]
         for name in _NOT_SERVERLESS:
             if isinstance(index, dict):
                 index.pop(name, None)
-    fields = found["mappings"]["properties"]
+    fields = sections["mappings"]["properties"]
     if not meta.is_shared and isinstance(fields, dict):
         fields.pop("corpus", None)
-        found["mappings"].pop("_routing", None)
-    return found
+        sections["mappings"].pop("_routing", None)
+    return sections
 
 
 def form_of(body: dict[str, dict[str, Json]]) -> str:
@@ -101,7 +102,7 @@ def form_of(body: dict[str, dict[str, Json]]) -> str:
     return content_id("form", msgspec.json.encode([kept, mappings], order="sorted").decode())[:8]
 
 
-def _method(settings: ServerSettings, *, engine: str) -> Json:
+def _method(settings: OpenSearchSettings, *, engine: str) -> Json:
     parameters: dict[str, Json] = {"m": settings.hnsw_m, "ef_construction": settings.hnsw_ef_construction}
     if settings.quantisation in _ENCODERS:
         parameters["encoder"] = _ENCODERS[settings.quantisation]
@@ -246,12 +247,12 @@ class Indexes:
             self.forget(self.alias(corpus, kind))
         kinds = {kind.value: kind for kind in Kind}
         aliases = ",".join(self.alias(corpus, kind) for kind in Kind)
-        found = defaultdict[str, dict[str, Mapped]](dict)
+        by_kind = defaultdict[str, dict[str, Mapped]](dict)
         for name, item in self.behind(aliases, options="?ignore_unavailable=true").items():
-            found[item.mappings.meta.kind][name] = item
-        for value in found.keys() & kinds:
+            by_kind[item.mappings.meta.kind][name] = item
+        for value in by_kind.keys() & kinds:
             with contextlib.suppress(StoreCorruptError):
-                self._remember(self._home(corpus, kinds[value], found[value]))
+                self._remember(self._home(corpus, kinds[value], by_kind[value]))
 
     def are_of(self, corpus: str, *, schema: int) -> bool:
         """Whether a corpus has indexes, as :meth:`look` found them, and a schema made all of them.
@@ -271,7 +272,7 @@ class Indexes:
         return home if time.monotonic() - since < REMEMBERED_SECONDS else None
 
     def _home(self, corpus: str, kind: Kind, indexes: Mapping[str, Mapped]) -> Home:
-        """The one index behind an alias; StoreCorruptError where it is another's, or one of several."""
+        """The one index behind an alias; StoreCorruptError if it is another's, or one of several."""
         alias = self.alias(corpus, kind)
         if len(indexes) != 1:
             raise StoreCorruptError(
@@ -299,8 +300,8 @@ class Indexes:
         alias : an alias, or several with commas between them
         options : of the request, such as ``?ignore_unavailable=true``
         """
-        found = self._connection.send("GET", f"/{alias}/_mapping{options}")
-        return {} if found.status == 404 else self._connection.accepted(found, dict[str, Mapped])
+        reply = self._connection.send("GET", f"/{alias}/_mapping{options}")
+        return {} if reply.status == 404 else self._connection.accepted(reply, dict[str, Mapped])
 
     def forget(self, alias: str) -> None:
         """Drops the cached metadata of an index."""
@@ -355,9 +356,11 @@ class Indexes:
 
     def all(self) -> dict[str, Mapped]:
         """All indexes of the prefix that hlgraph created for corpora, by name."""
-        found = self._connection.ask("GET", f"/{self._connection.settings.prefix}-*/_mapping", answer=dict[str, Mapped])
+        indexes = self._connection.ask(
+            "GET", f"/{self._connection.settings.prefix}-*/_mapping", answer=dict[str, Mapped]
+        )
         kinds = set(Kind)
-        return {name: item for name, item in found.items() if item.mappings.meta.kind in kinds and TRIAL not in name}
+        return {name: item for name, item in indexes.items() if item.mappings.meta.kind in kinds and TRIAL not in name}
 
     def all_shared(self) -> list[str]:
         """The names of all indexes that corpora share."""
@@ -427,10 +430,10 @@ class Indexes:
         body : settings and mappings
         aliases : its aliases
         """
-        found = self._connection.send("PUT", f"/{name}", body={**body, "aliases": aliases})
-        if found.status >= 400 and _THERE in found.body:
+        reply = self._connection.send("PUT", f"/{name}", body={**body, "aliases": aliases})
+        if reply.status >= 400 and _THERE in reply.body:
             return False
-        self._connection.accepted(found, Anything)
+        self._connection.accepted(reply, Anything)
         return True
 
 
@@ -523,10 +526,10 @@ def look(connection: Connection, migration: Migration) -> list[Index]:
     migration : the last one that ran
     """
     indexes = Indexes(connection)
-    found = indexes.all()
-    seen = {} if connection.is_serverless or not found else _seen(connection)
+    mapped = indexes.all()
+    seen = {} if connection.is_serverless or not mapped else _seen(connection)
     looked = []
-    for name, item in sorted(found.items()):
+    for name, item in sorted(mapped.items()):
         meta, there = item.mappings.meta, seen.get(name)
         faults = tuple(_faults(connection, item, there, migration=migration))
         corpora = {indexes.alias(meta.corpus, Kind(meta.kind)): meta.corpus} if meta.corpus else {}
@@ -609,8 +612,8 @@ def _seen(connection: Connection) -> dict[str, Seen]:
 def _shown(connection: Connection, indexes: Indexes, name: str, *, meta: Meta, seen: Seen) -> dict[str, str]:
     """The corpora of a shared index: those that its aliases show, and those that have rows in it."""
     shown = {item.filter.get("term", {}).get("corpus", "") for item in seen.aliases.values()}
-    held = counts(connection, name)
-    return {indexes.alias(corpus, Kind(meta.kind)): corpus for corpus in sorted({*shown, *held} - {""})}
+    row_counts = counts(connection, name)
+    return {indexes.alias(corpus, Kind(meta.kind)): corpus for corpus in sorted({*shown, *row_counts} - {""})}
 
 
 def counts(connection: Connection, name: str) -> dict[str, int]:
@@ -622,8 +625,8 @@ def counts(connection: Connection, name: str) -> dict[str, int]:
     name : name of the index
     """
     body: Json = {"size": 0, "aggs": {"corpora": {"terms": {"field": "corpus", "size": _CORPORA}}}}
-    found = connection.ask("POST", f"/{name}/_search", answer=_Counted, body=body)
-    return {bucket.key: bucket.doc_count for bucket in found.aggregations["corpora"].buckets}
+    reply = connection.ask("POST", f"/{name}/_search", answer=_Counted, body=body)
+    return {bucket.key: bucket.doc_count for bucket in reply.aggregations["corpora"].buckets}
 
 
 def _body(connection: Connection, meta: Meta, migration: Migration) -> dict[str, dict[str, Json]]:

@@ -15,7 +15,8 @@ import numpy as np
 from hlgraph import progress
 from hlgraph.errors import MigrationError, StoreError, StoreLockedError, StoreUnavailableError
 from hlgraph.records import Kind
-from hlgraph.stores.migrate import Applied, Difference, Migration, discover, running_version
+from hlgraph.stores.concurrency import Retry
+from hlgraph.stores.migrate import Applied, Difference, Migration, MigrationTarget, discover, running_version
 from hlgraph.stores.opensearch import indexes, writes
 from hlgraph.stores.opensearch.connection import Answer, Connection, cause_of, refusal
 from hlgraph.stores.opensearch.indexes import (
@@ -153,8 +154,8 @@ class Mover:
         if shares and name not in there:
             others: list[Json] = [{"remove": {"index": each, "alias": base}} for each in sorted(there)]
             self._indexes.act({"add": {"index": name, "alias": base}}, *others)
-        found = self._indexes.behind(name)[name].mappings.meta
-        return Home(alias, name, corpus, key_of(corpus), found)
+        target_meta = self._indexes.behind(name)[name].mappings.meta
+        return Home(alias, name, corpus, key_of(corpus), target_meta)
 
     def _mark(self, index: Index) -> None:
         """Tells readers that the index behind the alias is about to change."""
@@ -294,7 +295,7 @@ class _Lock(msgspec.Struct):
     json: _Lease = msgspec.field(default_factory=_Lease)
 
 
-class OpenSearchTarget:
+class OpenSearchTarget(MigrationTarget):
     """The indexes of one prefix on one server.
 
     A migration defines how indexes are created. :meth:`apply` of the newest one creates one index of each form and removes it
@@ -329,9 +330,9 @@ class OpenSearchTarget:
     def lock(self) -> Iterator[None]:
         """Holds the lock document; waits until another process releases it or its lock expires."""
         body = _BODY if not self._connection.is_serverless else {"mappings": _BODY["mappings"]}
-        made = self._connection.send("PUT", f"/{self._index}", body=body)
-        if made.status >= 400 and _EXISTS not in made.body:
-            raise refusal(self._connection.url, made.status, cause=cause_of(made.body))
+        reply = self._connection.send("PUT", f"/{self._index}", body=body)
+        if reply.status >= 400 and _EXISTS not in reply.body:
+            raise refusal(self._connection.url, reply.status, cause=cause_of(reply.body))
         if self._connection.is_serverless:  # it has no conditional writes, and a migration may safely run twice
             self._is_locked = True
             try:
@@ -340,29 +341,28 @@ class OpenSearchTarget:
                 self._is_locked = False
             return
         owner = uuid.uuid4().hex
-        until = time.monotonic() + self._lock_seconds
+        retry = Retry(self._lock_seconds, first=0.5)
         while not self._taken(owner):
-            if time.monotonic() > until:
+            if not retry.goes_on():
                 raise StoreLockedError(
                     f"{self._connection.url}: another process is migrating this store; try again when it has finished"
                 )
-            time.sleep(0.5)
         self._is_locked, self._owner, self._renewed = True, owner, time.monotonic()
         try:
             yield
         finally:
             self._is_locked = False
-            held = self._document("lock")
-            if held.found and msgspec.json.decode(held.source, type=_Lock).json.owner == owner:
-                self._put("lock", {"json": {"owner": "", "until": 0.0}}, held)
+            document = self._document("lock")
+            if document.found and msgspec.json.decode(document.source, type=_Lock).json.owner == owner:
+                self._put("lock", {"json": {"owner": "", "until": 0.0}}, document)
 
     def history(self) -> list[Applied]:
         """The migrations that ran on this server for this prefix, by ascending version."""
         if self._connection.is_serverless:
             runs = self._searched()
         else:
-            found = self._document("history")
-            runs = msgspec.json.decode(found.source, type=_History).json if found.found else []
+            document = self._document("history")
+            runs = msgspec.json.decode(document.source, type=_History).json if document.found else []
         runs = sorted(runs, key=lambda run: run.version)
         return [Applied(run.version, run.name, run.checksum, run.applied_at, run.hlgraph_version) for run in runs]
 
@@ -382,11 +382,11 @@ class OpenSearchTarget:
         if self._connection.is_serverless:
             self._append(run)
             return
-        held = self._document("history")
-        runs = msgspec.json.decode(held.source, type=_History).json if held.found else []
+        document = self._document("history")
+        runs = msgspec.json.decode(document.source, type=_History).json if document.found else []
         if run.version in {seen.version for seen in runs}:
             return  # this process slept until its lock expired, and another one has run the migration
-        if self._put("history", {"json": msgspec.to_builtins([*runs, run])}, held).status == _CONFLICT:
+        if self._put("history", {"json": msgspec.to_builtins([*runs, run])}, document).status == _CONFLICT:
             raise StoreLockedError(
                 f"{self._connection.url}: another process has written the history of migrations; run the same command again"
             )
@@ -396,7 +396,7 @@ class OpenSearchTarget:
         return indexes.differences(self._connection, ran[-1])
 
     def mend(self, found: Sequence[Difference], ran: Sequence[Migration]) -> None:
-        """See :class:`MigrationTarget`. Gives indexes their settings and aliases back, and re-indexes where that takes one."""
+        """See :class:`MigrationTarget`. Gives indexes their settings and aliases back, and re-indexes if they need it."""
         if found:
             Mover(self._connection, ran[-1], renew=self._renew).bring()
 
@@ -404,10 +404,10 @@ class OpenSearchTarget:
         """Renews the lock, which a long re-index holds for longer than it lasts."""
         if self._connection.is_serverless or time.monotonic() - self._renewed < _RENEW_SECONDS:
             return
-        held = self._document("lock")
-        lease = msgspec.json.decode(held.source, type=_Lock).json
+        document = self._document("lock")
+        lease = msgspec.json.decode(document.source, type=_Lock).json
         fresh: Json = {"json": {"owner": self._owner, "until": time.time() + _LEASE_SECONDS}}
-        if lease.owner != self._owner or self._put("lock", fresh, held).status == _CONFLICT:
+        if lease.owner != self._owner or self._put("lock", fresh, document).status == _CONFLICT:
             raise StoreLockedError(
                 f"{self._connection.url}: another process has taken the lock of the migration; run the same command again"
             )
@@ -415,33 +415,32 @@ class OpenSearchTarget:
 
     def _searched(self) -> list[_Run]:
         """The history on serverless: one document per run, possibly with duplicates."""
-        found = self._connection.send("POST", f"/{self._index}/_search", body={"size": 1_000})
-        if found.status == 404:
+        reply = self._connection.send("POST", f"/{self._index}/_search", body={"size": 1_000})
+        if reply.status == 404:
             return []
-        answer = self._connection.accepted(found, _Runs)
+        answer = self._connection.accepted(reply, _Runs)
         return list({run.version: run for hit in answer.hits.hits for run in hit.source.json}.values())
 
     def _append(self, run: _Run) -> None:
         """Records a run on serverless, and waits until it is searchable."""
         body: Json = {"json": [msgspec.to_builtins(run)]}
         self._connection.ask("POST", f"/{self._index}/_doc", answer=Anything, body=body)
-        until = time.monotonic() + self._connection.settings.patience
+        retry = Retry(self._connection.settings.patience, first=0.5)
         while run.version not in {seen.version for seen in self._searched()}:
-            if time.monotonic() > until:
+            if not retry.goes_on():
                 raise StoreUnavailableError(
                     f"{self._connection.url}: the history of migrations is not searchable after "
                     f"{self._connection.settings.patience:.0f} s; raise opensearch.patience, and try again"
                 )
-            time.sleep(0.5)
 
     def _clear(self) -> None:
         """Removes the indexes of killed tests; not on serverless, where another process may be using them."""
         if self._connection.is_serverless:
             return
-        found = self._connection.send("GET", f"/{self._index}{TRIAL}*/_mapping")
-        if found.status == 404:
+        reply = self._connection.send("GET", f"/{self._index}{TRIAL}*/_mapping")
+        if reply.status == 404:
             return
-        for name in self._connection.accepted(found, dict[str, Mapped]):
+        for name in self._connection.accepted(reply, dict[str, Mapped]):
             self._connection.send("DELETE", f"/{name}")
 
     def _try(self, migration: Migration, kind: Kind) -> None:
@@ -450,12 +449,12 @@ class OpenSearchTarget:
         meta = Meta(corpus, "source" if kind is Kind.SOURCE else "row", 2, migration.version, "english")
         serverless = self._connection.is_serverless
         body = index_body(migration.text, meta, settings=self._connection.settings, is_serverless=serverless)
-        made = self._connection.send("PUT", f"/{name}", body=dict(body))
+        reply = self._connection.send("PUT", f"/{name}", body=dict(body))
         # The name is new: an index that exists was made by a request whose answer did not come in time, and was sent again.
-        if made.status >= 400 and _EXISTS not in made.body:
-            cause = cause_of(made.body)
-            error = refusal(self._connection.url, made.status, cause=cause)
-            if type(error) is StoreError and made.status == 400 and "k-NN" not in str(error):
+        if reply.status >= 400 and _EXISTS not in reply.body:
+            cause = cause_of(reply.body)
+            error = refusal(self._connection.url, reply.status, cause=cause)
+            if type(error) is StoreError and reply.status == 400 and "k-NN" not in str(error):
                 words = cause.words() if isinstance(cause, Cause) else cause
                 raise MigrationError(
                     f"{self._connection.url}: {migration.label}, the index of {meta.kind}s: {words}; nothing was changed, "
@@ -465,20 +464,20 @@ class OpenSearchTarget:
         self._connection.ask("DELETE", f"/{name}", answer=Anything)
 
     def _document(self, name: str) -> Document:
-        found = self._connection.send("GET", f"/{self._index}/_doc/{name}")
-        if found.status == 404:
+        reply = self._connection.send("GET", f"/{self._index}/_doc/{name}")
+        if reply.status == 404:
             return Document()
-        if found.status >= 400:
-            raise refusal(self._connection.url, found.status, cause=cause_of(found.body))
-        return self._connection.decoded(found.body, Document)
+        if reply.status >= 400:
+            raise refusal(self._connection.url, reply.status, cause=cause_of(reply.body))
+        return self._connection.decoded(reply.body, Document)
 
     def _taken(self, owner: str) -> bool:
-        held = self._document("lock")
-        lease = msgspec.json.decode(held.source, type=_Lock).json if held.found else _Lease()
+        document = self._document("lock")
+        lease = msgspec.json.decode(document.source, type=_Lock).json if document.found else _Lease()
         if lease.owner and lease.until > time.time():
             return False
         fresh: Json = {"json": {"owner": owner, "until": time.time() + _LEASE_SECONDS}}
-        return self._put("lock", fresh, held).status != _CONFLICT
+        return self._put("lock", fresh, document).status != _CONFLICT
 
     def _put(self, name: str, body: Json, held: Document) -> Answer:
         """Writes a document if it has not changed since it was read; otherwise the answer has status 409."""
@@ -487,7 +486,7 @@ class OpenSearchTarget:
             if held.found
             else {"op_type": "create"}
         )
-        found = self._connection.send("PUT", f"/{self._index}/_doc/{name}", body=body, parameters=condition)
-        if found.status >= 400 and found.status != _CONFLICT:
-            raise refusal(self._connection.url, found.status, cause=cause_of(found.body))
-        return found
+        reply = self._connection.send("PUT", f"/{self._index}/_doc/{name}", body=body, parameters=condition)
+        if reply.status >= 400 and reply.status != _CONFLICT:
+            raise refusal(self._connection.url, reply.status, cause=cause_of(reply.body))
+        return reply

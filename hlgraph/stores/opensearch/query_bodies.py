@@ -127,20 +127,20 @@ class IndexVectors:
     def of_rows(self, rows: Sequence[Row]) -> dict[str, Vector]:
         """The vectors that are kept of rows that a search found, by id."""
         keys = {self._key(row.text("id")): row for row in rows}
-        found = {key: seen for key, seen in self.kept.get(keys).items() if seen.number == keys[key].number_of_write}
-        self.kept.note(self.alias, is_known=2 * len(found) >= len(rows))
+        cached = {key: seen for key, seen in self.kept.get(keys).items() if seen.number == keys[key].number_of_write}
+        self.kept.note(self.alias, is_known=2 * len(cached) >= len(rows))
         # They are those of this state, too.
-        moved = {key: seen._replace(state=self.state) for key, seen in found.items() if seen.state != self.state}
+        moved = {key: seen._replace(state=self.state) for key, seen in cached.items() if seen.state != self.state}
         if moved and self.state:
             self.kept.keep(moved)
-        return {key[2]: seen.vector for key, seen in found.items()}
+        return {key[2]: seen.vector for key, seen in cached.items()}
 
     def of_ids(self, ids: Iterable[str]) -> dict[str, Vector]:
         """The vectors that were seen in the state of the corpus that the reader found, by id."""
         if not self.state:
             return {}
-        found = self.kept.get(map(self._key, ids))
-        return {key[2]: seen.vector for key, seen in found.items() if seen.state == self.state}
+        cached = self.kept.get(map(self._key, ids))
+        return {key[2]: seen.vector for key, seen in cached.items() if seen.state == self.state}
 
     def keep(self, rows: Sequence[Row], vectors: Vector) -> None:
         """Keeps the vectors of rows.
@@ -199,8 +199,8 @@ Steps: TypeAlias = Generator[Sequence[Asked], list[Found], T]
 
 def ask(one: Asked) -> Steps[Found]:
     """A step that asks for one thing."""
-    (found,) = yield (one,)
-    return found
+    (result,) = yield (one,)
+    return result
 
 
 def find(
@@ -215,15 +215,15 @@ def find(
     body : body of the search
     parameters : more query parameters
     """
-    found = connection.send(
+    reply = connection.send(
         "POST",
         f"/{alias}/_search",
         body={**_BASE, **body},
         parameters={"allow_partial_search_results": "false", **(parameters or {})},
     )
-    if found.status == 404 and "index_not_found_exception" in found.body:
+    if reply.status == 404 and "index_not_found_exception" in reply.body:
         return Found(Hits())
-    decoded = connection.accepted(found, Found)
+    decoded = connection.accepted(reply, Found)
     count_rows(len(decoded.hits.hits))
     return decoded
 
@@ -245,8 +245,8 @@ def together(connection: Connection, searches: Sequence[Steps[T]]) -> list[T]:
                 asked[number] = next(searches[number]) if answer is None else searches[number].send(answer)
             except StopIteration as end:
                 results[number] = end.value
-        found = iter(_find_all(connection, [one for some in asked.values() for one in some]))
-        answers = {number: [next(found) for _ in some] for number, some in asked.items()}
+        replies = iter(_find_all(connection, [one for some in asked.values() for one in some]))
+        answers = {number: [next(replies) for _ in some] for number, some in asked.items()}
     return [results[number] for number in range(len(searches))]
 
 
@@ -260,14 +260,14 @@ def _find_all(connection: Connection, asked: Sequence[Asked]) -> list[Found]:
         return [_find(connection, one) for one in asked]
     named = [at for at, one in enumerate(asked) if one.parameters]
     if len(named) > 1 and sum(_names(asked[at].body) for at in named) <= _MOST_NAMES:
-        found = _in_one(connection, asked)
-        _tell(connection, [(asked[at], found[at]) for at in named])
-        return found
+        batch_results = _in_one(connection, asked)
+        _tell(connection, [(asked[at], batch_results[at]) for at in named])
+        return batch_results
     rest = [at for at in range(len(asked)) if at not in named]
-    held = {at: _find(connection, asked[at]) for at in (named if len(rest) > 1 else range(len(asked)))}
+    by_position = {at: _find(connection, asked[at]) for at in (named if len(rest) > 1 else range(len(asked)))}
     if len(rest) > 1:
-        held |= dict(zip(rest, _in_one(connection, [asked[at] for at in rest]), strict=True))
-    return [held[at] for at in range(len(asked))]
+        by_position |= dict(zip(rest, _in_one(connection, [asked[at] for at in rest]), strict=True))
+    return [by_position[at] for at in range(len(asked))]
 
 
 def _names(body: Mapping[str, Json]) -> int:
@@ -277,7 +277,7 @@ def _names(body: Mapping[str, Json]) -> int:
 def _named(query: Json, prefix: str) -> list[Json]:
     """The queries with a name inside another one, with a prefix before their names."""
     if isinstance(query, list):
-        return [found for item in query for found in _named(item, prefix)]
+        return [inner for item in query for inner in _named(item, prefix)]
     if not isinstance(query, dict):
         return []
     for kind in ("match", "match_phrase"):
@@ -285,12 +285,12 @@ def _named(query: Json, prefix: str) -> list[Json]:
         field = words.get("words") if isinstance(words, dict) else None
         if isinstance(field, dict) and "_name" in field:
             return [{kind: {"words": {**field, "_name": f"{prefix}{field['_name']}"}}}]
-    return [found for item in query.values() for found in _named(item, prefix)]
+    return [inner for item in query.values() for inner in _named(item, prefix)]
 
 
 def _tell(connection: Connection, searches: Sequence[tuple[Asked, Found]]) -> None:
-    """Gives the rows of searches the frequencies of their words; a row that is gone meanwhile is left out."""
-    ids = sorted({row.text("id") for _, found in searches for row in found.hits.hits})
+    """Gives the rows of searches the frequencies of their words; a row that has gone in the meantime is left out."""
+    ids = sorted({row.text("id") for _, result in searches for row in result.hits.hits})
     if not ids:
         return
     names = [_named(one.body["query"], f"{number}:") for number, (one, _) in enumerate(searches)]
@@ -302,13 +302,13 @@ def _tell(connection: Connection, searches: Sequence[tuple[Asked, Found]]) -> No
     }
     aliases = ",".join(dict.fromkeys(one.alias for one, _ in searches))
     body: dict[str, Json] = {"size": min(2 * len(ids), _MOST_ROWS), "query": query, "docvalue_fields": ["id"]}
-    told = find(connection, aliases, body=body, parameters=searches[0][0].parameters).hits.hits
-    by_id = {row.text("id"): row.matched_queries for row in told if isinstance(row.matched_queries, dict)}
-    for number, (_, found) in enumerate(searches):
-        found.hits.hits = [row for row in found.hits.hits if row.text("id") in by_id]
-        for row in found.hits.hits:
-            told_of = ((name.partition(":"), value) for name, value in by_id[row.text("id")].items())
-            row.matched_queries = {name: value for (of, _, name), value in told_of if of == str(number)}
+    rows = find(connection, aliases, body=body, parameters=searches[0][0].parameters).hits.hits
+    by_id = {row.text("id"): row.matched_queries for row in rows if isinstance(row.matched_queries, dict)}
+    for number, (_, result) in enumerate(searches):
+        result.hits.hits = [row for row in result.hits.hits if row.text("id") in by_id]
+        for row in result.hits.hits:
+            frequencies = ((name.partition(":"), value) for name, value in by_id[row.text("id")].items())
+            row.matched_queries = {name: value for (of, _, name), value in frequencies if of == str(number)}
 
 
 def _find(connection: Connection, one: Asked) -> Found:
@@ -328,7 +328,7 @@ def _in_one(connection: Connection, asked: Sequence[Asked]) -> list[Found]:
 
 
 def _found(part: Part) -> Found | None:
-    """What one search of several found; None where it was refused."""
+    """What one search of several found; None if it was refused."""
     if part.status < 400:
         return Found(part.hits, part.aggregations)
     is_gone = isinstance(part.error, Cause) and part.error.type == "index_not_found_exception"
@@ -462,25 +462,25 @@ def by_vector(
 
     total = sizes.rows.get(alias, EXACT_BELOW + 1)
     is_known = inside.is_all and bool(kept.state) and sizes.states.get(alias) == kept.state
-    found: list[Found] = []
+    results: list[Found] = []
     if total > EXACT_BELOW and not is_known:
         count = Asked(alias, {"size": 0, "query": inside.query(), "track_total_hits": EXACT_BELOW + 1})
         # An index that was large is taken for large until it is counted again, in the same round.
         is_guessed = inside.is_all and alias in sizes.states and k <= _MOST_CANDIDATES
-        counted, *found = yield ((count, near()) if is_guessed else (count,))
+        counted, *results = yield ((count, near()) if is_guessed else (count,))
         total = counted.count
         if inside.is_all:
             sizes.rows[alias], sizes.states[alias] = total, kept.state
     is_exact = total <= EXACT_BELOW or k > _MOST_CANDIDATES
-    if is_exact or not found:
-        found = yield (scan() if is_exact else near(),)
-    if inside.is_all and found[0].hits.total is not None:
-        sizes.rows[alias] = found[0].count
-    hits = yield from _scored_hits(kept, found[0].hits.hits, question=question, has_data=has_data)
-    if is_exact and len(found[0].hits.hits) == k + _SPARE and _is_cut(hits, k):
+    if is_exact or not results:
+        results = yield (scan() if is_exact else near(),)
+    if inside.is_all and results[0].hits.total is not None:
+        sizes.rows[alias] = results[0].count
+    hits = yield from _scored_hits(kept, results[0].hits.hits, question=question, has_data=has_data)
+    if is_exact and len(results[0].hits.hits) == k + _SPARE and _is_cut(hits, k):
         # Rows beyond the last one may have the same score, and lower ids. The order by id costs the server a third more time.
-        found = yield (scan(sort=[{"_score": "desc"}, {"id": "asc"}]),)
-        hits = yield from _scored_hits(kept, found[0].hits.hits, question=question, has_data=has_data)
+        results = yield (scan(sort=[{"_score": "desc"}, {"id": "asc"}]),)
+        hits = yield from _scored_hits(kept, results[0].hits.hits, question=question, has_data=has_data)
     return hits[:k]
 
 
@@ -533,16 +533,16 @@ def scored(query: Json, vector: NDArray[np.float32]) -> Json:
 
 def _vectors_of(kept: IndexVectors, rows: Sequence[Row], *, has_data: bool) -> Steps[dict[str, NDArray[np.float32]]]:
     """The vectors of the rows that a search found, by id, in their order; a row that is gone by now is left out."""
-    found = kept.of_rows(rows)
+    by_id = kept.of_rows(rows)
     if not has_data:
-        missing = [name for row in rows if (name := row.text("id")) not in found]
-        return (yield from read_vectors(kept, [row.text("id") for row in rows], known=found)) if missing else found
+        missing = [name for row in rows if (name := row.text("id")) not in by_id]
+        return (yield from read_vectors(kept, [row.text("id") for row in rows], known=by_id)) if missing else by_id
     if rows:
         vectors = matrix(rows, kept.dimensions)
         kept.keep(rows, vectors)
         # By id: serverless can hold a row twice while a write is unfinished.
-        found = dict(zip((row.text("id") for row in rows), vectors, strict=True))
-    return found
+        by_id = dict(zip((row.text("id") for row in rows), vectors, strict=True))
+    return by_id
 
 
 def read_vectors(
@@ -557,8 +557,8 @@ def read_vectors(
     known : vectors that need not be read
     copies : maximum number of copies of a row
     """
-    found = dict(known)
-    missing = [name for name in dict.fromkeys(ids) if name not in found]
+    by_id = dict(known)
+    missing = [name for name in dict.fromkeys(ids) if name not in by_id]
     for at in range(0, len(missing), VECTORS):
         part = missing[at : at + VECTORS]
         body: dict[str, Json] = {
@@ -571,8 +571,8 @@ def read_vectors(
         if rows:
             vectors = matrix(rows, kept.dimensions)
             kept.keep(rows, vectors)
-            found.update(zip((row.text("id") for row in rows), vectors, strict=True))
-    return {name: found[name] for name in dict.fromkeys(ids) if name in found}
+            by_id.update(zip((row.text("id") for row in rows), vectors, strict=True))
+    return {name: by_id[name] for name in dict.fromkeys(ids) if name in by_id}
 
 
 def by_text(
@@ -633,8 +633,8 @@ def by_text(
     if kept is not None:
         body |= {"docvalue_fields": ["id", "length", *(["data"] if has_data else [])], "seq_no_primary_term": True}
     search = Asked(alias, body, NAMED)
-    found = yield from ask(search)
-    rows = list({row.text("id"): row for row in found.hits.hits}.values())  # serverless can hold a row twice
+    result = yield from ask(search)
+    rows = list({row.text("id"): row for row in result.hits.hits}.values())  # serverless can hold a row twice
     if kept is not None:
         _note(kept, rows, has_data=has_data)
     if not rows:
@@ -658,9 +658,9 @@ def _bm25(row: Row, phrases: Sequence[tuple[str, ...]], *, weights: Sequence[flo
     matched = row.matched_queries if isinstance(row.matched_queries, dict) else {}
     length, score = row.number("length"), 0.0
     for number, (parts, weight) in enumerate(zip(phrases, weights, strict=True)):
-        found = matched.get(str(number), 0.0) / len(parts)
-        if found:
-            score += weight * ((found * (_K1 + 1.0)) / (found + _K1 * (1 - _B + _B * length / average)))
+        frequency = matched.get(str(number), 0.0) / len(parts)
+        if frequency:
+            score += weight * ((frequency * (_K1 + 1.0)) / (frequency + _K1 * (1 - _B + _B * length / average)))
     return score
 
 
@@ -679,11 +679,11 @@ def _counted(alias: str, phrases: Sequence[tuple[str, ...]]) -> Steps[_Counted]:
         part = phrases[at : at + _CLAUSES]
         filters: Json = {str(number): _phrase(parts) for number, parts in enumerate(part)}
         counts: Json = {"length": {"sum": {"field": "length"}}, "phrases": {"filters": {"filters": filters}}}
-        found = yield from ask(Asked(alias, {"size": 0, "track_total_hits": True, "aggs": counts}))
-        if not found.count:
+        result = yield from ask(Asked(alias, {"size": 0, "track_total_hits": True, "aggs": counts}))
+        if not result.count:
             return _Counted(0, 0.0, [0] * len(phrases))
-        total, length = found.count, found.aggregations["length"].value or 0.0
-        rows += [found.aggregations["phrases"].buckets[str(number)].doc_count for number in range(len(part))]
+        total, length = result.count, result.aggregations["length"].value or 0.0
+        rows += [result.aggregations["phrases"].buckets[str(number)].doc_count for number in range(len(part))]
     return _Counted(total, length, rows)
 
 
@@ -713,8 +713,8 @@ def matrix(rows: Sequence[Row], dimensions: int) -> NDArray[np.float32]:
             f"the stored vectors have {len(parts) // (4 * len(rows))} dimensions, not {dimensions}; another process has "
             "embedded the corpus again, try again"
         )
-    found: NDArray[np.float32] = np.frombuffer(parts, dtype="<f4").reshape(len(rows), dimensions)
-    return found
+    vectors: NDArray[np.float32] = np.frombuffer(parts, dtype="<f4").reshape(len(rows), dimensions)
+    return vectors
 
 
 def vector_of(row: Row) -> NDArray[np.float32]:
@@ -781,7 +781,7 @@ def index_state(connection: Connection, home: Home) -> State:
     body: dict[str, Json] = {"size": 0, "track_total_hits": True, "aggs": counts}
     shards = range(home.meta.spread) if home.meta.spread > 1 else (None,)
     seen = (find(connection, home.alias, body=body, parameters=_only(shard)) for shard in shards)
-    return tuple((found.count, found.aggregations["last"].value if found.count else None) for found in seen)
+    return tuple((result.count, result.aggregations["last"].value if result.count else None) for result in seen)
 
 
 def _only(shard: int | None) -> dict[str, str]:
@@ -838,9 +838,9 @@ class Replica:
         threshold : lowest cosine, inclusive
         """
         with self._guard:
-            found = self._ask(vectors, threshold=threshold)
-            if found is not None:
-                return found
+            neighbours = self._ask(vectors, threshold=threshold)
+            if neighbours is not None:
+                return neighbours
             self._follow()
             if self._index is None:
                 return Neighbours(np.empty(0, dtype=np.intp), [], np.empty(0, dtype=np.float32))
@@ -849,7 +849,7 @@ class Replica:
             return Neighbours(pairs.queries[keep], [self._ids[at] for at in pairs.base[keep]], pairs.similarities[keep])
 
     def _ask(self, vectors: NDArray[np.float32], *, threshold: float) -> Neighbours | None:
-        """What the server finds; None where a copy is there or is worth its price, or the server does not score exactly."""
+        """What the server finds; None if a copy is there or is worth its price, or if the server does not score exactly."""
         if self._ids or self._connection.is_serverless or self._asked + len(vectors) > _ASKED or threshold <= _SLACK:
             return None
         if self._connection.settings.quantisation != "none":
@@ -858,19 +858,19 @@ class Replica:
         rows = together(self._connection, [_above(self.home, vector, threshold=threshold) for vector in vectors])
         if any(len(some) == _MOST for some in rows):
             return None
-        found: list[tuple[int, str, float]] = []
+        matches: list[tuple[int, str, float]] = []
         for at, some in enumerate(rows):
             if some:
                 pairs = pairs_between(
                     vectors[at : at + 1], matrix(some, self.home.meta.dimensions), threshold=threshold
                 )
-                found += [
+                matches += [
                     (at, some[row].text("id"), cosine)
                     for row, cosine in zip(pairs.base.tolist(), pairs.similarities.tolist(), strict=True)
                 ]
-        queries = np.array([at for at, _, _ in found], dtype=np.intp)
-        cosines = np.array([cosine for _, _, cosine in found], dtype=np.float32)
-        return Neighbours(queries, [name for _, name, _ in found], cosines)
+        queries = np.array([at for at, _, _ in matches], dtype=np.intp)
+        cosines = np.array([cosine for _, _, cosine in matches], dtype=np.float32)
+        return Neighbours(queries, [name for _, name, _ in matches], cosines)
 
     def close(self) -> None:
         """Removes the temporary file."""
@@ -905,8 +905,8 @@ class Replica:
                 newer: Json = {"range": {"_seq_no": {"gt": -1 if read is None else int(read)}}}
                 self._read(_blocks(self._connection, self._alias, newer, shard=shard if len(state) > 1 else None))
         if len(self._slots) > count:
-            held = {row.text("id") for row in pages(self._connection, self._alias, query=_ALL, fields=["id"])}
-            self._slots = {name: at for name, at in self._slots.items() if name in held}
+            stored = {row.text("id") for row in pages(self._connection, self._alias, query=_ALL, fields=["id"])}
+            self._slots = {name: at for name, at in self._slots.items() if name in stored}
         # Read all again if a write became visible after one with a higher number, or if the file is mostly gaps.
         if len(self._slots) < max(count, len(self._ids) // 2):
             self._clear()
@@ -922,10 +922,10 @@ class Replica:
                 self._ids.append(name)
         if self._file is None or not self._ids:
             return
-        held = np.memmap(self._file, dtype="<f4", mode="r", shape=(len(self._ids), self.home.meta.dimensions))
+        vectors = np.memmap(self._file, dtype="<f4", mode="r", shape=(len(self._ids), self.home.meta.dimensions))
         if self._index is None:
-            self._index = ThresholdIndex(np.asarray(held[:_SAMPLE]))
-        self._index.attach(held)
+            self._index = ThresholdIndex(np.asarray(vectors[:_SAMPLE]))
+        self._index.attach(vectors)
 
     def _append(self, data: bytes) -> None:
         """Writes to the end of the file. After an error it is empty: a part of the data would displace all later rows."""

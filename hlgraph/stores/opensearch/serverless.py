@@ -9,10 +9,10 @@ does without the other operations that serverless lacks: the lock of migrations,
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterable, Iterator, Sequence
 
 from hlgraph.errors import StoreUnavailableError
+from hlgraph.stores.concurrency import Retry
 from hlgraph.stores.opensearch import writes
 from hlgraph.stores.opensearch.connection import Connection
 from hlgraph.stores.opensearch.query_bodies import find, one_of
@@ -96,8 +96,7 @@ def _wait(
     connection: Connection, alias: str, ids: Sequence[str], *, at_least: int = 0, at_most: int | None = None
 ) -> None:
     """Waits until the number of searchable documents with these ids is within the bounds."""
-    until = time.monotonic() + connection.settings.patience
-    pause = 0.1
+    retry = Retry(connection.settings.patience, longest=_LONGEST_POLL)
     body: dict[str, Json] = {
         "size": 0,
         "query": {"bool": {"filter": [one_of("id", ids)]}},
@@ -107,10 +106,8 @@ def _wait(
         count = find(connection, alias, body=body).count
         if count >= at_least and (at_most is None or count <= at_most):
             return
-        if time.monotonic() > until:
+        if not retry.goes_on():
             raise StoreUnavailableError(
                 f"{connection.url}: writes to {alias} are not searchable after {connection.settings.patience:.0f} s; "
                 "raise opensearch.patience, and run the same command again; it continues where it stopped"
             )
-        time.sleep(pause)
-        pause = min(2 * pause, _LONGEST_POLL)

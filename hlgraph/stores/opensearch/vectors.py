@@ -18,10 +18,11 @@ from hlgraph.algorithms.fusion import reciprocal_rank
 from hlgraph.change import VectorBlock
 from hlgraph.errors import InputError, MigrationError, ModelMismatchError, StoreCorruptError
 from hlgraph.records import Hit, Kind
+from hlgraph.settings import OpenSearchSettings
 from hlgraph.stores import migrate
 from hlgraph.stores.concurrency import at_once
 from hlgraph.stores.opensearch import doctor, serverless, writes
-from hlgraph.stores.opensearch.connection import Connection, FormRefusedError, IndexMovedError, Patience, ServerSettings
+from hlgraph.stores.opensearch.connection import Connection, FormRefusedError, IndexMovedError, retry_of
 from hlgraph.stores.opensearch.doctor import check
 from hlgraph.stores.opensearch.indexes import Home, Indexes
 from hlgraph.stores.opensearch.migrations import OpenSearchTarget
@@ -46,7 +47,7 @@ from hlgraph.stores.opensearch.query_bodies import (
 from hlgraph.stores.opensearch.where_query import to_query
 from hlgraph.stores.opensearch.wire import Anything, Json
 from hlgraph.stores.opensearch.writes import begin_purge, item, phrases, purge, row_items, source_items
-from hlgraph.stores.protocols import Damage, Neighbours, Row, VectorBatch, VectorQuery
+from hlgraph.stores.protocols import Damage, Neighbours, Row, VectorBatch, VectorQuery, VectorStore
 from hlgraph.where import Where
 
 _LOG = logging.getLogger(__name__)
@@ -63,7 +64,7 @@ _DELETED_SHARE = 0.1  # share of deleted rows at which the segments of a larger 
 Value = TypeVar("Value")
 
 
-class OpenSearchVectorStore:
+class OpenSearchVectorStore(VectorStore):
     """Vectors and text on one server; see :class:`hlgraph.stores.protocols.VectorStore`.
 
     A row is written once and never updated in place. The metadata of sources is in a separate index with one document per
@@ -80,7 +81,7 @@ class OpenSearchVectorStore:
     target : the store as a migration target
     """
 
-    def __init__(self, url: str, settings: ServerSettings) -> None:
+    def __init__(self, url: str, settings: OpenSearchSettings) -> None:
         self.connection = Connection(url, settings)
         self.indexes = Indexes(self.connection)
         self.target = OpenSearchTarget(self.connection)
@@ -133,7 +134,7 @@ class OpenSearchVectorStore:
 
     def _write(self, home: Home, items: Callable[[Home], Iterable[writes.Item]]) -> writes.Outcome:
         """Writes to the index of a corpus. If the index is being moved, waits, and writes everything to the one in its place."""
-        waiting = Patience(self.connection.settings.patience)
+        retry = retry_of(self.connection.settings)
         now: Home | None = home
         while now is not None:
             try:
@@ -145,14 +146,14 @@ class OpenSearchVectorStore:
                 _LOG.info("%s; writing JSON from now on", error)
                 self.connection.reads_smile = False
             except IndexMovedError:
-                if not waiting.goes_on():
+                if not retry.goes_on():
                     raise
                 now = self.indexes.find(home.corpus, Kind(home.meta.kind), is_fresh=True)
         return writes.Outcome(0, 0)
 
     @contextlib.contextmanager
     def loading(self, corpus: str, *, dimensions: int) -> Iterator[None]:
-        """See :meth:`hlgraph.stores.bulk_copies.BulkVectors.loading`."""
+        """See :meth:`VectorStore.loading`."""
         self._check_schema(is_writing=True)
         if self.connection.is_serverless:
             yield
@@ -246,10 +247,10 @@ class OpenSearchVectorStore:
         by_words = [at for at in of_statements if queries[at].vector is None]
         compared = set(by_words) if len(by_words) < len(of_statements) else set()
         rankings = [self._rankings(query, allowed, needs_vectors=at in compared) for at, query in enumerate(queries)]
-        found = iter(together(self.connection, [each for some in rankings for each in some]))
+        hit_lists = iter(together(self.connection, [each for some in rankings for each in some]))
         results: list[list[Hit]] = []
         for query, some in zip(queries, rankings, strict=True):
-            ranked = [next(found) for _ in some]
+            ranked = [next(hit_lists) for _ in some]
             if query.vector is not None and query.text is not None and ranked:
                 fused = reciprocal_rank([[hit.id for hit in hits] for hits in ranked])
                 ranked = [[Hit(item, score) for item, score in fused[: query.k]]]
@@ -279,16 +280,16 @@ class OpenSearchVectorStore:
             if not sources:
                 return []
         inside = Inside(sources, query.hidden, home.clause, self.connection.settings.hnsw_ef_search)
-        made: list[Steps[list[Hit]]] = []
+        rankings: list[Steps[list[Hit]]] = []
         k = max(query.k, _FUSE) if query.vector is not None and query.text is not None else query.k
         alias = home.alias
         kept = self._kept.of_index(alias, meta=home.meta, state=query.state)
         if query.vector is not None:
-            made.append(by_vector(kept, vector=query.vector, k=k, inside=inside, sizes=self._sizes))
+            rankings.append(by_vector(kept, vector=query.vector, k=k, inside=inside, sizes=self._sizes))
         if query.text is not None:
             asked = phrases(query.text)
-            made.append(by_text(alias, phrases=asked, k=k, inside=inside, kept=kept if needs_vectors else None))
-        return made
+            rankings.append(by_text(alias, phrases=asked, k=k, inside=inside, kept=kept if needs_vectors else None))
+        return rankings
 
     def _allowed(self, corpus: str, where: Where, *, read: str) -> tuple[str, ...]:
         """The ids of the sources that a filter admits; cached until a source is written or deleted, or an index is restored."""
@@ -301,13 +302,13 @@ class OpenSearchVectorStore:
             known = None if key is None else self._masks.get(key)
         if known is not None:
             return known
-        found = tuple(row.text("id") for row in pages(self.connection, alias, query=to_query(where), fields=["id"]))
+        ids = tuple(row.text("id") for row in pages(self.connection, alias, query=to_query(where), fields=["id"]))
         if key is not None:
             with self._guard:
                 if len(self._masks) >= _MASKS:
                     self._masks.clear()
-                self._masks[key] = found
-        return found
+                self._masks[key] = ids
+        return ids
 
     def neighbours(self, kind: Kind, corpus: str, *, vectors: NDArray[np.float32], threshold: float) -> Neighbours:
         """See :meth:`VectorStore.neighbours`. Uses a local copy of the vectors, see :class:`Replica`."""
@@ -356,8 +357,8 @@ class OpenSearchVectorStore:
         queries: list[Json] = [everything]
         if among is not None:
             queries = [{"bool": {"filter": one_of("id", part)}} for part in _cut(list(among), PAGE)]
-        found = (pages(self.connection, alias, query=query, fields=["id"]) for query in queries)
-        return {row.text("id") for row in itertools.chain.from_iterable(found)}
+        batches = (pages(self.connection, alias, query=query, fields=["id"]) for query in queries)
+        return {row.text("id") for row in itertools.chain.from_iterable(batches)}
 
     def examine(
         self, kind: Kind, corpus: str, *, rows: Iterable[Row], dimensions: int = 0, repair: bool = False
@@ -367,17 +368,17 @@ class OpenSearchVectorStore:
         if home is None:
             return Damage()
         length = dimensions or home.meta.dimensions
-        held = list(rows) if repair else rows
-        found = doctor.examine(self.connection, home.alias, dimensions=length, rows=held)
-        if not repair or found.is_none:
-            return found
-        written = {item.id: item for item in held if item.id in found.texts - found.vectors}
+        all_rows = list(rows) if repair else rows
+        damage = doctor.examine(self.connection, home.alias, dimensions=length, rows=all_rows)
+        if not repair or damage.is_none:
+            return damage
+        written = {item.id: item for item in all_rows if item.id in damage.texts - damage.vectors}
         for part in _cut(sorted(written), VECTORS):
             ids, matrix = self.vectors(kind, corpus, ids=part)
             self.upsert(doctor.rewritten(kind, corpus, rows=[written[name] for name in ids], matrix=matrix))
-        if found.vectors:
-            self.delete(corpus, {kind: sorted(found.vectors)})
-        return found
+        if damage.vectors:
+            self.delete(corpus, {kind: sorted(damage.vectors)})
+        return damage
 
     def _opened(self, kind: Kind, corpus: str) -> Home | None:
         home = self.indexes.find(corpus, kind)

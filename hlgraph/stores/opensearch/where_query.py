@@ -32,15 +32,15 @@ _MOST = 1.7976931348623157e308
 
 def conditions(source: Source) -> list[str]:
     """The keywords of a source, sorted."""
-    found: set[str] = set()
+    keywords: set[str] = set()
     for name, value in (("source_id", source.id), ("title", source.title), ("uri", source.uri)):
-        found.update(_keywords(_key(name, None), value))
-    for key, held in source.metadata.items():
+        keywords.update(_keywords(_key(name, None), value))
+    for key, field_value in source.metadata.items():
         prefix = _key("", key)
-        found.add(prefix + _EXISTS)
-        for element in held if isinstance(held, tuple | list) else (held,):
-            found.update(_keywords(prefix, element))
-    return sorted(found)
+        keywords.add(prefix + _EXISTS)
+        for element in field_value if isinstance(field_value, tuple | list) else (field_value,):
+            keywords.update(_keywords(prefix, element))
+    return sorted(keywords)
 
 
 def to_query(where: Where) -> Json:

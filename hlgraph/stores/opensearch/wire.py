@@ -283,11 +283,11 @@ def number_arrays(matrix: NDArray[np.float32]) -> list[Encoded]:
     matrix : shape (n, d)
     """
     bits = np.ascontiguousarray(matrix, dtype="<f4").view("<u4")
-    made = np.empty((*bits.shape, 6), dtype=np.uint8)
-    made[..., 0] = _FLOAT
+    encoded = np.empty((*bits.shape, 6), dtype=np.uint8)
+    encoded[..., 0] = _FLOAT
     for at in range(5):
-        made[..., 1 + at] = (bits >> (7 * (4 - at))) & 0x7F
-    return [Encoded(_ARRAY + row.tobytes() + _ARRAY_END) for row in made]
+        encoded[..., 1 + at] = (bits >> (7 * (4 - at))) & 0x7F
+    return [Encoded(_ARRAY + row.tobytes() + _ARRAY_END) for row in encoded]
 
 
 def binaries(rows: NDArray[np.uint8]) -> list[Encoded]:
@@ -322,11 +322,11 @@ def _sevens(groups: NDArray[np.uint8]) -> NDArray[np.uint8]:
     wide = np.zeros((count, number, 8), dtype=np.uint8)
     wide[:, :, 8 - width :] = groups
     bits = wide.view(">u8")[:, :, 0].astype(np.uint64)
-    made = np.empty((count, number, width + 1), dtype=np.uint8)
+    encoded = np.empty((count, number, width + 1), dtype=np.uint8)
     for at in range(width):
-        made[:, :, at] = (bits >> np.uint64(8 * width - 7 * (at + 1))) & np.uint64(0x7F)
-    made[:, :, width] = bits & np.uint64((1 << width) - 1)
-    return made.reshape(count, -1)
+        encoded[:, :, at] = (bits >> np.uint64(8 * width - 7 * (at + 1))) & np.uint64(0x7F)
+    encoded[:, :, width] = bits & np.uint64((1 << width) - 1)
+    return encoded.reshape(count, -1)
 
 
 def _value(value: Value) -> bytes:
@@ -358,9 +358,9 @@ def _name(name: str) -> bytes:
 
 def _variable(value: int) -> bytes:
     """A number of as many bytes as it needs: six bits in the last one, which has the high bit, and seven in the others."""
-    made = [0x80 | (value & 0x3F)]
+    encoded = [0x80 | (value & 0x3F)]
     value >>= 6
     while value:
-        made.append(value & 0x7F)
+        encoded.append(value & 0x7F)
         value >>= 7
-    return bytes(reversed(made))
+    return bytes(reversed(encoded))

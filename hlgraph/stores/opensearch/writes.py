@@ -20,7 +20,7 @@ from hlgraph.change import VectorBlock
 from hlgraph.errors import StoreError, StoreUnavailableError
 from hlgraph.records import Source
 from hlgraph.stores.opensearch import wire
-from hlgraph.stores.opensearch.connection import BUSY, Connection, FormRefusedError, Patience, refusal
+from hlgraph.stores.opensearch.connection import BUSY, Connection, FormRefusedError, refusal, retry_of
 from hlgraph.stores.opensearch.indexes import Home, Seen
 from hlgraph.stores.opensearch.query_bodies import find
 from hlgraph.stores.opensearch.where_query import conditions
@@ -135,20 +135,20 @@ def _bodies(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 def _send(connection: Connection, alias: str, *, items: Sequence[Item], is_alias: bool) -> Outcome:
     """Sends one body, and repeats the items that a busy server rejects."""
-    waiting = Patience(connection.settings.patience)
+    retry = retry_of(connection.settings)
     left = list(items)
     written = deleted = 0
     refused: list[tuple[str, Written]] = []
     while True:
-        found = connection.send(
+        reply = connection.send(
             "POST",
             f"/{alias}/_bulk",
             body=b"".join(item.lines for item in left),
             parameters={"require_alias": str(is_alias).lower()},
         )
-        if found.status in _FORM_REFUSED and left[0].is_smile:
-            raise FormRefusedError(f"{connection.url}: a body in Smile was refused ({found.status})")
-        answer = connection.accepted(found, Bulk)
+        if reply.status in _FORM_REFUSED and left[0].is_smile:
+            raise FormRefusedError(f"{connection.url}: a body in Smile was refused ({reply.status})")
+        answer = connection.accepted(reply, Bulk)
         results = list(itertools.chain.from_iterable(item.values() for item in answer.items))
         if len(results) != len(left):
             raise StoreError(
@@ -172,7 +172,7 @@ def _send(connection: Connection, alias: str, *, items: Sequence[Item], is_alias
             raise _complaint(connection, alias, refused=refused)
         if not busy or last is None:
             return Outcome(written, deleted)
-        if not waiting.goes_on():
+        if not retry.goes_on():
             raise refusal(connection.url, last.status, cause=last.error or "")
         left = busy
 

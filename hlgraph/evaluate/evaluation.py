@@ -1,0 +1,535 @@
+"""An evaluation from its options to its results: ingests a set, asks its questions, and measures, judges and compares."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from hlgraph.errors import InputError, MissingExtraError, UnknownNameError
+from hlgraph.evaluate import answering
+from hlgraph.evaluate.comparison import ranked_section, run_differences, section_differences, uncertainty
+from hlgraph.evaluate.counting import Tally, counted
+from hlgraph.evaluate.datasets import (
+    Dataset,
+    Question,
+    corpus_fingerprint,
+    load,
+    questions_fingerprint,
+    read_passages,
+)
+from hlgraph.evaluate.figures import losses, passages_of
+from hlgraph.evaluate.judges.answer_rows import candidates_of
+from hlgraph.evaluate.judges.report import JudgeOptions, JudgeReport, judged_section
+from hlgraph.evaluate.metrics.retrieval import check_names
+from hlgraph.evaluate.report import Evaluation, default_against
+from hlgraph.evaluate.runner import (
+    ALL,
+    BASELINES,
+    EvalReport,
+    StrategyResult,
+    chosen,
+    evaluate,
+    ingest_set,
+    lacking,
+    named_files,
+    parameters,
+    prepare,
+    read_runs,
+    searches,
+    with_baselines,
+    with_runs,
+)
+from hlgraph.evaluate.runs import Run, Setting, changed, check_comparable, load_run, run_of
+from hlgraph.evaluate.statistics import Section, in_pairs
+from hlgraph.evaluate.sweep import base_of, knob, with_variants
+from hlgraph.ids import checksum
+from hlgraph.models.accounts.ledger import total
+from hlgraph.models.choose import chosen_reranker
+from hlgraph.progress import OnProgress, advance, listening, step
+from hlgraph.records import Kind, Source
+from hlgraph.retrieve.strategies.chunk import ChunkRetriever
+
+if TYPE_CHECKING:
+    from hlgraph.evaluate.answering import AnswerReport
+    from hlgraph.ingest.report import Report
+    from hlgraph.models.accounts.budget import Budget
+    from hlgraph.retrieve.retriever import Retriever
+    from hlgraph.sdk.client import HLGraph
+    from hlgraph.settings import Settings
+
+K = 20
+"""Number of passages that a strategy is asked for."""
+_CHUNKS = 40  # that are searched for the first 20 sources, where questions are about sources
+WORDS, CHAT = "words", "chat"
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationOptions:
+    """How an evaluation is run; the parameters of :meth:`hlgraph.HLGraph.evaluate`, names separated by commas.
+
+    Attributes
+    ----------
+    questions, qrels : files in place of those of the set
+    runs : runs of other systems, each as ``NAME=FILE``
+    strategies : names; None: those that ``sets`` name, otherwise all
+    sets : other values of parameters, such as ``path.jump_points=0,1``
+    subsets, limit : which questions are asked
+    preset : parameters of the strategies
+    against : the strategy to compare with; None: the first of ``sets``, otherwise the best
+    metrics : further measures
+    is_alone : leave out the baselines
+    is_answered : answer the questions, too
+    claims : ``words`` or ``chat``; empty: claims are not checked
+    judging : how answers are judged; None: they are not
+    budget : for all calls of chat models
+    baseline : an earlier run, or its file
+    retrievers : what is asked in place of what ``strategies`` and ``sets`` name
+    """
+
+    questions: str | Path | None = None
+    qrels: str | Path | None = None
+    runs: tuple[str, ...] = ()
+    strategies: str | None = None
+    sets: tuple[str, ...] = ()
+    subsets: tuple[str, ...] = ()
+    limit: int | None = None
+    preset: str = "paper"
+    against: str | None = None
+    metrics: str = ""
+    is_alone: bool = False
+    is_answered: bool = False
+    claims: str = ""
+    judging: JudgeOptions | None = None
+    budget: Budget | None = None
+    baseline: str | Path | Run | None = None
+    retrievers: Mapping[str, Retriever] | None = None
+
+
+class _Further(NamedTuple):
+    """The measures beside recall: of rankings, and of texts of answers."""
+
+    of_rankings: tuple[str, ...]
+    of_texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationPlan:
+    """An evaluation whose options were checked; :meth:`run` runs it.
+
+    Attributes
+    ----------
+    options : the options
+    dataset : the questions, and the files of the set
+    retrievers : what is asked, by name of the strategy
+    outside : outcomes of other systems
+    planned : the run without outcomes
+    earlier : the run that it is compared with
+    further : the measures beside recall
+    titles : titles of the sources where the questions are about the corpus as it is; None for an evaluation set
+    """
+
+    options: EvaluationOptions
+    dataset: Dataset
+    retrievers: Mapping[str, Retriever]
+    outside: Mapping[str, StrategyResult]
+    planned: Run
+    earlier: Run | None
+    further: _Further
+    titles: Mapping[str, str] | None = None
+
+    def run(self, graph: HLGraph, *, on_ingested: Callable[[Report], None] | None = None) -> Evaluation:
+        """Ingest the set, ask, answer, judge and compare. Progress is reported to whoever listens (:mod:`hlgraph.progress`).
+
+        Parameters
+        ----------
+        graph : the corpus
+        on_ingested : called with the report of the ingest; default none
+        """
+        options, dataset = self.options, self.dataset
+        ingested = None if self.titles is not None else ingest_set(graph, dataset)
+        if ingested is not None and on_ingested is not None:
+            on_ingested(ingested)
+        for failure in ingested.failed if ingested else ():
+            _LOG.warning("not ingested: %s", failure.error)
+        planned = _with_embedder(self.planned, graph)
+        retrievers = _prepared(graph, self.retrievers, is_all=options.strategies in (None, ALL))
+        own = self._asked(graph, retrievers)
+        report = with_runs(own, self.outside)
+        answered = (
+            _answered(graph, dataset, retrievers=retrievers, budget=options.budget) if options.is_answered else None
+        )
+        judged = None if answered is None else _judged(graph.settings, answered, options)
+        sections = _sections(report, answered, judged, further=self.further)
+        if answered is not None and options.claims:
+            sections.append(_claims(answered, options, settings=graph.settings, judged=judged))
+        against = options.against or next((text.partition(".")[0].strip() for text in options.sets), None)
+        evaluation = Evaluation(
+            report=report,
+            uncertainty=uncertainty(report),
+            setting=planned.setting,
+            corpus=planned.corpus,
+            asked=planned.asked,
+            against=default_against(report if against else own, against),
+            answers=answered,
+            judged=judged,
+            warnings=tuple(lacking(dataset, self.outside)),
+            ingested=ingested,
+        )
+        evaluation = _compared(evaluation, self.earlier, sections=sections)
+        return replace(evaluation, titles=_titles(dataset, evaluation) if self.titles is None else self.titles)
+
+    def _asked(self, graph: HLGraph, retrievers: Mapping[str, Retriever]) -> EvalReport:
+        tally = Tally()
+        watched = graph.watched(lambda stores: counted(stores, tally))
+        _warm(watched, self.dataset)
+        if self.titles is None:
+            asking = searches(watched, retrievers, k=K)
+        else:
+            asking = searches(watched, retrievers, k=_CHUNKS, of_sources=True)
+        return evaluate(self.dataset, asking, cost=tally.take)
+
+
+def run_evaluation(
+    graph: HLGraph,
+    data: str | Path | Sequence[Question],
+    *,
+    options: EvaluationOptions,
+    reranker: str = "",
+    on_progress: OnProgress | None = None,
+) -> Evaluation:
+    """The evaluation of a set in a corpus of its own, or of questions about the corpus of the graph.
+
+    Parameters
+    ----------
+    graph : the graph
+    data : folder of a set, or questions
+    options : the options
+    reranker : fingerprint of the reranker; default: that of the settings
+    on_progress : called with the progress of every step; default none
+    """
+    with listening(on_progress):
+        if isinstance(data, str | Path):
+            plan = plan_evaluation(data, options, settings=graph.settings, reranker=reranker)
+            return plan.run(graph.in_corpus(f"eval-{plan.dataset.name}"))
+        return plan_questions(graph, data, options=options, reranker=reranker).run(graph)
+
+
+def plan_evaluation(
+    folder: str | Path, options: EvaluationOptions, *, settings: Settings, reranker: str = ""
+) -> EvaluationPlan:
+    """The evaluation of a set; everything that can be checked before the first question is.
+
+    Parameters
+    ----------
+    folder : of the set
+    options : the options
+    settings : all settings
+    reranker : fingerprint of the reranker; default: that of the settings
+
+    Raises
+    ------
+    InputError
+        Options that cannot be used, or an earlier run that cannot be compared with this one.
+    ReadError
+        A file of the set, a run of another system or the earlier run cannot be read.
+    UnknownNameError
+        There is no strategy, preset, measure or judge of such a name.
+    """
+    _check_claims(options, settings)
+    further = _further(options)
+    retrievers = _retrievers(options)
+    dataset = load(
+        folder, questions=options.questions, limit=options.limit, subsets=options.subsets, qrels=options.qrels
+    )
+    outside = read_runs(named_files(options.runs, strategies=retrievers), dataset, k=K)
+    plan = EvaluationPlan(
+        options=options,
+        dataset=dataset,
+        retrievers=retrievers,
+        outside=outside,
+        planned=run_of(
+            EvalReport(dataset.name, dataset.questions, {}),
+            _setting(options, settings, retrievers, extraction=_extraction(dataset), reranker=reranker),
+            corpus=corpus_fingerprint(dataset.passages_path),
+            asked=questions_fingerprint(dataset.questions),
+        ),
+        earlier=_earlier(options.baseline),
+        further=further,
+    )
+    return _checked(plan, settings)
+
+
+def plan_questions(
+    graph: HLGraph, questions: Sequence[Question], *, options: EvaluationOptions, reranker: str = ""
+) -> EvaluationPlan:
+    """The evaluation of questions about a corpus as it is; their gold are uris of sources.
+
+    Parameters
+    ----------
+    graph : the corpus
+    questions : the questions
+    options : the options
+    reranker : fingerprint of the reranker; default: that of the settings
+
+    Raises
+    ------
+    InputError
+        There is no question, a source that a question names is not in the corpus, or an option is one of files of a set.
+    UnknownNameError
+        There is no such corpus, or what :func:`plan_evaluation` raises.
+    """
+    of_files = {
+        "questions": options.questions,
+        "qrels": options.qrels,
+        "runs": options.runs,
+        "subsets": options.subsets,
+    }
+    if given := [name for name, value in of_files.items() if value]:
+        raise InputError(f"{', '.join(given)}: only for the folder of an evaluation set; leave it out beside questions")
+    settings = graph.settings
+    _check_claims(options, settings)
+    further = _further(options)
+    retrievers = _retrievers(options)
+    sources = [
+        item for item in graph.facts.records(Kind.SOURCE, graph.facts.sources()).values() if isinstance(item, Source)
+    ]
+    some = tuple(questions)[: options.limit]
+    _check_questions(some, {item.uri for item in sources}, corpus=graph.corpus)
+    plan = EvaluationPlan(
+        options=options,
+        dataset=Dataset(graph.corpus, Path(), some),
+        retrievers=retrievers,
+        outside={},
+        planned=run_of(
+            EvalReport(graph.corpus, some, {}),
+            _setting(options, settings, retrievers, extraction="as stored", reranker=reranker),
+            corpus=checksum(*sorted(checksum(item.uri, item.checksum) for item in sources)),
+            asked=questions_fingerprint(some),
+        ),
+        earlier=_earlier(options.baseline),
+        further=further,
+        titles={item.uri: item.title for item in sources if item.title},
+    )
+    return _checked(plan, settings)
+
+
+def _check_questions(questions: Sequence[Question], uris: set[str], *, corpus: str) -> None:
+    if not questions:
+        raise InputError("there is no question to ask; give at least one")
+    ids = [question.id for question in questions]
+    if len(set(ids)) < len(ids):
+        raise InputError(f"several questions have the id {max(ids, key=ids.count)!r}; give each an id of its own")
+    if without := [question.id for question in questions if not question.gold]:
+        raise InputError(f"the question {without[0]} has no gold; name at least one source that supports its answer")
+    unknown = sorted({name for question in questions for name in question.gold} - uris)
+    if unknown:
+        raise InputError(
+            f"the gold of a question names {unknown[0]!r}, which is no source of the corpus {corpus!r}; give the uri of a source"
+        )
+
+
+def _checked(plan: EvaluationPlan, settings: Settings) -> EvaluationPlan:
+    """The plan, if its run can be compared with the earlier one, and its judges can be asked."""
+    if plan.earlier is not None:
+        check_comparable(plan.planned, plan.earlier)
+    _check_against([*plan.retrievers, *plan.outside], plan.options.against, earlier=plan.earlier)
+    options = plan.options
+    if options.judging is None:
+        return plan
+    if not options.is_answered:
+        raise InputError("--judge needs answers to judge; add --answers, or leave out --judge")
+    if "pairwise" in options.judging.judges and len(plan.retrievers) < 2:
+        raise InputError(f"{next(iter(plan.retrievers))} is the only strategy, and pairs need two; name two or more")
+    from hlgraph.evaluate.judges.judging import check_judge
+
+    check_judge(settings, options.judging.model, budget=options.budget)
+    return plan
+
+
+def _check_against(strategies: Sequence[str], against: str | None, *, earlier: Run | None) -> None:
+    if against is not None and against not in strategies:
+        raise InputError(
+            f"--against {against!r} is not among the strategies asked; give one of {', '.join(strategies)}"
+        )
+    named = set(strategies) - set(BASELINES) or set(strategies)
+    if earlier is not None and not named & set(earlier.outcomes):
+        raise InputError(
+            f"the earlier run asked {', '.join(earlier.outcomes)}, this one asks {', '.join(strategies)}; ask at least "
+            "one strategy of the earlier run"
+        )
+
+
+def _check_claims(options: EvaluationOptions, settings: Settings) -> None:
+    way = options.claims
+    if not way:
+        return
+    if way not in (WORDS, CHAT):
+        raise UnknownNameError(f"--claims {way!r}: claims are checked by {WORDS} or by {CHAT}; choose one of them")
+    if not options.is_answered:
+        raise InputError("--claims checks the claims of answers; give --answers, too")
+    if way == CHAT and not settings.models.chat:
+        raise InputError(
+            "--claims chat needs a chat model; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), or "
+            "choose --claims words"
+        )
+
+
+def _further(options: EvaluationOptions) -> _Further:
+    """The named measures, checked before anything is asked."""
+    names = tuple(dict.fromkeys(name.strip() for name in options.metrics.split(",") if name.strip()))
+    of_texts = tuple(name for name in names if name in answering.NAMES)
+    further = _Further(tuple(name for name in names if name not in of_texts), of_texts)
+    check_names(further.of_rankings, others=answering.NAMES)
+    if of_texts and not options.is_answered:
+        raise InputError(f"{', '.join(of_texts)}: a measure of answers; give --answers, too")
+    if of_texts:
+        answering.check_texts(of_texts)
+    return further
+
+
+def _retrievers(options: EvaluationOptions) -> dict[str, Retriever]:
+    """The retrievers to run, their variants, and the baselines; by default those that ``sets`` names, otherwise all."""
+    if options.retrievers is not None:
+        retrievers = dict(options.retrievers)
+    elif not options.sets:
+        retrievers = chosen(options.strategies or ALL, options.preset)
+    else:
+        knobs = [knob(text) for text in options.sets]
+        named = options.strategies or ",".join(dict.fromkeys(item.strategy for item in knobs))
+        retrievers = with_variants(chosen(named, options.preset), knobs)
+    return retrievers if options.is_alone else with_baselines(retrievers)
+
+
+def _earlier(baseline: str | Path | Run | None) -> Run | None:
+    return baseline if baseline is None or isinstance(baseline, Run) else load_run(baseline)
+
+
+def _extraction(dataset: Dataset) -> str:
+    files = ", ".join(path.name for path in dataset.extractions)
+    return f"precomputed: {files}; local for passages without a record" if files else "local"
+
+
+def _setting(
+    options: EvaluationOptions,
+    settings: Settings,
+    retrievers: Mapping[str, Retriever],
+    *,
+    extraction: str,
+    reranker: str,
+) -> Setting:
+    kinds = [url.partition("://")[0] for url in (settings.store, settings.vectors) if url]
+    return Setting(
+        version=version("hlgraph"),
+        preset=options.preset,
+        extraction=extraction,
+        store=" and ".join(kinds),
+        embedder=settings.models.embedder,
+        reranker=reranker or chosen_reranker(settings.models.reranker, settings.models).fingerprint,
+        chat=settings.models.chat if options.is_answered else "",
+        k=K,
+        parameters=parameters(retrievers),
+    )
+
+
+def _with_embedder(planned: Run, graph: HLGraph) -> Run:
+    """The run with the exact embedding model of the corpus, known once it is ingested."""
+    embedder = next((item.embedding for item in graph.stats() if item.corpus == graph.corpus), "")
+    return replace(planned, setting=replace(planned.setting, embedder=embedder)) if embedder else planned
+
+
+def _warm(graph: HLGraph, dataset: Dataset) -> None:
+    """Load the model and embed every question before timing starts, so that the first strategy does not pay for it."""
+    with step("warm", len(dataset.questions), unit="questions"):
+        for question in dataset.questions:
+            graph.search(question.text, strategy=ChunkRetriever(), k=1)
+            advance("warm")
+
+
+def _prepared(graph: HLGraph, retrievers: Mapping[str, Retriever], *, is_all: bool) -> dict[str, Retriever]:
+    """The retrievers, once what they need is built; with ``is_all``, without the hierarchy if its extra is not installed."""
+    try:
+        prepare(graph, retrievers.values())
+    except MissingExtraError as error:
+        if not is_all:
+            raise
+        _LOG.warning("the strategy hierarchy is skipped: %s", error)
+        return {name: retriever for name, retriever in retrievers.items() if base_of(name) != "hierarchy"}
+    return dict(retrievers)
+
+
+def _answered(
+    graph: HLGraph, dataset: Dataset, *, retrievers: Mapping[str, Retriever], budget: Budget | None
+) -> AnswerReport:
+    """The answers; a chat model is asked for its reason, so that the answer stands alone behind it."""
+    style: Literal["plain", "reason"] = "reason" if graph.settings.models.chat else "plain"
+    return answering.answer_all(graph, dataset, retrievers=retrievers, k=K, style=style, budget=budget)
+
+
+def _judged(settings: Settings, answered: AnswerReport, options: EvaluationOptions) -> JudgeReport | None:
+    """The verdicts on the answers, whose cost counts for the budget; None if no judge is named."""
+    if options.judging is None:
+        return None
+    from hlgraph.evaluate.judges.judging import judge_answers
+
+    before = total([item.spent for item in answered.strategies.values()])
+    candidates = candidates_of(answered)
+    return judge_answers(candidates, options.judging, settings=settings, budget=options.budget, before=before)
+
+
+def _claims(
+    answered: AnswerReport, options: EvaluationOptions, *, settings: Settings, judged: JudgeReport | None
+) -> Section:
+    """The measures of claims; what the answers and the judges cost counts for the budget."""
+    from hlgraph.evaluate.claims.claims import claims_by_chat, claims_by_words
+
+    if options.claims == WORDS:
+        return claims_by_words(answered)
+    before = total([item.spent for item in (*answered.strategies.values(), *((judged,) if judged else ()))])
+    return claims_by_chat(answered, settings=settings, budget=options.budget, before=before)
+
+
+def _sections(
+    report: EvalReport, answered: AnswerReport | None, judged: JudgeReport | None, *, further: _Further
+) -> list[Section]:
+    """The measures beside recall, in the order of the report."""
+    sections = [ranked_section(report, further.of_rankings)] if further.of_rankings else []
+    if answered is None:
+        return sections
+    outcomes = {name: item.outcomes for name, item in answered.strategies.items()}
+    by = "chat model" if answered.by_chat else "extractive"
+    sections.append(answering.section(answered.questions, outcomes, title=f"answers ({by})"))
+    if further.of_texts:
+        sections.append(answering.text_section(answered, further.of_texts))
+    return sections if judged is None or not judged.answers else [*sections, judged_section(judged)]
+
+
+def _compared(evaluation: Evaluation, earlier: Run | None, *, sections: Sequence[Section]) -> Evaluation:
+    """The evaluation with its further sections, compared in pairs, and with those of the earlier run."""
+    evaluation = replace(evaluation, sections=tuple(in_pairs(item, evaluation.against) for item in sections))
+    if earlier is None:
+        return evaluation
+    before = {item.title: item for item in earlier.sections}
+    further = [
+        one for item in sections if item.title in before for one in section_differences(item, before[item.title])
+    ]
+    alone = sorted({item.title for item in sections} ^ set(before))
+    return replace(
+        evaluation,
+        earlier=(*run_differences(evaluation.report, earlier.report()), *further),
+        changes=(
+            *changed(evaluation.setting, earlier.setting),
+            *(f"{title}: only one of the two runs has it" for title in alone),
+        ),
+    )
+
+
+def _titles(dataset: Dataset, evaluation: Evaluation) -> dict[str, str]:
+    """Titles of the passages that the page of the report names."""
+    wanted = passages_of(item for items in losses(evaluation.report, evaluation.against).values() for item in items)
+    return {item.id: item.title for item in read_passages(dataset.passages_path) if item.id in wanted and item.title}

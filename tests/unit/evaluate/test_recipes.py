@@ -1,0 +1,179 @@
+"""Recipes: all files are valid, names that are not known are refused, and the table says what was measured and what is missing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hlgraph.errors import ReadError, UnknownNameError
+from hlgraph.evaluate.comparison import uncertainty
+from hlgraph.evaluate.datasets import Question
+from hlgraph.evaluate.recipes import (
+    Recipe,
+    RecipeRow,
+    RecipeRun,
+    asked_rows,
+    commands,
+    load_recipe,
+    missing_lines,
+    models_line,
+    names,
+    notes,
+    read_recipe,
+    recipe_table,
+    retriever_of,
+)
+from hlgraph.evaluate.report import Evaluation
+from hlgraph.evaluate.runner import EvalReport, Outcome, result_of
+from hlgraph.evaluate.runs import Setting
+from hlgraph.evaluate.statistics import Section, in_pairs
+from hlgraph.evaluate.sweep import knob
+from hlgraph.stores.migrate import folder
+
+_SMALL: dict[str, Any] = {
+    "paper": "HLG",
+    "table": "Table 9",
+    "title": "Small",
+    "metrics": ["correctness"],
+    "beside": ["recall@5"],
+    "models": {"reader": "Large"},
+    "against": "B0",
+    "sets": [{"name": "News", "folders": ["news", "news_70"], "note": "a part"}],
+    "rows": [
+        {"name": "B0", "strategy": "chunk", "published": {"News": {"correctness": 78.7}}},
+        {"name": "deep", "strategy": "path", "options": ["max_length=1"]},
+        {"name": "asking", "strategy": "local", "options": ["by=chat"], "needs": "chat"},
+        {"name": "trained", "strategy": "hierarchy", "needs": "training"},
+        {"name": "HippoRAG", "published": {"News": {"correctness": 50}}},
+    ],
+}
+
+
+def _read(tmp_path: Path, **other: object) -> Recipe:
+    path = tmp_path / "small.yaml"
+    path.write_text(yaml.safe_dump({**_SMALL, **other}))
+    return read_recipe(path)
+
+
+def test_every_recipe_is_valid_and_every_paper_has_one() -> None:
+    found = {name: load_recipe(name) for name in names()}
+    assert {item.paper for item in found.values()} == {"HLG", "PropRAG", "ToPG", "TopoRAG", "GraphMPA"}
+    for name, item in found.items():
+        assert name == f"{item.paper.lower()}-{item.table.lower().replace(' ', '-')}"
+        assert item.against
+        assert any(row.published for row in item.rows)
+        asked = {retriever_of(row, item.preset)[0] for row in item.rows if row.strategy and not row.needs}
+        sets = [text for line in commands(item, "DIR") for text in re.findall(r"--set (\S+)", line)]
+        assert all(knob(text).values for text in sets)
+        assert asked
+    assert len(list(folder("recipes").iterdir())) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        ({"preset": "bold"}, "bold"),
+        ({"colour": "red"}, "unknown field `colour`"),
+        ({"paper": "RAG"}, "Invalid enum value 'RAG'"),
+        ({"metrics": ["recal@5"]}, "no metric 'recal@5'; there are: recall@2"),
+        ({"against": "deeper"}, "no against 'deeper'; there are: B0, deep"),
+        ({"sets": [{"name": "News", "folders": []}]}, "the set 'News' names no folder"),
+        ({"rows": [{"name": "x", "strategy": "pth"}], "against": ""}, "pth"),
+        (
+            {"rows": [{"name": "x", "strategy": "path", "options": ["lenght=1"]}], "against": ""},
+            "no parameter 'lenght'",
+        ),
+        ({"rows": [{"name": "x", "options": ["a=1"]}], "against": ""}, "has options or needs, but no strategy"),
+        ({"rows": [{"name": "x"}, {"name": "x"}], "against": ""}, "a row is named twice: x, x"),
+        ({"rows": [{"name": "x", "published": {"Old": {}}}], "against": ""}, "no set of 'x' 'Old'; there are: News"),
+        ({"rows": [{"name": "x", "published": {"News": {"EM": 1}}}], "against": ""}, "no metric of 'x' on 'News' 'EM'"),
+        (
+            {"rows": [{"name": "x", "published": {"News": {"correctness": 101}}}], "against": ""},
+            "'x' on 'News' has the figure 101.0; give per cent",
+        ),
+    ],
+)
+def test_what_is_no_recipe_is_named(tmp_path: Path, other: dict[str, object], says: str) -> None:
+    with pytest.raises(ReadError, match="it is not a recipe") as caught:
+        _read(tmp_path, **other)
+    assert says in str(caught.value)
+
+
+def test_an_unknown_recipe_is_named() -> None:
+    with pytest.raises(UnknownNameError, match=r"no recipe 'proprag-table-9'; did you mean 'proprag-table-\d'"):
+        load_recipe("proprag-table-9")
+
+
+def _results(recipe: Recipe) -> Evaluation:
+    questions = tuple(Question(f"q{at}", "", frozenset({"g"})) for at in range(4))
+    outcomes = [Outcome(item.id, ("g",) if at else (), 1.0, 1) for at, item in enumerate(questions)]
+    report = EvalReport(
+        "news_70", questions, dict.fromkeys(("chunk", "path[max_length=1]", "bm25"), result_of(questions, outcomes))
+    )
+    setting = Setting(version="1", preset="paper", extraction="local", store="s", embedder="mini", reranker="r", k=20)
+    return Evaluation(
+        report=report, uncertainty=uncertainty(report), setting=setting, corpus="c", asked="a", against="chunk"
+    )
+
+
+def test_the_table_has_published_and_measured_figures(tmp_path: Path) -> None:
+    recipe = _read(tmp_path)
+    run = RecipeRun(recipe.sets[0], "news_70", _results(recipe))
+    table = recipe_table("small", recipe, run=run)
+    assert table.title == "small: HLG, Table 9: Small; News (news_70, 4 questions)"
+    assert table.head[:6] == (
+        *("row", "asked as", "correctness: paper", "correctness: here"),
+        *("95 % interval", "recall@5: here"),
+    )
+    assert [row[:4] + row[5:6] for row in table.rows] == [
+        ("B0", "chunk", "78.7", "-", "75.00"),
+        ("deep", "path[max_length=1]", "-", "-", "75.00"),
+        ("asking", "-", "-", "-", "-"),
+        ("trained", "-", "-", "-", "-"),
+        ("HippoRAG", "-", "50.0", "-", "-"),
+        ("bm25 (beside)", "bm25", "-", "-", "75.00"),
+    ]
+    assert "paper: reader Large; here: extraction local, embedder mini" in models_line(recipe, run)
+    assert missing_lines(recipe, [run], sets=recipe.sets, has_chat=False) == [
+        "set News: not there; looked for the folder news or news_70",
+        "row asking: needs a chat model; set HLGRAPH_CHAT",
+        "row trained: needs a generator trained by hlgraph align",
+        "rows that hlgraph does not have, published figures only: HippoRAG",
+        "correctness on News: no judge measured it; add --judge",
+    ]
+    assert notes(recipe, [run]) == ["News: a part"]
+    assert [row.name for row in asked_rows(recipe, has_chat=True)] == ["B0", "deep", "asking"]
+    judged = Section(
+        title="judged", questions=("q0", "q1"), measures=("correctness",), values={"chunk": ((1.0,), (None,))}
+    )
+    run = run._replace(results=replace(run.results, sections=(in_pairs(judged, "chunk"),)))
+    assert recipe_table("small", recipe, run=run).rows[0][2:5] == ("78.7", "100.00", "100.00 to 100.00")
+    assert not any("correctness" in line for line in missing_lines(recipe, [run], sets=[], has_chat=True))
+
+
+def test_values_of_one_parameter_share_a_command(tmp_path: Path) -> None:
+    rows = [
+        {"name": str(at), "strategy": "path", "options": options}
+        for at, options in enumerate(
+            ([], ["max_length=1"], ["max_length=2"], ["beam_width=2"], ["beam_width=3", "max_length=2"])
+        )
+    ]
+    recipe = _read(tmp_path, rows=rows, against="", metrics=["recall@5"], preset="tuned")
+    assert commands(recipe, "DIR") == [
+        "hlgraph eval DIR --strategies path --set path.max_length=1,2 --preset tuned",
+        "hlgraph eval DIR --set path.beam_width=3 --set path.max_length=2 --preset tuned",
+        "hlgraph eval DIR --set path.beam_width=2 --preset tuned",
+    ]
+    claims = _read(tmp_path, rows=rows[:1], against="", metrics=["claim_recall", "ROUGE-L", "nDCG@10", "METEOR"])
+    assert commands(claims, "DIR") == [
+        "hlgraph eval DIR --strategies path --answers --metrics ROUGE-L,nDCG@10 --claims words"
+    ]
+    assert (
+        retriever_of(RecipeRow(name="x", strategy="path", options=("max_length=1",)), "paper")[0]
+        == "path[max_length=1]"
+    )

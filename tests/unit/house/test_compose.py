@@ -1,0 +1,95 @@
+"""What holds of docker/compose.yaml and docker/Dockerfile, read as the texts that they are."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from local_servers import compose, pins
+from local_servers.state import Neo4jEndpoint, OpenSearchEndpoint, Servers
+
+FOLDER = Path(__file__).parents[3] / "docker"
+TEXT = (FOLDER / "compose.yaml").read_text(encoding="utf-8")
+SERVICES = yaml.safe_load(TEXT)["services"]
+VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(?::([-?])([^}]*))?\}")
+NAMES = sorted(SERVICES)
+
+
+def default(text: str) -> str:
+    """The text with every variable at its default."""
+    return VARIABLE.sub(lambda match: match[3] if match[2] == "-" else "", text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ports_are_open_on_loopback_only(name: str) -> None:
+    assert SERVICES[name]["ports"]
+    for port in SERVICES[name]["ports"]:
+        assert re.fullmatch(r"127\.0\.0\.1:\d+:\d+", default(port))
+    assert "network_mode" not in SERVICES[name]
+    assert "privileged" not in SERVICES[name]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_image_is_the_pinned_version(name: str) -> None:
+    image, _, tag = default(SERVICES[name]["image"]).rpartition(":")
+    assert image in ("neo4j", "opensearchproject/opensearch")
+    assert tag.removesuffix("-community") == pins.pin(name).version
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_healthy_means_that_it_lets_in_and_its_plugin_answers(name: str) -> None:
+    check = SERVICES[name]["healthcheck"]
+    assert check["interval"]
+    assert check["retries"] > 1
+    assert {"neo4j": "gds.version()", "opensearch": "opensearch-knn"}[name] in check["test"][-1]
+
+
+def test_no_password_stands_in_the_file() -> None:
+    for name, service in SERVICES.items():
+        for variable, value in service["environment"].items():
+            if re.search("PASSWORD|AUTH", variable):
+                needed = VARIABLE.search(value)
+                assert needed, f"{name}: {variable}"
+                assert needed[2] == "?", f"{name}: {variable} starts without a password"
+                assert re.fullmatch(r"(neo4j/)?", default(value))
+    assert "DISABLE_SECURITY_PLUGIN" not in TEXT
+    assert not re.search(r"NEO4J_AUTH: *['\"]?none", TEXT)
+
+
+def test_the_example_names_what_must_be_set_and_sets_no_password() -> None:
+    lines = (FOLDER / ".env.example").read_text(encoding="utf-8").splitlines()
+    given = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+    needed = {match[1] for match in VARIABLE.finditer(TEXT) if match[2] == "?"}
+    assert needed == {name for name, value in given.items() if not value}
+    defaults = {match[1]: match[3] for match in VARIABLE.finditer(TEXT) if match[2] == "-"}
+    assert {name: value for name, value in given.items() if value}.items() <= defaults.items()
+
+
+def test_the_launcher_sets_every_variable() -> None:
+    graph = Neo4jEndpoint(
+        url="bolt://127.0.0.1:1", http="http://127.0.0.1:2", user="", password="p", database="", version="5"
+    )
+    index = OpenSearchEndpoint(url="https://127.0.0.1:3", user="", password="q", ca="", version="3")
+    text = compose.environment(Path("/state"), Servers(neo4j=graph, opensearch=index))
+    given = {line.partition("=")[0] for line in text.splitlines()}
+    assert given - {"COMPOSE_PROJECT_NAME"} == {match[1] for match in VARIABLE.finditer(TEXT)}
+
+
+def test_the_image_of_hlgraph_runs_as_nobody_special_with_what_it_needs() -> None:
+    text = (FOLDER / "Dockerfile").read_text(encoding="utf-8")
+    extras = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    asked = re.search(r"/source\[([\w,]+)\]", text)
+    assert asked
+    assert set(asked[1].split(",")) <= extras.keys() - {"dev", "all"}
+    assert re.findall(r"^USER (\S+)", text, re.MULTILINE) == ["hlgraph"]
+    assert text.index("USER hlgraph") < text.index("ENTRYPOINT")
+    assert all(re.search(r":\d+\.\d+", line) for line in re.findall(r"^FROM (\S+)", text, re.MULTILINE))
+    copied = [part for line in re.findall(r"^COPY (?!--from)(.+)", text, re.MULTILINE) for part in line.split()[:-1]]
+    admitted = {line[1:] for line in (FOLDER.parent / ".dockerignore").read_text().splitlines() if line[:1] == "!"}
+    assert set(copied) == admitted

@@ -1,0 +1,358 @@
+import gzip
+import io
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from hlgraph.read import ReadFailure, ReadOptions, is_covered, read
+from hlgraph.records import Document
+
+
+def run(path: Path, data: bytes | str, **options: object) -> tuple[list[Document], list[str]]:
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    items = list(read([str(path)], ReadOptions(**options)))
+    uri = path.as_uri()
+    return (
+        [item for item in items if isinstance(item, Document)],
+        [str(item.error).removeprefix(uri) for item in items if isinstance(item, ReadFailure)],
+    )
+
+
+def test_json_lines_keep_types_and_use_the_default_columns(tmp_path: Path) -> None:
+    row = {
+        "id": 7, "text": "a\r\nb", "title": " The \n title", "n": 3, "x": 0.5, "yes": True, "no": None,
+        "tags": ["a", 1], "deep": {"er": {"est": "v"}, "list": [{"a": 1}]}, "empty": [], "blank": "", "big": 2**70,
+        "nul": "a\u0000b",
+    }  # fmt: skip
+    documents, failures = run(tmp_path / "a.jsonl", json.dumps(row))
+    assert failures == []
+    assert documents == [
+        Document(
+            uri=f"{(tmp_path / 'a.jsonl').as_uri()}#7",
+            text="a\nb",
+            title="The title",
+            metadata={
+                "n": 3, "x": 0.5, "yes": True, "tags": ("a", 1), "deep.er.est": "v", "blank": "", "big": str(2**70),
+                "nul": "ab",
+            },
+            key="7",
+        )
+    ]  # fmt: skip
+    assert isinstance(documents[0].metadata["yes"], bool)
+
+
+def test_a_malformed_line_is_named_and_the_rest_goes_on(tmp_path: Path) -> None:
+    lines = [
+        json.dumps({"id": number, "text": f"täxt {number}"}, ensure_ascii=False).encode() for number in range(1, 11)
+    ]
+    lines[6] = b'{"id": 7, "text": '
+    lines[7] = b'{"id": 8, "text": "\xff"}'
+    lines[8] = b"[9]"
+    documents, failures = run(tmp_path / "a.jsonl", b"\r\n\n".join(lines))
+    assert [found.key for found in documents] == ["1", "2", "3", "4", "5", "6", "10"]
+    assert failures == [
+        ": line 13 is not JSON (Input data was truncated)",
+        ": line 15 is not utf-8 text (byte 19 of the line); give its encoding, for example --encoding latin-1",
+        ": line 17 is not an object but list",
+    ]
+
+
+def test_a_failure_of_a_row_with_an_id_protects_that_row_else_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"id": "a/b c#d%", "text": " "}\n{"text": ""}\n{oops\n')
+    named, unnamed, broken = (item for item in read([str(path)]) if isinstance(item, ReadFailure))
+    assert named.uri == f"{path.as_uri()}#a/b%20c%23d%25"
+    assert str(named.error).endswith(": line 1: its text is empty")
+    assert unnamed.uri == broken.uri == path.as_uri()
+    assert is_covered(f"{path.as_uri()}#anything", {unnamed.uri})
+    assert not is_covered(f"{path.as_uri()}#anything", {named.uri})
+
+
+def test_duplicate_ids_name_both_lines(tmp_path: Path) -> None:
+    data = '{"id": 1, "text": "one"}\n{"id": "1", "text": "two"}\n{"text": "same"}\n{"text": "same"}\n'
+    documents, failures = run(tmp_path / "a.jsonl", data)
+    assert [found.text for found in documents] == ["one", "same"]
+    assert failures[0] == "#1: duplicate id '1' in line 2, first in line 1; make the ids unique"
+    assert failures[1].endswith(": line 4 is the same as line 3; give the rows ids to keep both")
+
+
+def test_rows_without_ids_are_named_by_content_not_by_place(tmp_path: Path) -> None:
+    before, _ = run(tmp_path / "a.jsonl", '{"text": "one", "n": 1}\n{"text": "two"}\n')
+    after, _ = run(tmp_path / "a.jsonl", '{"text": "new"}\n{"n": 1, "text": "one"}\n\n{"text": "two"}\n')
+    assert [found.uri for found in before] == [found.uri for found in after[1:]]
+    assert all(found.key is None for found in before)
+
+
+@pytest.mark.parametrize("key", ["", None, " ", True, [1], {"$oid": "x"}])
+def test_what_is_no_id_is_no_id(tmp_path: Path, key: object) -> None:
+    [found], _ = run(tmp_path / "a.jsonl", json.dumps({"id": key, "text": "one"}))
+    assert found.key is None
+
+
+def test_mapping_renames_joins_and_reaches_into_objects(tmp_path: Path) -> None:
+    row = {
+        "_id": {"$oid": "abc"}, "headline": "Head", "body": {"content": "Body", "by": "Jo"}, "text": "kept",
+        "lang": {"code": "en", "sure": 0.9}, "a.b": 5, "year": 1999,
+    }  # fmt: skip
+    mapping = {
+        "id": "_id.$oid", "text": "headline+body.content", "title": "year", "language": "lang", "metadata.five": "a.b",
+        "gone": "nowhere",
+    }  # fmt: skip
+    [found], failures = run(tmp_path / "a.jsonl", json.dumps(row), mapping=mapping)
+    assert failures == []
+    assert (found.key, found.text, found.title) == ("abc", "Head\n\nBody", "1999")
+    assert found.metadata == {
+        "language.code": "en",
+        "language.sure": 0.9,
+        "five": 5,
+        "body.by": "Jo",
+        "text": "kept",
+    }
+
+
+def test_a_column_that_is_called_with_a_plus_is_found(tmp_path: Path) -> None:
+    [found], _ = run(tmp_path / "a.jsonl", '{"a+b": "whole", "a": "x", "b": "y"}', mapping={"text": "a+b"})
+    assert found.text == "whole"
+    assert found.metadata == {"a": "x", "b": "y"}
+
+
+def test_default_text_is_the_first_column_that_holds_some(tmp_path: Path) -> None:
+    data = '{"id": 1, "text": null, "body": "b"}\n{"id": 2, "text": " ", "content": "c"}\n{"id": 3, "text": 42}'
+    documents, _ = run(tmp_path / "a.jsonl", data)
+    assert [found.text for found in documents] == ["b", "c", "42"]
+
+
+def test_rows_that_lack_what_was_mapped_say_which_columns_there_are(tmp_path: Path) -> None:
+    _, failures = run(tmp_path / "a.jsonl", '{"id": 1, "x": "y"}\n{"id": 2, "text": ["a"]}\n{"text": "ok"}')
+    assert failures[0] == (
+        "#1: line 1: has no column text or body or content for the text; its columns: id, x; "
+        "name the column that holds the text, for example --map text=x"
+    )
+    assert "#2: line 2: its column 'text' is not text but list" in failures[1]
+    _, failures = run(tmp_path / "a.jsonl", '{"text": "ok"}', mapping={"id": "doi"})
+    assert failures == [": line 1: has no id in the column 'doi'; correct --map id=COLUMN"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "mapping"),
+    [
+        ("a.csv", "id,name,about\n{}", {}),
+        ("a.jsonl", "{}", {}),
+        ("a.json", "[{}]", {}),
+        ("a.csv", "id,name,about\n{}", {"text": "body"}),
+        ("a.csv", "id,text,about\n{}", {"id": "doi"}),
+    ],
+)
+def test_a_file_whose_rows_all_lack_the_text_is_one_failure(
+    tmp_path: Path, name: str, data: str, mapping: dict[str, str]
+) -> None:
+    rows = [{"id": at, "name": "A", "about": "A bridge."} for at in range(1_200)]
+    if name == "a.csv":
+        body = "".join(f"{row['id']},{row['name']},{row['about']}\n" for row in rows)
+    else:
+        body = (",\n" if name == "a.json" else "\n").join(map(json.dumps, rows))
+    documents, failures = run(tmp_path / name, data.replace("{}", body), mapping=mapping)
+    assert documents == []
+    place = {"a.csv": "line 2", "a.jsonl": "line 1", "a.json": "row 1"}[name]
+    assert len(failures) == 1
+    assert failures[0].startswith(f": none of its 1,200 rows can be read: {place}: has no ")
+    assert failures[0].endswith("--map id=COLUMN" if "id" in mapping else "--map text=about")
+
+
+def test_where_one_row_has_the_text_the_others_fail_one_by_one(tmp_path: Path) -> None:
+    rows = [{"id": at, "about": "A bridge."} for at in range(1_200)]
+    data = "\n".join(map(json.dumps, [*rows, {"id": 1_200, "text": "The bridge."}, rows[0]]))
+    documents, failures = run(tmp_path / "a.jsonl", data)
+    assert (len(documents), len(failures)) == (1, 1_002)
+    assert failures[0].startswith("#0: line 1: has no column")
+    assert failures[1_000].startswith(": 200 rows after these lack the same: line 1000: has no column")
+    assert failures[1_001].startswith("#0: line 1202: has no column")
+
+
+def test_too_many_or_too_deep_values_are_failures(tmp_path: Path) -> None:
+    wide = json.dumps({"text": "a", **{str(number): number for number in range(10_001)}})
+    deep = '{"text": "a", "b": ' + '{"a": ' * 40 + "1" + "}" * 41
+    deeper = '{"text": "a", "b": ' + "[" * 100_000 + "]" * 100_000 + "}"
+    documents, failures = run(tmp_path / "a.jsonl", "\n".join((wide, deep, deeper, '{"text": "fine"}')))
+    assert [found.text for found in documents] == ["fine"]
+    assert [message[:8] for message in failures] == [": line 1", ": line 2", ": line 3"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        '[{"id": 1, "text": "a"}, {"id": 2, "text": "b"}]',
+        '{"count": 2, "rows": [{"id": 1, "text": "a"}, {"id": 2, "text": "b"}]}',
+    ],
+)
+def test_json_arrays_are_rows(tmp_path: Path, data: str) -> None:
+    documents, failures = run(tmp_path / "a.json", data)
+    assert ([found.key for found in documents], failures) == (["1", "2"], [])
+
+
+def test_json_object_is_one_row(tmp_path: Path) -> None:
+    [found], _ = run(tmp_path / "a.json", '{"text": "a", "parts": [{"text": "b"}], "n": 1}'.encode("utf-16"))
+    assert (found.text, dict(found.metadata)) == ("a", {"n": 1})
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("[1, 2", ": is not JSON (Input data was truncated); if it holds one object per line, use --format jsonl"),
+        ('{"text": "a"}\n{"text": "b"}', ": is not JSON (JSON is malformed: trailing characters (byte 15))"),
+        ("[]", ": is empty: it holds no rows"),
+        ("3", ": row 1 is not an object but int"),
+        ('["a"]', ": row 1 is not an object but str"),
+        ('{"a": [{"x": 1}], "b": [{"x": 1}]}', ": row 1: has no column text"),
+    ],
+)
+def test_json_that_holds_no_rows_is_a_failure(tmp_path: Path, data: str, message: str) -> None:
+    documents, failures = run(tmp_path / "a.json", data)
+    assert documents == []
+    assert failures[0].startswith(message)
+
+
+def test_csv_cells_are_typed_with_care(tmp_path: Path) -> None:
+    data = (
+        "id,text,n,zip,price,day,ok,gap,exp\n"
+        '007,"a ""quoted"", text\nof two lines",7,007,3.50,2024-03-05,TRUE,,1e5\n'
+        "8,9,-12,+5,-0.25,12:30,false,,1_000\n"
+    )
+    documents, failures = run(tmp_path / "a.csv", data)
+    assert failures == []
+    assert [found.key for found in documents] == ["007", "8"]
+    assert documents[0].text == 'a "quoted", text\nof two lines'
+    assert documents[0].metadata == {"n": 7, "zip": "007", "price": 3.5, "day": "2024-03-05", "ok": True, "exp": "1e5"}
+    assert documents[1].text == "9"
+    assert documents[1].metadata == {
+        "n": -12, "zip": "+5", "price": -0.25, "day": "12:30", "ok": False, "exp": "1_000",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_csv_delimiter_is_taken_from_the_header(tmp_path: Path, delimiter: str) -> None:
+    rows = [["id", "text", "x"], ["1", "one", "1,5"], ["2", "two", "b"]]
+    body = "\r\n".join(delimiter.join(f'"{cell}"' for cell in row) for row in rows)
+    documents, failures = run(tmp_path / "a.tsv", b"\xef\xbb\xbf" + body.encode())
+    assert failures == []
+    assert [found.metadata["x"] for found in documents] == ["1,5", "b"]
+
+
+def test_csv_rows_that_are_wrong_name_their_first_line(tmp_path: Path) -> None:
+    data = b'id,text\n1,"tw\xc3\xb6\nl\xc3\xacn\xc3\xa9s"\n2,a,b\n3\n4,"x"y\n5,\xff\n,,\n\n6,six\n7,"open\n8,eight\n'
+    documents, failures = run(tmp_path / "a.csv", data)
+    assert [found.key for found in documents] == ["1", "6"]
+    assert [message.split(" (")[0] for message in failures] == [
+        ": line 4 has 3 cells, the header has 2; quote the cells that hold a delimiter",
+        ": line 5 has 1 cells, the header has 2; quote the cells that hold a delimiter",
+        ": line 6 is not CSV",
+        ": line 7 is not utf-8 text",
+        ": line 11 is not CSV",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            "a,b\n1,2\n3,4\n",
+            ": none of its 2 rows can be read: line 2: has no column text or body or content for the text",
+        ),
+        ("text,a,a\n1,2,3\n", ": two columns are called 'a'"),
+        ('"text\n', ": its header is not CSV"),
+        (b"te\xffxt,a\n1,\xc3\xa9\xc3\xa9\xc3\xa9\n", ": its header is not utf-8 text"),
+        (b"text,a\0\n1,2\n", ": is binary, not text"),
+        ("text,a\n", ": is empty: it holds no rows"),
+    ],
+)
+def test_csv_header_that_cannot_be_used_is_one_failure(tmp_path: Path, data: bytes | str, message: str) -> None:
+    documents, failures = run(tmp_path / "a.csv", data)
+    assert documents == []
+    assert len(failures) == 1
+    assert failures[0].startswith(message)
+
+
+def test_csv_cells_may_be_longer_than_the_module_allows_by_itself(tmp_path: Path) -> None:
+    [found], failures = run(tmp_path / "a.csv", "text,\n" + "x " * 150_000 + ",unnamed\n")
+    assert (len(found.text), dict(found.metadata), failures) == (300_000, {}, [])
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1", "utf-16-le"])
+def test_rows_in_other_encodings(tmp_path: Path, name: str, encoding: str) -> None:
+    data = {"a.csv": "id,text\n1,Grüße\n", "a.jsonl": '{"id": 1, "text": "Grüße"}\n'}[name]
+    is_marked = encoding in ("utf-8-sig", "utf-16")
+    [found], _ = run(tmp_path / name, data.encode(encoding), encoding=None if is_marked else encoding)
+    assert found.text == "Grüße"
+    [found], _ = run(tmp_path / name, data.encode(encoding), encoding=encoding)
+    assert found.text == "Grüße"
+
+
+def test_long_rows_fail_alone(tmp_path: Path) -> None:
+    lines = [json.dumps({"id": number, "text": "x" * size}) for number, size in enumerate((5, 200, 79, 80, 6))]
+    documents, failures = run(tmp_path / "a.jsonl", "\n".join(lines), max_bytes=100)
+    assert len(lines[2]) == 100
+    assert [found.key for found in documents] == ["0", "2", "4"]
+    assert failures == [
+        f": line {number} is longer than 100 bytes; split it, or raise --max-bytes" for number in (2, 4)
+    ]
+    table = 'id,text\n1,a\n2,"{}\n3,c\n4,"open\n{}'.format("x" * 200, "5,e\n" * 50)
+    documents, failures = run(tmp_path / "a.csv", table, max_bytes=100)
+    assert {found.key for found in documents} >= {"1", "3", "5"}
+    assert ": line 3 is longer than 100 bytes (an unclosed quote?); split it, or raise --max-bytes" in failures
+    assert ": line 5 is longer than 100 bytes (an unclosed quote?); split it, or raise --max-bytes" in failures
+
+
+class Endless(io.RawIOBase):
+    """A pipe that gives one long line and a short one, and never holds them."""
+
+    def __init__(self, size: int) -> None:
+        self._left = size
+        self._tail = b'\n{"id": 2, "text": "last"}\n'
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        if self._left:
+            count = min(self._left, len(buffer))
+            buffer[:count] = b"x" * count
+            self._left -= count
+            return count
+        count = min(len(self._tail), len(buffer))
+        buffer[:count], self._tail = self._tail[:count], self._tail[count:]
+        return count
+
+
+def test_a_long_line_is_not_held_beyond_the_limit() -> None:
+    tracemalloc.start()
+    items = list(read(["-"], ReadOptions(format="jsonl", max_bytes=1 << 20), stdin=Endless(60 << 20)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [isinstance(item, Document) for item in items] == [False, True]
+    assert peak < 6 << 20
+
+
+def test_rows_before_the_damage_in_a_gzip_file_are_kept(tmp_path: Path) -> None:
+    lines = [json.dumps({"id": number, "text": f"{number * 7919 % 104729}"}) for number in range(5000)]
+    whole = gzip.compress("\n".join(lines).encode())
+    documents, failures = run(tmp_path / "a.jsonl.gz", whole[: len(whole) // 2])
+    assert 1000 < len(documents) < 5000
+    assert [found.key for found in documents] == [str(number) for number in range(len(documents))]
+    assert len(failures) == 1
+    assert failures[0].startswith(": the gzip data is damaged or cut off")
+    damaged = bytearray(whole)
+    damaged[len(whole) // 2] ^= 255
+    documents, failures = run(tmp_path / "b.jsonl.gz", bytes(damaged))
+    assert len(documents) > 500
+    assert failures[-1].startswith(": the gzip data is damaged or cut off")
+
+
+def test_documents_come_while_the_rest_is_unread() -> None:
+    source = io.BytesIO(b'{"id": 1, "text": "one"}\n' + b'{"id": 2, "text": "two"}\n' * 100_000)
+    stream = read(["-"], ReadOptions(format="jsonl"), stdin=source)
+    first = next(stream)
+    assert isinstance(first, Document)
+    assert source.tell() < 200_000

@@ -1,0 +1,136 @@
+"""``graph.evaluate`` over the embedded store: of a set, and of questions about the corpus itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import hlgraph
+from hlgraph import Document, Evaluation, HLGraph, JudgeOptions, Progress, Question
+from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.retrieve.strategies.chunk import ChunkRetriever
+from hlgraph.testing.embedder import WordEmbedder
+
+PASSAGES = {
+    "p1": "Mara Quill built the mill of Tessing.",
+    "p2": "Ivo Brandt painted the harbour of Orne.",
+    "p3": "Tessing lies on the river Orne.",
+}
+QUESTIONS = (
+    Question("q1", "Who built the mill of Tessing?", frozenset({"p1"}), hops=1, answers=("Mara Quill",)),
+    Question("q2", "Who painted the harbour?", frozenset({"p2"}), hops=1),
+    Question("q3", "On which river lies the town of the mill?", frozenset({"p1", "p3"}), hops=2),
+)
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Iterator[HLGraph]:
+    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "small"
+    place.mkdir()
+    rows = [{"id": key, "title": "", "text": text} for key, text in PASSAGES.items()]
+    asked = [
+        {"id": item.id, "question": item.text, "supporting_passage_ids": sorted(item.gold), "answers": item.answers}
+        for item in QUESTIONS
+    ]
+    for name, lines in (("corpus", rows), ("questions", asked)):
+        (place / f"{name}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return place
+
+
+def test_a_set_is_ingested_into_its_own_corpus_and_measured(graph: HLGraph, folder: Path) -> None:
+    steps: list[Progress] = []
+    found = graph.evaluate(folder, strategies=["chunk", "statement"], answers=True, on_progress=steps.append)
+    assert list(found.report.strategies) == ["chunk", "statement", "bm25", "rrf"]
+    assert found.report.strategies["chunk"].scores.recall[20] == 1
+    assert found.ingested is not None
+    assert (found.ingested.sources_added, found.is_complete) == (3, True)
+    assert found.answers is not None
+    assert found.answers.strategies["chunk"].outcomes[0].short == "Mara Quill"
+    assert {item.step for item in steps} >= {"warm", "ask chunk", "answer statement", "embed"}
+    assert [item.corpus for item in graph.stats(everything=True)] == ["eval-small"]
+    assert found.setting.embedder == WordEmbedder().fingerprint
+    again = graph.evaluate(str(folder), strategies="chunk", baselines=False)
+    assert list(again.report.strategies) == ["chunk"]
+    assert again.ingested is not None
+    assert (again.ingested.sources_added, again.ingested.sources_unchanged) == (0, 3)
+    assert (again.corpus, again.asked) == (found.corpus, found.asked)
+
+
+def test_an_evaluation_is_shown_written_and_compared_with_a_later_one(
+    graph: HLGraph, folder: Path, tmp_path: Path
+) -> None:
+    first = graph.evaluate(folder, strategies={"mine": ChunkRetriever()}, against="mine", metrics=["RR"])
+    assert first.against == "mine"
+    page = first._repr_html_()
+    assert page.count("<table>") == len(first.tables())
+    assert "recall@5" in page
+    assert "<svg" in page
+    assert "report.html" in {path.name for path in first.write(tmp_path / "out")}
+    assert first.to_json() == json.loads((tmp_path / "out" / "results.json").read_text())
+    first.save(tmp_path / "run.json")
+    saved, held = (
+        graph.evaluate(folder, strategies={"mine": ChunkRetriever()}, metrics=["RR"], baseline=baseline)
+        for baseline in (tmp_path / "run.json", first)
+    )
+    assert {item.measure for item in saved.earlier} >= {"recall@5", "RR"}
+    assert saved.earlier == held.earlier
+    assert all(item.difference.mean == 0 for item in saved.earlier)
+    assert saved.changes == ()
+
+
+def test_questions_are_asked_of_the_corpus_as_it_is(graph: HLGraph) -> None:
+    long = " ".join(f"The mill had {count} sails in the year {1700 + count}." for count in range(200))
+    graph.ingest([Document(key, text) for key, text in PASSAGES.items()])
+    graph.ingest([Document("p4", long)])
+    found = graph.evaluate(QUESTIONS, strategies="chunk")
+    assert found.ingested is None
+    assert found.report.strategies["chunk"].scores.recall[20] == 1
+    for outcome in found.report.strategies["chunk"].outcomes:
+        assert sorted(outcome.ids) == ["p1", "p2", "p3", "p4"]  # each source once, however many chunks it has
+    assert len(graph.evaluate(QUESTIONS, strategies="chunk", limit=1).report.questions) == 1
+    graph.ingest([Document("p5", "Orne is a town.")])
+    with pytest.raises(InputError, match="another corpus"):
+        graph.evaluate(QUESTIONS, strategies="chunk", baseline=found)
+
+
+def test_questions_that_cannot_be_asked_are_refused(graph: HLGraph) -> None:
+    with pytest.raises(UnknownNameError, match="no corpus"):
+        graph.evaluate(QUESTIONS)
+    graph.ingest([Document(key, text) for key, text in PASSAGES.items()])
+    for questions, message in (
+        ([], "no question"),
+        ([QUESTIONS[0], QUESTIONS[0]], "several questions have the id 'q1'"),
+        ([Question("q", "Who?", frozenset())], "no gold"),
+        ([Question("q", "Who?", frozenset({"p9"}))], "'p9', which is no source"),
+    ):
+        with pytest.raises(InputError, match=message):
+            graph.evaluate(questions)
+    with pytest.raises(InputError, match="subsets: only for the folder"):
+        graph.evaluate(QUESTIONS, subsets=["dev"])
+    with pytest.raises(InputError, match="needs answers to judge"):
+        graph.evaluate(QUESTIONS, judging=JudgeOptions(judges=("correctness",)))
+    with pytest.raises(UnknownNameError):
+        graph.evaluate(QUESTIONS, strategies="no such")
+    with pytest.raises(InputError, match="limit is 'x'"):
+        graph.evaluate(QUESTIONS, limit="x")  # type: ignore[arg-type]
+
+
+def test_a_warning_says_which_passages_were_not_ingested(
+    graph: HLGraph, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with (folder / "corpus.jsonl").open("a") as out:
+        out.write(json.dumps({"id": "p9", "title": "", "text": " "}) + "\n")
+    found: Evaluation = graph.evaluate(folder, strategies="chunk", baselines=False)
+    assert found.ingested is not None
+    assert len(found.ingested.failed) == 1
+    assert not found.is_complete
+    assert [record.message.partition(":")[0] for record in caplog.records] == ["not ingested"]
