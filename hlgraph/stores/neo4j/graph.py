@@ -14,7 +14,14 @@ import msgspec
 
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.change import Change, ChangeState, Outcome, Pending
-from hlgraph.errors import MigrationError, ModelMismatchError, StoreConflictError, StoreCorruptError, StoreError
+from hlgraph.errors import (
+    MigrationError,
+    ModelMismatchError,
+    StoreConflictError,
+    StoreCorruptError,
+    StoreError,
+    StoreUnavailableError,
+)
 from hlgraph.records import Calibration, Hit, Kind, Record, Relationship
 from hlgraph.stores import migrate
 from hlgraph.stores.concurrency import WITHOUT_LIMIT, side_by_side
@@ -299,6 +306,8 @@ class Neo4jGraphStore(GraphStore):
                 if self._is_ready(history):
                     break
                 locks.close()
+            else:
+                raise _emptied(self._server.url)
             yield pending
 
     def _begun(self, transaction: Transaction, *, corpus: str | None) -> tuple[list[Applied], tuple[Pending, ...]]:
@@ -334,7 +343,7 @@ class Neo4jGraphStore(GraphStore):
         return self._has_schema
 
     def _look_again(self) -> None:
-        """Looks at the schema of a database that has others migrations than those of this program."""
+        """Looks at the schema of a database that has other migrations than those of this program."""
         self._has_schema = False
         self._is_ready()
 
@@ -636,3 +645,7 @@ class ChoosingRanker:
 
     def _why(self, scope: Scope) -> str:
         return self._graph.walked_by(scope).partition(": ")[2] or "there is no image"
+
+
+def _emptied(url: str) -> StoreUnavailableError:
+    return StoreUnavailableError(f"{url}: the database was emptied each time it was prepared; run the same command again")
