@@ -648,4 +648,6 @@ class ChoosingRanker:
 
 
 def _emptied(url: str) -> StoreUnavailableError:
-    return StoreUnavailableError(f"{url}: the database was emptied each time it was prepared; run the same command again")
+    return StoreUnavailableError(
+        f"{url}: the database was emptied each time it was prepared; run the same command again"
+    )
