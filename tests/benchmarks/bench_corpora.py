@@ -16,22 +16,16 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 from measure import say, table
-from numpy.typing import NDArray
+from search_worker import settings_of
 
 from hlgraph.chunk import WholeChunker
 from hlgraph.extract import LocalExtractor
 from hlgraph.ingest import pipeline
-from hlgraph.models.local.reranker import LexicalReranker
-from hlgraph.models.protocols import Embedder
 from hlgraph.records import Document, Kind
-from hlgraph.retrieve import SearchRequest, search
-from hlgraph.settings import Neo4jSettings, OpenSearchSettings, Settings
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.opensearch.indexes import Indexes
@@ -62,57 +56,6 @@ def question(at: int) -> str:
     return f"Who {_DEEDS[at % 5]} {_PLACES[at * 2 % 5]} in {1700 + at * 11 % 250}?"
 
 
-class Remembering:
-    """An embedder that embeds each text once: what it takes is no part of what is measured."""
-
-    def __init__(self, inner: Embedder) -> None:
-        self._inner = inner
-        self._known: dict[str, NDArray[np.float32]] = {}
-        self.fingerprint, self.dimensions = inner.fingerprint, inner.dimensions
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of texts."""
-        missing = [text for text in dict.fromkeys(texts) if text not in self._known]
-        if missing:
-            self._known |= zip(missing, self._inner.embed(missing), strict=True)
-        return np.array([self._known[text] for text in texts], dtype=np.float32).reshape(len(texts), self.dimensions)
-
-    def forget(self, texts: Sequence[str]) -> None:
-        """Nothing is forgotten."""
-
-
-def answer_to(prefix: str) -> None:
-    """The other end of a tree: answers each line ``strategy question`` with the seconds that the search took."""
-
-    opened = open_stores(settings_of(prefix))
-    embedder, reranker = Remembering(WordEmbedder()), LexicalReranker()
-    with opened.closing:
-        for line in sys.stdin:
-            strategy, _, asked = line.strip().partition(" ")
-            request = SearchRequest(asked, _CORPUS)
-            start = time.perf_counter()
-            found = search(request, strategy, stores=opened.stores, embedder=embedder, reranker=reranker)
-            seconds = time.perf_counter() - start
-            say(json.dumps([seconds, [item.chunk_id for item in found.evidence]]))
-
-
-def settings_of(prefix: str) -> Settings:
-    folder = Path(os.environ["HLGRAPH_TEST_SERVERS"])
-    found = json.loads((folder / "servers.json").read_text())
-    graph, index = found["neo4j"], found["opensearch"]
-    return Settings(
-        store=graph["url"],
-        vectors=index["url"],
-        neo4j=Neo4jSettings(
-            user=graph["user"],
-            password=graph["password"],
-            database=graph["database"],
-            images=str(folder / "images"),
-        ),
-        opensearch=OpenSearchSettings(user=index["user"], password=index["password"], ca=index["ca"], prefix=prefix),
-    )
-
-
 class Tree:
     """A process that searches with the code of a folder."""
 
@@ -120,9 +63,9 @@ class Tree:
         python = code / ".venv" / "bin" / "python"
         command = (
             str(python if python.exists() else sys.executable),
-            str(Path(__file__).resolve()),
-            "--answer",
+            str(Path(__file__).with_name("search_worker.py")),
             prefix,
+            _CORPUS,
         )
         self._process = subprocess.Popen(
             command,
@@ -222,11 +165,7 @@ def main() -> None:
     parser.add_argument("--corpora", type=int, nargs="+", default=[100, 3_000], help="numbers of corpora, ascending")
     parser.add_argument("--against", type=Path, help="folder of another clone")
     parser.add_argument("--rounds", type=int, default=60, help="questions of each strategy")
-    parser.add_argument("--answer", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    if chosen.answer:
-        answer_to(chosen.answer)
-        return
     prefix = f"bench{os.getpid()}"
     codes = [_ROOT, *([chosen.against.resolve()] if chosen.against else [])]
     with filled(prefix) as indexes:
