@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hlgraph.models.accounts.budget import Budget
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
     from hlgraph.models.executor import Executor
+    from hlgraph.stores.closing import Calls
     from hlgraph.stores.open import Opened
     from hlgraph.stores.protocols import Stores
 
@@ -142,7 +143,6 @@ def in_call(owner: Any, name: str, *, work: Callable[[], _R]) -> _R:
         if calls is None:
             return work()
         is_outermost = calls.is_outermost
-        is_last = resources is None or not is_outermost
         try:
             with calls.call():
                 if resources is None and is_outermost and calls.is_replaced():
@@ -152,14 +152,22 @@ def in_call(owner: Any, name: str, *, work: Callable[[], _R]) -> _R:
                 result = in_one_state(stores, _corpus_of(owner), read=work) if is_read else work()
         except HLGraphError:
             # Raised here: an error kept in a variable would keep its frames alive, and with them a cursor and its read state.
-            if is_last or not calls.is_replaced():
+            if not is_outermost or not _is_replaced(calls, resources):
                 raise
         else:
-            if is_last or not calls.is_replaced():
+            if not is_outermost or not _is_replaced(calls, resources):
                 return result
     raise StoreConflictError(
         "the store was replaced by another one again and again while it was used; call it again when that has ended"
     )
+
+
+def _is_replaced(calls: Calls, resources: Resources | None) -> bool:
+    """Whether the store of these calls was replaced: by what lies at its URL now, or earlier, as another thread saw.
+
+    A third store may have the inode of the first, once nothing keeps that open.
+    """
+    return resources is not None and (calls.is_replaced() or calls is not resources.opened.stores.calls)
 
 
 def _stores_of(owner: Any) -> Stores:

@@ -249,6 +249,26 @@ def test_a_replaced_store_is_opened_again(folder: Path, other: Path, is_warm: bo
         assert all(item.is_fine for item in graph.check())
 
 
+def test_a_call_that_begins_while_another_thread_opens_the_new_store_is_repeated(
+    folder: Path, other: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with connect(folder) as graph:
+        graph.search("Who built mill 3?")
+        calls = graph._resources.opened.stores.calls
+        assert calls is not None
+        replaced(folder, other)
+        entered = calls.call
+
+        def late() -> contextlib.AbstractContextManager[None]:
+            graph._resources.current()  # as another thread
+            calls.is_replaced = lambda: False  # as if the new store had the inode of the old one
+            return entered()
+
+        monkeypatch.setattr(graph._resources, "current", iter([graph._resources.opened]).__next__)
+        monkeypatch.setattr(calls, "call", lambda: (monkeypatch.undo(), late())[1])
+        assert [item.text for item in graph.search("Who ran the ferry?").evidence] == [OTHER[0].text]
+
+
 def test_a_store_is_replaced_while_threads_search_and_write(folder: Path, other: Path, tmp_path: Path) -> None:
     """Each search is of one of the two stores; what is ingested in the meantime is in the store at the path."""
     ok = {OTHER[0].text, *(text for item in TEXTS for text in item.text.replace("Sarn. ", "Sarn.\n").splitlines())}
