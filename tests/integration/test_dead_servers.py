@@ -110,43 +110,17 @@ def test_a_search_ends_within_its_deadline(
 
 
 @pytest.mark.parametrize("server", _SERVERS)
-@pytest.mark.parametrize("server", _SERVERS)
-@pytest.mark.parametrize("trouble", [_cut, _hush, _leave])
-@pytest.mark.parametrize("is_warm", [True, False], ids=["warm", "cold"])
-def test_a_search_ends_within_its_deadline(
-    rig: _Rig, server: str, trouble: Callable[[TcpProxy], None], *, is_warm: bool
-) -> None:
-    """Not after ``retry_seconds`` and ``patience``, which are 120 s here; the store closes without an error."""
-    found = rig.open(read_seconds=0.5, retry_seconds=120.0, timeout=30.0)
-    with found.closing:
-        if is_warm:
-            assert _search(found.stores)
-        proxy = rig.proxies[server]
-        trouble(proxy)
-        with pytest.raises(StoreUnavailableError) as error:
-            _search(found.stores)
-        said = str(error.value)
-        assert f"127.0.0.1:{proxy.port}: " in said
-        assert "start " in said
-        if is_warm:
-            setting = "neo4j" if server == "Neo4j" else "opensearch"
-            assert f"no answer from {server} within 0.5 s (" in said
-            assert f"{setting}.read_seconds" in said
-        assert error.value.retryable
-
-
-@pytest.mark.parametrize("server", _SERVERS)
 def test_a_search_ends_within_its_deadline_on_a_server_that_dies_in_the_middle(rig: _Rig, server: str) -> None:
     ended = 0
     for after in cases((60,), (1, 60, 150, 400)):
-        found = rig.open(read_seconds=0.5, retry_seconds=120.0)
+        found = rig.open(read_seconds=2.0, retry_seconds=120.0)
         with found.closing:
             assert _search(found.stores, "chunk_entity")
             rig.proxies[server].cut(after=after)
             try:
                 assert _search(found.stores, "chunk_entity")
             except StoreUnavailableError as error:
-                assert f"no answer from {server} within 0.5 s" in str(error)  # noqa: PT017 - it may also succeed
+                assert f"no answer from {server} within 2 s" in str(error)  # noqa: PT017 - it may also succeed
                 ended += 1
         rig.proxies[server].mend()
     assert ended
