@@ -9,7 +9,7 @@ from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from hlgraph.errors import HLGraphError, SettingsError, StoreConflictError
+from hlgraph.errors import HLGraphError, SettingsError, StoreClosedError, StoreConflictError
 from hlgraph.models.choose import ChosenModels
 from hlgraph.sdk.health import open_checked
 from hlgraph.settings import Settings, at_store, load
@@ -73,7 +73,12 @@ class Resources:
                     calls.close(0.0)
                     old.closing.close()  # running calls continue on the old stores
         elif calls is not None:
-            calls.check()
+            try:
+                calls.check()
+            except StoreClosedError:
+                if calls is self.opened.stores.calls:
+                    raise
+                return self.current()  # another thread opened the new store meanwhile
         return self.opened
 
     def watched(self, watch: Callable[[Stores], Stores]) -> Self:

@@ -269,6 +269,25 @@ def test_a_call_that_begins_while_another_thread_opens_the_new_store_is_repeated
         assert [item.text for item in graph.search("Who ran the ferry?").evidence] == [OTHER[0].text]
 
 
+def test_a_call_that_looks_at_the_store_while_another_thread_opens_the_new_one_is_of_the_new_one(
+    folder: Path, other: Path
+) -> None:
+    with connect(folder) as graph:
+        graph.search("Who built mill 3?")
+        calls = graph._resources.opened.stores.calls
+        assert calls is not None
+        is_replaced = calls.is_replaced
+
+        def late() -> bool:
+            calls.is_replaced = is_replaced
+            replaced(folder, other)
+            graph._resources.current()  # as another thread
+            return False  # what was right a moment ago
+
+        calls.is_replaced = late
+        assert [item.text for item in graph.search("Who ran the ferry?").evidence] == [OTHER[0].text]
+
+
 def test_a_store_is_replaced_while_threads_search_and_write(folder: Path, other: Path, tmp_path: Path) -> None:
     """Each search is of one of the two stores; what is ingested in the meantime is in the store at the path."""
     ok = {OTHER[0].text, *(text for item in TEXTS for text in item.text.replace("Sarn. ", "Sarn.\n").splitlines())}
