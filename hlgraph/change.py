@@ -6,6 +6,7 @@ everything that both stores need. Links name the chunk that asserted them, so re
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
@@ -124,6 +125,21 @@ class VectorBlock:
     source_ids: tuple[str, ...]
     dimensions: int
     data: bytes
+
+    @classmethod
+    def of(cls, kind: Kind, rows: Iterable[tuple[str, str, str]], *, matrix: NDArray[np.float32]) -> VectorBlock:
+        """The block of some rows.
+
+        Parameters
+        ----------
+        kind : kind of the records
+        rows : id, text and source of each
+        matrix : their vectors, shape ``(len(rows), dimensions)``
+        """
+        import numpy as np
+
+        ids, texts, sources = tuple(zip(*rows, strict=True)) or ((), (), ())
+        return cls(kind, ids, texts, sources, matrix.shape[1], np.ascontiguousarray(matrix, dtype=np.float32).tobytes())
 
     def matrix(self) -> NDArray[np.float32]:
         """The vectors, shape ``(len(ids), dimensions)``."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -33,7 +33,7 @@ from hlgraph.ids import checksum
 from hlgraph.text import UNSTORABLE
 
 DEFAULT_STORE = "hlgraph://./.hlgraph"
-_Server = TypeVar("_Server", "Neo4jSettings", "OpenSearchSettings")
+_Part = TypeVar("_Part", "Settings", "ModelSettings", "Neo4jSettings", "OpenSearchSettings")
 _LABEL_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}", re.ASCII)
 _NAME = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
@@ -362,9 +362,8 @@ class OpenSearchSettings:
         for name, allowed in (("layout", ("shared", "dedicated")), ("engine", tuple(QUANTISATIONS))):
             if getattr(self, name) not in allowed:
                 raise SettingsError(f"opensearch.{name} is {getattr(self, name)!r}; choose {' or '.join(allowed)}")
-        is_serverless = self.service == "aoss"
-        where = "a serverless service" if is_serverless else f"the engine {self.engine}"
-        allowed = ("none",) if is_serverless else QUANTISATIONS[self.engine]
+        where = "a serverless service" if self.is_serverless else f"the engine {self.engine}"
+        allowed = ("none",) if self.is_serverless else QUANTISATIONS[self.engine]
         if self.quantisation not in allowed:
             raise SettingsError(
                 f"opensearch.quantisation is {self.quantisation!r}, which {where} does not have; choose {' or '.join(allowed)}"
@@ -374,6 +373,11 @@ class OpenSearchSettings:
                 raise SettingsError(
                     f"opensearch.{name} is {getattr(self, name)}; choose a number from {least} to {most}"
                 )
+
+    @property
+    def is_serverless(self) -> bool:
+        """Whether this is Amazon OpenSearch Serverless, which lacks some operations."""
+        return self.service == "aoss"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -475,35 +479,28 @@ def load(path: str | Path | None = None, *, environment: Mapping[str, str] | Non
     env = os.environ if environment is None else environment
     chosen = path or env.get("HLGRAPH_CONFIG")
     settings = _from_file(Path(chosen), env) if chosen else Settings()
-    models = replace(
-        settings.models,
-        root=env.get("HLGRAPH_MODELS") or settings.models.root,
-        cache=env.get("HLGRAPH_CACHE") or settings.models.cache,
-        ledger=env.get("HLGRAPH_LEDGER") or settings.models.ledger,
-        chat=env.get("HLGRAPH_CHAT") or settings.models.chat,
-        chat_url=env.get("HLGRAPH_CHAT_URL") or settings.models.chat_url,
-        judge=env.get("HLGRAPH_JUDGE") or settings.models.judge,
-        judge_url=env.get("HLGRAPH_JUDGE_URL") or settings.models.judge_url,
-        embedder=env.get("HLGRAPH_EMBEDDER") or settings.models.embedder,
-        embedder_url=env.get("HLGRAPH_EMBEDDER_URL") or settings.models.embedder_url,
-        reranker=env.get("HLGRAPH_RERANKER") or settings.models.reranker,
-        runtime=env.get("HLGRAPH_RUNTIME") or settings.models.runtime,
-    )
-    return replace(
-        settings,
-        store=env.get("HLGRAPH_STORE") or settings.store,
-        vectors=env.get("HLGRAPH_VECTORS") or settings.vectors,
-        neo4j=_given(settings.neo4j, env, ("auth", "user", "password", "token", "database", "ca", "ranking")),
-        opensearch=_given(settings.opensearch, env, ("user", "password", "ca", "service", "region")),
-        corpus=env.get("HLGRAPH_CORPUS") or settings.corpus,
-        models=models,
+    models = _overridden(settings.models, env, "HLGRAPH_", _OF_MODELS)
+    return _overridden(
+        replace(
+            settings,
+            models=replace(models, root=env.get("HLGRAPH_MODELS") or models.root),
+            neo4j=_overridden(settings.neo4j, env, "HLGRAPH_NEO4J_", _OF_NEO4J),
+            opensearch=_overridden(settings.opensearch, env, "HLGRAPH_OPENSEARCH_", _OF_OPENSEARCH),
+        ),
+        env,
+        "HLGRAPH_",
+        "store vectors corpus",
     )
 
 
-def _given(part: _Server, env: Mapping[str, str], names: Sequence[str]) -> _Server:
-    """A part of the settings, overridden by the variables ``HLGRAPH_<PART>_<NAME>``."""
-    prefix = "HLGRAPH_NEO4J_" if isinstance(part, Neo4jSettings) else "HLGRAPH_OPENSEARCH_"
-    values: dict[str, Any] = {name: env.get(f"{prefix}{name.upper()}") for name in names}
+_OF_MODELS = "cache ledger chat chat_url judge judge_url embedder embedder_url reranker runtime"
+_OF_NEO4J = "auth user password token database ca ranking"
+_OF_OPENSEARCH = "user password ca service region"
+
+
+def _overridden(part: _Part, env: Mapping[str, str], prefix: str, names: str) -> _Part:
+    """A part of the settings, overridden by the variables of these names behind a prefix."""
+    values: dict[str, Any] = {name: env.get(f"{prefix}{name.upper()}") for name in names.split()}
     return replace(part, **{name: value for name, value in values.items() if value})
 
 
@@ -555,19 +552,15 @@ def _expanded(value: object, env: Mapping[str, str], path: Path) -> object:
 
 def _check_keys(tree: Mapping[str, object], path: Path) -> None:
     """Reject unknown keys, so that a misspelt one is an error and not a default."""
-    parts = (
-        ("", Settings, tree),
-        ("chunk.", ChunkSettings, tree.get("chunk")),
-        ("models.", ModelSettings, tree.get("models")),
-        ("neo4j.", Neo4jSettings, tree.get("neo4j")),
-        ("opensearch.", OpenSearchSettings, tree.get("opensearch")),
-        ("telemetry.", TelemetrySettings, tree.get("telemetry")),
-    )
-    for name, kind, part in parts:
-        known = [setting.name for setting in fields(kind)]
+    defaults = Settings()
+    parts: list[tuple[str, Any, object]] = [("", defaults, tree)]
+    for name in ("chunk", "models", "neo4j", "opensearch", "telemetry"):
+        parts.append((f"{name}.", getattr(defaults, name), tree.get(name)))
+    for prefix, default, part in parts:
+        known = [setting.name for setting in fields(default)]
         unknown = sorted(str(key) for key in part if key not in known) if isinstance(part, dict) else []
         if unknown:
-            raise SettingsError(f"{path}: unknown key {name}{unknown[0]}; the known keys are: {', '.join(known)}")
+            raise SettingsError(f"{path}: unknown key {prefix}{unknown[0]}; the known keys are: {', '.join(known)}")
 
 
 @contextmanager

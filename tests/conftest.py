@@ -7,9 +7,11 @@ import gc
 import http.client
 import itertools
 import os
+import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
@@ -21,18 +23,26 @@ import pytest
 from _pytest.doctest import DoctestModule
 from by_servers import GIVEN as ENVIRONMENT
 from by_servers import REPOSITORY, ByServers, give_way
+from filelock import FileLock
 from thoroughness import IS_THOROUGH, cases
 
 from hlgraph.cli import bars
 from hlgraph.models.install import default_root
-from hlgraph.settings import Neo4jSettings
 from local_model import install, operate
 from local_servers import cache, neo4j_server, opensearch_server, process, state
 from local_servers.errors import ServerError
 from local_servers.state import Neo4jEndpoint, OpenSearchEndpoint, Servers
 
 if TYPE_CHECKING:
+    from chat_server import ChatServer
+    from neo4j_graphs import MillGraph, TinyGraph
+    from playwright.sync_api import Browser
+
+    from hlgraph import HLGraph
+    from hlgraph.settings import Neo4jSettings
     from hlgraph.stores.neo4j.server import Server
+    from hlgraph.stores.open import Opened
+    from hlgraph.stores.protocols import Stores
 
 collect_ignore_glob = ["typing/*.py"]  # mypy reads these; one of them is wrong on purpose
 LAUNCHER = REPOSITORY / "docker" / "local" / "servers.py"
@@ -192,6 +202,97 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.line(f"{kind:12} {', '.join(said)}")
 
 
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Opened]:
+    """An empty embedded store, in the folder ``store`` of the test."""
+    from hlgraph.stores.open import open_stores
+
+    store = open_stores(f"hlgraph://{tmp_path}/store")
+    with store.closing:
+        yield store
+
+
+@pytest.fixture
+def stores(opened: Opened) -> Stores:
+    """The graph store and the vector store of an empty embedded store, in the folder ``store`` of the test."""
+    return opened.stores
+
+
+@pytest.fixture
+def tiny_stores(opened: Opened) -> Stores:
+    """The same stores with the tiny corpus."""
+    from extractors import ingest_tiny
+
+    ingest_tiny(opened.stores)
+    return opened.stores
+
+
+@pytest.fixture(scope="module")
+def module_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
+    """An empty embedded store for the tests of one file, whose own fixture fills it."""
+    from hlgraph.stores.open import open_stores
+
+    store = open_stores(f"hlgraph://{tmp_path_factory.mktemp('module')}/store")
+    with store.closing:
+        yield store.stores
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Iterator[HLGraph]:
+    """The client of an empty embedded store, in the folder ``store`` of the test, with words as vectors."""
+    import hlgraph
+    from hlgraph.testing.embedder import WordEmbedder
+
+    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as client:
+        yield client
+
+
+@pytest.fixture
+def openai_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key for the local chat servers, which ask for none; the client of OpenAI does not start without one."""
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    """A local chat server that extracts by rules."""
+    from chat_server import ChatServer
+    from pytest_httpserver import HTTPServer
+
+    with HTTPServer(threaded=True) as http:
+        yield ChatServer(http)
+        http.check_assertions()
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The requested pauses, in seconds; none takes place."""
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    return pauses
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[str]:
+    """The URL of a local S3 server."""
+    from moto.server import ThreadedMotoServer
+
+    moto = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    moto.start()
+    host, port = moto.get_host_and_port()
+    yield f"http://{host}:{port}"
+    moto.stop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A real browser."""
+    from readme_picture import chromium
+
+    with chromium() as started:
+        yield started
+
+
 @pytest.fixture(scope="session")
 def aws_models() -> Iterator[None]:
     """The descriptions of Amazon's services are read once, not anew for each client: that takes longer than what is tested."""
@@ -244,15 +345,9 @@ def _checked(folder: Path) -> Servers:
 @pytest.fixture(scope="session")
 def neo4j_settings(servers: LiveServers) -> Neo4jSettings:
     """How to reach the Neo4j server of the tests."""
-    found = servers.neo4j
-    return Neo4jSettings(
-        user=found.user,
-        password=found.password,
-        database=found.database,
-        timeout=20,
-        retry_seconds=20,
-        images=str(servers.folder / "images"),
-    )
+    from live_stores import neo4j_of
+
+    return neo4j_of(servers)
 
 
 @pytest.fixture
@@ -271,16 +366,49 @@ def graph_server(servers: LiveServers, neo4j_settings: Neo4jSettings) -> Iterato
     server.close()
 
 
+@pytest.fixture(scope="module")
+def tiny(servers: LiveServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TinyGraph]:
+    """The tiny corpus on the Neo4j server."""
+    from neo4j_graphs import tiny_graph
+
+    with tiny_graph(servers, tmp_path_factory.mktemp("tiny")) as graph:
+        yield graph
+
+
+@pytest.fixture(scope="module")
+def mill(servers: LiveServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MillGraph]:
+    """The corpus about a mill on the Neo4j server."""
+    from neo4j_graphs import mill_graph
+
+    with mill_graph(servers, tmp_path_factory.mktemp("mill")) as graph:
+        yield graph
+
+
 def _mend(folder: Path) -> str:
     return f"run: python docker/local/servers.py start --state {folder}, or leave {ENVIRONMENT} out"
 
 
 @pytest.fixture(scope="session")
 def sample_vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache file with the vectors of the samples by the local model; see :mod:`sample_vectors`."""
-    from sample_vectors import made_once
+    """A cache file with the vectors of the samples by the local model.
 
-    return made_once(tmp_path_factory.getbasetemp())
+    They are embedded once per run, by whichever process needs them first: that takes 15 seconds of a processor.
+    """
+    import hlgraph
+    from hlgraph.models.local.load import CACHE_FILE
+    from hlgraph.settings import ModelSettings, Settings
+
+    base = tmp_path_factory.getbasetemp()
+    run = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    done, unfinished = run / "sample-vectors", run / "sample-vectors.new"
+    with FileLock(run / "sample-vectors.lock"):
+        if not done.exists():
+            shutil.rmtree(unfinished, ignore_errors=True)
+            settings = Settings(store=f"hlgraph://{unfinished}/store", models=ModelSettings(cache=str(unfinished)))
+            with hlgraph.connect(settings) as graph:
+                graph.ingest([REPOSITORY / "hlgraph" / "samples"])
+            unfinished.rename(done)
+    return done / CACHE_FILE
 
 
 @pytest.fixture(scope="session")

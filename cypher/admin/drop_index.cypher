@@ -1,4 +1,4 @@
-// Removes an index that no migration makes, or that is not as a migration makes it.
+// Removes an index that no migration makes, or that differs from the migrations.
 // params: name
 // columns: -
 DROP INDEX $name IF EXISTS

@@ -1,4 +1,4 @@
-// The indexes whose names end like this: one for each prefix of labels under which hlgraph has written to the database.
+// The indexes whose names end with a text: one for each label prefix under which hlgraph has written to the database.
 // params: ending
 // columns: name
 SHOW INDEXES YIELD name AS index

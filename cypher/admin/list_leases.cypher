@@ -1,4 +1,4 @@
-// The leases whose names begin alike and that have a holder.
+// The leases that have a holder and whose names begin with a prefix.
 // params: prefix
 // columns: id, token, holder, host, pid, is_running
 MATCH (l:Lease)

@@ -1,4 +1,4 @@
-// Removes RELATES of those of some facts that no statement supports any more.
+// Removes RELATES of the given facts that no statement supports any more.
 // params: fact_ids
 // columns: -
 UNWIND $fact_ids AS id

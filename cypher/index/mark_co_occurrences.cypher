@@ -1,4 +1,4 @@
-// Marks for which version of a corpus CO_OCCURS is stored; 0: for none yet, it is being written; null: it is not stored.
+// Marks the version of a corpus for which CO_OCCURS is stored; 0: it is being written; null: it is not stored.
 // params: corpus, version
 // columns: name
 MATCH (c:Corpus {name: $corpus})

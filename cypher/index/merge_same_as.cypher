@@ -2,9 +2,9 @@
 // params: rows, corpus
 // columns: -
 UNWIND $rows AS row
-MATCH (a:Entity {id: row.a})
+MATCH (a:Entity {id: row.alias})
 CALL (row) {
-  MATCH (b:Entity {id: row.b})
+  MATCH (b:Entity {id: row.canonical})
   RETURN b
 }
 MERGE (a)-[r:SAME_AS]->(b)

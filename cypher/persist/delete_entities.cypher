@@ -1,4 +1,4 @@
-// Removes those of some entities that no statement mentions and no fact refers to any more.
+// Removes the given entities that no statement mentions and no fact refers to any more.
 // params: ids
 // columns: id
 UNWIND $ids AS id

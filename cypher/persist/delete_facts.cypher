@@ -1,4 +1,4 @@
-// Removes those of some facts that no statement supports any more; also returns their entities, which may be next.
+// Removes the given facts that no statement supports any more; also returns their entities, which may be next.
 // params: ids
 // columns: id, entity_ids
 UNWIND $ids AS id

@@ -1,4 +1,4 @@
-// Removes the summaries of those of some sources that have a new chunk; returns their number. Those of large chunks stay.
+// Removes the summaries of the given sources that have a new chunk; returns their number. Those of large chunks stay.
 // params: ids
 // columns: removed
 UNWIND $ids AS id

@@ -1,4 +1,4 @@
-// Removes those of some statements that no chunk asserts any more.
+// Removes the given statements that no chunk asserts any more.
 // params: ids
 // columns: id
 UNWIND $ids AS id

@@ -1,4 +1,4 @@
-// Removes those of some topics that no chunk names any more.
+// Removes the given topics that no chunk names any more.
 // params: ids
 // columns: id
 UNWIND $ids AS id

@@ -1,4 +1,4 @@
-// Those of some entities that the database has; columns as of create_chunks.
+// The given entities that exist; columns as of create_chunks.
 // params: ids
 // columns: ids, numbers
 UNWIND $ids AS id

@@ -1,4 +1,4 @@
-// Those of some facts that the database has; columns as of create_chunks.
+// The given facts that exist; columns as of create_chunks.
 // params: ids
 // columns: ids, numbers
 UNWIND $ids AS id

@@ -1,4 +1,4 @@
-// Whether something of some sources is stored; then it is not new to the graph.
+// Whether anything of the given sources is stored; then they are not new to the graph.
 // params: ids
 // columns: left
 UNWIND $ids AS id

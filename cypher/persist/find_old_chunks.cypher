@@ -1,4 +1,4 @@
-// Those of some chunks that exist, and all chunks of some sources.
+// The given chunks that exist, and all chunks of the given sources.
 // params: chunk_ids, source_ids
 // columns: id
 CALL () {

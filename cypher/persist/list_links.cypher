@@ -1,4 +1,4 @@
-// The ids of the topics, entities and facts of some statements, of all their chunks.
+// The ids of the topics, entities and facts of some statements, from all their chunks.
 // params: ids
 // columns: id, topic_ids, entity_ids, fact_ids
 UNWIND $ids AS id

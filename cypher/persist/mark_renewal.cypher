@@ -1,4 +1,4 @@
-// Remembers up to which id the topics of a corpus are renewed; NULL: all are.
+// Records up to which id the topics of a corpus are renewed; NULL: all are.
 // params: name, renewed_to
 // columns: -
 MATCH (c:Corpus {name: $name})

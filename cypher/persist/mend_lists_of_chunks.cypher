@@ -1,4 +1,4 @@
-// Gives chunks that were imported from files the lists that such files cannot hold: empty ones, and those of one empty text.
+// Restores the lists of imported chunks that import files cannot hold: empty lists, and lists of one empty text.
 // params: -
 // columns: -
 MATCH (n:Chunk)

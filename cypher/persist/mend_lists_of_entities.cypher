@@ -1,4 +1,4 @@
-// Gives entities that were imported from files the lists that such files cannot hold, see mend_lists_of_chunks.
+// Restores the lists of imported entities that import files cannot hold, see mend_lists_of_chunks.
 // params: -
 // columns: -
 MATCH (n:Entity)

@@ -1,4 +1,4 @@
-// Gives IN_CHUNK that were imported from files the lists that such files cannot hold, see mend_lists_of_chunks.
+// Restores the lists of imported IN_CHUNK that import files cannot hold, see mend_lists_of_chunks.
 // params: -
 // columns: -
 MATCH (:Statement)-[r:IN_CHUNK]->(:Chunk)

@@ -1,18 +1,14 @@
 """Beam search over paths, shared by every strategy that grows paths.
 
-:func:`beam_search` is a generator. It yields one request per batch (:class:`Expand`, :class:`Score`, :class:`Rescore`) and
-is sent the reply, so it reads no store and computes no embedding itself. The same search therefore runs on an adjacency in
-memory and on a store that is queried once per depth. A :class:`Frontier` answers the requests, and :func:`run` connects the
-two. :func:`attention_scores` and :func:`mean_scores` score paths by the embeddings of their nodes.
+:func:`beam_search` asks a :class:`Frontier` for neighbours and scores, one batch per depth, so it reads no store and computes no
+embedding itself. :func:`attention_scores` scores paths by the embeddings of their nodes.
 """
 
 from __future__ import annotations
 
-import heapq
 from abc import ABC, abstractmethod
-from collections.abc import Generator
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +21,6 @@ from hlgraph.subgraph import Csr
 Nodes: TypeAlias = NDArray[np.intp]
 Scores: TypeAlias = NDArray[np.float64]
 Keys: TypeAlias = NDArray[np.str_] | NDArray[np.integer]
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,30 +51,12 @@ class Candidates:
         return Candidates(self.prefixes, self.owner[at], self.nodes[at])
 
 
-class Expand(NamedTuple):
-    """Asks which nodes may follow each of these (ascending, distinct). The reply is :class:`Children`."""
-
-    nodes: Nodes
-
-
-class Score(NamedTuple):
-    """Asks for the score of each path. The reply has the shape (m,); higher is better."""
-
-    candidates: Candidates
-
-
-class Rescore(NamedTuple):
-    """Asks for the exact score of each path. The reply has the shape (m,), on the scale of the scores of one-node paths."""
-
-    candidates: Candidates
-
-
 class Children(NamedTuple):
-    """Nodes that may follow the nodes of an :class:`Expand`.
+    """Nodes that may follow other nodes.
 
     Attributes
     ----------
-    owner : shape (m,), index into ``Expand.nodes``
+    owner : shape (m,), index into the other nodes
     nodes : shape (m,), a node that may follow the owner
     keys : shape (m,), the id of that node, which breaks ties; None: the number of the node breaks ties
     """
@@ -90,54 +66,24 @@ class Children(NamedTuple):
     keys: Keys | None = None
 
 
-Request: TypeAlias = Expand | Score | Rescore
-Reply: TypeAlias = Children | NDArray[np.floating]
-
-
 class Frontier(ABC):
-    """Answers the requests of a search: reads neighbours and computes scores."""
+    """Reads neighbours and computes scores for a search."""
 
     @abstractmethod
     def expand(self, nodes: Nodes) -> Children:
-        """See :class:`Expand`."""
+        """The nodes that may follow each of these (ascending, distinct)."""
 
     @abstractmethod
     def score(self, candidates: Candidates) -> NDArray[np.floating]:
-        """See :class:`Score`."""
+        """The score of each path, shape (m,); higher is better."""
 
     @abstractmethod
     def rescore(self, candidates: Candidates) -> NDArray[np.floating]:
-        """See :class:`Rescore`; never called without ``BeamOptions.rescored``."""
-
-
-def run(search: Generator[Request, Reply, _T], frontier: Frontier) -> _T:
-    """Run a search to its end and return its result; a frontier answers every request.
-
-    Parameters
-    ----------
-    search : a generator such as :func:`beam_search`
-    frontier : answers the requests
-
-    Returns
-    -------
-    The return value of the generator.
-    """
-    try:
-        request = next(search)
-        while True:
-            if isinstance(request, Expand):
-                request = search.send(frontier.expand(request.nodes))
-            elif isinstance(request, Score):
-                request = search.send(frontier.score(request.candidates))
-            else:
-                request = search.send(frontier.rescore(request.candidates))
-    except StopIteration as stop:
-        result: _T = stop.value
-        return result
+        """The exact score of each path, on the scale of one-node paths; never called without ``BeamOptions.rescored``."""
 
 
 def children_of(adjacency: Csr, nodes: Nodes) -> Children:
-    """The neighbours of each node, as the reply to an :class:`Expand`; linear in their number.
+    """The neighbours of each node; linear in their number.
 
     Parameters
     ----------
@@ -171,8 +117,6 @@ class BeamOptions:
     rescored : number of children per depth, best first by their first score, that are scored exactly and may be kept;
         None: the first score is exact
     must_improve : drop a child that scores no better than its parent (HLG); the search ends when no child is left
-    is_nested : fill the beam place by place: place ``i`` takes the best remaining child of the paths in places 0 to ``i``.
-        A wider beam then contains every narrower one. False (default): take the best children overall
     is_per_seed : every seed has a beam of its own (HLG, Eq. 8). The result is the union of the results of one search for each
         seed, found in as many batches as one search takes. False (default): one beam for all seeds, in which the best push out
         the others
@@ -189,15 +133,12 @@ class BeamOptions:
     jump_points: int = 0
     rescored: int | None = None
     must_improve: bool = False
-    is_nested: bool = False
     is_per_seed: bool = False
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        for name in ("beam_width", "seed_width", "rescored"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name} is {value}; it must be at least 1")
+        widths = {"beam_width": self.beam_width, "seed_width": self.seed_width, "rescored": self.rescored}
+        check.at_least(1, **{name: width for name, width in widths.items() if width is not None})
         check.not_negative("max_depth", self.max_depth)
         check.not_negative("jump_points", self.jump_points)
         if self.is_per_seed and self.jump_points:
@@ -260,88 +201,81 @@ class BeamResult(NamedTuple):
 
 
 class _Beam(NamedTuple):
-    """Kept paths in the order of their places: nodes of shape (b, l), scores (b,), places (b,)."""
+    """Kept paths, best first: nodes of shape (b, l), scores (b,)."""
 
     paths: Nodes
     scores: Scores
-    places: Nodes
 
 
 def beam_search(
-    seeds: Nodes, *, options: BeamOptions = BeamOptions(), keys: Keys | None = None
-) -> Generator[Request, Reply, BeamResult]:
+    seeds: Nodes, frontier: Frontier, *, options: BeamOptions = BeamOptions(), keys: Keys | None = None
+) -> BeamResult:
     """The best paths from the seeds, of every length up to ``max_depth + 1``.
 
     At each depth all children of the beam are scored in one batch, and the best ``beam_width`` become the next beam. No
-    path contains a node twice. Of several paths with the same nodes only the one whose parent has the best place is scored,
+    path contains a node twice. Of several paths with the same nodes only the one with the best parent is scored,
     and it is continued from its last node. All paths of a depth have the same length, so a beam scores each set of nodes at
     most once. With ``is_per_seed`` all beams are expanded, and scored, in the same batch.
 
     Kinds of score: with ``rescored`` every kept path of two or more nodes has its exact score, however few children there
-    were. A path of one node has the score of :class:`Score`, which must be exact for one node (the embedding of a text
+    were. A path of one node has the score of :meth:`Frontier.score`, which must be exact for one node (the embedding of a text
     equals that of the concatenation of this one text). No result mixes the two kinds.
 
-    Width and quality: a wider beam may keep a path that crowds out the parent of the best path. With ``is_nested=False`` the
-    best score is therefore guaranteed not to fall with the width only if ``max_depth <= 1``. With ``is_nested=True`` it never
-    falls, at any depth. Both guarantees need scores that depend on the path alone (not on the other candidates) and
-    ``rescored=None``.
+    Width and quality: a wider beam may keep a path that crowds out the parent of the best path. The best score is therefore
+    guaranteed not to fall with the width only if ``max_depth <= 1``, ``rescored`` is None, and scores depend on the path alone.
 
-    Time: O(c log c + w log w) per depth for c children and w paths of all beams, plus the cost of the replies.
+    Time: O(c log c + w log w) per depth for c children and w paths of all beams, plus the cost of the frontier.
 
     Parameters
     ----------
     seeds : shape (n,), nodes to start at, numbered from 0 by the caller; duplicates count once
+    frontier : reads neighbours and computes scores
     options : width, depth and pruning rules
     keys : shape (n,), ids of the seeds, which break ties; None: their numbers break ties
 
     Returns
     -------
     BeamResult
-        The return value of the generator; :func:`hlgraph.algorithms.beam.run` drives it.
+        All kept paths, and counts of each depth.
 
     Raises
     ------
     InputError
-        A seed is negative, a reply has the wrong length or type, or a score is NaN.
+        The lengths of ``seeds`` and ``keys`` differ, or a score is missing or NaN.
 
     References
     ----------
     HLG, section 4.1, Eq. 5-8 (``must_improve``, ``is_per_seed``); PropRAG, section 5.3 (``rescored``, ``jump_points``; length 3 is
-    ``max_depth=2``). ``is_nested``: Lemons et al., Beam Search: Faster and Monotonic, 2022.
+    ``max_depth=2``).
 
     Examples
     --------
-    >>> search = beam_search(np.array([0, 1]), options=BeamOptions(beam_width=1, max_depth=1))
-    >>> next(search).candidates.nodes  # scores of the seeds?
-    array([0, 1])
-    >>> search.send(np.array([0.2, 0.4])).nodes  # what follows the best?
-    array([1])
-    >>> search.send(Children(np.array([0, 0]), np.array([2, 3]))).candidates.paths
-    array([[1, 2],
-           [1, 3]])
-    >>> try:
-    ...     search.send(np.array([0.5, 0.3]))
-    ... except StopIteration as stop:
-    ...     print([(path.nodes, path.score) for path in stop.value.paths])
+    >>> class Longer(Frontier):
+    ...     def expand(self, nodes):
+    ...         return Children(np.array([0, 0]), np.array([2, 3]))
+    ...     def score(self, candidates):
+    ...         return np.array([{(0,): 0.2, (1,): 0.4, (1, 2): 0.5}.get(tuple(path), 0.3) for path in candidates.paths])
+    ...     rescore = score
+    >>> found = beam_search(np.array([0, 1]), Longer(), options=BeamOptions(beam_width=1, max_depth=1))
+    >>> [(path.nodes, path.score) for path in found.paths]
     [((1, 2), 0.5), ((1,), 0.4)]
     """
-    names = _names(seeds, keys)
+    keys = seeds if keys is None else keys
+    check.same_length(seeds=seeds, keys=keys)
+    names: dict[int, str | int] = dict(zip(seeds.tolist(), keys.tolist(), strict=True))
     nodes = np.array(sorted(names, key=lambda node: names[node]), dtype=np.intp)
     none = np.zeros(len(nodes), dtype=np.intp)
-    scores = _checked((yield Score(Candidates(np.zeros((1, 0), dtype=np.intp), none, nodes))), len(nodes))
+    scores = _checked(frontier.score(Candidates(np.zeros((1, 0), dtype=np.intp), none, nodes)), len(nodes))
     by_score = top_k(scores, len(nodes))
     jumps = nodes[by_score[: options.jump_points]]
     default = len(nodes) if options.is_per_seed else options.beam_width
     kept = by_score[: options.seed_width or default]
-    # Seeds whose number does not depend on the beam width are available to every place.
-    has_places = options.seed_width is None and not options.is_per_seed
-    places = np.arange(len(kept)) if has_places else np.zeros(len(kept), dtype=np.intp)
-    beam = _Beam(nodes[kept, np.newaxis], scores[kept], places)
+    beam = _Beam(nodes[kept, np.newaxis], scores[kept])
     full = len(nodes) - len(kept)
     steps = [BeamStep(0, 0, len(nodes), 0, 0, len(nodes), 0, 0, full, len(kept), _best(beam))]
     beams = [beam]
     while len(steps) <= options.max_depth and len(beam.scores):
-        beam, step = yield from _deepen(beam, jumps, names=names, options=options, depth=len(steps))
+        beam, step = _deepen(beam, frontier, jumps=jumps, names=names, options=options, depth=len(steps))
         beams.append(beam)
         steps.append(step)
     paths = [
@@ -354,22 +288,23 @@ def beam_search(
 
 
 def _deepen(
-    beam: _Beam, jumps: Nodes, *, names: dict[int, str | int], options: BeamOptions, depth: int
-) -> Generator[Request, Reply, tuple[_Beam, BeamStep]]:
+    beam: _Beam, frontier: Frontier, *, jumps: Nodes, names: dict[int, str | int], options: BeamOptions, depth: int
+) -> tuple[_Beam, BeamStep]:
     """The next beam and its step; the keys of the new nodes are added to ``names``."""
-    asked = np.unique(beam.paths[:, -1])
-    reply = yield Expand(asked)
-    if not isinstance(reply, Children):
-        raise InputError("the reply to Expand is not Children; send the nodes that may follow as Children")
-    _learn(reply, len(asked), names)
-    owner, nodes = _continuations(beam, reply, asked=asked, jumps=jumps)
+    last = np.unique(beam.paths[:, -1])
+    following = frontier.expand(last)
+    new, first = np.unique(following.nodes, return_index=True)
+    keys = new if following.keys is None else following.keys[first]
+    names.update(zip(new.tolist(), keys.tolist(), strict=True))
+    owner, nodes = _continuations(beam, following, expanded=last, jumps=jumps)
     children = len(nodes)
     is_new = ~(beam.paths[owner] == nodes[:, np.newaxis]).any(axis=1)
     owner, nodes = owner[is_new], nodes[is_new]
     revisits = children - len(nodes)
     rank = _ranks(nodes, names)
     order = np.lexsort((rank, owner))
-    beams = _beams(beam.paths, options)
+    # The beam of each path: 0 for a shared beam, else the seed that the path begins with.
+    beams = beam.paths[:, 0] if options.is_per_seed else np.zeros(len(beam.paths), dtype=np.intp)
     first = order[np.sort(_first_of_each_set(Candidates(beam.paths, owner[order], nodes[order]), beams[owner[order]]))]
     candidates, rank = Candidates(beam.paths, owner[first], nodes[first]), rank[first]
     scored = len(candidates)
@@ -380,53 +315,34 @@ def _deepen(
     ties = place[candidates.owner] * (int(rank.max(initial=0)) + 1) + rank
     scores = np.empty(0)
     if scored:
-        scores = _checked((yield Score(candidates)), scored)
+        scores = _checked(frontier.score(candidates), scored)
         if options.rescored is not None:
             best = _best_of_each(scores, ties, beams[candidates.owner], options.rescored)
             candidates, ties = candidates.take(best), ties[best]
-            scores = _checked((yield Rescore(candidates)), len(best))
+            scores = _checked(frontier.rescore(candidates), len(best))
     exact = len(candidates)
     if options.must_improve:
         better = np.flatnonzero(scores > beam.scores[candidates.owner])
         candidates, ties, scores = candidates.take(better), ties[better], scores[better]
     allowed = len(candidates)
-    kept, places = _select(scores, ties, owners=candidates.owner, beam=beam, options=options)
-    following = _Beam(candidates.take(kept).paths, scores[kept], places)
+    kept = _best_of_each(scores, ties, beams[candidates.owner], options.beam_width)
+    deeper = _Beam(candidates.take(kept).paths, scores[kept])
     step = BeamStep(
         depth, len(beam.scores), children, revisits, children - revisits - scored, scored, scored - exact,
-        exact - allowed, allowed - len(kept), len(kept), _best(following),
+        exact - allowed, allowed - len(kept), len(kept), _best(deeper),
     )  # fmt: skip
-    return following, step
+    return deeper, step
 
 
-def _names(seeds: Nodes, keys: Keys | None) -> dict[int, str | int]:
-    if keys is not None:
-        check.same_length(seeds=seeds, keys=keys)
-    if len(seeds) and seeds.min() < 0:
-        raise InputError(f"a seed is {int(seeds.min())}; number nodes from 0")
-    return dict(zip(seeds.tolist(), (seeds if keys is None else keys).tolist(), strict=True))
-
-
-def _learn(reply: Children, asked: int, names: dict[int, str | int]) -> None:
-    check.same_length(owner=reply.owner, nodes=reply.nodes)
-    if len(reply.owner) and not 0 <= reply.owner.min() <= reply.owner.max() < asked:
-        raise InputError(f"Children.owner has an index that was not asked for; it must be from 0 to {asked - 1}")
-    if reply.keys is not None:
-        check.same_length(nodes=reply.nodes, keys=reply.keys)
-    nodes, first = np.unique(reply.nodes, return_index=True)
-    keys = nodes if reply.keys is None else reply.keys[first]
-    names.update(zip(nodes.tolist(), keys.tolist(), strict=True))
-
-
-def _continuations(beam: _Beam, reply: Children, *, asked: Nodes, jumps: Nodes) -> tuple[Nodes, Nodes]:
+def _continuations(beam: _Beam, children: Children, *, expanded: Nodes, jumps: Nodes) -> tuple[Nodes, Nodes]:
     """Distinct pairs of a path's row in the beam and a next node."""
-    order = np.argsort(reply.owner, kind="stable")
-    starts = np.searchsorted(reply.owner[order], np.arange(len(asked) + 1))
-    last = np.searchsorted(asked, beam.paths[:, -1])
+    order = np.argsort(children.owner, kind="stable")
+    starts = np.searchsorted(children.owner[order], np.arange(len(expanded) + 1))
+    last = np.searchsorted(expanded, beam.paths[:, -1])
     counts = np.diff(starts)[last]
     owner = np.repeat(np.arange(len(last)), counts)
     before = np.cumsum(counts) - counts
-    nodes = reply.nodes[order][np.arange(len(owner)) + np.repeat(starts[last] - before, counts)]
+    nodes = children.nodes[order][np.arange(len(owner)) + np.repeat(starts[last] - before, counts)]
     owner = np.concatenate((owner, np.repeat(np.arange(len(last)), len(jumps)))).astype(np.int64)
     nodes = np.concatenate((nodes, np.tile(jumps, len(last)))).astype(np.int64)
     span = int(nodes.max(initial=0)) + 1
@@ -441,11 +357,6 @@ def _ranks(nodes: Nodes, names: dict[int, str | int]) -> Nodes:
     rank = np.empty(len(unique), dtype=np.intp)
     rank[order] = np.arange(len(unique))
     return rank[inverse]
-
-
-def _beams(paths: Nodes, options: BeamOptions) -> Nodes:
-    """The beam of each path: 0 for a shared beam, else the seed that the path begins with."""
-    return paths[:, 0] if options.is_per_seed else np.zeros(len(paths), dtype=np.intp)
 
 
 def _first_of_each_set(candidates: Candidates, beams: Nodes) -> Nodes:
@@ -469,42 +380,10 @@ def _best_of_each(scores: Scores, ties: Nodes, beams: Nodes, k: int) -> Nodes:
     return best
 
 
-def _select(scores: Scores, ties: Nodes, *, owners: Nodes, beam: _Beam, options: BeamOptions) -> tuple[Nodes, Nodes]:
-    """Indices of the kept children and the places that they take, beam by beam; ``owners`` are the rows of their parents."""
-    beams = _beams(beam.paths, options)[owners]
-    if not options.is_nested:
-        best = _best_of_each(scores, ties, beams, options.beam_width)
-        return best, np.arange(len(best))
-    order = np.lexsort((ties, -scores))
-    taken: list[tuple[int, int]] = []
-    for each in np.unique(beams).tolist():
-        mine = order[beams[order] == each]
-        taken.extend((int(mine[at]), place) for at, place in _nested(beam.places[owners[mine]], options.beam_width))
-    kept = np.array(taken, dtype=np.intp).reshape(-1, 2)
-    return kept[:, 0], kept[:, 1]
-
-
-def _nested(parents: Nodes, width: int) -> list[tuple[int, int]]:
-    """Pairs of a child's index and the place it takes; ``parents`` are the places of the children's parents, best child first."""
-    waiting: dict[int, list[int]] = {}
-    for at, parent in enumerate(parents.tolist()):
-        waiting.setdefault(parent, []).append(at)
-    open_: list[int] = []
-    taken: list[tuple[int, int]] = []
-    for place in range(width):
-        for at in waiting.get(place, ()):
-            heapq.heappush(open_, at)
-        if open_:
-            taken.append((heapq.heappop(open_), place))
-    return taken
-
-
-def _checked(reply: Reply, count: int) -> Scores:
-    if isinstance(reply, Children):
-        raise InputError("the reply to Score or Rescore is Children; send an array with one score per path")
-    scores = np.asarray(reply, dtype=np.float64)
+def _checked(values: NDArray[np.floating], count: int) -> Scores:
+    scores = np.asarray(values, dtype=np.float64)
     if scores.shape != (count,):
-        raise InputError(f"the scores for {count} paths have the shape {scores.shape}; send one score per path")
+        raise InputError(f"the scores for {count} paths have the shape {scores.shape}; give one score per path")
     check.not_nan("scores", scores)
     return scores
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +22,6 @@ _BOUND = 1e-3  # minimum distance of a threshold from 0 and from 1
 
 USUAL = Calibration(names=0, spread=0.22, entity=0.142, statement=0.056, chunk=0.053)
 """The reference: all-MiniLM-L6-v2, quantized to int8, mean of six sets of passages from Wikipedia and the news."""
-
-
-class _Measured(NamedTuple):
-    """The median of the cosines of random pairs, and the cosine that 75 % of the rows have to their nearest row."""
-
-    median: float
-    near: float
 
 
 def measured(rows: Mapping[Kind, NDArray[np.float32]], *, names: int) -> Calibration | None:
@@ -58,21 +50,22 @@ def measured(rows: Mapping[Kind, NDArray[np.float32]], *, names: int) -> Calibra
     sample = rows.get(Kind.ENTITY)
     if sample is None or len(sample) < BLOCK:
         return None
-    names_scale = _measured(sample[:SAMPLE])
-    spread = max(names_scale.near - names_scale.median, _LEAST_SPREAD)
+    median, near = _measured(sample[:SAMPLE])
+    spread = max(near - median, _LEAST_SPREAD)
     factor = spread / USUAL.spread
     medians: dict[Kind, float] = {}
     for kind in (Kind.STATEMENT, Kind.CHUNK):
         some = rows.get(kind)
         if some is None or len(some) < _LEAST_ROWS:
-            medians[kind] = names_scale.median + factor * (USUAL.median(kind) - USUAL.entity)
+            medians[kind] = median + factor * (USUAL.median(kind) - USUAL.entity)
         else:
-            medians[kind] = _measured(some[:SAMPLE]).median
-    values = (round(float(value), _DIGITS) for value in (spread, names_scale.median, *medians.values()))
+            medians[kind] = _measured(some[:SAMPLE])[0]
+    values = (round(float(value), _DIGITS) for value in (spread, median, *medians.values()))
     return Calibration(names, *values)
 
 
-def _measured(rows: NDArray[np.float32]) -> _Measured:
+def _measured(rows: NDArray[np.float32]) -> tuple[float, float]:
+    """The median of the cosines of random pairs, and the cosine that 75 % of the rows have to their nearest row."""
     size = min(len(rows), BLOCK)
     starts = np.linspace(0, len(rows) - size, -(-len(rows) // size)).astype(np.intp)
     pairs, nearest = [], []
@@ -82,7 +75,7 @@ def _measured(rows: NDArray[np.float32]) -> _Measured:
         pairs.append(cosines[upper])
         np.fill_diagonal(cosines, -np.inf)
         nearest.append(cosines.max(axis=1))
-    return _Measured(float(np.median(np.concatenate(pairs))), float(np.quantile(np.concatenate(nearest), _NEAR)))
+    return float(np.median(np.concatenate(pairs))), float(np.quantile(np.concatenate(nearest), _NEAR))
 
 
 def fitted_cosine(usual: float, kind: Kind, *, calibration: Calibration | None) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.errors import InputError
+from hlgraph.subgraph import Csr
 
 
 def same_length(**values: Sized) -> None:
@@ -29,6 +30,13 @@ def same_length(**values: Sized) -> None:
     if len({len(value) for value in values.values()}) > 1:
         lengths = ", ".join(f"{name} ({len(value)})" for name, value in values.items())
         raise InputError(f"these must have the same length: {lengths}")
+
+
+def square(adjacency: Csr) -> None:
+    """Check that an adjacency has as many columns as rows; raises InputError."""
+    rows, columns = adjacency.shape
+    if rows != columns:
+        raise InputError(f"the adjacency has the shape {adjacency.shape}; it must be square, (n, n)")
 
 
 def not_nan(name: str, values: NDArray[np.floating]) -> None:
@@ -102,6 +110,25 @@ def not_negative(name: str, value: float) -> None:
     """
     if not 0 <= value < math.inf:
         raise InputError(f"{name} is {value}; it must be a finite number, 0 or above")
+
+
+def at_least(least: int, /, **values: float) -> None:
+    """Check that no value is below a bound; raises InputError."""
+    for name, value in values.items():
+        if value < least:
+            raise InputError(f"{name} is {value}; it must be at least {least}")
+
+
+def below_one(name: str, value: float) -> None:
+    """Check that a number, such as a damping, is from 0 to below 1; raises InputError.
+
+    Parameters
+    ----------
+    name : the argument, for the message
+    value : the number
+    """
+    if not 0 <= value < 1:
+        raise InputError(f"{name} is {value}; it must be from 0 to below 1")
 
 
 def probability(name: str, value: float) -> None:

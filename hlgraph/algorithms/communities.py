@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -73,10 +75,11 @@ def leiden(
     """
     check.positive("resolution", resolution)
     matrix = _checked(adjacency)
-    labels = [_partition(matrix, resolution=resolution, iterations=iterations, seed=seed)]
+    partitioned = partial(_partition, resolution=resolution, iterations=iterations, seed=seed)
+    labels = [partitioned(matrix)]
     while max_size is not None:
         check.positive("max_size", max_size)
-        finer = _divide(matrix, labels[-1], max_size=max_size, resolution=resolution, iterations=iterations, seed=seed)
+        finer = _divide(matrix, labels[-1], max_size, partitioned)
         if np.array_equal(finer, labels[-1]):
             break
         labels.append(finer)
@@ -219,9 +222,7 @@ def at_most(levels: NDArray[np.int64], count: int) -> NDArray[np.int64]:
 
 
 def _checked(adjacency: Csr) -> Csr:
-    rows, columns = adjacency.shape
-    if rows != columns:
-        raise InputError(f"the adjacency has the shape {adjacency.shape}; it must be square, (n, n)")
+    check.square(adjacency)
     check.finite("adjacency", adjacency.data)
     if (adjacency.data < 0).any():
         raise InputError("the adjacency has negative weights; modularity needs weights of 0 or above")
@@ -258,14 +259,14 @@ def _partition(matrix: Csr, *, resolution: float, iterations: int, seed: int) ->
 
 
 def _divide(
-    matrix: Csr, labels: NDArray[np.int64], *, max_size: int, resolution: float, iterations: int, seed: int
+    matrix: Csr, labels: NDArray[np.int64], max_size: int, partitioned: Callable[[Csr], NDArray[np.int64]]
 ) -> NDArray[np.int64]:
     finer = labels.copy()
     names, sizes = np.unique(labels, return_counts=True)
     for name in names[sizes > max_size]:
         members = np.flatnonzero(labels == name)
         inside = sp.csr_array(matrix[members][:, members])
-        labels_inside = _partition(inside, resolution=resolution, iterations=iterations, seed=seed)
+        labels_inside = partitioned(inside)
         if not labels_inside.any():
             labels_inside = _cut(inside, max_size)
         finer[members] = members[labels_inside]
@@ -312,8 +313,7 @@ def partition(vectors: NDArray[np.floating], groups: int) -> list[NDArray[np.int
     >>> partition(np.array([[1, 0], [0, 1], [1, 0.1], [0.1, 1]]), 2)
     [array([0, 2]), array([1, 3])]
     """
-    if groups < 1:
-        raise InputError(f"groups is {groups}; it must be at least 1")
+    check.at_least(1, groups=groups)
     if vectors.ndim != 2:
         raise InputError(f"the vectors have the shape {vectors.shape}; it must be (n, d)")
     check.finite("vectors", vectors)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph.algorithms import check
 from hlgraph.errors import InputError
 
 
@@ -34,9 +35,7 @@ class CoverBounds:
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        for name in ("budget", "least", "most"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        check.at_least(1, budget=self.budget, least=self.least, most=self.most)
         if self.least > self.most:
             raise InputError(f"least is {self.least} and most is {self.most}; least must not be above most")
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,13 +101,12 @@ def prune_by_radius(
     *,
     max_diameter: int,
     centers: int,
-    rng: np.random.Generator | None = None,
 ) -> Pruned:
     """Algorithm 2: for each center, remove the candidates farther than D/2 from it, in hops of the whole graph.
 
-    Each center is drawn from the candidates that the earlier ones left; without ``rng`` it is the first of them. The
-    remaining candidates, centers included, are within D/2 of every center and so within D of each other in the whole graph
-    (Lemma 1). For odd D the radius is (D - 1) / 2. O(R m D) time for m edges.
+    Each center is the first of the candidates that the earlier ones left; the paper draws one of them. The remaining candidates,
+    centers included, are within D/2 of every center and so within D of each other in the whole graph (Lemma 1). For odd D the
+    radius is (D - 1) / 2. O(R m D) time for m edges.
 
     Parameters
     ----------
@@ -115,7 +114,6 @@ def prune_by_radius(
     candidates : shape (c,), nodes, the preferred centers first
     max_diameter : D, in hops, 1 or more
     centers : R, 1 or more
-    rng : draws the centers; None: the first remaining candidate is the center
 
     Returns
     -------
@@ -146,7 +144,7 @@ def prune_by_radius(
         fresh = left[~np.isin(left, used)]
         if not len(fresh):
             break
-        center = int(fresh[0] if rng is None else rng.choice(fresh))
+        center = int(fresh[0])
         used.append(center)
         radius = max_diameter // 2
         left = left[hops_from(adjacency, np.array([center]), max_hops=radius)[0, left] <= radius]
@@ -175,7 +173,7 @@ class Induced:
 
     def of(self, members: Sequence[int]) -> int:
         """The diameter of the set, in hops."""
-        return _widest(hops_within(self.edges_of(members), max_hops=self.max_diameter))
+        return int(hops_within(self.edges_of(members), max_hops=self.max_diameter).max(initial=0))
 
     def with_each(self, members: Sequence[int], candidates: NDArray[np.intp]) -> NDArray[np.int16]:
         """The diameter of the set with each single candidate added, in hops. O(c s^2 D) time for c candidates and s members.
@@ -207,42 +205,28 @@ class Induced:
         return diameters
 
 
-class InGraph:
+class InGraph(Induced):
     """Diameters along any path of the graph: ``max d_G(u, w)``, the distance of TopoRAG's Lemmas 1 and 2.
 
     Parameters
     ----------
-    inside : shape (c, c), the edges between the candidates
-    max_diameter : D, in hops
+    inside, max_diameter : see :class:`Induced`
     hops : shape (c, c), distances in the graph; ``max_diameter + 1`` stands for every larger one
     """
 
     def __init__(self, inside: NDArray[np.bool_], max_diameter: int, *, hops: NDArray[np.int16]) -> None:
-        self.max_diameter = max_diameter
-        self._inside = inside
+        super().__init__(inside, max_diameter)
         self._hops = hops
-
-    def edges_of(self, members: Sequence[int]) -> NDArray[np.bool_]:
-        """The edges between the members as a dense matrix."""
-        return self._inside[np.ix_(members, members)]
 
     def of(self, members: Sequence[int]) -> int:
         """The diameter of the set, in hops."""
-        return _widest(self._hops[np.ix_(members, members)])
+        return int(self._hops[np.ix_(members, members)].max(initial=0))
 
     def with_each(self, members: Sequence[int], candidates: NDArray[np.intp]) -> NDArray[np.int16]:
         """See :meth:`Induced.with_each`. O(c s) time for c candidates and s members."""
         farthest = self._hops[np.ix_(candidates, np.array(members, dtype=np.intp))].max(axis=1, initial=0)
         diameters: NDArray[np.int16] = np.maximum(farthest, self.of(members)).astype(np.int16)
         return diameters
-
-
-Measure: TypeAlias = Induced | InGraph
-"""Measures diameters, with the bound ``max_diameter``."""
-
-
-def _widest(hops: NDArray[np.int16]) -> int:
-    return int(hops.max(initial=0))
 
 
 class Distance(StrEnum):
@@ -364,7 +348,6 @@ def in_filter(
     *,
     entries: NDArray[np.integer],
     bounds: DiameterBounds,
-    rng: np.random.Generator | None = None,
 ) -> Selection:
     """Search with the bound inside: traverse, prune by radius, select, replace.
 
@@ -386,7 +369,6 @@ def in_filter(
     similarities : shape (n,), the similarity of each node to the question, finite
     entries : nodes at which the traversal begins
     bounds : number of nodes, diameter and width of the search
-    rng : draws the centers; None: the most similar nodes are the centers, so equal input gives equal output
 
     Returns
     -------
@@ -419,9 +401,8 @@ def in_filter(
     for start in range(min(bounds.starts, len(pool))):
         first, near = start, everywhere
         if bounds.centers:
-            left = prune_by_radius(
-                edges, np.roll(pool, -start), max_diameter=bounds.max_diameter, centers=bounds.centers, rng=rng
-            )
+            ordered = np.roll(pool, -start)
+            left = prune_by_radius(edges, ordered, max_diameter=bounds.max_diameter, centers=bounds.centers)
             first = int(np.flatnonzero(pool == left.centers[0])[0])
             near = np.flatnonzero(np.isin(pool, left.nodes)).tolist()
         members = _grown(measure, [first], near, bounds=bounds)
@@ -434,7 +415,7 @@ def in_filter(
 
 
 def _grown(
-    measure: Measure,
+    measure: Induced,
     members: list[int],
     allowed: list[int],
     *,
@@ -455,7 +436,7 @@ def _grown(
 
 
 def _replaced(
-    edges: Csr, scores: NDArray[np.float64], members: list[int], *, pool: NDArray[np.intp], measure: Measure
+    edges: Csr, scores: NDArray[np.float64], members: list[int], *, pool: NDArray[np.intp], measure: Induced
 ) -> tuple[list[int], int, int]:
     """Members after one pass of replacements, the most similar candidates first; numbers of rejections and replacements."""
     taken = list(members)
@@ -479,7 +460,7 @@ def _replaced(
     return taken, rejected, replaced
 
 
-def _first_that_fits(measure: Measure, members: list[int], candidates: NDArray[np.intp]) -> int:
+def _first_that_fits(measure: Induced, members: list[int], candidates: NDArray[np.intp]) -> int:
     """The first candidate that keeps the bound together with the remaining members; -1 if there is none."""
     if measure.of(members) <= measure.max_diameter:
         fitting = np.flatnonzero(measure.with_each(members, candidates) <= measure.max_diameter)
@@ -489,7 +470,7 @@ def _first_that_fits(measure: Measure, members: list[int], candidates: NDArray[n
     return next((place for place in each if measure.of([*members, place]) <= measure.max_diameter), -1)
 
 
-def _least_needed(measure: Measure, members: list[int], scores: NDArray[np.float64]) -> int:
+def _least_needed(measure: Induced, members: list[int], scores: NDArray[np.float64]) -> int:
     """Index in ``members`` of the least similar one that is not an articulation node; -1 for fewer than two members."""
     if len(members) < 2:
         return -1
@@ -513,7 +494,7 @@ def _by_similarity(nodes: NDArray[np.intp], scores: NDArray[np.float64]) -> NDAr
     return nodes[np.lexsort((nodes, -scores[nodes]))]
 
 
-def _measure(edges: Csr, pool: NDArray[np.intp], bounds: DiameterBounds) -> Measure:
+def _measure(edges: Csr, pool: NDArray[np.intp], bounds: DiameterBounds) -> Induced:
     inside = np.asarray(edges[pool][:, pool].todense()) > 0
     np.fill_diagonal(inside, val=False)
     if bounds.distance is Distance.INDUCED:
@@ -521,7 +502,7 @@ def _measure(edges: Csr, pool: NDArray[np.intp], bounds: DiameterBounds) -> Meas
     return InGraph(inside, bounds.max_diameter, hops=hops_from(edges, pool, max_hops=bounds.max_diameter)[:, pool])
 
 
-def _selection(members: list[int], pool: NDArray[np.intp], measure: Measure, bounds: DiameterBounds) -> Selection:
+def _selection(members: list[int], pool: NDArray[np.intp], measure: Induced, bounds: DiameterBounds) -> Selection:
     places = sorted(members)  # the pool is ordered by similarity
     return Selection(pool[places], measure.of(places), len(places) == bounds.k)
 

@@ -49,17 +49,20 @@ def hops_from(adjacency: Csr, starts: NDArray[np.integer], *, max_hops: int) -> 
     edges = checked_edges(adjacency)
     check.not_negative("max_hops", max_hops)
     wanted = checked_nodes("starts", starts, size=edges.shape[0])
-    distances = np.full((len(wanted), edges.shape[0]), max_hops + 1, dtype=np.int16)
+    distances = np.full((edges.shape[0], len(wanted)), max_hops + 1, dtype=np.int16)
+    distances[wanted, np.arange(len(wanted))] = 0
     for at in range(0, len(wanted), _BLOCK):
-        block = distances[at : at + _BLOCK]
-        frontier = np.zeros((edges.shape[0], len(block)), dtype=np.float32)
-        frontier[wanted[at : at + _BLOCK], np.arange(len(block))] = 1
-        block[frontier.T > 0] = 0
-        for hops in range(1, max_hops + 1):
-            is_new = ((edges @ frontier).T > 0) & (block > max_hops)
-            block[is_new] = hops
-            frontier = np.ascontiguousarray(is_new.T, dtype=np.float32)
-    return distances
+        _spread(edges, distances[:, at : at + _BLOCK], max_hops)
+    return distances.T
+
+
+def _spread(edges: Csr | NDArray[np.float32], distances: NDArray[np.int16], max_hops: int) -> None:
+    """Write the distances from the nodes at distance 0 into each column."""
+    for hops in range(1, max_hops + 1):
+        is_new = (edges @ (distances < hops).astype(np.float32) > 0) & (distances > max_hops)
+        if not is_new.any():
+            break
+        distances[is_new] = hops
 
 
 def hops_to_any(adjacency: Csr, targets: NDArray[np.integer], *, max_hops: int) -> NDArray[np.int16]:
@@ -93,11 +96,7 @@ def hops_to_any(adjacency: Csr, targets: NDArray[np.integer], *, max_hops: int) 
     check.not_negative("max_hops", max_hops)
     distances = np.full(edges.shape[0], max_hops + 1, dtype=np.int16)
     distances[checked_nodes("targets", targets, size=edges.shape[0])] = 0
-    for hops in range(1, max_hops + 1):
-        is_new = (edges @ (distances < hops).astype(np.float32) > 0) & (distances > max_hops)
-        if not is_new.any():
-            break
-        distances[is_new] = hops
+    _spread(edges, distances, max_hops)
     return distances
 
 
@@ -126,12 +125,7 @@ def hops_within(inside: NDArray[np.bool_], *, max_hops: int) -> NDArray[np.int16
     size = len(inside)
     distances = np.full((size, size), max_hops + 1, dtype=np.int16)
     np.fill_diagonal(distances, 0)
-    step = inside.astype(np.float32)
-    for hops in range(1, max_hops + 1):
-        is_new = ((distances < hops).astype(np.float32) @ step > 0) & (distances > max_hops)
-        if not is_new.any():
-            break
-        distances[is_new] = hops
+    _spread(inside.astype(np.float32), distances, max_hops)
     return distances
 
 
@@ -199,9 +193,7 @@ def checked_edges(adjacency: Csr) -> Csr:
     InputError
         The adjacency is not square.
     """
-    rows, columns = adjacency.shape
-    if rows != columns:
-        raise InputError(f"the adjacency has the shape {adjacency.shape}; it must be square, (n, n)")
+    check.square(adjacency)
     if adjacency.dtype == np.float32 and (not adjacency.nnz or adjacency.data.min() > 0):
         return adjacency  # a sum of positive weights is positive if and only if the number of edges is
     edges = sp.csr_array(adjacency != 0, dtype=np.float32)

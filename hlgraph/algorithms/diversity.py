@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,19 +13,6 @@ from hlgraph.algorithms import check
 PAPER_TAU = 0.005
 """HLG's threshold: texts with a cosine above 1 - 0.005 are near-duplicates."""
 _BLOCK = 256  # rows that are compared with all others at a time, which bounds the memory
-
-
-class Retained(NamedTuple):
-    """The texts that remain of n.
-
-    Attributes
-    ----------
-    kept : indices of the remaining texts, best first
-    better : shape (n,), for each removed text the index of its best near-duplicate; -1 for a remaining one
-    """
-
-    kept: NDArray[np.intp]
-    better: NDArray[np.intp]
 
 
 def tf_idf(texts: Sequence[Sequence[str]]) -> csr_array:
@@ -76,7 +62,7 @@ def retain(
     ids: Sequence[str],
     tau: float = PAPER_TAU,
     agrees: Callable[[int, int], bool] | None = None,
-) -> Retained:
+) -> NDArray[np.intp]:
     r"""Keep the best text of every group of near-duplicates.
 
     .. math:: \text{Retain } S_i \Leftrightarrow \forall S_j: Sim(S_i, S_j) > 1 - \tau \Rightarrow Score(S_i) > Score(S_j)
@@ -99,8 +85,8 @@ def retain(
 
     Returns
     -------
-    Retained
-        The remaining texts, and for each removed one the text that caused it.
+    NDArray
+        Indices of the remaining texts, best first.
 
     Raises
     ------
@@ -110,7 +96,7 @@ def retain(
     Examples
     --------
     >>> rows = tf_idf([["flood", "town"], ["flood", "town"], ["bridge"]])
-    >>> retain(rows, np.array([0.5, 0.9, 0.1]), ids=["a", "b", "c"]).kept.tolist()
+    >>> retain(rows, np.array([0.5, 0.9, 0.1]), ids=["a", "b", "c"]).tolist()
     [1, 2]
 
     References
@@ -122,7 +108,7 @@ def retain(
     check.not_nan("scores", scores)
     order = np.lexsort((np.array(ids, dtype=str), -np.asarray(scores, dtype=np.float64)))
     ranked = vectors[order]
-    better = np.full(len(order), -1, dtype=np.intp)
+    is_kept = np.ones(len(order), dtype=bool)
     for start in range(0, len(order), _BLOCK):
         stop = min(start + _BLOCK, len(order))
         cosines = (ranked[start:stop] @ ranked[:stop].T).tocoo()
@@ -133,6 +119,6 @@ def retain(
         by_rank = np.lexsort((columns, rows))
         for row, column in zip(rows[by_rank].tolist(), columns[by_rank].tolist(), strict=True):
             at, other = int(order[row]), int(order[column])
-            if better[at] < 0 and (agrees is None or agrees(at, other)):
-                better[at] = other
-    return Retained(order[better[order] < 0], better)
+            if is_kept[at] and (agrees is None or agrees(at, other)):
+                is_kept[at] = False
+    return order[is_kept[order]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,24 +48,14 @@ def reciprocal_rank(
     SIGIR 2009.
     """
     check.positive("k", k)
+    weights = [1.0] * len(rankings) if weights is None else weights
+    if len(weights) != len(rankings):
+        raise InputError(f"there are {len(weights)} weights for {len(rankings)} lists; give one per list")
     parts: defaultdict[str, list[float]] = defaultdict(list)
-    for ranking, weight in zip(rankings, _weights(len(rankings), weights), strict=True):
+    for ranking, weight in zip(rankings, weights, strict=True):
+        check.not_negative("a weight", weight)
         for rank, name in enumerate(dict.fromkeys(ranking), start=1):
             parts[name].append(weight / (k + rank))
-    return _best_first(parts)
-
-
-def _weights(count: int, weights: Sequence[float] | None) -> Iterable[float]:
-    if weights is None:
-        return [1.0] * count
-    if len(weights) != count:
-        raise InputError(f"there are {len(weights)} weights for {count} lists; give one per list")
-    for weight in weights:
-        check.not_negative("a weight", weight)
-    return weights
-
-
-def _best_first(parts: Mapping[str, Sequence[float]]) -> list[tuple[str, float]]:
     # fsum gives the same sum to the last bit in any order of the parts; otherwise rounding would break a tie.
     fused = [(name, math.fsum(values)) for name, values in parts.items()]
     return sorted(fused, key=lambda entry: -entry[1])  # stable: ties keep the order of ``parts``

@@ -9,7 +9,7 @@ reuses it. :func:`personalised_pagerank` is plain power iteration on an adjacenc
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -69,17 +69,14 @@ class Walk:
     """A graph prepared for many rankings; :func:`prepare` makes it and nothing changes it.
 
     The walk runs over classes of twins, which are nodes with the same neighbours. Entities that only one statement mentions
-    are twins; they are about a third of the nodes of a graph of entities and chunks. In a directed graph every node is its
-    own class.
+    are twins; they are about a third of the nodes of a graph of entities and chunks.
 
     Attributes
     ----------
-    steps : CSR of shape (c, c). Undirected: ``A[i, j] / sqrt(degree[i] degree[j])``, classes with the most neighbours first.
-        Directed: ``A[i, j] / degree[i]``
-    degrees : shape (c,), float64, the sum of the weights of a class's edges (directed: of its outgoing edges)
-    roots : shape (c,), the square roots of ``degrees`` in the precision of ``steps`` (directed: ones)
+    steps : CSR of shape (c, c), ``A[i, j] / sqrt(degree[i] degree[j])``, classes with the most neighbours first
+    degrees : shape (c,), float64, the sum of the weights of a class's edges
+    roots : shape (c,), the square roots of ``degrees`` in the precision of ``steps``
     twins : the classes
-    is_directed : whether the walk follows edges from row to column only
     over : the patch of ``steps``, which then belong to an older graph; None: no patch
     """
 
@@ -87,7 +84,6 @@ class Walk:
     degrees: NDArray[np.float64]
     roots: NDArray[np.floating]
     twins: Twins
-    is_directed: bool
     over: Over | None = None
 
     def __len__(self) -> int:
@@ -134,7 +130,7 @@ class Walk:
         ----------
         scores : shape (c,), of the classes
         seeds : shape (m,), indices of nodes
-        own : shape (m,), the mass that each seed receives beyond its twins, from :func:`own_shares`
+        own : shape (m,), the mass that each seed receives beyond its twins
 
         Returns
         -------
@@ -145,21 +141,6 @@ class Walk:
         node_scores: NDArray[np.float64] = ((scores - seed_mass) / self.twins.sizes)[self.twins.of]
         np.add.at(node_scores, seeds, own)
         return np.maximum(node_scores, 0, out=node_scores)
-
-    def is_precise_enough(self, tolerance: float, damping: float) -> bool:
-        """Whether scores in the precision of this walk can be exact to ``tolerance``.
-
-        Parameters
-        ----------
-        tolerance : largest sum of absolute errors, above 0
-        damping : probability to go on, from 0 to below 1
-
-        Returns
-        -------
-        bool
-            Always True for a walk in double precision.
-        """
-        return self.steps.dtype == np.float64 or precision_for(tolerance, damping) == "single"
 
 
 def precision_for(tolerance: float, damping: float) -> Precision:
@@ -183,13 +164,12 @@ def precision_for(tolerance: float, damping: float) -> Precision:
     return "single" if tolerance * (1 - damping) >= _SINGLE_ERROR else "double"
 
 
-def prepare(adjacency: Csr, *, is_directed: bool = False, precision: Precision = "single") -> Walk:
+def prepare(adjacency: Csr, *, precision: Precision = "single") -> Walk:
     """A graph prepared for many rankings, in time linear in its edges; duplicate entries are summed.
 
     Parameters
     ----------
-    adjacency : CSR of shape (n, n), weights not negative; row to column is the direction of the walk
-    is_directed : False (default): the adjacency is symmetric, and twins are merged
+    adjacency : CSR of shape (n, n), symmetric, weights not negative
     precision : ``single`` (default: float32, half the memory) suits tolerances down to about 1e-6; ``double`` suits any
 
     Returns
@@ -200,41 +180,31 @@ def prepare(adjacency: Csr, *, is_directed: bool = False, precision: Precision =
     Raises
     ------
     InputError
-        The adjacency is not square, has a negative or non-finite weight, or is not symmetric although the graph is undirected.
+        The adjacency is not square and symmetric, or has a negative or non-finite weight.
     """
-    if adjacency.shape[0] != adjacency.shape[1]:
-        raise InputError(f"the adjacency has the shape {adjacency.shape}; it must be square, (n, n)")
-    check.finite("adjacency", adjacency.data)
-    if (adjacency.data < 0).any():
-        raise InputError("the adjacency has negative weights; a walk cannot follow them")
+    check.square(adjacency)
+    _check_weights(adjacency)
     matrix = sp.csr_array(adjacency, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    if not is_directed and matrix.nnz and abs(matrix - matrix.T).max() > 1e-6 * matrix.data.max():
-        raise InputError("the adjacency is not symmetric; add its transpose, or pass is_directed=True")
-    twins = _singletons(matrix.shape[0]) if is_directed else find_twins(matrix)
-    if not is_directed:
-        # Rows of equal length are adjacent: a product takes half the time, because the processor predicts where they end.
-        matrix = twins.merged(matrix)
-        order = np.argsort(-np.diff(matrix.indptr), kind="stable")
-        twins, matrix = twins.ordered(order), sp.csr_array(matrix[order][:, order])
-        matrix.sort_indices()
+    if matrix.nnz and abs(matrix - matrix.T).max() > 1e-6 * matrix.data.max():
+        raise InputError("the adjacency is not symmetric; add its transpose")
+    twins = find_twins(matrix)
+    matrix = twins.merged(matrix)
+    # Rows of equal length are adjacent: a product takes half the time, because the processor predicts where they end.
+    order = np.argsort(-np.diff(matrix.indptr), kind="stable")
+    twins, matrix = twins.ordered(order), sp.csr_array(matrix[order][:, order])
+    matrix.sort_indices()
     degrees = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
     rows = np.repeat(np.arange(len(degrees)), np.diff(matrix.indptr))
-    roots = np.ones(len(degrees)) if is_directed else np.sqrt(degrees)
-    shares = matrix.data / (degrees[rows] if is_directed else roots[rows] * roots[matrix.indices])
+    roots = np.sqrt(degrees)
+    shares = matrix.data / (roots[rows] * roots[matrix.indices])
     dtype = _DTYPES[precision]
     index = np.int32 if matrix.nnz < np.iinfo(np.int32).max else np.int64  # int32 halves the memory traffic
     steps = sp.csr_array(
         (shares.astype(dtype), matrix.indices.astype(index), matrix.indptr.astype(index)), shape=matrix.shape
     )
-    return Walk(steps, degrees, roots.astype(dtype), twins, is_directed)
-
-
-def _singletons(size: int) -> Twins:
-    """Classes of one node each."""
-    nodes = np.arange(size)
-    return Twins(nodes, np.ones(size), np.zeros(size), nodes, np.arange(size + 1))
+    return Walk(steps, degrees, roots.astype(dtype), twins)
 
 
 def personalised_pagerank(
@@ -279,7 +249,13 @@ def personalised_pagerank(
     >>> personalised_pagerank(line, np.array([1.0, 0, 0]), damping=0.5).scores.round(3)
     array([0.583, 0.333, 0.083])
     """
-    _check(adjacency, seed_weights, damping)
+    if adjacency.shape != seed_weights.shape * 2:
+        raise InputError(
+            f"the adjacency has the shape {adjacency.shape} and seed_weights {seed_weights.shape}; "
+            "they must be (n, n) and (n,)"
+        )
+    _check_weights(adjacency)
+    _check_seeds("seed_weights", seed_weights, damping)
     check.positive("tolerance", tolerance)
     seeds = np.asarray(seed_weights, dtype=np.float64)
     seeds = seeds / seeds.sum()
@@ -299,21 +275,17 @@ def personalised_pagerank(
     return Ranking(scores, max_iterations, has_converged=False)
 
 
-def _check(adjacency: Csr, seed_weights: NDArray[np.floating], damping: float) -> None:
-    rows, columns = adjacency.shape
-    if rows != columns or seed_weights.shape != (rows,):
-        raise InputError(
-            f"the adjacency has the shape {adjacency.shape} and seed_weights {seed_weights.shape}; "
-            "they must be (n, n) and (n,)"
-        )
-    check.finite("seed_weights", seed_weights)
+def _check_weights(adjacency: Csr) -> None:
     check.finite("adjacency", adjacency.data)
     if (adjacency.data < 0).any():
         raise InputError("the adjacency has negative weights; a walk cannot follow them")
-    if (seed_weights < 0).any() or not seed_weights.sum() > 0:
-        raise InputError("seed_weights must not be negative, and at least one must be above 0")
-    if not 0 <= damping < 1:
-        raise InputError(f"damping is {damping}; it must be from 0 to below 1")
+
+
+def _check_seeds(name: str, weights: NDArray[np.floating], damping: float) -> None:
+    check.finite(name, weights)
+    if (weights < 0).any() or not weights.sum() > 0:
+        raise InputError(f"{name} must not be negative, and at least one must be above 0")
+    check.below_one("damping", damping)
 
 
 def exact_pagerank(
@@ -327,9 +299,8 @@ def exact_pagerank(
 ) -> Ranking:
     """Personalised PageRank of all nodes, with a sum of absolute errors of at most ``tolerance``.
 
-    Undirected: with ``S = D^-1/2 A D^-1/2`` the system ``(I - d S) y = (1 - d) D^-1/2 s`` is symmetric and positive
-    definite, and ``p = D^1/2 y``. Conjugate gradients solve it in ``O(sqrt(1 / (1 - d)))`` matrix products per digit.
-    Directed: power iteration of ``p = (1 - d) s + d W' p``, in ``O(1 / (1 - d))`` products per digit. A product takes time
+    With ``S = D^-1/2 A D^-1/2`` the system ``(I - d S) y = (1 - d) D^-1/2 s`` is symmetric and positive definite, and
+    ``p = D^1/2 y``. Conjugate gradients solve it in ``O(sqrt(1 / (1 - d)))`` matrix products per digit. A product takes time
     linear in the number of edges. Graphs of up to 128 classes are solved directly.
 
     The stopping rule is a bound on the error by the residual ``r``: the error is at most ``|r| / (1 - d)``, so without
@@ -364,9 +335,9 @@ def exact_pagerank(
     >>> exact_pagerank(line, np.array([0]), weights=np.array([1.0]), damping=0.5).scores.round(3)
     array([0.583, 0.333, 0.083])
     """
-    shares = seed_shares(walk, seeds, weights=weights, damping=damping)
+    shares = _seed_shares(walk, seeds, weights=weights, damping=damping)
     check.positive("tolerance", tolerance)
-    if not walk.is_precise_enough(tolerance, damping):
+    if walk.steps.dtype != np.float64 and precision_for(tolerance, damping) == "double":
         raise InputError(
             f"tolerance {tolerance} at damping {damping} is finer than single precision; "
             'prepare the walk with precision="double"'
@@ -374,11 +345,9 @@ def exact_pagerank(
     restart = np.bincount(walk.twins.of[seeds], shares, minlength=len(walk.degrees)).astype(np.float64)
     if len(walk.degrees) <= _DENSE:
         ranking = Ranking(_solve(walk, restart, damping), 1, has_converged=True)
-    elif walk.is_directed:
-        ranking = _iterate(walk, restart, damping, goal=tolerance / 2, most=max_iterations)
     else:
         ranking = _conjugate(walk, restart, damping, goal=tolerance, most=max_iterations)
-    scores = walk.spread(ranking.scores, seeds, own=own_shares(walk, seeds, shares=shares, damping=damping))
+    scores = walk.spread(ranking.scores, seeds, own=_own_shares(walk, seeds, shares=shares, damping=damping))
     return ranking._replace(scores=scores / scores.sum())
 
 
@@ -389,20 +358,6 @@ def _solve(walk: Walk, restart: NDArray[np.float64], damping: float) -> NDArray[
     solution = np.linalg.solve(system, (1 - damping) * scaled)
     scores: NDArray[np.float64] = np.maximum(solution * np.where(roots > 0, roots, 1), 0)
     return scores
-
-
-def _iterate(walk: Walk, restart: NDArray[np.float64], damping: float, *, goal: float, most: int) -> Ranking:
-    # Mass is lost at nodes without edges, so the sum may fall to 1 - d; normalising the scores then enlarges the error.
-    back = sp.csr_array(walk.steps.astype(np.float64).T.tocsr())
-    goal *= (1 - damping) ** 2 / damping if damping else 1
-    scores = (1 - damping) * restart
-    for iteration in range(1, most + 1):
-        following = (1 - damping) * restart + damping * (back @ scores)
-        change = float(np.abs(following - scores).sum())
-        scores = following
-        if change <= goal:
-            return Ranking(scores, iteration, has_converged=True)
-    return Ranking(scores, most, has_converged=False)
 
 
 def _conjugate(walk: Walk, restart: NDArray[np.float64], damping: float, *, goal: float, most: int) -> Ranking:
@@ -438,57 +393,22 @@ def _conjugate(walk: Walk, restart: NDArray[np.float64], damping: float, *, goal
     return Ranking(scores, iteration, has_converged)
 
 
-def seed_shares(
+def _seed_shares(
     walk: Walk, seeds: NDArray[np.integer], *, weights: NDArray[np.floating], damping: float
 ) -> NDArray[np.float64]:
-    """The seed weights over their sum, after a check of all arguments.
-
-    Parameters
-    ----------
-    walk : the prepared graph
-    seeds : shape (m,), indices of nodes
-    weights : shape (m,), not negative, not all zero
-    damping : probability to go on, from 0 to below 1
-
-    Returns
-    -------
-    NDArray
-        Shape (m,), float64, sums to 1.
-
-    Raises
-    ------
-    InputError
-        The lengths differ, or a seed, a weight or the damping is out of its bounds.
-    """
+    """The seed weights over their sum, after a check of all arguments."""
     check.same_length(seeds=seeds, weights=weights)
-    check.finite("weights", weights)
     if len(seeds) and (seeds.min() < 0 or seeds.max() >= len(walk)):
         raise InputError(f"seeds has an index outside the {len(walk)} nodes of the graph; indices start at 0")
-    if (weights < 0).any() or not weights.sum() > 0:
-        raise InputError("weights must not be negative, and at least one must be above 0")
-    if not 0 <= damping < 1:
-        raise InputError(f"damping is {damping}; it must be from 0 to below 1")
+    _check_seeds("weights", weights, damping)
     shares: NDArray[np.float64] = np.asarray(weights, dtype=np.float64) / float(weights.sum())
     return shares
 
 
-def own_shares(
+def _own_shares(
     walk: Walk, seeds: NDArray[np.integer], *, shares: NDArray[np.float64], damping: float
 ) -> NDArray[np.float64]:
-    """The mass that each seed receives beyond its twins; see :meth:`Walk.spread`.
-
-    Parameters
-    ----------
-    walk : the prepared graph
-    seeds : shape (m,), indices of nodes
-    shares : shape (m,), the seed weights over their sum, from :func:`seed_shares`
-    damping : probability to go on, from 0 to below 1
-
-    Returns
-    -------
-    NDArray
-        Shape (m,), float64.
-    """
+    """The mass that each seed receives beyond its twins; see :meth:`Walk.spread`."""
     own: NDArray[np.float64] = (1 - damping) * shares / (1 + damping * walk.twins.loops[walk.twins.of[seeds]])
     return own
 
@@ -523,35 +443,31 @@ def dot(one: NDArray[np.floating], other: NDArray[np.floating]) -> np.floating:
 # Approximate PageRank around the seeds.
 
 
-@dataclass(slots=True)
 class Space:
     """Work space of :func:`local_pagerank`: arrays of size n, allocated once per walk. It serves one call at a time.
 
-    Attributes
+    Parameters
     ----------
     walk : the prepared graph
+
+    Attributes
+    ----------
     rest : shape (n,), mass of each class that is not yet distributed; all 0 between calls
     given : shape (n,), scores during a call; all 0 between calls
     place : shape (n,), scratch of :meth:`distinct`
     is_there : shape (c,), False for classes of ``walk.steps`` that were removed; None: none were
     """
 
-    walk: Walk
-    rest: NDArray[np.float64] = field(init=False)
-    given: NDArray[np.float64] = field(init=False)
-    place: NDArray[np.intp] = field(init=False)
-    is_there: NDArray[np.bool_] | None = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Allocate the arrays, in time linear in the number of nodes."""
-        size = max(len(self.walk), len(self.walk.degrees))
+    def __init__(self, walk: Walk) -> None:
+        self.walk = walk
+        size = max(len(walk), len(walk.degrees))
         self.rest = np.zeros(size)
         self.given = np.zeros(size)
         self.place = np.zeros(size, dtype=np.intp)
-        self.is_there = None
-        if self.walk.over is not None:
-            self.is_there = np.ones(self.walk.steps.shape[0], dtype=bool)
-            self.is_there[self.walk.over.gone] = False
+        self.is_there: NDArray[np.bool_] | None = None
+        if walk.over is not None:
+            self.is_there = np.ones(walk.steps.shape[0], dtype=bool)
+            self.is_there[walk.over.gone] = False
 
     def pushed(
         self, nodes: NDArray[np.intp], mass: NDArray[np.float64]
@@ -612,8 +528,7 @@ def local_pagerank(
     push at once, until none is left. The degrees of all pushes sum to at most ``1 / (epsilon (1 - d))``, which bounds the
     time.
 
-    Error bound, undirected: ``0 <= exact - score <= epsilon * degree`` for every node. Directed: ``0 <= exact - score``, and
-    the differences sum to ``left``.
+    Error bound: ``0 <= exact - score <= epsilon * degree`` for every node, and the differences sum to ``left``.
 
     Parameters
     ----------
@@ -647,31 +562,25 @@ def local_pagerank(
     >>> local_pagerank(line, np.array([0]), weights=np.array([1.0]), damping=0.5, epsilon=1e-4).scores.round(3)
     array([0.583, 0.333, 0.083])
     """
-    shares = seed_shares(walk, seeds, weights=weights, damping=damping)
+    shares = _seed_shares(walk, seeds, weights=weights, damping=damping)
     check.positive("epsilon", epsilon)
     space = space or Space(walk)
     if space.walk is not walk:
         raise InputError("the work space belongs to another walk; pass Space(walk) of this one")
     classes = walk.twins.of[seeds]
     alone = float(shares[walk.degrees[classes] == 0].sum())
-    pushed = _push(walk, classes, shares, damping, (epsilon * (1 - damping * alone), space))
-    return _spread(
-        walk, pushed, space, (seeds.astype(np.intp), own_shares(walk, seeds, shares=shares, damping=damping))
-    )
-
-
-def _spread(walk: Walk, pushed: _Pushed, space: Space, own: tuple[NDArray[np.intp], NDArray[np.float64]]) -> Local:
-    """Scores of nodes from those of classes, as :meth:`Walk.spread`, in time linear in the nodes of these classes."""
-    seeds, given = own
+    pushed = _push(space, classes, shares, damping=damping, epsilon=epsilon * (1 - damping * alone))
+    # Scores of nodes from those of classes, as in `Walk.spread`, in time linear in the nodes of these classes.
+    own = _own_shares(walk, seeds, shares=shares, damping=damping)
     twins, of = walk.twins, walk.twins.of
     nodes = twins.nodes(pushed.classes)
     buffer = space.given  # indexed by class first, by node afterwards
     buffer[pushed.classes] = pushed.scores
-    np.subtract.at(buffer, of[seeds], given)
+    np.subtract.at(buffer, classes, own)
     scores = buffer[of[nodes]] / twins.sizes[of[nodes]]
     buffer[pushed.classes] = 0
     buffer[nodes] = scores
-    np.add.at(buffer, seeds, given)
+    np.add.at(buffer, seeds, own)
     scores = np.maximum(buffer[nodes], 0)
     buffer[nodes] = 0
     order = np.argsort(nodes)
@@ -688,20 +597,15 @@ class _Pushed(NamedTuple):
 
 
 def _push(
-    walk: Walk,
-    seeds: NDArray[np.intp],
-    shares: NDArray[np.float64],
-    damping: float,
-    bounds: tuple[float, Space],
+    space: Space, seeds: NDArray[np.intp], shares: NDArray[np.float64], *, damping: float, epsilon: float
 ) -> _Pushed:
-    # Undirected: rest and score are kept divided by the root of the degree, so that the symmetric matrix can be used.
-    epsilon, space = bounds
+    # Rest and score are kept divided by the root of the degree, so that the symmetric matrix can be used.
     rest, given = space.rest, space.given
-    roots = walk.roots
-    np.add.at(rest, seeds, shares if walk.is_directed else shares / _above_zero(roots[seeds]))
+    walk, roots = space.walk, space.walk.roots
+    np.add.at(rest, seeds, shares / _above_zero(roots[seeds]))
     first = space.distinct(seeds)
     touched, gave, kept = [first], [first[:0]], [rest[:0]]
-    frontier = first[_is_over(walk, rest, first, epsilon)]
+    frontier = first[rest[first] > epsilon * roots[first]]
     ended = 0.0
     while len(frontier):
         pushing = rest[frontier]
@@ -709,13 +613,13 @@ def _push(
         gave.append(frontier)
         kept.append((1 - damping) * pushing)
         pushing *= damping
-        if len(touched) == 1 or walk.is_directed:  # undirected: no edge leads to a node without edges
+        if len(touched) == 1:  # no edge leads to a node without edges
             ended += float(pushing[walk.degrees[frontier] == 0].sum())
         to, mass = space.pushed(frontier, pushing)
         np.add.at(rest, to, mass)
         reached = space.distinct(to)
         touched.append(reached)
-        frontier = reached[_is_over(walk, rest, reached, epsilon)]
+        frontier = reached[rest[reached] > epsilon * roots[reached]]
     np.add.at(given, np.concatenate(gave), np.concatenate(kept))
     nodes = space.distinct(np.concatenate(touched))
     scale = _above_zero(roots[nodes]).astype(np.float64)
@@ -741,12 +645,6 @@ def _along(
 
 def _above_zero(roots: NDArray[np.floating]) -> NDArray[np.floating]:
     return np.where(roots > 0, roots, 1)
-
-
-def _is_over(walk: Walk, rest: NDArray[np.float64], nodes: NDArray[np.intp], epsilon: float) -> NDArray[np.bool_]:
-    bounds = walk.degrees[nodes] if walk.is_directed else walk.roots[nodes]
-    is_over: NDArray[np.bool_] = rest[nodes] > epsilon * bounds
-    return is_over
 
 
 # Patches of a prepared walk, in time linear in the changed rows and in the number of nodes. The arrays of the older walk stay as
@@ -790,7 +688,7 @@ def replaced(walk: Walk, rows: Rows) -> Walk:
 
     Parameters
     ----------
-    walk : an undirected walk, also one that was patched before
+    walk : a walk, also one that was patched before
     rows : the new rows of every node whose row changed, and of all its twins; the row of a neighbour may be missing if no
         other weight in it changed
 
@@ -799,11 +697,6 @@ def replaced(walk: Walk, rows: Rows) -> Walk:
     Walk
         Its scores are those of :func:`hlgraph.algorithms.ppr.prepare` on the new graph, up to rounding. Removed nodes keep
         their indices and score 0.
-
-    Raises
-    ------
-    InputError
-        The walk is directed.
 
     Examples
     --------
@@ -815,8 +708,6 @@ def replaced(walk: Walk, rows: Rows) -> Walk:
     >>> exact_pagerank(replaced(line, rows), np.array([1]), weights=np.array([1.0]), damping=0.5).scores.round(3)
     array([0.2, 0.6, 0.2])
     """
-    if walk.is_directed:
-        raise InputError("the walk is directed; only an undirected one can be patched")
     number, base = len(walk.degrees), walk.steps.shape[0]
     alive = rows.nodes[rows.is_there]
     gone = np.unique(walk.twins.of[rows.nodes[rows.nodes < len(walk)]])

@@ -49,15 +49,13 @@ class Ingredients(NamedTuple):
     kinds: frozenset[Kind]
 
 
+_WITH_TEXTS = Ingredients(
+    frozenset({Relationship.IN_CHUNK, Relationship.MENTIONS, Relationship.SAME_AS}),
+    frozenset({Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY}),
+)
 INGREDIENTS: Mapping[ProjectionShape, Ingredients] = {
-    ProjectionShape.ENTITY_PASSAGE: Ingredients(
-        frozenset({Relationship.IN_CHUNK, Relationship.MENTIONS, Relationship.SYNONYM, Relationship.SAME_AS}),
-        frozenset({Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY}),
-    ),
-    ProjectionShape.STATEMENT_ENTITY_CHUNK: Ingredients(
-        frozenset({Relationship.IN_CHUNK, Relationship.MENTIONS, Relationship.SAME_AS}),
-        frozenset({Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY}),
-    ),
+    ProjectionShape.ENTITY_PASSAGE: Ingredients(_WITH_TEXTS.relationships | {Relationship.SYNONYM}, _WITH_TEXTS.kinds),
+    ProjectionShape.STATEMENT_ENTITY_CHUNK: _WITH_TEXTS,
     ProjectionShape.ENTITY_ENTITY: Ingredients(
         frozenset({Relationship.RELATES, Relationship.CO_OCCURS, Relationship.SAME_AS}), frozenset({Kind.ENTITY})
     ),
@@ -174,10 +172,7 @@ def merged(graph: Subgraph, entities: NDArray[np.intp]) -> Csr:
     Csr
         Shape (m, m), float32, in the order of ``entities``.
     """
-    if Relationship.SAME_AS not in graph.edges:
-        return sp.csr_array((len(entities), len(entities)), dtype=np.float32)
-    pairs = block(graph.edges[Relationship.SAME_AS], entities, columns=entities)
-    return _made_binary(sp.csr_array(pairs + pairs.T))
+    return _joined(graph, Relationship.SAME_AS, entities, least=0.0)
 
 
 def reconciled(graph: Subgraph, entities: NDArray[np.intp], *, least: float) -> Csr:
@@ -194,9 +189,13 @@ def reconciled(graph: Subgraph, entities: NDArray[np.intp], *, least: float) -> 
     Csr
         Shape (m, m), float32, in the order of ``entities``.
     """
-    if Relationship.SYNONYM not in graph.edges:
+    return _joined(graph, Relationship.SYNONYM, entities, least=least)
+
+
+def _joined(graph: Subgraph, relationship: Relationship, entities: NDArray[np.intp], *, least: float) -> Csr:
+    if relationship not in graph.edges:
         return sp.csr_array((len(entities), len(entities)), dtype=np.float32)
-    pairs = sp.coo_array(block(graph.edges[Relationship.SYNONYM], entities, columns=entities))
+    pairs = sp.coo_array(block(graph.edges[relationship], entities, columns=entities))
     keep = (pairs.data >= np.float32(least)) & (pairs.row != pairs.col)
     kept = sp.csr_array((pairs.data[keep], (pairs.row[keep], pairs.col[keep])), shape=pairs.shape)
     return _made_binary(sp.csr_array(kept + kept.T))
@@ -250,14 +249,9 @@ def _statement_entity_chunk(graph: Subgraph, given: Incidence, synonyms: float |
 
 def _entity_entity(graph: Subgraph) -> Projected:
     entities = graph.nodes(Kind.ENTITY)
-    edges = sum(
-        (
-            graph.edges[relationship]
-            for relationship in (Relationship.RELATES, Relationship.CO_OCCURS)
-            if relationship in graph.edges
-        ),
-        start=sp.csr_array((len(graph), len(graph)), dtype=np.float32),
-    )
+    edges = sp.csr_array((len(graph), len(graph)), dtype=np.float32)
+    for relationship in graph.edges.keys() & {Relationship.RELATES, Relationship.CO_OCCURS}:
+        edges = edges + graph.edges[relationship]
     inside = block(sp.csr_array(edges), entities, columns=entities)
     return Projected(entities, _without_loops(sp.csr_array(inside + inside.T + merged(graph, entities))))
 
@@ -265,11 +259,9 @@ def _entity_entity(graph: Subgraph) -> Projected:
 def _without_loops(matrix: Csr) -> Csr:
     summed = sp.csr_array(matrix, dtype=np.float32)
     summed.sum_duplicates()
-    rows = np.repeat(np.arange(summed.shape[0]), np.diff(summed.indptr))
-    keep = (rows != summed.indices) & (summed.data != 0)
-    ends = np.zeros(len(summed.indptr), dtype=summed.indptr.dtype)
-    np.cumsum(np.bincount(rows[keep], minlength=summed.shape[0]), out=ends[1:])
-    return sp.csr_array((summed.data[keep], summed.indices[keep], ends), shape=summed.shape)
+    pairs = sp.coo_array(summed)
+    keep = (pairs.row != pairs.col) & (pairs.data != 0)
+    return sp.csr_array((pairs.data[keep], (pairs.row[keep], pairs.col[keep])), shape=summed.shape)
 
 
 def _ordered(parts: list[NDArray[np.intp]], adjacency: Csr) -> Projected:
@@ -309,10 +301,7 @@ class Twins(NamedTuple):
         """The same classes renumbered: class ``order[i]`` becomes class ``i``."""
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
-        of = place[self.of]
-        starts = np.concatenate([[0], np.cumsum(self.sizes[order])]).astype(np.intp)
-        members = np.argsort(of, kind="stable").astype(np.intp)
-        return Twins(of, self.sizes[order], self.loops[order], members, starts)
+        return _classes(place[self.of], self.loops[order])
 
     def nodes(self, classes: NDArray[np.intp]) -> NDArray[np.intp]:
         """All nodes of the given classes, in time linear in the number of nodes returned."""
@@ -367,7 +356,11 @@ def find_twins(adjacency: Csr) -> Twins:
     loops = np.zeros(count)
     degrees = np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()
     loops[of[rows[is_joined]]] = adjacency.data[is_joined] / degrees[rows[is_joined]]
-    sizes = np.bincount(of, minlength=count)
+    return _classes(of, loops)
+
+
+def _classes(of: NDArray[np.intp], loops: NDArray[np.float64]) -> Twins:
+    sizes = np.bincount(of, minlength=len(loops))
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
     return Twins(of, sizes.astype(np.float64), loops, np.argsort(of, kind="stable").astype(np.intp), starts)
 

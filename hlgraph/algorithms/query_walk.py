@@ -53,8 +53,7 @@ class QueryWalk:
     def __post_init__(self) -> None:
         """Check the parameters."""
         check.probability("structure_weight", self.structure_weight)
-        if not 0 <= self.damping < 1:
-            raise InputError(f"damping is {self.damping}; it must be from 0 to below 1")
+        check.below_one("damping", self.damping)
         if self.temperature is not None and not self.temperature >= _LEAST_TEMPERATURE:
             raise InputError(f"temperature is {self.temperature}; it must be at least {_LEAST_TEMPERATURE}")
         if self.threshold is not None and not -1 <= self.threshold <= 1:
@@ -377,12 +376,10 @@ def visit_shares(
     array([0.58, 0.33, 0.08])
     """
     size = adjacency.shape[0]
-    if adjacency.shape != (size, size):
-        raise InputError(f"the adjacency has the shape {adjacency.shape}; it must be square, (n, n)")
+    check.square(adjacency)
     if not len(seeds) or seeds.min() < 0 or seeds.max() >= size:
         raise InputError(f"seeds must be at least one index from 0 to below {size}")
-    if not 0 <= damping < 1:
-        raise InputError(f"damping is {damping}; it must be from 0 to below 1")
+    check.below_one("damping", damping)
     check.positive("steps", steps)
     visits = np.zeros(size, dtype=np.int64)
     starts, degrees = adjacency.indptr[:-1].astype(np.intp), np.diff(adjacency.indptr)

@@ -163,9 +163,8 @@ def _above(
 
     ``is_within``: both sides are the same rows, and each pair of different rows is returned once.
     """
-    queries: list[NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
-    base: list[NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
-    cosines: list[NDArray[np.float32]] = [np.empty(0, dtype=np.float32)]
+    none = np.empty(0, dtype=np.intp)
+    parts = [Pairs(none, none, np.empty(0, dtype=np.float32))]
     for start in range(0, len(upper), _BLOCK):
         for column in range(start if is_within else 0, len(upper_base), _COLUMNS):
             bounds = upper[start : start + _BLOCK] @ upper_base[column : column + _COLUMNS].T
@@ -181,10 +180,8 @@ def _above(
                 q, b = q[q < b], b[q < b]
             exact_cosines = _dot(*exact, q, b)
             keep = exact_cosines >= threshold
-            queries.append(q[keep])
-            base.append(b[keep])
-            cosines.append(exact_cosines[keep])
-    q, b, c = np.concatenate(queries), np.concatenate(base), np.concatenate(cosines)
+            parts.append(Pairs(q[keep], b[keep], exact_cosines[keep]))
+    q, b, c = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((b, q))
     return Pairs(q[order], b[order], c[order])
 

@@ -1,7 +1,7 @@
-"""The losses of preference training in numpy: mode-seeking (GraphMPA, Eq. 8), and DPO beside it. Pure functions.
+"""Losses of preference training in numpy: mode-seeking (GraphMPA, Eq. 8) and DPO. Pure functions.
 
-GraphMPA minimises the reverse KL divergence from the policy to the preferences. Over K answers to one prompt, with ``beta``
-and the log-probabilities of a policy pi and of the frozen reference,
+GraphMPA minimises the reverse KL divergence from the policy to the preferences. For K answers to one prompt, with strength
+``beta``, a policy pi and a frozen reference,
 
     f_i = softmax_i(beta (ln pi(y_i) - ln ref(y_i)))        p, of the policy
     L   = sum_i f_i (ln f_i - ln r_i)                        r, the preferences over the same answers
@@ -11,9 +11,9 @@ minus the other one:
 
     L(h) = s(h) [ln s(h) - ln(1 - e)] + s(-h) [ln s(-h) - ln e],    s the logistic function
 
-TRL calls it ``exo_pair`` and e ``label_smoothing``. The paper prints arg max in Eq. 10 and 11 where the divergence is
-minimised, and in Eq. 13 an expectation over the policy where the forward divergence has one over the preferences; here they
-are as they are meant. The paper gives neither beta nor e.
+TRL calls it ``exo_pair`` and e ``label_smoothing``. Two misprints of the paper are corrected here: Eq. 10 and 11 print arg max
+although the divergence is minimised, and Eq. 13 takes the expectation over the policy instead of the preferences. The paper gives
+neither beta nor e.
 
 References
 ----------
@@ -63,7 +63,8 @@ def margin(policy: ArrayLike, reference: ArrayLike, *, beta: float = BETA) -> Fl
     >>> margin([[-2.0, -5.0]], [[-3.0, -4.0]], beta=0.5).tolist()
     [1.0]
     """
-    _check_beta(beta)
+    if not beta > 0:
+        raise InputError(f"beta is {beta}; give a number above 0, such as {BETA}")
     trained, frozen = np.asarray(policy, dtype=np.float64), np.asarray(reference, dtype=np.float64)
     if trained.shape != frozen.shape or trained.ndim != 2 or trained.shape[1] != 2:
         raise InputError(
@@ -133,122 +134,11 @@ def dpo(h: ArrayLike, *, smoothing: float = 0.0) -> LossAndSlope:
     return LossAndSlope(loss, smoothing * np.exp(log_yes) - (1 - smoothing) * np.exp(log_no))
 
 
-def mode_seeking_of_many(scores: ArrayLike, preferences: ArrayLike) -> LossAndSlope:
-    """The reverse KL divergence of K answers (Eq. 8), and its gradient f_i (ln f_i - ln r_i - L) with respect to the scores.
-
-    Parameters
-    ----------
-    scores : beta (ln pi - ln ref) of each answer, shape (prompts, K), K at least 2
-    preferences : r, of the same shape: above 0, each row with the sum 1
-
-    Returns
-    -------
-    LossAndSlope
-        One loss for each prompt, and a gradient of shape (prompts, K).
-
-    Raises
-    ------
-    InputError
-        The shapes differ, a score is not finite, or a row is not a distribution without zeros.
-
-    Examples
-    --------
-    >>> found = mode_seeking_of_many([[1.0, 0.0]], [[0.999, 0.001]])
-    >>> bool(np.isclose(found.loss[0], mode_seeking(1.0).loss))
-    True
-    """
-    x, wanted = _finite(scores), np.asarray(preferences, dtype=np.float64)
-    if x.shape != wanted.shape or x.ndim != 2 or x.shape[1] < 2:
-        raise InputError(f"scores and preferences have the shapes {x.shape} and {wanted.shape}; give (prompts, K) both")
-    if not (np.all(wanted > 0) and np.allclose(wanted.sum(axis=1), 1.0)):
-        raise InputError(
-            "each row of preferences must be above 0 and have the sum 1; smooth zeros, as with 0.999, 0.001"
-        )
-    peak = x.max(axis=1, keepdims=True)
-    log_share = x - peak - np.log(np.exp(x - peak).sum(axis=1, keepdims=True))
-    share, apart = np.exp(log_share), log_share - np.log(wanted)
-    loss = (share * apart).sum(axis=1)
-    return LossAndSlope(loss, share * (apart - loss[:, None]))
-
-
-class Toy(NamedTuple):
-    """Two normal distributions fitted to one mixture of two: centre and width of each.
-
-    Attributes
-    ----------
-    reverse : fitted by reverse KL, as in mode-seeking: it takes one mode
-    forward : fitted by forward KL, as in DPO: it covers both from the middle
-    """
-
-    reverse: tuple[float, float]
-    forward: tuple[float, float]
-
-
-def toy_of_two_modes(*, apart: float = 3.0, width: float = 0.5, steps: int = 121) -> Toy:
-    """Normal distributions fitted to a mixture of two equal modes at -apart and +apart, by each divergence (Eq. 12 and 13).
-
-    Every centre and width of a grid is tried, so nothing depends on where a search begins. Of the two equally good centres of
-    the reverse divergence the smaller one is returned.
-
-    Parameters
-    ----------
-    apart : distance of a mode from 0, above 0; default 3
-    width : standard deviation of a mode, above 0; default 0.5
-    steps : number of centres that are tried, odd so that 0 is one; default 121
-
-    Raises
-    ------
-    InputError
-        A number is out of its bounds.
-
-    Notes
-    -----
-    Time is O(steps^2 * points).
-
-    Examples
-    --------
-    >>> toy_of_two_modes()
-    Toy(reverse=(-3.0, 0.5), forward=(0.0, 3.02))
-    """
-    if not (apart > 0 and width > 0 and steps >= 3 and steps % 2):
-        raise InputError(
-            f"apart {apart}, width {width}, steps {steps}: give positive numbers, and an odd number of steps"
-        )
-    reach = apart + 8 * width
-    points: Floats = np.linspace(-reach, reach, 801)
-    log_modes = np.logaddexp(_log_normal(points, -apart, width), _log_normal(points, apart, width)) - np.log(2)
-    modes, step = np.exp(log_modes), points[1] - points[0]
-    centres: Floats = np.linspace(-4 / 3 * apart, 4 / 3 * apart, steps)
-    widths: Floats = np.linspace(width, apart + width, 26)
-    fits = [(float(centre), float(size)) for centre in centres for size in widths]
-    reverse, forward = [], []
-    for centre, size in fits:
-        log_fit = _log_normal(points, centre, size)
-        reverse.append(float((np.exp(log_fit) * (log_fit - log_modes)).sum() * step))
-        forward.append(float((modes * (log_modes - log_fit)).sum() * step))
-
-    def best(divergences: list[float]) -> tuple[float, float]:
-        centre, size = fits[int(np.argmin(np.round(divergences, 9)))]
-        return round(centre, 6) + 0.0, round(size, 6)
-
-    return Toy(best(reverse), best(forward))
-
-
-def _log_normal(points: Floats, centre: float, width: float) -> Floats:
-    logs: Floats = -(((points - centre) / width) ** 2) / 2 - np.log(width * np.sqrt(2 * np.pi))
-    return logs
-
-
 def _finite(h: ArrayLike) -> Floats:
     margins: Floats = np.asarray(h, dtype=np.float64)
     if not np.all(np.isfinite(margins)):
         raise InputError("a margin is infinite or not a number; give log-probabilities above minus infinity")
     return margins
-
-
-def _check_beta(beta: float) -> None:
-    if not beta > 0:
-        raise InputError(f"beta is {beta}; give a number above 0, such as {BETA}")
 
 
 def _check_smoothing(smoothing: float) -> None:

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -111,23 +111,6 @@ class Task:
         """The answer that is trained."""
         return self.question.answers[0]
 
-    @property
-    def pieces(self) -> tuple[Piece, ...]:
-        """What the contexts are."""
-        return tuple(context.piece for context in self.contexts)
-
-    @property
-    def gold_sources(self) -> tuple[str, ...]:
-        """Uris of the sources that the answer rests on, ascending."""
-        return tuple(sorted(f"{PREFIX}{gold}" for gold in self.question.gold))
-
-    @property
-    def prompt(self) -> str:
-        """The prompt of the trained model."""
-        wanted = read_prompt(_PROMPTS / "answer.md")
-        shown = "\n".join(f"[{number}] {item.text}" for number, item in enumerate(self.contexts, 1)) or "(none)"
-        return f"{wanted.system}\n\n{wanted.filled({'context': shown, 'question': self.question.text})}\n"
-
 
 class Outcome(NamedTuple):
     """What came of a task: a reason, or why there is none."""
@@ -163,16 +146,17 @@ def tasks_of(question: Question, contexts: Sequence[Context], *, most: int) -> l
 
 
 def prompt_of(task: Task) -> Prompt:
-    """What a model is asked in a comparison."""
-    question = task.question
+    """The prompt of the trained model for a task."""
+    question, template = task.question, read_prompt(_PROMPTS / "answer.md")
+    context = "\n".join(f"[{number}] {item.text}" for number, item in enumerate(task.contexts, 1)) or "(none)"
     return Prompt(
-        prompt=task.prompt,
+        prompt=f"{template.system}\n\n{template.filled({'context': context, 'question': question.text})}\n",
         question_id=question.id,
         question=question.text,
         answers=question.answers,
         k=len(task.contexts),
-        pieces=task.pieces,
-        gold_sources=task.gold_sources,
+        pieces=tuple(context.piece for context in task.contexts),
+        gold_sources=tuple(sorted(f"{PREFIX}{gold}" for gold in question.gold)),
         type=question.type,
         hops=question.hops,
     )
@@ -398,23 +382,15 @@ def _moved(sentence: str, wrong: Sequence[int]) -> str:
 
 
 def _pair(item: Reasoned, kind: Negative, rejected: str) -> Pair:
-    task, question = item.task, item.task.question
+    prompt = prompt_of(item.task)
     return Pair(
-        id=checksum("pair", task.prompt, item.text, rejected)[:32],
-        prompt=task.prompt,
+        id=checksum("pair", prompt.prompt, item.text, rejected)[:32],
         chosen=item.text,
         rejected=rejected,
         negative=kind,
-        question_id=question.id,
-        question=question.text,
-        answers=question.answers,
-        k=len(task.contexts),
-        pieces=task.pieces,
-        gold_sources=task.gold_sources,
-        type=question.type,
-        hops=question.hops,
         model=item.model,
         made_with=versions(),
+        **{each.name: getattr(prompt, each.name) for each in fields(prompt)},
     )
 
 
@@ -428,34 +404,8 @@ Find: TypeAlias = Callable[[str, int], Sequence["Evidence"]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MakeOptions:
-    """How pairs are made.
-
-    Attributes
-    ----------
-    contexts : most pieces of context, from 0; a question gives one task for each number from 0 to this one (default 3)
-    negatives : kinds of rejected answers (default: all)
-    max_tokens : limit of one reply, in tokens
-
-    Raises
-    ------
-    InputError
-        ``contexts`` is below 0.
-    """
-
-    contexts: int = CONTEXTS
-    negatives: tuple[Negative, ...] = NEGATIVES
-    max_tokens: int = 4096
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be used."""
-        if self.contexts < 0:
-            raise InputError(f"contexts is {self.contexts}; give 0 (no context alone) or more")
-
-
-@dataclass(slots=True)
 class Made:
-    """What was made. A notebook shows the counts.
+    """The pairs of an evaluation set. A notebook shows the counts.
 
     Attributes
     ----------
@@ -463,30 +413,52 @@ class Made:
     prompts : every held-out question with each number of contexts
     questions, held_out : number of questions on either side
     tasks : number of reasons that were asked for
-    faults : number of reasons that were left out, by what is wrong with them
+    faults : number of rejected reasons, by fault
     by_model : number of pairs, by the model that wrote the reason
     """
 
-    train: list[Pair] = field(default_factory=list)
-    test: list[Pair] = field(default_factory=list)
-    prompts: list[Prompt] = field(default_factory=list)
+    train: Sequence[Pair] = ()
+    test: Sequence[Pair] = ()
+    prompts: Sequence[Prompt] = ()
     questions: int = 0
     held_out: int = 0
     tasks: int = 0
-    faults: dict[str, int] = field(default_factory=dict)
-    by_model: dict[str, int] = field(default_factory=dict)
+    faults: Mapping[str, int] = field(default_factory=dict)
+    by_model: Mapping[str, int] = field(default_factory=dict)
 
     def write(self, folder: str | Path) -> None:
-        """Write the pairs and a report to a folder, see :func:`write`. Raises InputError."""
-        write(self, Path(folder))
+        """Write the pairs, the prompts and the counts to a folder, which is created if it is missing. Raises InputError."""
+        place = Path(folder)
+        write_lines(place / TRAIN_FILE, self.train)
+        write_lines(place / TEST_FILE, self.test)
+        write_lines(place / PROMPTS_FILE, self.prompts)
+        with write_bytes(place / REPORT_FILE) as file:
+            file.write(msgspec.json.format(msgspec.json.encode(self.to_json())) + b"\n")
+
+    def to_json(self) -> dict[str, object]:
+        """The counts as JSON data."""
+        pairs = (*self.train, *self.test)
+        by_k = Counter(pair.k for pair in pairs)
+        return {
+            "questions": {"train": self.questions, "held_out": self.held_out},
+            "reasons": {"asked": self.tasks, "left_out": sum(self.faults.values()), "faults": self.faults},
+            "pairs": {
+                "train": len(self.train),
+                "held_out": len(self.test),
+                "by_negative": {kind: sum(pair.negative == kind for pair in pairs) for kind in NEGATIVES},
+                "by_k": {str(k): by_k[k] for k in sorted(by_k)},
+                "by_model": self.by_model,
+            },
+            "prompts": len(self.prompts),
+        }
 
     def _repr_html_(self) -> str:
-        rows = [
+        rows = (
             ("questions", f"{self.questions:,}", f"{self.held_out:,}"),
             ("pairs", f"{len(self.train):,}", f"{len(self.test):,}"),
-        ]
+        )
         title = f"{self.tasks:,} reasons asked for, {sum(self.faults.values()):,} left out"
-        return "\n".join(as_html(Table(title, ("", "for training", "held out"), tuple(rows))))
+        return "\n".join(as_html(Table(title, ("", "for training", "held out"), rows)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -529,100 +501,56 @@ def _usable(evidence: Iterable[Evidence], without: set[str]) -> list[Context]:
     return list({item.text: item for item in pieces if not without.intersection(item.piece.sources)}.values())
 
 
-def make(tasks: Tasks, executors: Sequence[Executor], *, options: MakeOptions, budget: Budget | None = None) -> Made:
-    """The pairs of all tasks: every model writes a reason for each task, and those that hold become pairs.
+def make(
+    tasks: Tasks,
+    executors: Sequence[Executor],
+    *,
+    negatives: Sequence[Negative] = NEGATIVES,
+    max_tokens: int = 4096,
+    budget: Budget | None = None,
+) -> Made:
+    """Pairs for all tasks: every model writes a reason for each task, and the accepted reasons become pairs.
 
     Parameters
     ----------
     tasks : see :func:`find_contexts`
-    executors : of the chat models; replies that are kept cost nothing, so that a repeated call resumes
-    options : how pairs are made
+    executors : of the chat models; stored replies cost nothing, so that a repeated call resumes
+    negatives : kinds of rejected answers
+    max_tokens : limit of one reply, in tokens
     budget : for all models together; None: no limit
 
     Raises
     ------
     BudgetError
-        The budget is spent; the replies so far are kept.
+        The budget is spent; the replies so far are stored.
     ModelError
         A model cannot be called.
     """
-    result = Made(questions=len(tasks.split.train), held_out=len(tasks.split.test))
     faults: Counter[str] = Counter()
     sides: dict[str, list[Reasoned]] = {"train": [], "test": []}
-    begun: Executor | None = None
+    started: Executor | None = None
     for executor in executors:
-        budget = budget if begun is None else _rest(budget, begun)
-        begun = executor.begin(budget)
-        ask = partial(written, executor=begun, max_tokens=options.max_tokens)
+        budget = budget if started is None else _rest(budget, started)
+        started = executor.begin(budget)
+        ask = partial(written, executor=started, max_tokens=max_tokens)
         for side, some in (("train", tasks.train), ("test", tasks.test)):
             with progress.step(f"reasons {side}", len(some), unit="reasons"):
-                outcomes = begun.run(ask, some, step=f"reasons {side}")
-            result.tasks += len(outcomes)
+                outcomes = started.run(ask, some, step=f"reasons {side}")
             faults.update(item.fault for item in outcomes if item.fault)
             sides[side] += [
                 Reasoned(item.task, item.reason, executor.fingerprint) for item in outcomes if not item.fault
             ]
-    result.prompts = [prompt_of(task) for task in tasks.test]
-    result.train = pairs_of(sides["train"], negatives=options.negatives)
-    result.test = pairs_of(sides["test"], negatives=options.negatives)
-    result.faults = {fault: faults[fault] for fault in FAULTS if faults[fault]}
-    result.by_model = dict(sorted(Counter(pair.model for pair in (*result.train, *result.test)).items()))
-    return result
-
-
-def planned(tasks: Tasks, executors: Sequence[Executor], *, options: MakeOptions) -> list[ExpectedCost]:
-    """What :func:`make` would cost, for each model. Nothing is asked or written.
-
-    Once ten reasons of a model were paid, the ledger's means replace the estimate.
-
-    Parameters
-    ----------
-    tasks : see :func:`find_contexts`
-    executors : of the chat models
-    options : how pairs are made
-    """
-    return [_expected(executor, (*tasks.train, *tasks.test), options.max_tokens) for executor in executors]
-
-
-def write(made: Made, folder: Path) -> None:
-    """Write the pairs, and a report of how they came about, to a folder.
-
-    Parameters
-    ----------
-    made : what was made
-    folder : created where it is missing; the four files in it are replaced
-
-    Raises
-    ------
-    InputError
-        The folder cannot be written.
-    """
-    write_lines(folder / TRAIN_FILE, made.train)
-    write_lines(folder / TEST_FILE, made.test)
-    write_lines(folder / PROMPTS_FILE, made.prompts)
-    with write_bytes(folder / REPORT_FILE) as file:
-        file.write(msgspec.json.format(msgspec.json.encode(report_tree(made))) + b"\n")
-
-
-def report_tree(made: Made) -> Mapping[str, object]:
-    """The counts of what was made."""
-    return {
-        "questions": {"train": made.questions, "held_out": made.held_out},
-        "reasons": {"asked": made.tasks, "left_out": sum(made.faults.values()), "faults": made.faults},
-        "pairs": {
-            "train": len(made.train),
-            "held_out": len(made.test),
-            "by_negative": {
-                kind: sum(pair.negative == kind for pair in (*made.train, *made.test)) for kind in NEGATIVES
-            },
-            "by_k": {
-                str(k): sum(pair.k == k for pair in (*made.train, *made.test))
-                for k in sorted({pair.k for pair in (*made.train, *made.test)})
-            },
-            "by_model": made.by_model,
-        },
-        "prompts": len(made.prompts),
-    }
+    train, test = (pairs_of(reasons, negatives=negatives) for reasons in sides.values())
+    return Made(
+        train=train,
+        test=test,
+        prompts=[prompt_of(task) for task in tasks.test],
+        questions=len(tasks.split.train),
+        held_out=len(tasks.split.test),
+        tasks=len(executors) * (len(tasks.train) + len(tasks.test)),
+        faults={fault: faults[fault] for fault in FAULTS if faults[fault]},
+        by_model=dict(sorted(Counter(pair.model for pair in (*train, *test)).items())),
+    )
 
 
 def _rest(budget: Budget | None, begun: Executor) -> Budget | None:
@@ -642,10 +570,20 @@ def _rest(budget: Budget | None, begun: Executor) -> Budget | None:
     return Budget(max_tokens=tokens, max_usd=usd)
 
 
-def _expected(executor: Executor, tasks: Iterable[Task], max_tokens: int) -> ExpectedCost:
+def planned(tasks: Tasks, executor: Executor, *, max_tokens: int = 4096) -> ExpectedCost:
+    """The cost of :func:`make` with one model. Calls no model and writes nothing.
+
+    Once ten reasons of the model were paid, the means of the ledger replace the guesses.
+
+    Parameters
+    ----------
+    tasks : see :func:`find_contexts`
+    executor : of the chat model
+    max_tokens : limit of one reply, in tokens
+    """
     calls = kept = sent = 0
     version = ""
-    for task in tasks:
+    for task in (*tasks.train, *tasks.test):
         system, user, version = messages(task)
         if executor.held(Request(system, user, max_tokens, Purpose(prompt=version), bool)) is not None:
             kept += 1
@@ -691,6 +629,11 @@ class PairsOptions:
     negatives : kinds of rejected answers
     strategy : finds the contexts
     chats : names of the chat models that write reasons; none: that of the settings
+
+    Raises
+    ------
+    InputError
+        ``contexts`` is below 0.
     """
 
     questions: str | Path | None = None
@@ -699,9 +642,14 @@ class PairsOptions:
     limit: int | None = None
     contexts: int = CONTEXTS
     held_out: float = 0.1
-    negatives: tuple[str, ...] = NEGATIVES
+    negatives: Sequence[str] = NEGATIVES
     strategy: str = "hierarchy"
     chats: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check the number of contexts."""
+        if self.contexts < 0:
+            raise InputError(f"contexts is {self.contexts}; give 0 (no context alone) or more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -720,16 +668,14 @@ class PairsPlan:
     ----------
     dataset : the set
     split : its questions with answers
-    options : how pairs are made
-    strategy : finds the contexts
-    chats : names of the chat models
+    options : how pairs are made, with the names of the chat models
+    negatives : kinds of rejected answers
     """
 
     dataset: Dataset
     split: Split
-    options: MakeOptions
-    strategy: str
-    chats: tuple[str, ...]
+    options: PairsOptions
+    negatives: tuple[Negative, ...]
 
     def make(self, graph: HLGraph, *, budget: Budget | None = None) -> Made:
         """The pairs.
@@ -739,18 +685,20 @@ class PairsPlan:
         graph : the corpus of the set
         budget : for all models together; None: no limit
         """
-        with _executors(self.chats, graph.settings, is_planned=False) as executors:
-            return make(self._tasks(graph), executors, options=self.options, budget=budget)
+        most = graph.settings.models.max_tokens
+        with _executors(self.options.chats, graph.settings, is_planned=False) as executors:
+            return make(self._tasks(graph), executors, negatives=self.negatives, max_tokens=most, budget=budget)
 
     def cost(self, graph: HLGraph) -> PairsCost:
         """What :meth:`make` would cost; the set is ingested and searched, and no chat model is called."""
-        with _executors(self.chats, graph.settings, is_planned=True) as executors:
+        most = graph.settings.models.max_tokens
+        with _executors(self.options.chats, graph.settings, is_planned=True) as executors:
             tasks = self._tasks(graph)
-            return PairsCost(tasks, tuple(planned(tasks, executors, options=self.options)))
+            return PairsCost(tasks, tuple(planned(tasks, each, max_tokens=most) for each in executors))
 
     def _tasks(self, graph: HLGraph) -> Tasks:
         """The questions with the contexts that the strategy finds in the corpus of the set, which is ingested first."""
-        chosen = retriever(self.strategy, "paper")
+        chosen = retriever(self.options.strategy, "paper")
         for failure in ingest_set(graph, self.dataset).failed:
             _LOG.warning("not ingested: %s", failure.error)
         prepare(graph, [chosen])
@@ -779,7 +727,6 @@ def plan_pairs(folder: str | Path, options: PairsOptions, *, settings: Settings)
     """
     dataset = load(folder, questions=options.questions, limit=options.limit, subsets=options.subsets)
     negatives = check_negatives(options.negatives)
-    making = MakeOptions(contexts=options.contexts, negatives=negatives, max_tokens=settings.models.max_tokens)
     split = _split(dataset, options.test, held_out=options.held_out)
     chats = tuple(dict.fromkeys(options.chats or ([settings.models.chat] if settings.models.chat else [])))
     if not chats:
@@ -787,7 +734,7 @@ def plan_pairs(folder: str | Path, options: PairsOptions, *, settings: Settings)
             "the reasons are written by a chat model, and none is named; give --chat, or set HLGRAPH_CHAT or models.chat "
             "(such as ollama:llama3:8b)"
         )
-    return PairsPlan(dataset=dataset, split=split, options=making, strategy=options.strategy, chats=chats)
+    return PairsPlan(dataset=dataset, split=split, options=replace(options, chats=chats), negatives=negatives)
 
 
 def _split(dataset: Dataset, test: str | Path | None, *, held_out: float) -> Split:

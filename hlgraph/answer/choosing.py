@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from string import ascii_uppercase
 from typing import NamedTuple
 
-from hlgraph.answer.citations import Numbering, Wording, is_refusal, telling_words
+from hlgraph.answer.citations import Wording, checked, is_refusal, telling_words
 from hlgraph.answer.context import CONTEXT_TOKENS, fitted
 from hlgraph.answer.extractive import NOT_FOUND
 from hlgraph.answer.writer import Writer, made_by
@@ -113,8 +114,7 @@ def chosen_by_model(
         f"{letter}\n{delimited('choice', text)}" for letter, text in zip(ascii_uppercase, choices, strict=False)
     )
     values = {"evidence": fit.text, "question": delimited("question", question), "choices": shown}
-    reply = writer.ask_strictly("choice", values, accept=lambda text: choice_in(text, len(choices)) is not None)
-    chosen = choice_in(reply, len(choices)) if reply is not None else None
+    chosen = writer.ask_strictly("choice", values, parse=lambda text: choice_in(text, len(choices)))
     if chosen is None:
         raise ModelAnswerError(
             f"{writer.fingerprint}: the reply names none of the {len(choices)} choices by its letter, even when asked again; "
@@ -123,20 +123,10 @@ def chosen_by_model(
     by = made_by(writer, "choice")
     if chosen.place is None:
         return Answer(question, NOT_FOUND, (), is_supported=False, made_by=by, left_out=fit.left_out, cut=fit.cut)
-    numbering = Numbering(fit.places)
-    text = numbering.of(f"{choices[chosen.place]}{_bracketed(chosen.marks)}")
-    citations = tuple(Citation(new, evidence[old - 1]) for old, new in numbering.numbers.items())
-    return Answer(
-        question,
-        text,
-        citations,
-        is_supported=bool(citations),
-        dropped_citations=numbering.dropped,
-        made_by=by,
-        left_out=fit.left_out,
-        cut=fit.cut,
-        choice=Choice(chosen.place, choices[chosen.place]),
-    )
+    text = f"{choices[chosen.place]} {chosen.marks.strip()}"
+    answer = checked(question, text, evidence=evidence, known=fit.places)
+    choice = Choice(chosen.place, choices[chosen.place])
+    return replace(answer, uncited=(), made_by=by, left_out=fit.left_out, cut=fit.cut, choice=choice)
 
 
 def chosen_by_words(question: str, choices: Sequence[str], *, evidence: Sequence[Sequence[Evidence]]) -> Answer:
@@ -194,7 +184,3 @@ def _speaking(
         if score and piece.text not in by_text and not wording.contradicts(choice):
             by_text[piece.text] = (score, piece)
     return sorted(by_text.values(), key=lambda pair: -pair[0])
-
-
-def _bracketed(marks: str) -> str:
-    return f" {marks.strip()}" if marks.strip() else ""

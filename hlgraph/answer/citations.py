@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from typing import NamedTuple
 from hlgraph.read.content import clean
 from hlgraph.records import Answer, Citation, Evidence
 from hlgraph.retrieve.evidence.tables import numbers
+from hlgraph.retrieve.question.reply_parsing import THOUGHTS
 from hlgraph.text import STOP_WORDS, fold, folded_words, sentences, words
 
 NOT_THERE = "NOT IN THE CORPUS"
@@ -22,7 +24,6 @@ CITED = re.compile(r"\s*\[(\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*)\]")
 _RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)")
 MARK = re.compile(r"\[(\d{1,4})\]")
 _MARKS_FIRST = re.compile(r"\s*(?:\[\d{1,4}\]\s*)+")
-_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)  # cut-off thoughts have no end tag
 _LABEL = re.compile(r"[\s#*]*(?:Reason|Answer)[\s*]*:[\s*]*")  # labels the two parts of an answer with a reason
 # An incomplete citation mark or thoughts tag at the end of the text so far.
 _OPEN = re.compile(r"\s*(?:\[[\d\s,;–-]*|<(?:t(?:h(?:i(?:n(?:k(?:i(?:n(?:g)?)?)?)?)?)?)?)?)?\Z")
@@ -104,7 +105,7 @@ class Arriving:
         """The text that can be given out now that this piece has arrived; may be empty."""
         self._raw += piece
         numbering = Numbering(self._allowed)
-        complete = said(_OPEN.sub("", _THOUGHTS.sub("", self._raw)))
+        complete = said(_OPEN.sub("", THOUGHTS.sub("", self._raw)))
         text = numbering.of(complete).strip()
         start = " ".join(words(text)).upper()
         if not numbering.numbers and (start.startswith(NOT_THERE) or NOT_THERE.startswith(start)):
@@ -121,7 +122,7 @@ class Arriving:
 
 def said(reply: str) -> str:
     """A reply without the model's thoughts."""
-    return clean(_THOUGHTS.sub("", reply)).strip()
+    return clean(THOUGHTS.sub("", reply)).strip()
 
 
 def is_refusal(text: str) -> bool:
@@ -301,7 +302,7 @@ def objection(sentence: str, evidence: Sequence[str], *, places: Iterable[str] =
     lacking = [word for word in (*asked.numbers, *asked.names) if not wording.has(word) and word not in same_value]
     if lacking:
         return f"the evidence has no {', '.join(dict.fromkeys(lacking))}"
-    missing = [word for word in asked.plain if not wording.forms.of(word)]
+    missing = [word for word in asked.plain if not wording.forms(word)]
     if len(missing) > (1 - LEAST_SHARE) * len(asked.plain):
         return f"the evidence has too few of its words: no {', '.join(dict.fromkeys(missing))}"
     return _contradiction(asked, wording)
@@ -330,9 +331,11 @@ class Wording:
 
     def __init__(self, texts: Iterable[str], *, places: Iterable[str] = ()) -> None:
         texts, places = tuple(texts), tuple(places)
-        own, around = _read_all(texts), _read_all(places)
+        own, around = _read(*texts), _read(*places)
         self.said, self.denied, self.negated = own.said, own.denied, own.negated
-        self.forms = _Forms((*own.said, *own.denied))
+        self._by_stem: defaultdict[str, set[str]] = defaultdict(set)
+        for word in own.said | own.denied:
+            self._by_stem[word[:_STEM]].add(word)
         self._numbers = {*own.numbers, *around.numbers}
         self._known = {*own.said, *own.denied, *around.said, *around.denied}
         self._texts = (*texts, *places)
@@ -342,17 +345,22 @@ class Wording:
         if any(sign.isdigit() for sign in word) and fold(word) in self._numbers:
             return True
         bare = _bare(word)
-        if bare in self._known or self.forms.of(bare):
+        if bare in self._known or self.forms(bare):
             return True
         parts = _words_of(word, is_name=True)[1:]
         return len(parts) > 1 and all(part in self._known or part in self._numbers for part in parts)
 
+    def forms(self, word: str) -> set[str]:
+        """The ordinary words of the texts that are forms of this one; a word of less than four letters has no other form."""
+        alike = self._by_stem.get(word[:_STEM], ())
+        return {other for other in alike if other == word or (len(word) >= _STEM and _is_form(word, other))}
+
     def numbers_of_value(self, text: str) -> set[str]:
         """The numbers of ``text`` whose values occur here in another spelling: 3,500,000 for 3.5 million."""
         written = numbers(text)
-        quantities = (
-            {_NO_DIGIT.sub("", number.text) for own in self._texts for number in numbers(own)} if written else set()
-        )
+        if not written:
+            return set()
+        quantities = {_NO_DIGIT.sub("", number.text) for own in self._texts for number in numbers(own)}
         return {number.value for number in written if _NO_DIGIT.sub("", number.text) in quantities}
 
     def share(self, words: Sequence[str]) -> float:
@@ -370,7 +378,7 @@ def _contradiction(asked: _Words, wording: Wording) -> str:
     def against(mine: set[str], theirs: set[str], others: set[str]) -> list[str]:
         opposed = []
         for word in (named for named in (*asked.plain, *map(_bare, asked.names)) if named in mine):
-            same = wording.forms.of(word)
+            same = wording.forms(word)
             # "The flood did not destroy the mill" and "the mill was not destroyed" deny different words, and say the same.
             agrees = any(asked.negated[word] & wording.negated[other] for other in same)
             if same & theirs and not same & others and not agrees:
@@ -382,22 +390,6 @@ def _contradiction(asked: _Words, wording: Wording) -> str:
         return f"the sentence denies what the evidence says: {', '.join(wrong)}"
     wrong = against(asked.said - asked.denied, wording.denied, wording.said)
     return f"the evidence denies it: {', '.join(wrong)}" if wrong else ""
-
-
-class _Forms:
-    """Words indexed by their first letters, to find the forms of a word among many."""
-
-    def __init__(self, words: Iterable[str]) -> None:
-        self._all = set(words)
-        self._by_stem: dict[str, list[str]] = {}
-        for word in self._all:
-            self._by_stem.setdefault(word[:_STEM], []).append(word)
-
-    def of(self, word: str) -> set[str]:
-        """The indexed words that are forms of this one."""
-        if len(word) < _STEM:
-            return {word} & self._all
-        return {other for other in self._by_stem.get(word[:_STEM], ()) if _is_form(word, other)}
 
 
 def _is_form(one: str, other: str) -> bool:
@@ -417,24 +409,12 @@ def _bare(word: str) -> str:
     return fold(word).removesuffix("'s").replace(".", "")
 
 
-def _read_all(texts: Iterable[str]) -> _Words:
-    every = _Words()
+def _read(*texts: str) -> _Words:
+    content = _Words()
     for text in texts:
-        part = _read(text)
-        for name in ("names", "numbers", "plain"):
-            getattr(every, name).extend(getattr(part, name))
-        every.said |= part.said
-        every.denied |= part.denied
-        for word, negated in part.negated.items():
-            every.negated.setdefault(word, set()).update(negated)
-    return every
-
-
-def _read(text: str) -> _Words:
-    said = _Words()
-    for start, end in sentences(text):
-        _read_sentence(text[start:end], said)
-    return said
+        for start, end in sentences(text):
+            _read_sentence(text[start:end], content)
+    return content
 
 
 def _read_sentence(text: str, words: _Words) -> None:

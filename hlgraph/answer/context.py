@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
@@ -51,7 +52,7 @@ def check_context_tokens(tokens: int) -> None:
 
 
 def best_at_the_ends(items: Sequence[_Item]) -> list[_Item]:
-    """Reorders items that come best first: the best stand at both ends, the worst in the middle.
+    """Reorder items that come best first: the best stand at both ends, the worst in the middle.
 
     The first stays first, the second becomes the last, the third becomes the second, and so on inward. Models use the ends of a
     long context better than its middle.
@@ -135,13 +136,14 @@ def fitted(evidence: Sequence[Evidence], tokens: int) -> Fit:
 
 
 def _block(piece: Evidence, number: int) -> str:
-    place = summary_place(piece) if piece.summary_id else _place(piece)
+    place = summary_place(piece) if piece.summary_id else place_of(piece)
     body = f"From: {' '.join(place.split())}\n{piece.text}" if place else piece.text
     body = "\n".join((body, *(f"In its table: {label}" for label in piece.labels)))
     return f"[{number}]\n{delimited('evidence', body)}"
 
 
-def _place(piece: Evidence) -> str:
+def place_of(piece: Evidence) -> str:
+    """The title of a piece's source, and its closest heading."""
     return ", ".join(part for part in (piece.source.title, *piece.headings[-1:]) if part)
 
 
@@ -163,14 +165,8 @@ def _beginning(piece: Evidence, tokens: int, *, number: int) -> Evidence:
 
     def longest(ends: Sequence[int]) -> int:
         """The last of these ends that fits, by binary search; 0 if none does."""
-        low, high = 0, len(ends)
-        while low < high:
-            middle = (low + high) // 2
-            if cost(until(ends[middle]), number=number) <= tokens:
-                low = middle + 1
-            else:
-                high = middle
-        return ends[low - 1] if low else 0
+        count = bisect_right(ends, tokens, key=lambda end: cost(until(end), number=number))
+        return ends[count - 1] if count else 0
 
     ends = [end for _, end in sentences(piece.text)]
     spaces = [at for at, sign in enumerate(piece.text) if sign.isspace()]

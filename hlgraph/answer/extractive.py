@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.algorithms.calibration import usual_cosine
+from hlgraph.algorithms.word_counts import rarity
 from hlgraph.answer.citations import Wording, telling_words
 from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
+from hlgraph.retrieve.question.keywords import MONTHS
 from hlgraph.text import content_words, fold
 
 # The kind of answer that a question asks for, by its question word.
@@ -72,28 +74,14 @@ _NUMBER = re.compile(
     r"\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million|billion|half)\b",
     re.IGNORECASE,
 )
-_MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _TIME = re.compile(
     r"\b(?:1\d{3}|20\d{2})s?\b|\b\d{1,2}[:.]\d{2}\b|\b\d+(?:st|nd|rd|th)?\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|"
-    rf"years?|century)\b|\b(?:{'|'.join((*(name.capitalize() for name in _MONTHS), *(name.capitalize() for name in _DAYS)))})s?\b"
+    rf"years?|century)\b|\b(?:{'|'.join(name.capitalize() for name in (*MONTHS, *_DAYS))})s?\b"
     r"|\b(?:daily|weekly|monthly|yearly|annually|spring|summer|autumn|winter|morning|noon|evening|night|midnight|today|yesterday|"
     r"tomorrow|before|after|during|until|since|once|when|every)\b"
 )
-_NOT_NAMES = frozenset((*_MONTHS, *_DAYS))
+_NOT_NAMES = frozenset((*MONTHS, *_DAYS))
 
 
 def expected(question: str) -> Expected:
@@ -274,8 +262,7 @@ class _Pool:
             [[wording.has(word) for word in words] for wording in (Wording([text]) for text in bodies)], dtype=bool
         )
         self.has = has.reshape(len(evidence), len(words))
-        having = self.has.sum(axis=0)
-        idf = np.log1p((len(evidence) - having + 0.5) / (having + 0.5))
+        idf = rarity(self.has)
         self.weights = idf / idf.sum() if len(words) else idf
         self.asked = {*map(fold, words), *content_words(question)}
         self.kind, self.is_plural = expected(question), asks_for_several(question)

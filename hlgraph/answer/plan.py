@@ -113,7 +113,30 @@ class Rehearsal(Executor):
         request : the request
         length : tokens of the reply; None: not known
         """
-        return _made_up(request, length=length)
+        name, user = request.purpose.prompt.partition("/")[0], request.user
+        question = " ".join(user.rsplit("\n", 2)[-2].split())  # the last line between the marks
+        shown = _SHOWN.findall(user) or _CITED.findall(user) or ["1"]
+        many = "word " * _WORDS
+        if name == "points":
+            count = max(1, length // _POINT_TOKENS) if length else _POINTS
+            return "\n".join(f"50 | {many}[{shown[at % len(shown)]}]" for at in range(count))
+        if name == "report":
+            cited = list(dict.fromkeys(_CITED.findall(user)))
+            count = max(1, length // _POINT_TOKENS) if length else min(_SENTENCES, len(cited))
+            return " ".join(f"Some {many}[{cited[at % len(cited)]}]." for at in range(count))
+        if name == "select":
+            return f"1-{math.ceil(int(shown[-1]) / 2)}"
+        if name == "decompose":
+            most = int(re.findall(r"\d+", user)[0])
+            sides = FacetSplitter(most).split(question)
+            return "\n".join([*sides, *(f"{question} {number}" for number in range(len(sides) + 1, most + 1))])
+        known = {
+            "enough": "NO",
+            "keywords": f"keywords: {'^'.join(names(question)) or question}",
+            "next_questions": "\n".join((question, *names(question)[:2])),
+            "subqueries": "\n".join((question, *names(question))),
+        }
+        return known.get(name, f"Some {many * 3}[{shown[0]}].")
 
     def expected(self) -> ExpectedCost:
         """The cost of the calls so far, assuming that they run concurrently."""
@@ -168,31 +191,3 @@ class Rehearsal(Executor):
             known = ledger.experience(self.fingerprint, prompt) if ledger else none
             self._known[prompt] = known if known.calls >= MEASURED_FROM else none
         return self._known[prompt]
-
-
-def _made_up(request: Request, *, length: int | None) -> str:
-    """A reply in the form that the prompt asks for, of this length in tokens if it is known."""
-    name, user = request.purpose.prompt.partition("/")[0], request.user
-    question = " ".join(user.rsplit("\n", 2)[-2].split())  # the last line between the marks
-    shown = _SHOWN.findall(user) or _CITED.findall(user) or ["1"]
-    many = "word " * _WORDS
-    if name == "points":
-        count = max(1, length // _POINT_TOKENS) if length else _POINTS
-        return "\n".join(f"50 | {many}[{shown[at % len(shown)]}]" for at in range(count))
-    if name == "report":
-        cited = list(dict.fromkeys(_CITED.findall(user)))
-        count = max(1, length // _POINT_TOKENS) if length else min(_SENTENCES, len(cited))
-        return " ".join(f"Some {many}[{cited[at % len(cited)]}]." for at in range(count))
-    if name == "select":
-        return f"1-{math.ceil(int(shown[-1]) / 2)}"
-    if name == "decompose":
-        most = int(re.findall(r"\d+", user)[0])
-        sides = FacetSplitter(most).split(question)
-        return "\n".join([*sides, *(f"{question} {number}" for number in range(len(sides) + 1, most + 1))])
-    known = {
-        "enough": "NO",
-        "keywords": f"keywords: {'^'.join(names(question)) or question}",
-        "next_questions": "\n".join((question, *names(question)[:2])),
-        "subqueries": "\n".join((question, *names(question))),
-    }
-    return known.get(name, f"Some {many * 3}[{shown[0]}].")

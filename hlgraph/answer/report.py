@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
+from hlgraph.algorithms import check
 from hlgraph.answer.citations import CITED, named_numbers, said
-from hlgraph.answer.context import CONTEXT_TOKENS, CUT, best_at_the_ends, summary_place
+from hlgraph.answer.context import CONTEXT_TOKENS, CUT, best_at_the_ends, place_of, summary_place
 from hlgraph.answer.extractive import NOT_FOUND, is_about, joined
-from hlgraph.answer.writer import MAX_TOKENS, Asked, Telling, Writer, made_by, outcome, telling_reply
-from hlgraph.errors import InputError, ModelAnswerError
+from hlgraph.answer.writer import MAX_TOKENS, Telling, Writer, made_by, outcome, telling_reply
+from hlgraph.errors import ModelAnswerError
 from hlgraph.models.accounts.budget import Usage
 from hlgraph.models.prompts import delimited, estimated_tokens
 from hlgraph.models.protocols import ChatModel
@@ -101,7 +103,7 @@ def line(piece: Evidence, number: int) -> str:
         kind, place = "", summary_place(piece)
     else:
         kind = "" if piece.statement_id else "passage of "
-        place = ", ".join(part for part in (piece.source.title, *piece.headings[-1:]) if part)[:_PLACE]
+        place = place_of(piece)[:_PLACE]
     labels = "".join(f"; in its table: {label}" for label in piece.labels)
     return " ".join(f"[{number}] {f'({kind}{place}) ' if place or kind else ''}{piece.text}{labels}".split())
 
@@ -131,14 +133,8 @@ def shortened(text: str, tokens: int) -> str:
     if cost(text) <= tokens:
         return text
     words = text.split()
-    low, high = 1, len(words)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if cost(f"{' '.join(words[:middle])} {CUT}") <= tokens:
-            low = middle
-        else:
-            high = middle - 1
-    return f"{' '.join(words[:low])} {CUT}"
+    more = bisect_right(range(2, len(words) + 1), tokens, key=lambda count: cost(f"{' '.join(words[:count])} {CUT}"))
+    return f"{' '.join(words[: 1 + more])} {CUT}"
 
 
 def best_passages(passages: Sequence[Evidence], tokens: int) -> list[Evidence]:
@@ -200,9 +196,8 @@ def read(
         first = len(evidence)
         evidence += [*said, *passages]
         places = range(first, len(evidence))
-        lines = [line(evidence[at], at + 1) for at in places]
-        whole = list(lines)
-        lines[len(said) :] = [shortened(text, room) for text in lines[len(said) :]]
+        whole = [line(evidence[at], at + 1) for at in places]
+        lines = [*whole[: len(said)], *(shortened(text, room) for text in whole[len(said) :])]
         cut = sum(a != b for a, b in zip(lines, whole, strict=True))
         head = _head(each.entities, tokens // _ENTITIES_SHARE)
         sections.append(Section(tuple(places), tuple(lines), head, bool(each.number), each.anchors, cut))
@@ -324,11 +319,8 @@ class ReportBounds:
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        for name in ("batch_tokens", "report_tokens", "points", "paragraphs", "max_tokens"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        if self.passage_tokens < 0:
-            raise InputError(f"passage_tokens is {self.passage_tokens}; it must be at least 0")
+        check.at_least(0, passage_tokens=self.passage_tokens)
+        check.at_least(1, **{name: value for name, value in asdict(self).items() if name != "passage_tokens"})
 
 
 class Point(NamedTuple):
@@ -502,14 +494,20 @@ def telling_report(question: str, reading: Reading, *, writer: Writer, bounds: R
         for number, (part, reply) in enumerate(zip(calls.parts, replies, strict=True))
     ]
     points = [point for each in noted for point in each.points]
-    _check_points(noted, writer.fingerprint)
+    rejected = sum(each.rejected for each in noted)
+    if rejected and not points:
+        raise ModelAnswerError(
+            f"{writer.fingerprint}: the replies have {rejected} points for the report, and none cites a piece of the evidence that "
+            "its call showed; use another model"
+        )
     chosen = best_at_the_ends(best_points(points, bounds.report_tokens))
     answer = Answer(question, NOT_FOUND, (), is_supported=False)
     known = {at for point in chosen for at in point.evidence}
     if chosen:
         lines = "\n".join(f"{point.text} {''.join(f'[{at + 1}]' for at in point.evidence)}" for point in chosen)
         filled = {"points": delimited("points", lines), "question": delimited("question", question)}
-        answer = yield from telling_reply(Asked("report", question, filled), evidence, writer=asked, known=known)
+        reply = telling_reply(question, evidence, writer=asked, prompt="report", values=filled, known=known)
+        answer = yield from reply
         left_out = len({at for point in points if point.score > 0 for at in point.evidence} - known)
         by = made_by(writer, "points", "report")
         answer = replace(answer, made_by=by, left_out=left_out, cut=sum(part.cut for part in calls.parts))
@@ -529,7 +527,7 @@ def telling_report(question: str, reading: Reading, *, writer: Writer, bounds: R
         output_tokens=usage.output_tokens,
         points=len(points),
         used_points=len(chosen),
-        rejected_points=sum(each.rejected for each in noted),
+        rejected_points=rejected,
         foreign_citations=sum(each.foreign for each in noted),
     )
     is_truncated = answer.is_truncated or any(reply.is_cut for reply in replies)
@@ -589,13 +587,3 @@ def points_in(reply: str, batch: Sequence[int], *, number: int) -> Noted:
         else:
             rejected += 1
     return Noted(points, rejected, foreign)
-
-
-def _check_points(noted: Sequence[Noted], model: str) -> None:
-    """Raise ModelAnswerError if there are points but none cites evidence that its call showed."""
-    rejected = sum(each.rejected for each in noted)
-    if rejected and not any(each.points for each in noted):
-        raise ModelAnswerError(
-            f"{model}: the replies have {rejected} points for the report, and none cites a piece of the evidence that its call "
-            "showed; use another model"
-        )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Literal, get_args
 
 from hlgraph.answer.choosing import check_choices
 from hlgraph.answer.context import CONTEXT_TOKENS, check_context_tokens
@@ -60,26 +60,20 @@ class AnswerRequest:
         if isinstance(self.choices, str):
             raise InputError(f"choices is the text {self.choices!r}; give a list of texts")
         check_context_tokens(self.context_tokens)
-        if self.unsupported not in ("flag", "drop"):
-            raise InputError(f"unsupported is {self.unsupported!r}; choose 'flag' or 'drop'")
-        if self.verify not in ("lexical", "chat"):
-            raise InputError(f"verify is {self.verify!r}; choose 'lexical' or 'chat'")
+        choices_of = {"unsupported": get_args(Unsupported), "verify": get_args(Verify), "style": get_args(AnswerStyle)}
+        for name, choices in choices_of.items():
+            if getattr(self, name) not in choices:
+                raise InputError(f"{name} is {getattr(self, name)!r}; choose {' or '.join(map(repr, choices))}")
         if self.least_support is not None and not 0 <= self.least_support <= 1:
             raise InputError(f"least_support is {self.least_support}; choose a number from 0 (never refuse) to 1")
-        if self.style not in ("plain", "reason"):
-            raise InputError(f"style is {self.style!r}; choose 'plain' or 'reason'")
         if self.style == "reason" and self.mode == "report":
             raise InputError("style is 'reason', which does not apply to a report; leave it out")
         if self.choices is not None:
             check_choices(self.choices)
-            for name, value, usual in (
-                ("mode", self.mode, "short"),
-                ("verify", self.verify, "lexical"),
-                ("unsupported", self.unsupported, "flag"),
-                ("style", self.style, "plain"),
-            ):
-                if value != usual:
-                    raise InputError(f"{name} is {value!r}, which does not apply to choices; leave it out")
+            for option in fields(self):
+                value = getattr(self, option.name)
+                if option.name in ("mode", "unsupported", "verify", "style") and value != option.default:
+                    raise InputError(f"{option.name} is {value!r}, which does not apply to choices; leave it out")
 
     @property
     def evidence_count(self) -> int:

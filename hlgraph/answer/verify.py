@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
 from hlgraph.answer.citations import MARK, CitedSentence, Wording, cited_sentences, objection, telling_words
@@ -72,11 +73,12 @@ def by_judge(writer: Writer, *, context_tokens: int = CONTEXT_TOKENS) -> Check:
         reasons: list[str] = []
         names: list[str] = []
         for batch in _batches([_opened(sentence, context_tokens) for sentence in sentences], context_tokens):
-            verdicts = _judged(writer, batch)
+            shown = "\n\n".join(_shown(sentence, number) for number, sentence in enumerate(batch, 1))
+            parse = partial(verdicts_in, count=len(batch))
+            verdicts = writer.ask_strictly("judge", {"sentences": shown}, parse=parse)
             name = made_by(writer, "judge") if verdicts is not None else LEXICAL
-            reasons += (
-                by_words(batch)[0] if verdicts is None else ["" if yes else "the judge says so" for yes in verdicts]
-            )
+            judged = ["" if is_supported else "the judge says so" for is_supported in verdicts or ()]
+            reasons += judged or by_words(batch)[0]
             names.append(name)
         return reasons, ", ".join(dict.fromkeys(names))
 
@@ -170,17 +172,10 @@ def _opened(sentence: Cited, tokens: int) -> Cited:
             evidence.append(piece)
             continue
         words = [word for part in telling_words(sentence.text) for word in part]
-        best = sorted(
-            piece.opened, key=lambda part: -Wording([part.text]).share(words)
-        )  # the closest first where equal
+        # Of equal ones the closest to the question comes first.
+        best = sorted(piece.opened, key=lambda part: -Wording([part.text]).share(words))
         evidence += fitted(best, tokens // 4).pieces
     return sentence._replace(opened=tuple({part.id: part for part in evidence}.values()))
-
-
-def _judged(writer: Writer, batch: Sequence[Cited]) -> list[bool] | None:
-    values = {"sentences": "\n\n".join(_shown(sentence, number) for number, sentence in enumerate(batch, 1))}
-    reply = writer.ask_strictly("judge", values, accept=lambda text: verdicts_in(text, len(batch)) is not None)
-    return None if reply is None else verdicts_in(reply, len(batch))
 
 
 def _shown(sentence: Cited, number: int) -> str:

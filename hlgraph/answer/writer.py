@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from hlgraph.answer.citations import Arriving, checked, is_refusal, said
 from hlgraph.answer.context import CONTEXT_TOKENS, fitted
@@ -16,7 +16,7 @@ from hlgraph.models.accounts.budget import Usage
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import Asking, Executor, asking_about
 from hlgraph.models.prompts import Prompt, delimited, read_prompt
-from hlgraph.models.protocols import ChatModel, Completion, StreamingChat
+from hlgraph.models.protocols import ChatModel, Completion
 from hlgraph.records import Answer, Evidence
 
 _PROMPTS = Path(__file__).parent / "prompts"
@@ -92,23 +92,24 @@ class Writer:
             return self.model.run(ask, values)
         return [ask(one) for one in values]
 
-    def ask_strictly(self, name: str, values: Mapping[str, str], *, accept: Callable[[str], bool]) -> str | None:
-        """A reply that ``accept`` takes, without thoughts; after a rejected reply the prompt ``<name>_again`` asks once more.
+    def ask_strictly(
+        self, name: str, values: Mapping[str, str], *, parse: Callable[[str], _Result | None]
+    ) -> _Result | None:
+        """A parsed reply; after a reply that cannot be parsed the prompt ``<name>_again`` asks once more.
 
         Parameters
         ----------
         name : name of the prompt
         values : its values
-        accept : whether a reply, without thoughts, is valid
+        parse : maps a reply, without thoughts, to its meaning; None if it is not valid
 
         Returns
         -------
-        str | None
-            None if the second reply is rejected too.
+        The result of ``parse``; None if the second reply is rejected too.
         """
 
         def is_taken(reply: str) -> bool:
-            return accept(said(reply))
+            return parse(said(reply)) is not None
 
         completion = self.ask(name, values, accept=is_taken)
         if completion.is_cut or not is_taken(completion.text):
@@ -116,9 +117,9 @@ class Writer:
             if completion.is_cut or not is_taken(completion.text):
                 return None
             asked, prompt = self._asked(name, is_taken)
-            if isinstance(asked, Asking):  # so that the same question is not paid for twice
-                asked.settle(prompt.system, prompt.filled(values), max_tokens=self.max_tokens, completion=completion)
-        return said(completion.text)
+            # So that the same question is not paid for twice.
+            asked.settle(prompt.system, prompt.filled(values), max_tokens=self.max_tokens, completion=completion)
+        return parse(said(completion.text))
 
     def tell(self, name: str, values: Mapping[str, str]) -> Telling[Completion]:
         """:meth:`ask` as a generator: yields the pieces of the raw reply; no pieces without streaming.
@@ -134,7 +135,7 @@ class Writer:
             Its return value is the completion.
         """
         asked, prompt = self._asked(name, lambda reply: bool(said(reply)))
-        if not self.is_streamed or not isinstance(asked, StreamingChat):
+        if not self.is_streamed:
             return self.ask(name, values)
         pieces = asked.stream(prompt.system, prompt.filled(values), max_tokens=self.max_tokens)
         try:
@@ -147,7 +148,7 @@ class Writer:
                 pieces.close()
         return Completion("")
 
-    def _asked(self, name: str, accept: Callable[[str], bool]) -> tuple[ChatModel, Prompt]:
+    def _asked(self, name: str, accept: Callable[[str], bool]) -> tuple[Asking, Prompt]:
         prompt = prompt_named(name)
         return asking_about(self.model, Purpose(stage="answer", prompt=prompt.version), accept=accept), prompt
 
@@ -186,14 +187,6 @@ def outcome(telling: Telling[_Result]) -> _Result:
         except StopIteration as end:
             result: _Result = end.value
             return result
-
-
-class Asked(NamedTuple):
-    """A prompt of this stage, the question, and the values of the prompt."""
-
-    prompt: str
-    question: str
-    values: Mapping[str, str]
 
 
 def chat_answer(
@@ -263,21 +256,29 @@ def telling_answer(
     if not evidence:
         return Answer(question, NOT_FOUND, (), is_supported=False)
     values = {"evidence": fit.text, "question": delimited("question", question)}
-    asked = Asked(prompt, question, values)
-    answer = yield from telling_reply(asked, evidence, writer=writer, known=fit.places)
+    reply = telling_reply(question, evidence, writer=writer, prompt=prompt, values=values, known=fit.places)
+    answer = yield from reply
     return replace(answer, made_by=made_by(writer, prompt), left_out=fit.left_out, cut=fit.cut)
 
 
 def telling_reply(
-    asked: Asked, evidence: Sequence[Evidence], *, writer: Writer, known: Collection[int]
+    question: str,
+    evidence: Sequence[Evidence],
+    *,
+    writer: Writer,
+    prompt: str,
+    values: Mapping[str, str],
+    known: Collection[int],
 ) -> Telling[Answer]:
     """The reply to a prompt as an answer with checked citations; ``NOT_FOUND`` if the model says that nothing helps.
 
     Parameters
     ----------
-    asked : the prompt and its values
+    question : text of the question
     evidence : the pieces that citation numbers mean, from 1
     writer : the chat model and how it is asked
+    prompt : name of the prompt
+    values : its values
     known : places of the evidence that may be cited, from 0
 
     Returns
@@ -291,7 +292,7 @@ def telling_reply(
     ModelUnavailableError, ModelAccessError : from the model
     """
     arriving = Arriving(known)
-    with closing(writer.tell(asked.prompt, asked.values)) as telling:  # closing the generator ends the call
+    with closing(writer.tell(prompt, values)) as telling:  # closing the generator ends the call
         while True:
             try:
                 piece = arriving.add(next(telling))
@@ -304,9 +305,9 @@ def telling_reply(
     if not text:
         mend = "raise models.max_tokens" if completion.is_cut else "rephrase the question, or use another model"
         raise ModelAnswerError(f"{writer.fingerprint}: the reply is empty; {mend}")
-    answer = checked(asked.question, text, evidence=evidence, known=known)
+    answer = checked(question, text, evidence=evidence, known=known)
     if not answer.citations and is_refusal(text):
-        answer = Answer(asked.question, NOT_FOUND, (), is_supported=False)
+        answer = Answer(question, NOT_FOUND, (), is_supported=False)
     answer = replace(answer, is_truncated=completion.is_cut)
     if writer.is_streamed and (rest := arriving.rest(answer.text)):
         yield rest

@@ -25,9 +25,10 @@ from typer.exceptions import Abort, TyperException
 from typer.main import get_command
 
 from hlgraph import __version__, errors
+from hlgraph.cli.command import option, show_help
 from hlgraph.cli.commands import commands
 from hlgraph.cli.output import complain, in_options
-from hlgraph.cli.state import State, show_help
+from hlgraph.cli.state import State
 
 _INTERRUPTED, _TERMINATED = 130, 143
 # Typer keeps the line breaks of a paragraph that begins with \b, and rewraps other paragraphs.
@@ -76,39 +77,27 @@ def _globals(
     context: typer.Context,
     store: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL",
-            help="The store, such as hlgraph://./folder (also HLGRAPH_STORE; default: hlgraph://./.hlgraph).",
-            show_default=False,
-        ),
+        option("URL", "The store, such as hlgraph://./folder (also HLGRAPH_STORE; default: hlgraph://./.hlgraph)."),
     ] = None,
     vectors: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL",
-            help="The vector store, needed when --store is a graph server, such as https://localhost:9200 "
+        option(
+            "URL",
+            "The vector store, needed when --store is a graph server, such as https://localhost:9200 "
             "(also HLGRAPH_VECTORS).",
-            show_default=False,
         ),
     ] = None,
-    config: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="A settings file in YAML (also HLGRAPH_CONFIG).", show_default=False),
-    ] = None,
+    config: Annotated[str | None, option("FILE", "A settings file in YAML (also HLGRAPH_CONFIG).")] = None,
     trace: Annotated[
         str | None,
-        typer.Option(
-            metavar="EXPORTER",
-            help="Send spans and metrics of OpenTelemetry to console (standard error) or otlp (a collector, which the "
+        option(
+            "EXPORTER",
+            "Send spans and metrics of OpenTelemetry to console (standard error) or otlp (a collector, which the "
             "OTEL_EXPORTER_OTLP_ variables name; also the setting telemetry.exporter).",
-            show_default=False,
         ),
     ] = None,
     correlation_id: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID", help="Mark the log lines and spans of this command with this id.", show_default=False
-        ),
+        str | None, option("ID", "Mark the log lines and spans of this command with this id.")
     ] = None,
     version: Annotated[  # noqa: ARG001 - the callback prints it
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
@@ -120,7 +109,10 @@ def _globals(
 
 
 for module in commands():
-    module.register(app)
+    if module.app.info.name:
+        app.add_typer(module.app)
+    else:
+        app.registered_commands += module.app.registered_commands
 
 
 def exit_code(error: errors.HLGraphError) -> int:
@@ -136,9 +128,9 @@ def exit_code(error: errors.HLGraphError) -> int:
 
 def _usage(error: TyperException) -> str:
     message = error.format_message().replace("Value error, ", "")  # prefix of pydantic, which Typer keeps
-    for option in ("--store", "--vectors", "--config"):
-        if message.startswith(f"No such option: {option}"):
-            return f"{option} goes before the command: hlgraph {option} ... COMMAND ..."
+    for flag in ("--store", "--vectors", "--config"):
+        if message.startswith(f"No such option: {flag}"):
+            return f"{flag} goes before the command: hlgraph {flag} ... COMMAND ..."
     context = getattr(error, "ctx", None)
     return f"{message} (see: {context.command_path if context else 'hlgraph'} --help)"
 

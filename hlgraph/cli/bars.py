@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hlgraph.cli.output import note
 from hlgraph.progress import Progress, listening
@@ -54,7 +54,7 @@ def progress(title: str, *, quiet: bool = False, is_json: bool = False) -> Itera
     if quiet:
         yield
         return
-    with _shown(title, is_json=is_json) as tell, listening(tell):
+    with _shown(title, is_json=is_json) as on_progress, listening(on_progress):
         yield
 
 
@@ -75,51 +75,52 @@ def _shown(title: str, *, is_json: bool) -> Iterator[Callable[[Progress], None]]
 
 @contextmanager
 def _bars(title: str, console: Console) -> Iterator[Callable[[Progress], None]]:
-    """A bar for the whole and one for each step; they are erased at the end."""
+    """A bar for the whole work and one for each step; they are erased at the end."""
     from rich.progress import BarColumn, ProgressColumn, Task, TaskID, TextColumn
     from rich.progress import Progress as Live
     from rich.text import Text
 
-    class Said(ProgressColumn):
-        """The text behind a bar; that of the first bar shows the elapsed time, which advances between events."""
+    class Details(ProgressColumn):
+        """The text behind a bar. That of the first bar shows the elapsed time, which advances between events."""
 
         def render(self, task: Task) -> Text:
-            said = str(task.fields["said"])
-            return Text(said if task.id else f"{_time(task.elapsed or 0.0)}{said}", no_wrap=True, overflow="ellipsis")
+            text = str(task.fields["text"])
+            return Text(text if task.id else f"{_time(task.elapsed or 0.0)}{text}", no_wrap=True, overflow="ellipsis")
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(_BAR), Said())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(_BAR), Details())
     rows: dict[str, TaskID] = {}
     # What is printed on the same terminal goes above the bars; a redirected standard output stays where it is.
     with Live(*columns, console=console, transient=True, redirect_stdout=sys.stdout.isatty()) as live:
-        whole = live.add_task(title, total=None, said="")
+        whole = live.add_task(title, total=None, text="")
 
-        def tell(at: Progress) -> None:
-            verb, (done, total) = at.step.partition(" ")[0], _done(at)
+        def show(event: Progress) -> None:
+            verb, (done, total) = event.step.partition(" ")[0], _done(event)
             if verb not in rows:
-                rows[verb] = live.add_task("", total=None, said="")
-            said = _counts(at) or f"{_said(at)}{'' if at.found or at.done == at.total else _left(at)}"
-            done, total = (1, 1) if total == 0 else (done, total)  # nothing of nothing is all of it
-            live.update(rows[verb], description=_doing(at.step), completed=done, total=total, said=said)
-            if at.found and at.seconds_left is not None:
-                live.update(whole, completed=at.seconds, total=at.seconds + at.seconds_left, said=_left(at))
+                rows[verb] = live.add_task("", total=None, text="")
+            counts = _counts(event) if event.step == "persist" else ""
+            text = counts or f"{_amount(event)}{'' if event.found or event.done == event.total else _left(event)}"
+            done, total = (1, 1) if total == 0 else (done, total)  # a step without units is complete
+            live.update(rows[verb], description=_doing(event.step), completed=done, total=total, text=text)
+            if event.found and event.seconds_left is not None:
+                live.update(whole, completed=event.seconds, total=event.seconds + event.seconds_left, text=_left(event))
             else:
-                live.update(whole, completed=0, total=None, said="")
+                live.update(whole, completed=0, total=None, text="")
 
-        yield tell
+        yield show
 
 
 @dataclass(slots=True)
 class _Lines:
-    """A line every ten seconds, from a thread of its own: a step that tells nothing for long is not silent either."""
+    """A line every ten seconds from a thread of its own, so that a step without events is not silent either."""
 
     title: str
     is_json: bool
     began: float = field(default_factory=time.monotonic)
-    last: Progress | None = None
+    last: Progress = field(default_factory=lambda: Progress(""))
     at: float = 0.0
 
-    def __call__(self, at: Progress) -> None:
-        self.last, self.at = at, time.monotonic()
+    def __call__(self, event: Progress) -> None:
+        self.last, self.at = event, time.monotonic()
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -138,20 +139,19 @@ class _Lines:
             thread.join()
 
     def line(self) -> str:
-        """The progress as of now."""
-        seconds = time.monotonic() - self.began
-        last = self.last or Progress("")
+        """The current progress."""
+        seconds, last = time.monotonic() - self.began, self.last
         if self.is_json:
-            return json.dumps({"progress": {"command": self.title, **_tree(last), "seconds": round(seconds, 1)}})
+            tree = {
+                name: round(value, 1) if isinstance(value, float) else value for name, value in asdict(last).items()
+            }
+            return json.dumps({"progress": {"command": self.title, **tree, "seconds": round(seconds, 1)}})
         left = _left(last, passed=time.monotonic() - self.at)
-        step = f"{_doing(last.step)} {_said(last)}".strip()
-        parts = [_files(last), _counts_of(last), step if last.found else f"{step}{left}"]
+        step = f"{_doing(last.step)} {_amount(last)}".strip()
+        files = f"{last.found:,} files" if last.found is not None and last.step != "read" else ""
+        parts = [files, _counts(last), step if last.found else f"{step}{left}"]
         spent = f"{_time(seconds)}{left if last.found else ''}"
         return f"{self.title}: {'; '.join(part for part in (*parts, spent) if part)}"
-
-
-def _tree(at: Progress) -> dict[str, Any]:
-    return {name: round(value, 1) if isinstance(value, float) else value for name, value in asdict(at).items()}
 
 
 def _doing(step: str) -> str:
@@ -159,49 +159,39 @@ def _doing(step: str) -> str:
     return f"{_DOING.get(verb, verb)} {rest}".rstrip()
 
 
-def _done(at: Progress) -> tuple[int, int | None]:
-    """How far the bar of a step is: of the files of all batches, or within its turn."""
-    return (at.so_far, at.found) if at.step == "read" else (at.done, at.total)
+def _done(event: Progress) -> tuple[int, int | None]:
+    """The units done and their total: of the files of all batches, or of this round of a step."""
+    return (event.so_far, event.found) if event.step == "read" else (event.done, event.total)
 
 
-def _said(at: Progress) -> str:
-    done, total = _done(at)
-    if not at.unit or (not done and total is None):
+def _amount(event: Progress) -> str:
+    """The units done, and their rate if it says something."""
+    done, total = _done(event)
+    if not event.unit or (not done and total is None):
         return ""
-    amount = f"{done:,} {at.unit}" if total is None else f"{done:,} of {total:,} {at.unit}"
-    return (
-        f"{amount}, {_rate(at.rate)} a second"
-        if at.rate and at.step not in ("look", "read", "compare", "migrate", "persist")
-        else amount
-    )
+    amount = f"{done:,} {event.unit}" if total is None else f"{done:,} of {total:,} {event.unit}"
+    if not event.rate or event.step in ("look", "read", "compare", "migrate", "persist"):
+        return amount
+    return f"{amount}, {_rate(event.rate)} a second"
 
 
 def _rate(rate: float) -> str:
     return f"{rate:,.0f}" if rate >= 9.5 else f"{rate:.1g}"
 
 
-def _counts(at: Progress) -> str:
-    """What an ingest has stored so far, behind the bar of its last step."""
-    return _counts_of(at) if at.step == "persist" else ""
-
-
-def _counts_of(at: Progress) -> str:
-    if not at.sources:
+def _counts(event: Progress) -> str:
+    """What an ingest has stored so far."""
+    if not event.sources:
         return ""
-    return f"{at.sources:,} sources, {at.chunks:,} chunks, {at.statements:,} statements"
+    return f"{event.sources:,} sources, {event.chunks:,} chunks, {event.statements:,} statements"
 
 
-def _files(at: Progress) -> str:
-    """The number of files, where another step than reading is under way."""
-    return f"{at.found:,} files" if at.found is not None and at.step != "read" else ""
-
-
-def _left(at: Progress, passed: float = 0.0) -> str:
-    return "" if at.seconds_left is None else f", about {_time(max(0.0, at.seconds_left - passed))} left"
+def _left(event: Progress, passed: float = 0.0) -> str:
+    return "" if event.seconds_left is None else f", about {_time(max(0.0, event.seconds_left - passed))} left"
 
 
 def _time(seconds: float) -> str:
-    """A time as people say it.
+    """A duration as people say it.
 
     Examples
     --------

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hlgraph.ingest.bulk_load import BulkReport
-    from hlgraph.ingest.pipeline import Report
-    from hlgraph.ingest.report import Failure
+    from hlgraph.ingest.report import Failure, Report
     from hlgraph.models.accounts.budget import Usage
     from hlgraph.read.outcomes import Files
     from hlgraph.records import Answer, Domain, Evidence, Scalar
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
 
 LISTED = 25
 """Default number of rows of a command that lists."""
-
-# Formats the explanation of a search as readable lines.
-
 
 _MOST_SEEDS = 5
 _MOST_PATHS = 5
@@ -71,21 +67,21 @@ def explain_lines(explain: Explanation) -> Iterator[str]:
 
 def result_line(explain: Explanation, number: int) -> str:
     """How one piece of evidence was found: as which seed, and on which paths; empty if unknown."""
-    entry = next((item for item in explain.results if item.number == number), None)
-    if entry is None:
+    result = next((result for result in explain.results if result.number == number), None)
+    if result is None:
         return ""
-    paths = f"on path {', '.join(map(str, entry.paths))}" if entry.paths else ""
-    return "; ".join(filter(None, (explain.seed_words(entry.node), paths)))
+    paths = f"on path {', '.join(map(str, result.paths))}" if result.paths else ""
+    return "; ".join(filter(None, (explain.seed_words(result.node), paths)))
 
 
 def _seeds(explain: Explanation) -> Iterator[str]:
     if explain.seeds:
         yield "seeds:"
-    for item in explain.seeds:
-        yield f"  {_part(item.part)}{item.count} x {item.kind.value} ({item.origin})"
-        yield from (f"    {_scored(node)}" for node in item.best[:_MOST_SEEDS])
-        if item.count > _MOST_SEEDS:
-            yield f"    ... and {item.count - _MOST_SEEDS} more"
+    for seeds in explain.seeds:
+        yield f"  {_part(seeds.part)}{seeds.count} x {seeds.kind.value} ({seeds.origin})"
+        yield from (f"    {_scored(node)}" for node in seeds.best[:_MOST_SEEDS])
+        if seeds.count > _MOST_SEEDS:
+            yield f"    ... and {seeds.count - _MOST_SEEDS} more"
 
 
 def _hops(explain: Explanation) -> Iterator[str]:
@@ -148,6 +144,7 @@ def _part(name: str) -> str:
 
 # Control characters in a document must not reach the terminal.
 _CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)))
+_KINDS = {"chunks": "chunk", "statements": "statement", "topics": "topic", "facts": "fact", "entities": "entity"}
 _MOST_PROBLEMS = 20
 _MOST_REASONS = 8
 _MOST_NAMED = 3  # sources that failed for one reason
@@ -179,9 +176,20 @@ def plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is no JSON data")
 
 
-def run_tree(run: Run) -> dict[str, object]:
+def pick(record: object, names: str, /, **others: object) -> dict[str, object]:
+    """The named attributes of a record, and others.
+
+    Examples
+    --------
+    >>> pick(3 + 4j, "real imag", sign="+")
+    {'real': 3.0, 'imag': 4.0, 'sign': '+'}
+    """
+    return {name: getattr(record, name) for name in names.split()} | others
+
+
+def run_tree(run: Run | None) -> dict[str, object] | None:
     """A run of communities or of a hierarchy as printed by --json."""
-    return {name: getattr(run, name) for name in ("name", "version", "parameters", "levels", "by", "is_stale")}
+    return None if run is None else pick(run, "name version parameters levels by is_stale")
 
 
 def say(*lines: str) -> None:
@@ -210,127 +218,87 @@ def complain(kind: str, message: str, *, is_json: bool, is_retryable: bool = Fal
         note(f"hlgraph: {message}")
 
 
-def evidence_tree(item: Evidence) -> dict[str, object]:
+def evidence_tree(evidence: Evidence) -> dict[str, object]:
     """A piece of evidence as printed by --json."""
-    source = item.source
+    ids = {"summary_id": evidence.summary_id or None, "statement_id": evidence.statement_id or None}
+    source = pick(evidence.source, "id uri title metadata")
+    rests_on = [
+        pick(part, "kind id chunk_id text score start end page", source=pick(part.source, "id uri title"))
+        for part in evidence.rests_on
+    ]
     return {
-        "text": item.text,
-        "score": item.score,
-        "kind": item.kind,
-        "id": item.id,
-        "summary_id": item.summary_id or None,
-        "statement_id": item.statement_id or None,
-        "chunk_id": item.chunk_id,
-        "start": item.start,
-        "end": item.end,
-        "page": item.page,
-        "headings": item.headings,
-        "source": {"id": source.id, "uri": source.uri, "title": source.title, "metadata": source.metadata},
-        "why": item.why,
-        "labels": item.labels,
-        "is_stale": item.is_stale,
-        "rests_on": [_basis_tree(part) for part in item.rests_on],
+        **pick(evidence, "text score kind id"),
+        **ids,
+        **pick(evidence, "chunk_id start end page headings", source=source),
+        **pick(evidence, "why labels is_stale", rests_on=rests_on),
     }
-
-
-def _basis_tree(part: Evidence) -> dict[str, object]:
-    """A chunk or statement that a summary rests on: where it stands, and its text."""
-    source = {"id": part.source.id, "uri": part.source.uri, "title": part.source.title}
-    names = {"kind": part.kind, "id": part.id, "chunk_id": part.chunk_id}
-    place = {"start": part.start, "end": part.end, "page": part.page, "source": source}
-    return {**names, "text": part.text, "score": part.score, **place}
 
 
 def search_tree(result: SearchResult) -> dict[str, object]:
     """A search result as printed by --json."""
-    return {"evidence": [evidence_tree(item) for item in result.evidence], "explain": result.explain}
+    return {"evidence": [evidence_tree(evidence) for evidence in result.evidence], "explain": result.explain}
 
 
 def answer_tree(answer: Answer) -> dict[str, object]:
     """An answer as printed by --json."""
+    citations = [{"number": citation.number, **evidence_tree(citation.evidence)} for citation in answer.citations]
     return {
         "question": answer.question,
         "answer": answer.text,
-        "is_supported": answer.is_supported,
-        "is_truncated": answer.is_truncated,
-        "uncovered": answer.uncovered,
-        "made_by": answer.made_by or None,
-        "uncited": answer.uncited,
-        "dropped_citations": answer.dropped_citations,
-        "citations": [{"number": item.number, **evidence_tree(item.evidence)} for item in answer.citations],
-        "sentences": answer.sentences,
-        "dropped": answer.dropped,
-        "checked_by": answer.checked_by or None,
-        "left_out": answer.left_out,
-        "cut": answer.cut,
-        "choice": answer.choice,
-        "search": answer.search,
-        "report": answer.report,
+        **pick(answer, "is_supported is_truncated uncovered", made_by=answer.made_by or None),
+        **pick(answer, "uncited dropped_citations", citations=citations),
+        **pick(answer, "sentences dropped", checked_by=answer.checked_by or None),
+        **pick(answer, "left_out cut choice search report"),
     }
 
 
 def report_tree(report: Report) -> dict[str, object]:
     """The report of an ingest or delete as printed by --json."""
+    files = pick(
+        report.files,
+        "found read unchanged failed",
+        left_out=[file._asdict() for file in report.files.left_out],
+    )
+    sources = {
+        name: getattr(report, f"sources_{name}") for name in ("added", "changed", "unchanged", "removed", "gone")
+    }
+    records = {
+        name: {part: getattr(report, part).get(kind, 0) for part in ("added", "removed", "kept")}
+        for name, kind in _KINDS.items()
+    }
     return {
-        **({"files": _files_tree(report.files)} if report.files.found else {}),
-        "sources": {
-            "added": report.sources_added,
-            "changed": report.sources_changed,
-            "unchanged": report.sources_unchanged,
-            "removed": report.sources_removed,
-            "gone": report.sources_gone,
-            "failed": [{"uri": item.uri, "error": item.error} for item in report.failed],
-        },
-        **{
-            f"{kind}s" if kind != "entity" else "entities": {
-                "added": report.added.get(kind, 0),
-                "removed": report.removed.get(kind, 0),
-                "kept": report.kept.get(kind, 0),
-            }
-            for kind in ("chunk", "statement", "topic", "fact", "entity")
-        },
-        "problems": [{"uri": item.uri, "error": item.error} for item in report.problems],
-        "warnings": [{"uri": item.uri, "warning": item.error} for item in report.warnings],
+        **({"files": files} if report.files.found else {}),
+        "sources": {**sources, "failed": [pick(failure, "uri error") for failure in report.failed]},
+        **records,
+        "problems": [pick(problem, "uri error") for problem in report.problems],
+        "warnings": [{"uri": warning.uri, "warning": warning.error} for warning in report.warnings],
         "resumed": report.resumed,
-        **({"usage": usage_tree(report.usage)} if report.usage else {}),
+        **usage_tree(report.usage),
         **({"domain": domain_tree(report.domain)} if report.domain else {}),
         "seconds": {step: round(seconds, 3) for step, seconds in report.seconds.items()},
     }
 
 
-def _files_tree(files: Files) -> dict[str, object]:
-    """The files of an ingest as printed by --json: ``found`` is the sum of the others."""
-    return {
-        "found": files.found,
-        "read": files.read,
-        "unchanged": files.unchanged,
-        "failed": files.failed,
-        "left_out": [item._asdict() for item in files.left_out],
-    }
-
-
 def _failed_lines(failed: Sequence[Failure]) -> list[str]:
-    """What failed for people: a reason that several sources share is printed once."""
-    uris: dict[str, list[str]] = {}
-    for item in failed:
-        uris.setdefault(item.error.removeprefix(f"{item.uri}: "), []).append(item.uri)
+    """The failures; a reason that several sources share is printed once."""
+    by_reason: dict[str, list[Failure]] = {}
+    for failure in failed:
+        by_reason.setdefault(failure.error.removeprefix(f"{failure.uri}: "), []).append(failure)
     lines: list[str] = []
-    for item in failed:
-        reason = item.error.removeprefix(f"{item.uri}: ")
-        same = uris.pop(reason, [])
-        more = len(same) - _MOST_NAMED
-        if len(same) == 1:
-            lines.append(f"failed: {item.error}")
-        elif same:
-            named = f"{', '.join(same[:_MOST_NAMED])}{f' and {more} more' if more > 0 else ''}"
-            lines.append(f"failed: {reason} ({len(same)} sources: {named})")
+    for reason, group in by_reason.items():
+        if len(group) == 1:
+            lines.append(f"failed: {group[0].error}")
+        else:
+            uris = ", ".join(failure.uri for failure in group[:_MOST_NAMED])
+            more = f" and {len(group) - _MOST_NAMED} more" if len(group) > _MOST_NAMED else ""
+            lines.append(f"failed: {reason} ({len(group)} sources: {uris}{more})")
     if len(lines) > _MOST_PROBLEMS:
         lines[_MOST_PROBLEMS:] = [f"... and {len(lines) - _MOST_PROBLEMS} more reasons of failures (--json lists all)"]
     return lines
 
 
 def _files_lines(files: Files) -> Iterator[str]:
-    """The files of an ingest for people, with the reasons of those that were left out."""
+    """The files of an ingest by outcome, with the reasons why some were left out."""
     if not files.found:
         return
     left_out = len(files.left_out)
@@ -340,20 +308,24 @@ def _files_lines(files: Files) -> Iterator[str]:
     )
     reasons = files.reasons
     if reasons:
-        said = ", ".join(f"{reason} ({count})" for reason, count in reasons[:_MOST_REASONS])
+        shown = ", ".join(f"{reason} ({count})" for reason, count in reasons[:_MOST_REASONS])
         more = len(reasons) - _MOST_REASONS
-        yield f"left out: {said}{f', and {more} more reasons' if more > 0 else ''} (--json lists them)"
+        yield f"left out: {shown}{f', and {more} more reasons' if more > 0 else ''} (--json lists them)"
 
 
-def domain_tree(domain: Domain) -> dict[str, object]:
+def domain_tree(domain: Domain | None) -> dict[str, object] | None:
     """A domain as printed by --json."""
-    return {"kinds": domain.kinds, "topics": domain.topics, "made_by": domain.made_by or None}
+    return None if domain is None else pick(domain, "kinds topics", made_by=domain.made_by or None)
 
 
-def usage_tree(usage: Usage) -> dict[str, int]:
-    """The usage of a chat model as printed by --json."""
-    names = ("calls", "input_tokens", "output_tokens", "left_out", "kept")
-    return {name: getattr(usage, name) for name in names}
+def usage_tree(usage: Usage | None) -> dict[str, object]:
+    """The usage of a chat model as an entry of what --json prints; empty without one."""
+    return {} if usage is None else {"usage": pick(usage, "calls input_tokens output_tokens left_out kept")}
+
+
+def usage_line(usage: Usage) -> str:
+    """The usage of a chat model as a line."""
+    return f"chat model: {usage.calls} calls, {usage.input_tokens} tokens in, {usage.output_tokens} out"
 
 
 def report_lines(report: Report) -> list[str]:
@@ -374,42 +346,43 @@ def report_lines(report: Report) -> list[str]:
         kinds, topics = len(report.domain.kinds), len(report.domain.topics)
         lines.append(f"domain: inferred {kinds} kinds and {topics} topics; to see them: hlgraph domain show")
     lines.extend(_failed_lines(report.failed))
-    for word, items in (("problem", report.problems), ("warning", report.warnings)):
-        lines.extend(f"{word}: {item.uri}: {item.error}" for item in items[:_MOST_PROBLEMS])
-        if len(items) > _MOST_PROBLEMS:
-            lines.append(f"... and {len(items) - _MOST_PROBLEMS} more {word}s (--json lists all)")
+    for word, failures in (("problem", report.problems), ("warning", report.warnings)):
+        lines.extend(f"{word}: {failure.uri}: {failure.error}" for failure in failures[:_MOST_PROBLEMS])
+        if len(failures) > _MOST_PROBLEMS:
+            lines.append(f"... and {len(failures) - _MOST_PROBLEMS} more {word}s (--json lists all)")
     if report.usage:
-        usage = report.usage
-        lines.append(f"chat model: {usage.calls} calls, {usage.input_tokens} tokens in, {usage.output_tokens} out")
-        if usage.kept:
-            lines.append(f"stored replies reused: {usage.kept}, at no cost")
-        if usage.left_out:
-            lines.append(f"dropped: {usage.left_out} names found neither in the entity list nor in their sentence")
+        lines.append(usage_line(report.usage))
+        if report.usage.kept:
+            lines.append(f"stored replies reused: {report.usage.kept}, at no cost")
+        if report.usage.left_out:
+            lines.append(
+                f"dropped: {report.usage.left_out} names found neither in the entity list nor in their sentence"
+            )
     seconds = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in report.seconds.items())
     lines.append(f"time: {seconds or 'none'}")
     return lines
 
 
-def place(item: Evidence) -> str:
+def place(evidence: Evidence) -> str:
     """The location of a piece of evidence: title, page, nearest heading, characters; of a summary what it rests on."""
-    if item.summary_id:
-        chunks = item.opened
+    if evidence.summary_id:
+        chunks = evidence.opened
         sources = len({part.source.id for part in chunks})
-        stale = " (STALE: the corpus has changed since; next: hlgraph hierarchy build)" if item.is_stale else ""
+        stale = " (STALE: the corpus has changed since; next: hlgraph hierarchy build)" if evidence.is_stale else ""
         return f"summary of {_counted(len(chunks), 'chunk')} of {_counted(sources, 'source')}{stale}"
-    parts = [item.source.title or item.source.uri]
-    if item.page is not None:
-        parts.append(f"page {item.page}")
-    parts.extend(heading for heading in item.headings[-1:] if heading != item.source.title)
-    return f"{', '.join(parts)}; characters {item.start}-{item.end} of {item.source.uri}"
+    parts = [evidence.source.title or evidence.source.uri]
+    if evidence.page is not None:
+        parts.append(f"page {evidence.page}")
+    parts.extend(heading for heading in evidence.headings[-1:] if heading != evidence.source.title)
+    return f"{', '.join(parts)}; characters {evidence.start}-{evidence.end} of {evidence.source.uri}"
 
 
-def basis_lines(item: Evidence) -> list[str]:
+def basis_lines(evidence: Evidence) -> list[str]:
     """The locations of the chunks below a summary, the closest to the question first; empty for a part of a source."""
-    if not item.summary_id:
+    if not evidence.summary_id:
         return []
-    lines = [f"rests on: {place(part)}" for part in item.opened[:_MOST_BASIS]]
-    rest = len(item.opened) - len(lines)
+    lines = [f"rests on: {place(part)}" for part in evidence.opened[:_MOST_BASIS]]
+    rest = len(evidence.opened) - len(lines)
     return [*lines, f"... and {_counted(rest, 'more chunk')} (--json lists all)"] if rest else lines
 
 
@@ -417,36 +390,25 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def why(item: Evidence) -> str:
+def why(evidence: Evidence) -> str:
     """The scores by which a piece of evidence was chosen."""
-    return ", ".join(f"{name} {short(value)}" for name, value in item.why.items())
-
-
-# The report of a bulk load, for scripts and for people.
+    return ", ".join(f"{name} {short(value)}" for name, value in evidence.why.items())
 
 
 def bulk_tree(report: BulkReport) -> dict[str, object]:
-    """The report as printed by --json; ``run`` is what has to be run next, empty once the corpus is on the servers."""
+    """The report of a bulk load as printed by --json; ``run`` is the next command, empty once the corpus is on the servers."""
     manifest = report.manifest
-    return {
-        "load": {
-            "is_done": report.is_done,
-            "id": manifest.id,
-            "corpus": manifest.corpus,
-            "database": manifest.database,
-            "folder": str(report.folder),
-            "run": list(report.command),
-            "records": dict(manifest.records),
-            "relationships": dict(manifest.relationships),
-            "bytes": sum(item.size for item in manifest.files),
-            "seconds": {phase: round(seconds, 3) for phase, seconds in report.seconds.items()},
-        },
-        "ingest": None if report.ingest is None else report_tree(report.ingest),
+    load = {
+        "is_done": report.is_done,
+        **pick(manifest, "id corpus database", folder=str(report.folder), run=list(report.command)),
+        **pick(manifest, "records relationships", bytes=sum(file.size for file in manifest.files)),
+        "seconds": {phase: round(seconds, 3) for phase, seconds in report.seconds.items()},
     }
+    return {"load": load, "ingest": None if report.ingest is None else report_tree(report.ingest)}
 
 
 def bulk_lines(report: BulkReport) -> list[str]:
-    """The report as lines for people."""
+    """The report of a bulk load as readable lines."""
     manifest = report.manifest
     lines = [] if report.ingest is None else report_lines(report.ingest)
     records, relationships = (sum(part.values()) for part in (manifest.records, manifest.relationships))
@@ -456,7 +418,7 @@ def bulk_lines(report: BulkReport) -> list[str]:
         )
         lines.append(f"{report.folder.parent}: it is not needed any more; remove it")
     else:
-        size = sum(item.size for item in manifest.files) / 1e6
+        size = sum(file.size for file in manifest.files) / 1e6
         lines += [
             f"written: {records:,} records and {relationships:,} relationships, {size:,.1f} MB, in {report.folder}",
             f"next: stop Neo4j, run on its machine: cd {shlex.quote(str(report.folder))} && {shlex.join(report.command)}",
@@ -466,39 +428,15 @@ def bulk_lines(report: BulkReport) -> list[str]:
     return [*lines, f"time of the load: {seconds}"] if seconds else lines
 
 
-# SDK errors in command-line terms: ``by is 'x'`` becomes ``--by is 'x'``, ``mapping`` becomes ``--map``.
-
+# Messages of the SDK name its parameters; here they become options: ``by is 'x'`` is ``--by is 'x'``.
 
 # Parameters of the SDK that have an option of the same name, with - for _.
-SAME = frozenset(
-    {
-        *("adapt", "by", "context_tokens", "diversity", "encoding", "extract", "extractions", "format", "k"),
-        *(
-            "least_support",
-            "level",
-            "max_bytes",
-            "max_levels",
-            "max_size",
-            "missing",
-            "mode",
-            "resolution",
-            "search_mode",
-        ),
-        *(
-            "seed",
-            "spacy_model",
-            "strategy",
-            "style",
-            "summaries",
-            "tabular",
-            "unit",
-            "unsupported",
-            "verify",
-            "workers",
-        ),
-        *("where", "explain", "delete_missing", "trials", "against"),
-    }
-)
+_SAME = """
+adapt against by context_tokens delete_missing diversity encoding explain extract extractions format k least_support level
+max_bytes max_levels max_size missing mode resolution search_mode seed spacy_model strategy style summaries tabular trials
+unit unsupported verify where workers
+"""
+SAME = frozenset(_SAME.split())
 OTHER = {
     "mapping": "--map",
     "is_chunked": "--chunked",

@@ -36,19 +36,19 @@ neo4j:
   # Certificates to trust instead of the system's; with them the connection is encrypted.
   {neo4j_ca}
   # Seconds for connecting, and for retrying a transaction while the server is away, such as for a restart.
-  timeout: {neo4j_timeout}
-  retry_seconds: {retry_seconds}
+  timeout: {neo4j.timeout}
+  retry_seconds: {neo4j.retry_seconds}
   # Seconds after which a search gives up a server that is away or does not answer.
-  read_seconds: {graph_read_seconds}
+  read_seconds: {neo4j.read_seconds}
   # Maximum number of connections, and seconds after which one is replaced.
-  pool_size: {pool_size}
-  max_connection_lifetime: {max_connection_lifetime}
+  pool_size: {neo4j.pool_size}
+  max_connection_lifetime: {neo4j.max_connection_lifetime}
   # true: graph projections for PageRank stay on the server when a process ends, and the next process reuses them.
   keep_projections: {keep_projections}
   # Where the graph is walked and ranked: auto (in process, on an image of the corpus, when it is there), process or server.
-  ranking: {ranking}
+  ranking: {neo4j.ranking}
   # Maximum number of relationships of a corpus that gets an image.
-  image_links: {image_links}
+  image_links: {neo4j.image_links}
   # Folder of the images; without it, in the cache folder of the user.
   {images}
   # Command that stops Neo4j, imports the files of ingest --bulk and starts it again.
@@ -63,12 +63,12 @@ opensearch:
   # Language by which the text of new indexes is stemmed; any: no stemming.
   language: {language}
   # Replicas of every index; set 1 or more on a cluster of several nodes.
-  replicas: {replicas}
+  replicas: {opensearch.replicas}
   # Seconds for one request, and for retrying requests that a busy server refused.
-  timeout: {timeout}
-  patience: {patience}
+  timeout: {opensearch.timeout}
+  patience: {opensearch.patience}
   # Seconds after which a search gives up a server that is away, busy or does not answer.
-  read_seconds: {read_seconds}
+  read_seconds: {opensearch.read_seconds}
 
 telemetry:
   # Spans and metrics of OpenTelemetry from the command line: console or otlp (also: hlgraph --trace).
@@ -114,6 +114,8 @@ def as_commented_text(settings: Settings) -> str:
     graph, index, telemetry = settings.neo4j, settings.opensearch, settings.telemetry
     slow = telemetry.slow_query_seconds
     text = _TEXT.format(
+        neo4j=graph,
+        opensearch=index,
         store=_quoted(settings.store),
         vectors=_quoted(settings.vectors),
         corpus=_quoted(settings.corpus),
@@ -123,15 +125,8 @@ def as_commented_text(settings: Settings) -> str:
         if graph.databases
         else "# databases: {news: press}",
         label_prefix=_path(graph.label_prefix or None, name="label_prefix", example="Acme_"),
-        retry_seconds=graph.retry_seconds,
-        graph_read_seconds=graph.read_seconds,
-        pool_size=graph.pool_size,
-        max_connection_lifetime=graph.max_connection_lifetime,
         neo4j_ca=_path(graph.ca),
-        neo4j_timeout=graph.timeout,
         keep_projections=str(graph.keep_projections).lower(),
-        ranking=graph.ranking,
-        image_links=graph.image_links,
         images=_path(graph.images, name="images", example="/var/cache/hlgraph"),
         import_command=_path(
             graph.import_command or None, name="import_command", example="sh import.sh {folder} {database}"
@@ -140,10 +135,6 @@ def as_commented_text(settings: Settings) -> str:
         opensearch_ca=_path(index.ca),
         prefix=_quoted(index.prefix),
         language=_quoted(index.language),
-        replicas=index.replicas,
-        timeout=index.timeout,
-        patience=index.patience,
-        read_seconds=index.read_seconds,
         exporter=_path(telemetry.exporter or None, name="exporter", example="otlp"),
         content=str(telemetry.content).lower(),
         slow_query_seconds=f"{'# ' if slow is None else ''}slow_query_seconds: {5.0 if slow is None else slow}",

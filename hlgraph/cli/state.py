@@ -1,4 +1,4 @@
-"""The global options, options shared by commands, and opening the SDK from them."""
+"""The global options: the settings, telemetry and warnings of one run of the command line."""
 
 from __future__ import annotations
 
@@ -9,69 +9,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from hlgraph.cli.output import note
 from hlgraph.errors import MissingExtraError, SettingsError
 from hlgraph.telemetry import CorrelationFilter
 
 if TYPE_CHECKING:
-    from hlgraph.models.accounts.budget import Budget
-    from hlgraph.sdk.client import HLGraph
     from hlgraph.settings import Settings
-
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress on standard error.")]
-Corpus = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="The corpus (also HLGRAPH_CORPUS; default: default).", show_default=False),
-]
-Where = Annotated[
-    str | None,
-    typer.Option(
-        metavar="EXPR",
-        help="Only sources whose metadata match this filter: field = value, !=, <, <=, >, >=, in (...), exists field, "
-        "and, or, not.",
-        show_default=False,
-    ),
-]
-
-Wait = Annotated[
-    float | None,
-    typer.Option(
-        metavar="SECONDS",
-        help="Maximum time to wait while another process writes; 0: do not wait (default: the setting wait, otherwise no limit).",
-        show_default=False,
-    ),
-]
-MaxTokens = Annotated[
-    int | None,
-    typer.Option(
-        "--max-tokens",
-        metavar="N",
-        help="Spend at most N tokens on the chat model, then stop with exit code 6.",
-        show_default=False,
-    ),
-]
-MaxUsd = Annotated[
-    float | None,
-    typer.Option(
-        "--max-usd",
-        metavar="X",
-        help="Spend at most X US dollars on the chat model, then stop with exit code 6.",
-        show_default=False,
-    ),
-]
-
-
-def budget_of(max_tokens: int | None, max_usd: float | None) -> Budget | None:
-    """The budget that --max-tokens and --max-usd set; None without them."""
-    from hlgraph.models.accounts.budget import Budget
-
-    return None if max_tokens is None and max_usd is None else Budget(max_tokens=max_tokens, max_usd=max_usd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +35,8 @@ class State:
         """The settings from file and environment, overridden by the options."""
         from hlgraph.settings import at_store, load
 
-        set_up_warnings(
-            is_marked=self.correlation_id is not None
-        )  # here, because every command calls this, and --help does not
+        # Here, because every command calls this, and --help does not.
+        set_up_warnings(is_marked=self.correlation_id is not None)
         settings = load(self.config)
         if self.store is not None:
             settings = at_store(settings, self.store)
@@ -110,29 +54,12 @@ class State:
 
         if telemetry.correlation_id():
             return  # a command may ask for its settings twice
-        telemetry_settings = (
-            settings.telemetry if self.trace is None else replace(settings.telemetry, exporter=self.trace)
-        )
-        self.observed.enter_context(exporting(telemetry_settings.exporter))
+        options = settings.telemetry if self.trace is None else replace(settings.telemetry, exporter=self.trace)
+        self.observed.enter_context(exporting(options.exporter))
         if self.correlation_id is not None:
             self.observed.enter_context(telemetry.correlated(self.correlation_id))
-        self.observed.enter_context(telemetry.operation(self.command, telemetry_settings))
-
-    def open(self, corpus: str | None = None, *, wait: float | None = None) -> HLGraph:
-        """The SDK, connected to the store of the options."""
-        from hlgraph.sdk.client import connect
-
-        return connect(self.settings(corpus, wait=wait))
-
-
-def show_help(context: typer.Context) -> None:
-    """Print the help, which lists the subcommands, and exit with code 2 if no subcommand was given."""
-    if context.invoked_subcommand is None:
-        note(context.get_help())
-        raise typer.Exit(2)
-
-
-# Sends spans and metrics of one command to the console or a collector: configures the OpenTelemetry SDK.
+        content, slow = options.content, options.slow_query_seconds
+        self.observed.enter_context(telemetry.operation(self.command, content=content, slow_query_seconds=slow))
 
 
 EXPORTERS = ("console", "otlp")
@@ -140,7 +67,7 @@ EXPORTERS = ("console", "otlp")
 
 @contextlib.contextmanager
 def exporting(exporter: str) -> Iterator[None]:
-    """Exports the spans and metrics of a block; flushes them when the block ends.
+    """Export the spans and metrics of a block; flush them when it ends.
 
     Parameters
     ----------
@@ -175,33 +102,31 @@ def _providers(exporter: str) -> tuple[Any, Any]:
         from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SimpleSpanProcessor
+
+        if exporter == "otlp":
+            from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     except ImportError as error:
         raise MissingExtraError("otel", "sending spans and metrics") from error
     from hlgraph import __version__
 
-    # What the OTEL_ variables say of the resource comes with it, and a name of the service from there wins.
+    # Resource.create reads the OTEL_ variables; a service name from there wins.
     resource = Resource.create({SERVICE_VERSION: __version__})
     if str(resource.attributes.get(SERVICE_NAME, "")).startswith("unknown_service"):
         resource = resource.merge(Resource({SERVICE_NAME: "hlgraph"}))
     spans = TracerProvider(resource=resource)
+    processor: Any
     if exporter == "console":
-        spans.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter(out=sys.stderr)))
+        processor = SimpleSpanProcessor(ConsoleSpanExporter(out=sys.stderr))
         reader = PeriodicExportingMetricReader(ConsoleMetricExporter(out=sys.stderr))
     else:
-        try:
-            from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
-            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        except ImportError as error:
-            raise MissingExtraError("otel", "sending spans and metrics") from error
-        spans.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        processor = BatchSpanProcessor(OTLPSpanExporter())
         reader = PeriodicExportingMetricReader(OTLPMetricExporter())
+    spans.add_span_processor(processor)
     measures = MeterProvider(metric_readers=[reader], resource=resource)
     trace.set_tracer_provider(spans)
     metrics.set_meter_provider(measures)
     return spans, measures
-
-
-# Logging while a command runs: warnings of hlgraph, errors of file parsers, nothing from server drivers.
 
 
 # Parsers that warn of every oddity in a file they can read; a file that they cannot read is reported as failed.

@@ -347,28 +347,12 @@ def _difference(now: Spent, before: Spent) -> Spent:
 # Measures of the texts of answers that are asked for by name: ROUGE, BLEU, token recall, and accuracy of multiple choice.
 
 
-def _rouge_1(text: str, golds: Sequence[str]) -> float:
-    return max(rouge_n(text, gold, n=1).f1 for gold in golds)
-
-
-def _rouge_2(text: str, golds: Sequence[str]) -> float:
-    return max(rouge_n(text, gold, n=2).f1 for gold in golds)
-
-
-def _rouge_l(text: str, golds: Sequence[str]) -> float:
-    return max(rouge_l(text, gold).f1 for gold in golds)
-
-
-def _bleu_1(text: str, golds: Sequence[str]) -> float:
-    return sentence_bleu(text, golds, n=1)
-
-
 _OF_TEXTS: Mapping[str, Callable[[str, Sequence[str]], float]] = {
-    "ROUGE-1": _rouge_1,
-    "ROUGE-2": _rouge_2,
-    "ROUGE-L": _rouge_l,
+    "ROUGE-1": lambda text, golds: max(rouge_n(text, gold, n=1).f1 for gold in golds),
+    "ROUGE-2": lambda text, golds: max(rouge_n(text, gold, n=2).f1 for gold in golds),
+    "ROUGE-L": lambda text, golds: max(rouge_l(text, gold).f1 for gold in golds),
     "BLEU": sentence_bleu,
-    "BLEU-1": _bleu_1,
+    "BLEU-1": partial(sentence_bleu, n=1),
 }
 NAMES = (*_OF_TEXTS, "token_recall", "accuracy")
 """Names of the measures. ``METEOR`` is none of them: it needs WordNet, which no package brings."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
@@ -20,8 +21,9 @@ from hlgraph.evaluate.counting import Tally, counted
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.figures import Table
 from hlgraph.evaluate.made_up import MadeUpCorpus, MadeUpExtractor, Skew
+from hlgraph.evaluate.metrics.retrieval import grouped
 from hlgraph.evaluate.plots import Axis, Point, Series, chart
-from hlgraph.evaluate.runner import WARMING, Figures, Outcome, figures_of, prepare, searches, timed
+from hlgraph.evaluate.runner import WARMING, Figures, figures_of, prepare, searches, timed
 from hlgraph.ingest import pipeline
 from hlgraph.records import Kind
 from hlgraph.retrieve.search import retriever
@@ -77,15 +79,12 @@ def growth(sizes: Sequence[float], costs: Sequence[float]) -> Growth:
         raise InputError("growth needs at least two different sizes")
     if min(*sizes, *costs) <= 0:
         raise InputError("growth needs sizes and costs above 0")
-    x, y = np.log(np.asarray(sizes, dtype=np.float64)), np.log(np.asarray(costs, dtype=np.float64))
-    centred = x - x.mean()
-    exponent = float(centred @ (y - y.mean()) / (centred @ centred))
-    offset = float(y.mean() - exponent * x.mean())
-    error = None
-    if len(sizes) > 2:
-        rest = y - offset - exponent * x
-        error = float(np.sqrt(rest @ rest / (len(sizes) - 2) / (centred @ centred)))
-    return Growth(exponent, float(np.exp(offset)), error)
+    x, y = np.log(sizes), np.log(costs)
+    if len(sizes) == 2:
+        exponent, offset = np.polyfit(x, y, 1)
+        return Growth(float(exponent), float(np.exp(offset)), None)
+    (exponent, offset), covariance = np.polyfit(x, y, 1, cov=True)
+    return Growth(float(exponent), float(np.exp(offset)), float(np.sqrt(covariance[0, 0])))
 
 
 # The memory of this process, as the operating system counts it.
@@ -195,22 +194,15 @@ class Size(NamedTuple):
     steps: Mapping[str, float]
 
 
-class StrategyGrowth(NamedTuple):
-    """How the cost of a strategy grows with the number of statements; None where a figure is missing.
-
-    Attributes
-    ----------
-    strategy : name of the strategy
-    p50, p95 : growth of the percentiles of latency
-    cpu : growth of the CPU time per question
-    own : growth of the memory without mapped files
-    """
-
-    strategy: str
-    p50: Growth | None
-    p95: Growth | None
-    cpu: Growth | None
-    own: Growth | None
+Growths = Mapping[str, Mapping[str, Growth | None]]
+"""How costs grow with the number of statements, by strategy and cost (see ``COSTS``); None if a figure is missing."""
+COSTS: Mapping[str, Callable[[Cell], float | None]] = {
+    "p50": lambda cell: cell.figures.p50_ms,
+    "p95": lambda cell: cell.figures.p95_ms,
+    "cpu": lambda cell: cell.figures.cpu_ms,
+    "own": lambda cell: cell.own_mb,
+}
+"""The costs whose growth is fitted: percentiles of latency, CPU time per question, memory without mapped files."""
 
 
 def ingest_size(statements: int, settings: Settings, *, embedder: EmbedderName) -> tuple[Settings, Size]:
@@ -251,11 +243,7 @@ def ingest_size(statements: int, settings: Settings, *, embedder: EmbedderName) 
                 corpus.documents(),
                 chosen.corpus,
                 stores=opened.stores,
-                steps=pipeline.Steps(
-                    WholeChunker(),
-                    MadeUpExtractor(corpus),
-                    model,
-                ),
+                steps=pipeline.Steps(WholeChunker(), MadeUpExtractor(corpus), model),
             )
             if report.failed:
                 raise HLGraphError(f"{report.failed[0].uri}: {report.failed[0].error}")
@@ -355,33 +343,20 @@ def ask(plan: BenchPlan, size: int) -> Cell:
         first_ms=outcomes[0].milliseconds,
         before=before,
         after=after,
-        errors=_errors(outcomes),
+        errors=Counter(outcome.error for outcome in outcomes if outcome.error),
     )
 
 
-def growths(cells: Sequence[Cell]) -> list[StrategyGrowth]:
-    """The growth exponents of each strategy; None with fewer than two sizes."""
-    exponents = []
-    for name in dict.fromkeys(cell.strategy for cell in cells):
-        own = [cell for cell in cells if cell.strategy == name]
-        sizes = [cell.size for cell in own]
-        exponents.append(
-            StrategyGrowth(
-                name,
-                _fit(sizes, [cell.figures.p50_ms for cell in own]),
-                _fit(sizes, [cell.figures.p95_ms for cell in own]),
-                _fit(sizes, [cell.figures.cpu_ms for cell in own]),
-                _fit(sizes, [cell.own_mb for cell in own]),
-            )
-        )
-    return exponents
+def growths(cells: Sequence[Cell]) -> Growths:
+    """The growth of each cost of each strategy."""
+    by_strategy = grouped(cells, lambda cell: cell.strategy)
+    return {name: {key: _fit(own, cost) for key, cost in COSTS.items()} for name, own in by_strategy.items()}
 
 
-def _fit(sizes: Sequence[int], costs: Sequence[float | None]) -> Growth | None:
-    there = [(size, cost) for size, cost in zip(sizes, costs, strict=True) if cost is not None and cost > 0]
-    if len({size for size, _ in there}) < 2:
-        return None
-    return growth([size for size, _ in there], [cost for _, cost in there])
+def _fit(cells: Sequence[Cell], cost: Callable[[Cell], float | None]) -> Growth | None:
+    known = [(cell.size, value) for cell in cells if (value := cost(cell)) is not None and value > 0]
+    sizes, costs = [size for size, _ in known], [value for _, value in known]
+    return growth(sizes, costs) if len(set(sizes)) > 1 else None
 
 
 def _embedder(settings: Settings, name: EmbedderName) -> Embedder:
@@ -392,14 +367,6 @@ def _embedder(settings: Settings, name: EmbedderName) -> Embedder:
     return chosen_embedder(settings.models.embedder, settings.models)[0]
 
 
-def _errors(outcomes: Sequence[Outcome]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for outcome in outcomes:
-        if outcome.error:
-            counts[outcome.error] = counts.get(outcome.error, 0) + 1
-    return counts
-
-
 def _less(after: float | None, before: float | None) -> float | None:
     return None if after is None or before is None else after - before
 
@@ -408,6 +375,9 @@ def _less(after: float | None, before: float | None) -> float | None:
 
 
 _MISSING = "-"
+_READ_DIGITS = {"first_ms": 0, "round_trips": 1, "rows": 0, "bytes": 1, "own_mb": 1, "peak_mb": 1}
+_DIGITS = dict.fromkeys(("p50_ms", "p95_ms", "p99_ms", "cpu_ms"), 2) | _READ_DIGITS
+"""The costs in the table, with their decimals; ``bytes`` is shown in kB."""
 
 
 def tables(sizes: Sequence[Size], cells: Sequence[Cell]) -> list[Table]:
@@ -418,8 +388,8 @@ def tables(sizes: Sequence[Size], cells: Sequence[Cell]) -> list[Table]:
     sizes : the corpora
     cells : the measurements
     """
-    result = [sizes_table(sizes), cells_table(cells)]
-    return [*result, growth_table(growths(cells))] if len(sizes) > 1 else result
+    grown = [growth_table(growths(cells))] if len(sizes) > 1 else []
+    return [sizes_table(sizes), cells_table(cells), *grown]
 
 
 def notes(cells: Sequence[Cell], embedder: str) -> list[str]:
@@ -446,38 +416,17 @@ def cells_table(cells: Sequence[Cell]) -> Table:
     )
     rows = []
     for cell in sorted(cells, key=lambda cell: (cell.strategy, cell.size)):
-        figures = cell.figures
-        rows.append(
-            (
-                cell.strategy,
-                f"{cell.size:,}",
-                *(_number(value, 2) for value in (figures.p50_ms, figures.p95_ms, figures.p99_ms, figures.cpu_ms)),
-                _number(cell.first_ms, 0),
-                _number(figures.round_trips, 1),
-                _number(figures.rows, 0),
-                _number(None if figures.bytes is None else figures.bytes / 1000, 1),
-                _number(cell.own_mb, 1),
-                _number(cell.grown_mb, 1),
-                str(figures.failed),
-            )
-        )
+        costs = _costs(cell)
+        costs["bytes"] = costs["bytes"] and costs["bytes"] / 1000
+        shown = [_number(costs[name], digits) for name, digits in _DIGITS.items()]
+        rows.append((cell.strategy, f"{cell.size:,}", *shown, str(cell.figures.failed)))
     return Table("cost of a question; MB: memory that the process of a strategy took", head, tuple(rows))
 
 
-def growth_table(grown: Sequence[StrategyGrowth]) -> Table:
+def growth_table(grown: Growths) -> Table:
     """The growth exponents: 1 is linear in the number of statements, 0 is constant."""
     head = ("strategy", "p50", "p95", "processor", "own memory", "p95 is")
-    rows = tuple(
-        (
-            item.strategy,
-            _exponent(item.p50),
-            _exponent(item.p95),
-            _exponent(item.cpu),
-            _exponent(item.own),
-            _verdict(item.p95),
-        )
-        for item in grown
-    )
+    rows = tuple((name, *map(_exponent, fits.values()), _verdict(fits["p95"])) for name, fits in grown.items())
     return Table("growth exponents (least squares of the logarithms, with standard error)", head, rows)
 
 
@@ -508,14 +457,13 @@ def embedder_line(embedder: str) -> str:
     return "vectors: computed by the model; questions are embedded before timing starts"
 
 
-def as_tree(sizes: Sequence[Size], cells: Sequence[Cell], *, grown: Sequence[StrategyGrowth]) -> dict[str, object]:
-    """All measurements as JSON data: times in milliseconds, memory in MB; null where the system does not report it.
+def as_tree(sizes: Sequence[Size], cells: Sequence[Cell]) -> dict[str, object]:
+    """All measurements as JSON data: times in milliseconds, memory in MB; null if the system does not report it.
 
     Parameters
     ----------
     sizes : the corpora
     cells : the measurements
-    grown : the growth exponents
     """
     return {
         "sizes": [
@@ -529,42 +477,32 @@ def as_tree(sizes: Sequence[Size], cells: Sequence[Cell], *, grown: Sequence[Str
             }
             for size in sizes
         ],
-        "cells": [_cell_tree(cell) for cell in cells],
+        "cells": [
+            {"statements": cell.size, "strategy": cell.strategy}
+            | {name: _rounded(value) for name, value in _costs(cell).items()}
+            | {"failed": cell.figures.failed, "errors": dict(cell.errors)}
+            for cell in cells
+        ],
         "growth": {
-            item.strategy: {
-                "p50": _fit_tree(item.p50),
-                "p95": _fit_tree(item.p95),
-                "cpu": _fit_tree(item.cpu),
-                "own": _fit_tree(item.own),
+            strategy: {
+                name: fit and {"exponent": _rounded(fit.exponent), "error": _rounded(fit.error)}
+                for name, fit in fits.items()
             }
-            for item in grown
+            for strategy, fits in growths(cells).items()
         },
     }
 
 
-def _cell_tree(cell: Cell) -> dict[str, object]:
+def _costs(cell: Cell) -> dict[str, float | None]:
     figures = cell.figures
     return {
-        "statements": cell.size,
-        "strategy": cell.strategy,
-        "p50_ms": _rounded(figures.p50_ms),
-        "p95_ms": _rounded(figures.p95_ms),
-        "p99_ms": _rounded(figures.p99_ms),
-        "cpu_ms": _rounded(figures.cpu_ms),
-        "first_ms": _rounded(cell.first_ms),
-        "round_trips": _rounded(figures.round_trips),
-        "rows": _rounded(figures.rows),
-        "bytes": _rounded(figures.bytes),
-        "own_mb": _rounded(cell.own_mb),
-        "peak_mb": _rounded(cell.grown_mb),
-        "process_peak_mb": _rounded(cell.after.peak),
-        "failed": figures.failed,
-        "errors": dict(cell.errors),
+        **{name: getattr(figures, name) for name in ("p50_ms", "p95_ms", "p99_ms", "cpu_ms")},
+        "first_ms": cell.first_ms,
+        **{name: getattr(figures, name) for name in ("round_trips", "rows", "bytes")},
+        "own_mb": cell.own_mb,
+        "peak_mb": cell.grown_mb,
+        "process_peak_mb": cell.after.peak,
     }
-
-
-def _fit_tree(fit: Growth | None) -> dict[str, float | None] | None:
-    return None if fit is None else {"exponent": _rounded(fit.exponent), "error": _rounded(fit.error)}
 
 
 def plot(cells: Sequence[Cell]) -> str:

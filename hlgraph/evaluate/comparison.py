@@ -18,25 +18,10 @@ from hlgraph.evaluate.statistics import (
     Interval,
     Resamples,
     Section,
+    Significance,
     Values,
-    holm,
-    permutation_test,
+    significances,
 )
-
-
-class Significance(NamedTuple):
-    """A paired permutation test of one strategy against another.
-
-    Attributes
-    ----------
-    p : two-sided p value
-    corrected : the same, corrected by Holm for all strategies that were tested against the same one
-    deviation : standard deviation of the differences of single questions
-    """
-
-    p: float
-    corrected: float
-    deviation: float
 
 
 class Comparison(NamedTuple):
@@ -125,17 +110,7 @@ def significance(report: EvalReport, measure: str, *, against: str) -> dict[str,
     place = MEASURES.index(measure)
     base = _values(report, [against])[:, place]
     differences = {name: _values(report, [name])[:, place] - base for name in report.strategies if name != against}
-    return _tested(differences)
-
-
-def _tested(differences: Mapping[str, Values]) -> dict[str, Significance]:
-    """Permutation tests of the differences per question, by strategy, corrected for all of them."""
-    values = {name: permutation_test(difference) for name, difference in differences.items()}
-    corrected = holm(list(values.values()))
-    return {
-        name: Significance(values[name], value, float(np.std(differences[name])))
-        for name, value in zip(values, corrected, strict=True)
-    }
+    return significances(differences)
 
 
 def run_differences(
@@ -169,11 +144,12 @@ def run_differences(
     drawn = Resamples(np.concatenate([now, before], axis=1), resamples=resamples, seed=seed)
     width = now.shape[1]
     columns = {(name, measure): at for at, (name, measure) in enumerate(product(names, MEASURES))}
-    tested = {
-        measure: _tested({name: (now - before)[:, columns[name, measure]] for name in names}) for measure in MEASURES
+    tests = {
+        measure: significances({name: (now - before)[:, columns[name, measure]] for name in names})
+        for measure in MEASURES
     }
     return [
-        Comparison(measure, name, name, drawn.difference(column, width + column), tested[measure][name])
+        Comparison(measure, name, name, drawn.difference(column, width + column), tests[measure][name])
         for (name, measure), column in columns.items()
     ]
 
@@ -198,9 +174,9 @@ def section_differences(now: Section, earlier: Section, *, seed: int = 0) -> lis
             for name, (own, other) in pairs.items()
             if (kept := np.isfinite(own - other)).any()
         }
-        tested = _tested({name: values[:, 0] - values[:, 1] for name, values in both.items()})
+        tests = significances({name: values[:, 0] - values[:, 1] for name, values in both.items()})
         comparisons += [
-            Comparison(measure, name, name, Resamples(values, seed=seed).difference(0, 1), tested[name])
+            Comparison(measure, name, name, Resamples(values, seed=seed).difference(0, 1), tests[name])
             for name, values in both.items()
         ]
     return comparisons

@@ -13,14 +13,7 @@ from hlgraph.errors import InputError, MissingExtraError, UnknownNameError
 from hlgraph.evaluate import answering
 from hlgraph.evaluate.comparison import ranked_section, run_differences, section_differences, uncertainty
 from hlgraph.evaluate.counting import Tally, counted
-from hlgraph.evaluate.datasets import (
-    Dataset,
-    Question,
-    corpus_fingerprint,
-    load,
-    questions_fingerprint,
-    read_passages,
-)
+from hlgraph.evaluate.datasets import Dataset, Question, corpus_fingerprint, load, questions_fingerprint, read_passages
 from hlgraph.evaluate.figures import losses, passages_of
 from hlgraph.evaluate.judges.answer_rows import candidates_of
 from hlgraph.evaluate.judges.report import JudgeOptions, JudgeReport, judged_section
@@ -41,7 +34,6 @@ from hlgraph.evaluate.runner import (
     read_runs,
     searches,
     with_baselines,
-    with_runs,
 )
 from hlgraph.evaluate.runs import Run, Setting, changed, check_comparable, load_run, run_of
 from hlgraph.evaluate.statistics import Section, in_pairs
@@ -160,10 +152,14 @@ class EvaluationPlan:
         planned = _with_embedder(self.planned, graph)
         retrievers = _prepared(graph, self.retrievers, is_all=options.strategies in (None, ALL))
         own = self._asked(graph, retrievers)
-        report = with_runs(own, self.outside)
-        answered = (
-            _answered(graph, dataset, retrievers=retrievers, budget=options.budget) if options.is_answered else None
-        )
+        report = replace(own, strategies={**own.strategies, **self.outside})
+        answered = None
+        if options.is_answered:
+            # A chat model gives its reason first, so that the answer stands alone after it.
+            style: Literal["plain", "reason"] = "reason" if graph.settings.models.chat else "plain"
+            answered = answering.answer_all(
+                graph, dataset, retrievers=retrievers, k=K, style=style, budget=options.budget
+            )
         judged = None if answered is None else _judged(graph.settings, answered, options)
         sections = _sections(report, answered, judged, further=self.further)
         if answered is not None and options.claims:
@@ -407,7 +403,7 @@ def _retrievers(options: EvaluationOptions) -> dict[str, Retriever]:
 
 
 def _earlier(baseline: str | Path | Run | None) -> Run | None:
-    return baseline if baseline is None or isinstance(baseline, Run) else load_run(baseline)
+    return load_run(baseline) if isinstance(baseline, str | Path) else baseline
 
 
 def _extraction(dataset: Dataset) -> str:
@@ -461,14 +457,6 @@ def _prepared(graph: HLGraph, retrievers: Mapping[str, Retriever], *, is_all: bo
         _LOG.warning("the strategy hierarchy is skipped: %s", error)
         return {name: retriever for name, retriever in retrievers.items() if base_of(name) != "hierarchy"}
     return dict(retrievers)
-
-
-def _answered(
-    graph: HLGraph, dataset: Dataset, *, retrievers: Mapping[str, Retriever], budget: Budget | None
-) -> AnswerReport:
-    """The answers; a chat model is asked for its reason, so that the answer stands alone behind it."""
-    style: Literal["plain", "reason"] = "reason" if graph.settings.models.chat else "plain"
-    return answering.answer_all(graph, dataset, retrievers=retrievers, k=K, style=style, budget=budget)
 
 
 def _judged(settings: Settings, answered: AnswerReport, options: EvaluationOptions) -> JudgeReport | None:

@@ -6,19 +6,15 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from hlgraph.evaluate.answering import AnswerReport
 from hlgraph.evaluate.comparison import Comparison, Uncertainty, significance, values_of
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.metrics.retrieval import CUTOFFS, MEASURES, grouped
-from hlgraph.evaluate.runner import EvalReport, Outcome, StrategyResult
+from hlgraph.evaluate.runner import EvalReport, Outcome
 from hlgraph.evaluate.statistics import Difference, Interval, Paired, Values, needed_questions, paired
 from hlgraph.retrieve.explain.svg import escaped
-
-if TYPE_CHECKING:
-    from hlgraph.evaluate.datasets import Question
-
 
 MEASURE = "recall@5"
 """The measure by which strategies are compared by default."""
@@ -111,21 +107,16 @@ def _row(cells: Sequence[str]) -> str:
 def figures_table(report: EvalReport) -> Table:
     """Recall in per cent, latency and data read, by strategy."""
     head = ("strategy", *_SHOWN, "p50_ms", "p95_ms", "p99_ms", "cpu_ms", "round_trips", "rows", "kB", "failed")
-    rows = tuple((name, *_figure_cells(result)) for name, result in report.strategies.items())
-    return Table(f"{report.dataset}, {len(report.questions)} questions; recall and all_gold in per cent", head, rows)
-
-
-def _figure_cells(result: StrategyResult) -> list[str]:
-    scores, figures = result.scores.by_name(), result.figures
-    kilobytes = None if figures.bytes is None else figures.bytes / 1000
-    return [
-        *(percent(scores[name]) for name in _SHOWN),
-        *(_number(value, 2) for value in (figures.p50_ms, figures.p95_ms, figures.p99_ms, figures.cpu_ms)),
-        _number(figures.round_trips, 1),
-        _number(figures.rows, 0),
-        _number(kilobytes, 1),
-        str(figures.failed),
-    ]
+    rows = []
+    for name, result in report.strategies.items():
+        scores, figures = result.scores.by_name(), result.figures
+        kilobytes = None if figures.bytes is None else figures.bytes / 1000
+        numbers = (*figures[:3], figures.cpu_ms, figures.round_trips, figures.rows, kilobytes)
+        shown = (_number(value, digits) for value, digits in zip(numbers, (2, 2, 2, 2, 1, 0, 1), strict=True))
+        rows.append((name, *(percent(scores[measure]) for measure in _SHOWN), *shown, str(figures.failed)))
+    return Table(
+        f"{report.dataset}, {len(report.questions)} questions; recall and all_gold in per cent", head, tuple(rows)
+    )
 
 
 def against_table(report: EvalReport, found: Uncertainty, *, against: str, measure: str = MEASURE) -> Table:
@@ -163,12 +154,7 @@ def significance_table(report: EvalReport, *, against: str, measure: str = MEASU
     """
     head = ("strategy", "p", "p (Holm)", *POINT_NAMES)
     rows = tuple(
-        (
-            name,
-            f"{item.p:.4f}",
-            f"{item.corrected:.4f}",
-            *needed_cells(item.deviation),
-        )
+        (name, f"{item.p:.4f}", f"{item.corrected:.4f}", *needed_cells(item.deviation))
         for name, item in significance(report, measure, against=against).items()
     )
     title = (

@@ -187,11 +187,7 @@ def _draw(corpus: MadeUpCorpus, block: int) -> _Drawn:
     is_about = rng.random(shape) < _ABOUT_ITSELF
     entities[:, :, 0] = np.where(is_about, about[:, None], entities[:, :, 0])
     return _Drawn(
-        about,
-        entities,
-        rng.integers(_VERBS, size=shape),
-        _zipf(rng, _WORDS, (*shape, 5)),
-        _zipf(rng, _THEMES, shape),
+        about, entities, rng.integers(_VERBS, size=shape), _zipf(rng, _WORDS, (*shape, 5)), _zipf(rng, _THEMES, shape)
     )
 
 

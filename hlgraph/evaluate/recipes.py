@@ -26,7 +26,7 @@ from hlgraph.evaluate.evaluation import EvaluationOptions
 from hlgraph.evaluate.figures import Table, as_html, as_markdown, interval_cells
 from hlgraph.evaluate.metrics.retrieval import FAMILIES
 from hlgraph.evaluate.metrics.retrieval import MEASURES as RETRIEVAL
-from hlgraph.evaluate.report import Evaluation, as_tree, write_files
+from hlgraph.evaluate.report import Evaluation, write_files
 from hlgraph.evaluate.runner import BASELINES, chosen
 from hlgraph.evaluate.statistics import Interval
 from hlgraph.evaluate.sweep import knob, with_variants
@@ -394,42 +394,21 @@ def missing_lines(recipe: Recipe, runs: Iterable[RecipeRun], *, sets: Iterable[R
     return lines
 
 
-def recipe_tree(name: str, recipe: Recipe, *, runs: Iterable[RecipeRun], missing: Iterable[str]) -> dict[str, object]:
-    """A recipe that was run as JSON data, figures in per cent.
-
-    Parameters
-    ----------
-    name : of the recipe
-    recipe : the recipe
-    runs : the sets that were asked
-    missing : what was not run, and why
-    """
-    all_runs = list(runs)
-    return {
-        "recipe": name,
-        "paper": recipe.paper,
-        "table": recipe.table,
-        "title": recipe.title,
-        "models": dict(recipe.models),
-        "sets": [_run_tree(recipe, run) for run in all_runs],
-        "missing": list(missing),
-        "notes": notes(recipe, all_runs),
-    }
-
-
-def _run_tree(recipe: Recipe, run: RecipeRun) -> dict[str, object]:
-    rows = []
+def _rows(recipe: Recipe, run: RecipeRun) -> list[dict[str, object]]:
+    """The rows of a set as JSON data: published and measured figures of each measure."""
+    rows: list[dict[str, object]] = []
     for row, key in _keys(recipe, run.results):
-        cells: dict[str, Mapping[str, object]] = {}
+        cells: dict[str, object] = {}
         for metric in recipe.metrics_of(run.item):
             here = measured_in(run.results, key, metric=metric) if key else None
+            mean, *bounds = (None, None) if here is None else (round(100 * value, 2) for value in here)
             cells[metric] = {
                 "published": row.published.get(run.item.name, {}).get(metric),
-                "measured": None if here is None else round(100 * here.mean, 2),
-                "interval": None if here is None else [round(100 * here.low, 2), round(100 * here.high, 2)],
+                "measured": mean,
+                "interval": None if here is None else bounds,
             }
         rows.append({"row": row.name, "strategy": key or None, "metrics": cells})
-    return {"set": run.item.name, "folder": run.place, "rows": rows, "results": as_tree(run.results)}
+    return rows
 
 
 # A recipe that is run: its possible rows on the sets that are there, and what is missing.
@@ -472,7 +451,22 @@ class RecipeReport:
 
     def to_json(self) -> dict[str, object]:
         """The recipe that was run as JSON data, figures in per cent."""
-        return recipe_tree(self.name, self.recipe, runs=self.runs, missing=self.missing)
+        recipe = self.recipe
+        return {
+            "recipe": self.name,
+            **{name: getattr(recipe, name) for name in ("paper", "table", "title", "models")},
+            "sets": [
+                {
+                    "set": run.item.name,
+                    "folder": run.place,
+                    "rows": _rows(recipe, run),
+                    "results": run.results.to_json(),
+                }
+                for run in self.runs
+            ],
+            "missing": list(self.missing),
+            "notes": notes(recipe, self.runs),
+        }
 
     def write(self, folder: str | Path) -> None:
         """Write ``recipe.md``, ``recipe.json``, and in a folder a set everything that was measured. Raises InputError."""

@@ -50,6 +50,7 @@ from hlgraph.retrieve.explain.svg import escaped, framed
 if TYPE_CHECKING:
     from hlgraph.ingest.report import Report
 
+_DIGITS = {"p50_ms": 3, "p95_ms": 3, "p99_ms": 3, "cpu_ms": 3, "round_trips": 2, "rows": 1, "bytes": 0}
 _PAIRED = "paired bootstrap and permutation test; questions that a difference of 1, 2 and 5 points takes"
 
 
@@ -289,13 +290,7 @@ def _strategy_tree(result: StrategyResult, uncertainty: Uncertainty, name: str) 
     figures = result.figures
     return {
         **_percents(result.scores.by_name()),
-        "p50_ms": _rounded(figures.p50_ms, 3),
-        "p95_ms": _rounded(figures.p95_ms, 3),
-        "p99_ms": _rounded(figures.p99_ms, 3),
-        "cpu_ms": _rounded(figures.cpu_ms, 3),
-        "round_trips": _rounded(figures.round_trips, 2),
-        "rows": _rounded(figures.rows, 1),
-        "bytes": _rounded(figures.bytes, 0),
+        **{name: _rounded(getattr(figures, name), digits) for name, digits in _DIGITS.items()},
         "failed": figures.failed,
         "errors": result.errors,
         "intervals": _bounds(uncertainty.intervals[name]),
@@ -372,8 +367,6 @@ def write_folder(results: Evaluation, folder: str | Path) -> list[Path]:
     InputError
         The folder cannot be written.
     """
-
-    root = Path(folder)
     try:
         trec, notes = trec_files(results.report), results.notes()
     except InputError as error:
@@ -382,6 +375,9 @@ def write_folder(results: Evaluation, folder: str | Path) -> list[Path]:
     for table in results.tables():
         lines.extend((*as_markdown(table), ""))
     lines.extend(("![recall against latency](recall_latency.svg)", ""))
+    judged = {}
+    if results.judged is not None and results.answers is not None:
+        judged = judge_files(results.judged, candidates_of(results.answers))
     contents = {
         "table.md": "\n".join(lines),
         "results.json": f"{json.dumps(as_tree(results), ensure_ascii=False, indent=2)}\n",
@@ -389,16 +385,10 @@ def write_folder(results: Evaluation, folder: str | Path) -> list[Path]:
         "recall_latency.svg": plot(results),
         **trec,
         **({} if results.answers is None else {"answers.jsonl": answer_lines(results.answers)}),
-        **_judge_files(results),
+        **judged,
         "report.html": report_page(results),
     }
-    return write_files(root, contents)
-
-
-def _judge_files(results: Evaluation) -> dict[str, str]:
-    if results.judged is None or results.answers is None:
-        return {}
-    return judge_files(results.judged, candidates_of(results.answers))
+    return write_files(Path(folder), contents)
 
 
 def answer_lines(found: AnswerReport) -> str:
@@ -623,7 +613,7 @@ def _differences(results: Evaluation, differences: Mapping[str, Mapping[str, Dif
     if not rows:
         return
     columns = [
-        Column(measure, tuple(_interval(items.get(name)) for name in rows))
+        Column(measure, tuple(_percent(items.get(name)) for name in rows))
         for measure, items in differences.items()
         if items
     ]
@@ -631,8 +621,8 @@ def _differences(results: Evaluation, differences: Mapping[str, Mapping[str, Dif
     yield forest(rows, columns, title=title, is_difference=True), title
 
 
-def _interval(difference: Difference | None) -> Interval | None:
-    return None if difference is None else Interval(100 * difference.mean, 100 * difference.low, 100 * difference.high)
+def _percent(item: Interval | Difference | None) -> Interval | None:
+    return None if item is None else Interval(100 * item.mean, 100 * item.low, 100 * item.high)
 
 
 def _page_groups(results: Evaluation) -> Iterator[tuple[str, str]]:
@@ -641,15 +631,11 @@ def _page_groups(results: Evaluation) -> Iterator[tuple[str, str]]:
         for view, groups in groupings(part.questions).items():
             comparisons = by_group(part.values, groups, against=results.against)
             columns = [
-                Column(f"{key} ({len(groups[key])})", tuple(_own(comparisons[key][name].own) for name in names))
+                Column(f"{key} ({len(groups[key])})", tuple(_percent(comparisons[key][name].own) for name in names))
                 for key in groups
             ]
             title = f"{part.measure} by {view}, per cent, with the 95 % interval"
             yield forest(names, columns, title=title), title
-
-
-def _own(interval: Interval | None) -> Interval | None:
-    return None if interval is None else Interval(*(100 * value for value in interval))
 
 
 def _losses(results: Evaluation, lost: Mapping[str, Sequence[Loss]]) -> Iterator[str]:

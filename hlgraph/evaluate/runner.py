@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from hlgraph import progress
 from hlgraph.errors import HLGraphError, InputError, UnknownNameError
 from hlgraph.evaluate.counting import Cost
 from hlgraph.evaluate.datasets import Dataset, Question, read_passages
-from hlgraph.evaluate.metrics.retrieval import Scores, grouped, percentile, score
+from hlgraph.evaluate.metrics.retrieval import Scores, grouped, score
 from hlgraph.evaluate.metrics.trec import read_run
 from hlgraph.records import Document, Scalar
 from hlgraph.retrieve import STRATEGIES
@@ -77,7 +80,7 @@ class Figures(NamedTuple):
 
     Attributes
     ----------
-    p50_ms, p95_ms, p99_ms : percentiles of the wall-clock time, see :func:`hlgraph.evaluate.metrics.retrieval.percentile`
+    p50_ms, p95_ms, p99_ms : percentiles of the wall-clock time, interpolated linearly
     round_trips, rows, bytes : means over the questions that were answered
     failed : number of questions that failed; the other figures exclude them
     cpu_ms : median CPU time of this process
@@ -134,10 +137,7 @@ class EvalReport:
 
 
 def evaluate(
-    dataset: Dataset,
-    search: Mapping[str, Search],
-    *,
-    cost: Callable[[], Cost] | None = None,
+    dataset: Dataset, search: Mapping[str, Search], *, cost: Callable[[], Cost] = lambda: Cost(0, 0, 0)
 ) -> EvalReport:
     """The outcomes of all questions with all strategies, asked one after another.
 
@@ -165,17 +165,13 @@ def evaluate(
     for name, ask in search.items():
         outcomes: list[Outcome] = []
         for question in dataset.questions[:WARMING]:
-            timed(question, ask, cost=cost or _no_cost)
+            timed(question, ask, cost=cost)
         with progress.step(f"ask {name}", len(dataset.questions), unit="questions"):
             for question in dataset.questions:
-                outcomes.append(timed(question, ask, cost=cost or _no_cost))
+                outcomes.append(timed(question, ask, cost=cost))
                 progress.advance(f"ask {name}")
         strategies[name] = result_of(dataset.questions, outcomes)
     return EvalReport(dataset.name, dataset.questions, strategies)
-
-
-def _no_cost() -> Cost:
-    return Cost(0, 0, 0)
 
 
 def timed(question: Question, search: Search, *, cost: Callable[[], Cost]) -> Outcome:
@@ -239,16 +235,11 @@ def figures_of(outcomes: Sequence[Outcome]) -> Figures:
     if not answered:
         return Figures(None, None, None, None, None, None, failed)
     times = [outcome.milliseconds for outcome in answered]
-    return Figures(
-        percentile(times, 0.5),
-        percentile(times, 0.95),
-        percentile(times, 0.99),
-        sum(outcome.round_trips for outcome in answered) / len(answered),
-        sum(outcome.rows for outcome in answered) / len(answered),
-        sum(outcome.bytes for outcome in answered) / len(answered),
-        failed,
-        percentile([outcome.cpu_milliseconds for outcome in answered], 0.5),
-    )
+    p50, p95, p99 = map(float, np.quantile(times, (0.5, 0.95, 0.99)))
+    reads = [(outcome.round_trips, outcome.rows, outcome.bytes) for outcome in answered]
+    round_trips, rows, read_bytes = map(float, np.mean(reads, axis=0))
+    cpu = float(np.median([outcome.cpu_milliseconds for outcome in answered]))
+    return Figures(p50, p95, p99, round_trips, rows, read_bytes, failed, cpu)
 
 
 # Turns strategy names into retrievers, and retrievers into searches over an open corpus.
@@ -359,18 +350,13 @@ def ingest_set(graph: HLGraph, dataset: Dataset) -> Report:
     dataset : the set
     """
     files = tuple(str(path) for path in dataset.extractions)
-    return graph.ingest(
-        _documents(dataset),
-        extract="precomputed" if files else "local",
-        extractions=files,
-        missing="local",
-        is_chunked=True,
+    documents = (
+        Document(f"{PREFIX}{passage.id}", passage.text, passage.title, passage.metadata, key=passage.id)
+        for passage in read_passages(dataset.passages_path)
     )
-
-
-def _documents(dataset: Dataset) -> Iterator[Document]:
-    for passage in read_passages(dataset.passages_path):
-        yield Document(f"{PREFIX}{passage.id}", passage.text, passage.title, passage.metadata, key=passage.id)
+    return graph.ingest(
+        documents, extract="precomputed" if files else "local", extractions=files, missing="local", is_chunked=True
+    )
 
 
 def searches(
@@ -385,17 +371,14 @@ def searches(
     k : number of passages
     of_sources : the ids are the uris of the sources of the k best chunks, each once
     """
-    return {name: _search(graph, strategy, k, of_sources=of_sources) for name, strategy in retrievers.items()}
 
-
-def _search(graph: HLGraph, strategy: Retriever, k: int, *, of_sources: bool) -> Search:
-    def ask(question: str) -> Ranked:
+    def ask(question: str, *, strategy: Retriever) -> Ranked:
         result = graph.search(question, strategy=strategy, k=k, unit="chunk")
         uris = [item.source.uri for item in result.evidence]
         ids = dict.fromkeys(uris) if of_sources else (uri.removeprefix(PREFIX) for uri in uris)
         return Ranked(tuple(ids), result.explain.round_trips)
 
-    return ask
+    return {name: partial(ask, strategy=strategy) for name, strategy in retrievers.items()}
 
 
 # Rankings of other systems, read from TREC run files, as strategies of an evaluation.
@@ -449,17 +432,6 @@ def read_runs(files: Mapping[str, str], dataset: Dataset, *, k: int) -> dict[str
     """
     passages = {passage.id for passage in read_passages(dataset.passages_path)} if files else set()
     return {name: _result(path, dataset, passages=passages, k=k) for name, path in files.items()}
-
-
-def with_runs(report: EvalReport, runs: Mapping[str, StrategyResult]) -> EvalReport:
-    """The report with the runs of other systems behind its strategies.
-
-    Parameters
-    ----------
-    report : the evaluation
-    runs : results by name, see :func:`read_runs`
-    """
-    return replace(report, strategies={**report.strategies, **runs})
 
 
 def lacking(dataset: Dataset, runs: Mapping[str, StrategyResult]) -> list[str]:

@@ -1,4 +1,8 @@
-"""The paired bootstrap: confidence intervals of means over questions and of differences of means. Pure functions."""
+"""Bootstrap intervals, permutation tests and Cohen's kappa for measures per question. Pure functions.
+
+``scipy.stats.bootstrap`` and ``permutation_test`` are not used: they resample one statistic at a time, which takes 6 s instead of
+0.7 s for 48 columns of 500 questions, and the permutations draw other signs, so that p values of a seed would change.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,8 @@ RESAMPLES = 10_000
 CONFIDENCE = 0.95
 _BLOCK = 1_000_000  # draws held in memory at once
 _DIGITS = 12  # rounding that makes sums of the same values in another order equal
+Values = NDArray[np.float64]
+"""One value per question, from 0 to 1; NaN if there is none, such as a judgement that could not be read."""
 
 
 class Interval(NamedTuple):
@@ -206,34 +212,20 @@ def cohen_kappa(a: Sequence[str], b: Sequence[str], *, resamples: int = RESAMPLE
         raise InputError(f"{len(a)} labels of one rater and {len(b)} of the other; give one of each for every thing")
     if resamples < 100:
         raise InputError(f"{resamples} resamples are too few; use at least 100")
-    names = {name: at for at, name in enumerate(sorted({*a, *b}))}
-    size, count = len(names), len(a)
-    cells = np.array([names[one] * size + names[other] for one, other in zip(a, b, strict=True)], dtype=np.int64)
-    table = np.bincount(cells, minlength=size * size)[None, :]
-    kappa = float(_kappas(table, size)[0])
-    observed = float(np.mean([one == other for one, other in zip(a, b, strict=True)]))
+    names, codes = np.unique([a, b], return_inverse=True)
+    size, (first, second) = len(names), codes.reshape(2, len(a))
+    cells = np.eye(size * size)[first * size + second]  # one row per thing, with a 1 for its pair of labels
+    kappa = float(_kappas(cells.mean(axis=0, keepdims=True), size)[0])
+    observed = float(np.mean(first == second))
     if np.isnan(kappa):
-        return Kappa(None, None, None, observed, count)
-    drawn = _drawn(cells, size, resamples=resamples, seed=seed)
-    low, high = np.quantile(drawn[~np.isnan(drawn)], [0.025, 0.975])
-    return Kappa(kappa, float(low), float(high), observed, count)
+        return Kappa(None, None, None, observed, len(a))
+    drawn = _kappas(_drawn_means(cells, resamples, seed=seed), size)
+    return Kappa(kappa, *_bounds(drawn[~np.isnan(drawn)], CONFIDENCE), observed, len(a))
 
 
-def _drawn(cells: NDArray[np.int64], size: int, *, resamples: int, seed: int) -> NDArray[np.float64]:
-    rng = np.random.default_rng(seed)
-    kappas: list[NDArray[np.float64]] = []
-    rows, width = max(1, _BLOCK // len(cells)), size * size
-    for start in range(0, resamples, rows):
-        some = min(rows, resamples - start)
-        chosen = cells[rng.integers(len(cells), size=(some, len(cells)))]
-        places = (chosen + width * np.arange(some)[:, None]).ravel()
-        kappas.append(_kappas(np.bincount(places, minlength=some * width).reshape(some, width), size))
-    return np.concatenate(kappas)
-
-
-def _kappas(tables: NDArray[np.int64], size: int) -> NDArray[np.float64]:
-    """Kappa of each table of counts, flattened; NaN where chance alone agrees always."""
-    shares = tables.reshape(-1, size, size) / tables.sum(axis=1)[:, None, None]
+def _kappas(tables: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """Kappa of each flattened table of shares; NaN if chance alone always agrees."""
+    shares = tables.reshape(-1, size, size)
     observed = np.trace(shares, axis1=1, axis2=2)
     chance = np.einsum("ni,ni->n", shares.sum(axis=2), shares.sum(axis=1))
     left = 1 - chance
@@ -321,12 +313,34 @@ def holm(values: Sequence[float]) -> tuple[float, ...]:
     """
     if not all(0 <= value <= 1 for value in values):
         raise InputError("p values are from 0 to 1")
-    corrected = [0.0] * len(values)
-    highest = 0.0
-    for rank, place in enumerate(sorted(range(len(values)), key=values.__getitem__)):
-        highest = max(highest, min(1.0, (len(values) - rank) * values[place]))
-        corrected[place] = highest
-    return tuple(corrected)
+    order = np.argsort(values, kind="stable")
+    scaled = np.arange(len(values), 0, -1) * np.asarray(values, dtype=np.float64)[order]
+    corrected = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    return tuple(corrected[np.argsort(order)].tolist())
+
+
+class Significance(NamedTuple):
+    """A paired permutation test of one strategy against another.
+
+    Attributes
+    ----------
+    p : two-sided p value
+    corrected : the same, corrected by Holm for all strategies that were tested together
+    deviation : standard deviation of the differences of single questions
+    """
+
+    p: float
+    corrected: float
+    deviation: float
+
+
+def significances(differences: Mapping[str, Values]) -> dict[str, Significance]:
+    """Permutation tests of the differences per question, by strategy, corrected for all of them."""
+    p_values = {name: permutation_test(difference) for name, difference in differences.items()}
+    return {
+        name: Significance(p_values[name], corrected, float(np.std(differences[name])))
+        for name, corrected in zip(p_values, holm(list(p_values.values())), strict=True)
+    }
 
 
 def needed_questions(difference: float, deviation: float, *, significance: float = 0.05, power: float = 0.8) -> int:
@@ -360,10 +374,6 @@ def needed_questions(difference: float, deviation: float, *, significance: float
 
 
 # Paired comparison of strategies in a measure of single questions, whatever it measures: passages, answers, judgements, claims.
-
-
-Values = NDArray[np.float64]
-"""One value a question, from 0 to 1; NaN where there is none, such as a judgement that could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,7 +434,8 @@ def paired(
         return {}
     is_whole = all(np.isfinite(item).all() for item in values.values())
     shared = Resamples(np.stack(list(values.values()), axis=1), resamples=resamples, seed=seed) if is_whole else None
-    comparisons = {}
+    comparisons: dict[str, Paired] = {}
+    differences: dict[str, Values] = {}
     for at, (name, own) in enumerate(values.items()):
         base = None if name == against or against is None else values.get(against)
         if shared is None:
@@ -433,14 +444,9 @@ def paired(
             other = None if base is None else shared.difference(at, list(values).index(str(against)))
             comparisons[name] = Paired(len(own), shared.interval(at), other)
         if is_tested and base is not None and comparisons[name].difference is not None:
-            differences = (own - base)[np.isfinite(own - base)]
-            comparisons[name] = replace(
-                comparisons[name], p=permutation_test(differences), deviation=float(np.std(differences))
-            )
-    tested = [name for name, item in comparisons.items() if item.difference is not None]
-    corrected = holm([comparisons[name].p for name in tested])
+            differences[name] = (own - base)[np.isfinite(own - base)]
     return comparisons | {
-        name: replace(comparisons[name], corrected=p) for name, p in zip(tested, corrected, strict=True)
+        name: replace(comparisons[name], **test._asdict()) for name, test in significances(differences).items()
     }
 
 

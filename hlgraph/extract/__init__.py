@@ -1,4 +1,4 @@
-"""Extracts propositions, mentions, facts and topics from chunks: by rules, with spaCy, from files, or with a chat model.
+"""Extract propositions, mentions, facts and topics from chunks: by rules, with spaCy, from files, or with a chat model.
 
 Two extractors need an extra; import them from ``hlgraph.extract.spacy`` and ``hlgraph.extract.chat``.
 """

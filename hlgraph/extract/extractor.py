@@ -61,7 +61,10 @@ def shown_fingerprint(extractor: str, chunk: ChunkInput) -> str:
 
 
 class Extractor(Protocol):
-    """Finds propositions, topics, mentions and triples in chunks."""
+    """Finds propositions, topics, mentions and triples in chunks.
+
+    A subclass inherits ``problems`` and ``input_fingerprint`` for an extractor that reads the chunk only.
+    """
 
     @property
     def fingerprint(self) -> str:
@@ -70,12 +73,14 @@ class Extractor(Protocol):
     @property
     def problems(self) -> tuple[str, ...]:
         """Problems in the extractor's own input, such as record files; reported once per ingest."""
+        return ()
 
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
         """One extraction per chunk, in order. Never raises because of a chunk's content: see ``Extraction.problem``."""
 
     def input_fingerprint(self, chunk: ChunkInput) -> str:
         """Hash of everything that this extractor reads for this chunk (text and context, and records in files)."""
+        return shown_fingerprint(self.fingerprint, chunk)
 
 
 class Metered:
@@ -135,25 +140,25 @@ class ChunkText:
     def _sentence_words(self) -> list[tuple[tuple[int, int], frozenset[str]]]:
         return [((start, end), frozenset(content_words(self.text[start:end]))) for start, end in sentences(self.text)]
 
-    def find(self, given: str) -> tuple[int, int] | None:
-        """The span of given words: exact, else ignoring case and white space; None if the chunk does not hold them."""
-        given = given.strip()
-        start = self.text.find(given)
+    def find(self, phrase: str) -> tuple[int, int] | None:
+        """The span of a phrase: exact, else ignoring case and white space; None if the chunk does not contain it."""
+        phrase = phrase.strip()
+        start = self.text.find(phrase)
         if start >= 0:
-            return start, start + len(given)
+            return start, start + len(phrase)
         folded, offsets = self._folded
-        needle = ChunkText(given)._folded[0]
+        needle = ChunkText(phrase)._folded[0]
         start = folded.find(needle) if needle else -1
         return (offsets[start], offsets[start + len(needle) - 1] + 1) if start >= 0 else None
 
-    def share(self, given: str) -> float:
-        """Fraction of the given content words that occur in the chunk, from 0 to 1."""
-        wanted = set(content_words(given)) or set(words(given))
+    def share(self, phrase: str) -> float:
+        """Fraction of the content words of a phrase that occur in the chunk, from 0 to 1."""
+        wanted = set(content_words(phrase)) or set(words(phrase))
         return len(wanted & self._content) / len(wanted) if wanted else 0.0
 
-    def closest(self, given: str) -> tuple[int, int] | None:
-        """Span of the first sentence with the most of the given content words; None if it has less than half of them."""
-        wanted = frozenset(content_words(given))
+    def closest(self, phrase: str) -> tuple[int, int] | None:
+        """Span of the first sentence with the most content words of a phrase; None if it has less than half of them."""
+        wanted = frozenset(content_words(phrase))
         best, most = None, 0
         for span, present in self._sentence_words:
             shared = len(wanted & present)

@@ -1,4 +1,4 @@
-"""Keeps unusable model replies on disk, raw and with the reason, until their chunk is extracted or deleted."""
+"""Keep unusable model replies on disk, raw and with the reason, until their chunk is extracted or deleted."""
 
 from __future__ import annotations
 
@@ -131,8 +131,9 @@ class Quarantine:
         )
         with self._lock:  # two chunks of a source may have the same text, and so the same file
             previous = self.find(chunk)
-            is_again = previous is not None and previous.extractor == extractor
-            return self._put(replace(entry, tries=previous.tries + 1) if previous is not None and is_again else entry)
+            if previous is not None and previous.extractor == extractor:
+                entry = replace(entry, tries=previous.tries + 1)
+            return self._put(entry)
 
     def expect(self, entry: Quarantined, extractor: str) -> None:
         """Record that the next ingest uses another extractor for a failed chunk, which has not tried it yet.
@@ -150,14 +151,15 @@ class Quarantine:
         try:
             files.make_folder(path.parent)
             with files.write_bytes(part) as out:
-                out.write(msgspec.json.format(msgspec.json.encode(_row(entry))))
+                fields = msgspec.to_builtins(entry)
+                row = msgspec.convert({**fields["chunk"], **fields}, _Row)
+                out.write(msgspec.json.format(msgspec.json.encode(row)))
             part.replace(path)
         except OSError as error:
-            _log.warning(
-                "quarantine %s cannot be written (%s): a raw reply is lost; free disk space, or choose another folder",
-                path,
-                error,
+            message = (
+                "quarantine %s cannot be written (%s): a raw reply is lost; free disk space, or choose another folder"
             )
+            _log.warning(message, path, error)
             return None
         return path
 
@@ -213,53 +215,14 @@ class Quarantine:
             yield from (self.folder / source).glob("*.json")
 
 
-def _row(entry: Quarantined) -> _Row:
-    chunk = entry.chunk
-    return _Row(
-        uri=chunk.uri,
-        position=chunk.position,
-        model=entry.model,
-        reason=entry.reason,
-        replies=list(entry.replies),
-        text=chunk.text,
-        title=chunk.title,
-        headings=list(chunk.headings),
-        key=chunk.key,
-        chunk_count=chunk.chunk_count,
-        extractor=entry.extractor,
-        call=entry.call,
-        tries=entry.tries,
-        at=entry.at,
-    )
-
-
 def _read(path: Path) -> Quarantined | None:
     try:
-        row = msgspec.json.decode(path.read_bytes(), type=_Row)
+        row = msgspec.structs.asdict(msgspec.json.decode(path.read_bytes(), type=_Row))
     except (OSError, msgspec.MsgspecError) as error:
         _log.warning("%s cannot be read (%s); delete the file, and ingest its source again", path, error)
         return None
-    chunk = ChunkInput(
-        row.text,
-        row.title,
-        tuple(row.headings),
-        row.uri,
-        row.key,
-        row.position,
-        row.chunk_count,
-        source=path.parent.name,
-    )
-    return Quarantined(
-        id=path.stem,
-        chunk=chunk,
-        model=row.model,
-        extractor=row.extractor,
-        call=row.call,
-        reason=row.reason,
-        replies=tuple(row.replies),
-        tries=row.tries,
-        at=row.at,
-    )
+    chunk = {**row, "source": path.parent.name}
+    return msgspec.convert({**row, "id": path.stem, "chunk": chunk}, Quarantined)
 
 
 def quarantine(settings: Settings, corpus: str) -> Quarantine:

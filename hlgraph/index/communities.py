@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hlgraph import progress
-from hlgraph.errors import StoreError, UnknownNameError
+from hlgraph.errors import StoreError
 from hlgraph.ids import WITHOUT_NAME
 from hlgraph.persist import finish
 from hlgraph.records import Community
 from hlgraph.stores.derived import Clustered, ClusterQuery, DerivedStore, Made, Run, Saved, community_id, run_named
-from hlgraph.stores.protocols import Stores
+from hlgraph.stores.protocols import Stores, existing
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,7 @@ def build_communities(corpus: str, query: ClusterQuery, *, stores: Stores) -> Bu
     with stores.graph.lock(corpus) as pending:
         for change in pending:
             finish(change, stores)
-        stats = stores.graph.stats(corpus, has_counts=False)
-        if not stats:
-            raise UnknownNameError(f"there is no corpus {corpus!r}; ingest something first")
+        stats = existing(stores.graph, corpus)
         name = query.shape.value
         stored = run_named(derived, corpus, name=name)
         if stored is not None and not stored.is_stale and stored.parameters == query.parameters:
@@ -91,8 +89,8 @@ def build_communities(corpus: str, query: ClusterQuery, *, stores: Stores) -> Bu
         with progress.step("cluster"):
             clustered = stores.graph.cluster(query, corpus=corpus)
         levels = len(clustered.communities.levels) if clustered.ids else 0
-        run = Run(corpus, name, stats[0].version, query.parameters, levels, clustered.by)
-        result = from_levels(run, clustered, scheme=stats[0].ids)
+        run = Run(corpus, name, stats.version, query.parameters, levels, clustered.by)
+        result = from_levels(run, clustered, scheme=stats.ids)
         run = replace(run, stamp=result.stamp)
         with progress.step("persist"):
             saved = derived.save(run, result)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hlgraph import progress
 from hlgraph.algorithms.calibration import BLOCK, SAMPLE, measured
 from hlgraph.change import Change, VectorBlock
-from hlgraph.errors import InputError, ModelMismatchError
+from hlgraph.errors import ModelMismatchError
 from hlgraph.ids import checksum, content_id, normalise_name
 from hlgraph.models.protocols import Embedder
 from hlgraph.persist.assemble import links_about, topic_rows
@@ -26,7 +26,6 @@ from hlgraph.records import Calibration, Chunk, Entity, Kind, Record, Source, St
 from hlgraph.resolve.synonyms import least_synonym, synonyms
 from hlgraph.stores.protocols import CorpusStats, Row, Scope, Stores
 
-_EMBEDDED = {Kind.CHUNK: Chunk, Kind.STATEMENT: Statement, Kind.ENTITY: Entity}
 _GROWTH = 2
 """A corpus is measured again when its number of names has grown by this factor."""
 
@@ -149,7 +148,7 @@ def embed_change(
     blocks: list[VectorBlock | None] = []
     start = 0
     for kind, items in rows:
-        blocks.append(_block(kind, items, matrix[start : start + len(items)]) if items else None)
+        blocks.append(VectorBlock.of(kind, items, matrix=matrix[start : start + len(items)]) if items else None)
         start += len(items)
     new, again, statements, topics, entities, stored_names = blocks
     if topics is not None:
@@ -184,7 +183,7 @@ def embed_change(
 
 
 def _missing(change: Change, known_chunks: frozenset[str], stores: Stores) -> _Rows:
-    """Id, text and source of each record to embed: the rows of :func:`_rows` that the store lacks, then stored topics."""
+    """The rows of :func:`_rows` that the store lacks, then those of stored topics."""
     known = {
         kind: stores.vectors.ids(kind, change.corpus, among=among)
         for kind, among in (
@@ -195,7 +194,7 @@ def _missing(change: Change, known_chunks: frozenset[str], stores: Stores) -> _R
     }
     stored = _stored_topics(change, known_chunks, known[Kind.TOPIC], stores)
     known[Kind.TOPIC] |= {record.id for record in stored}
-    return [*_rows(change, known_chunks, known), (Kind.TOPIC, _topic_rows(stored))]
+    return [*_rows(change, known_chunks, known), (Kind.TOPIC, list(indexed(stored, {})))]
 
 
 def is_due(calibration: Calibration | None, names: int) -> bool:
@@ -235,27 +234,10 @@ def calibrating(corpus: str, names: int, *, since: Calibration | None, stores: S
     return Change(content_id("calibration", corpus, *map(str, astuple(calibration))), corpus, calibration=calibration)
 
 
-def _calibrated(blocks: Collection[VectorBlock], corpus: str, *, names: int, stores: Stores) -> Calibration | None:
-    def stored(kind: Kind) -> Iterator[Row]:
-        return indexed(stores.graph.find(kind, Scope(corpus)), titles)
-
-    sources = stores.graph.find(Kind.SOURCE, Scope(corpus))
-    titles = {source.id: source.title for source in sources if isinstance(source, Source)}
-    return calibrated(blocks, corpus, names=names, stores=stores, stored=stored)
-
-
 _KINDS = (Kind.ENTITY, Kind.STATEMENT, Kind.CHUNK)
-_Key = tuple[str, str]  # the hash of an embedded text, and the id
 
 
-def calibrated(
-    blocks: Iterable[VectorBlock],
-    corpus: str,
-    *,
-    names: int,
-    stores: Stores,
-    stored: Callable[[Kind], Iterable[Row]],
-) -> Calibration | None:
+def _calibrated(blocks: Iterable[VectorBlock], corpus: str, *, names: int, stores: Stores) -> Calibration | None:
     """The scale of the cosines of a corpus including the rows of a change.
 
     Measures, per kind, the 1,024 rows whose texts have the lowest hashes, in that order. A hash says nothing about the
@@ -268,35 +250,32 @@ def calibrated(
     corpus : its corpus
     names : number of names in the corpus after the change
     stores : hold the other rows
-    stored : the texts of the other rows of a kind, as they were embedded
 
     Returns
     -------
     Calibration
         None with fewer than 128 names.
     """
+    sources = stores.graph.find(Kind.SOURCE, Scope(corpus))
+    titles = {source.id: source.title for source in sources if isinstance(source, Source)}
     added = {block.kind: block for block in blocks}
-    rows = {
-        kind: _sample(kind, added.get(kind), corpus, stores=stores, keys=map(_key, stored(kind))) for kind in _KINDS
-    }
-    return measured(rows, names=names)
+    samples = {kind: _sample(kind, added.get(kind), corpus, titles=titles, stores=stores) for kind in _KINDS}
+    return measured(samples, names=names)
 
 
 def _sample(
-    kind: Kind, added: VectorBlock | None, corpus: str, *, stores: Stores, keys: Iterable[_Key]
+    kind: Kind, added: VectorBlock | None, corpus: str, *, titles: Mapping[str, str], stores: Stores
 ) -> NDArray[np.float32]:
     """The rows whose texts have the lowest hashes, in the order of the hashes. Rows of equal texts have equal vectors."""
     new = {} if added is None else dict(zip(added.ids, added.matrix(), strict=True))
     texts = () if added is None else zip(map(checksum, added.texts), added.ids, strict=True)
-    chosen = heapq.nsmallest(SAMPLE, chain(texts, (key for key in keys if key[1] not in new)))
+    rows_stored = indexed(stores.graph.find(kind, Scope(corpus)), titles)
+    others = ((checksum(row.text), row.id) for row in rows_stored if row.id not in new)
+    chosen = heapq.nsmallest(SAMPLE, chain(texts, others))
     stored, matrix = stores.vectors.vectors(kind, corpus, ids=[name for _, name in chosen if name not in new])
     rows = new | dict(zip(stored, matrix, strict=True))
     sample = [rows[name] for _, name in chosen if name in rows]
     return np.stack(sample) if sample else np.empty((0, 0), dtype=np.float32)
-
-
-def _key(row: Row) -> _Key:
-    return checksum(row.text), row.id
 
 
 def _stored_topics(
@@ -356,17 +335,12 @@ class PrecomputedVectors:
     ) -> None:
         self._at = {text: at for at, text in enumerate(texts)}
         self._matrix = matrix
-        self._fingerprint = fingerprint
+        self.fingerprint = fingerprint
         self._rest = rest
 
     def with_rest(self, embedder: Embedder) -> PrecomputedVectors:
         """The same vectors, with an embedder of the same model for all other texts."""
-        return PrecomputedVectors(list(self._at), self._matrix, fingerprint=self._fingerprint, rest=embedder)
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the embedder that made the vectors."""
-        return self._fingerprint
+        return PrecomputedVectors(list(self._at), self._matrix, fingerprint=self.fingerprint, rest=embedder)
 
     @property
     def dimensions(self) -> int:
@@ -403,19 +377,20 @@ def embed_topics(topics: Sequence[Topic], corpus: str, *, embedder: Embedder, st
     VectorBlock
         One row per topic, in order.
     """
-    rows = _topic_rows(topics)
-    with progress.step("embed", len(rows), unit="texts"):
-        names = _block(Kind.TOPIC, rows, embedder.embed([text for _, text, _ in rows]))
+    names = embed_records(Kind.TOPIC, topics, titles={}, embedder=embedder)
     about = links_about(names.ids, corpus, graph=stores.graph)
     return topic_rows(names, about, corpus=corpus, vectors=stores.vectors)
 
 
-def embed_records(records: Sequence[Record], titles: Mapping[str, str], *, embedder: Embedder) -> VectorBlock:
+def embed_records(
+    kind: Kind, records: Sequence[Record], *, titles: Mapping[str, str], embedder: Embedder
+) -> VectorBlock:
     """The rows of stored records, like those of :func:`embed_change`. For topics use :func:`embed_topics`.
 
     Parameters
     ----------
-    records : chunks, statements or entities, of one kind
+    kind : chunk, statement or entity
+    records : records of this kind
     titles : titles of sources, by id
     embedder : the model in use
 
@@ -423,18 +398,10 @@ def embed_records(records: Sequence[Record], titles: Mapping[str, str], *, embed
     -------
     VectorBlock
         One row per record, in order.
-
-    Raises
-    ------
-    InputError
-        The records are of several kinds, or of a kind that is not embedded.
     """
-    kinds = {kind for record in records for kind, of in _EMBEDDED.items() if isinstance(record, of)}
     rows = list(indexed(records, titles))
-    if len(kinds) != 1 or len(rows) != len(records):
-        raise InputError(f"records of {len(kinds)} kinds were given to embed; give chunks, statements or entities")
     with progress.step("embed", len(rows), unit="texts"):
-        return _block(kinds.pop(), rows, embedder.embed([text for _, text, _ in rows]))
+        return VectorBlock.of(kind, rows, matrix=embedder.embed([row.text for row in rows]))
 
 
 def indexed(records: Iterable[Record], titles: Mapping[str, str]) -> Iterator[Row]:
@@ -456,41 +423,28 @@ def indexed(records: Iterable[Record], titles: Mapping[str, str]) -> Iterator[Ro
             yield Row(record.id, normalise_name(record.name), "")
 
 
-_Rows = list[tuple[Kind, list[tuple[str, str, str]]]]
+_Rows = list[tuple[Kind, list[Row]]]
 
 
 def _rows(change: Change, known_chunks: frozenset[str], stored: Mapping[Kind, Collection[str]]) -> _Rows:
-    """Id, text and source of each record to embed, by kind: new chunks, known chunks, then the other kinds."""
+    """The rows of records to embed, by kind: new chunks, known chunks, then the other kinds."""
     titles = {source.id: source.title for source in change.sources}
-    added = [chunk for chunk in change.chunks if chunk.id not in known_chunks]
-    again = [chunk for chunk in change.chunks if chunk.id in known_chunks]
     names = _names(change)
-    without = {kind: stored.get(kind, frozenset()) for kind in (Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)}
+
+    def missing(kind: Kind, records: Iterable[Record]) -> list[Row]:
+        present = stored.get(kind, frozenset())
+        return list(indexed((record for record in records if record.id not in present), titles))
+
+    again = [chunk for chunk in change.chunks if chunk.id in known_chunks]
+    present = stored.get(Kind.ENTITY, frozenset())
     return [
-        (Kind.CHUNK, _chunk_rows(added, titles)),
-        (Kind.CHUNK, _chunk_rows(again, titles)),
-        (
-            Kind.STATEMENT,
-            [(s.id, s.text, s.source_id) for s in change.statements if s.id not in without[Kind.STATEMENT]],
-        ),
-        (Kind.TOPIC, _topic_rows([topic for topic in change.topics if topic.id not in without[Kind.TOPIC]])),
-        (Kind.ENTITY, [(e, names[e], "") for e in change.entities if e not in without[Kind.ENTITY]]),
+        (Kind.CHUNK, list(indexed((chunk for chunk in change.chunks if chunk.id not in known_chunks), titles))),
+        (Kind.CHUNK, list(indexed(again, titles))),
+        (Kind.STATEMENT, missing(Kind.STATEMENT, change.statements)),
+        (Kind.TOPIC, missing(Kind.TOPIC, change.topics)),
+        (Kind.ENTITY, [Row(entity, names[entity], "") for entity in change.entities if entity not in present]),
     ]
 
 
 def _names(change: Change) -> dict[str, str]:
     return {link.entity_id: normalise_name(link.surface) for link in change.mentions}
-
-
-def _topic_rows(topics: Sequence[Topic]) -> list[tuple[str, str, str]]:
-    return [(topic.id, normalise_name(topic.name), topic.source_id) for topic in topics]
-
-
-def _chunk_rows(chunks: list[Chunk], titles: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    return [(chunk.id, chunk_text(titles[chunk.source_id], chunk.text), chunk.source_id) for chunk in chunks]
-
-
-def _block(kind: Kind, items: Sequence[tuple[str, str, str]], matrix: NDArray[np.float32]) -> VectorBlock:
-    ids, texts, sources = zip(*items, strict=True)
-    data = np.ascontiguousarray(matrix, dtype=np.float32)
-    return VectorBlock(kind, ids, texts, sources, data.shape[1], data.tobytes())

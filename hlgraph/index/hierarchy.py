@@ -21,14 +21,13 @@ from hlgraph import progress
 from hlgraph.algorithms.calibration import fitted_cosine
 from hlgraph.algorithms.communities import extended, leiden
 from hlgraph.algorithms.distances import similarity_graph
-from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.errors import InputError
 from hlgraph.ids import summary_id
 from hlgraph.index.communities import derived_store
 from hlgraph.index.embed import check_model
 from hlgraph.index.summaries import (
     Group,
     LongSource,
-    SourceWriter,
     Summariser,
     Written,
     centre_of,
@@ -41,7 +40,7 @@ from hlgraph.models.protocols import Embedder
 from hlgraph.persist import finish
 from hlgraph.records import Calibration, Chunk, Community, Kind, Summary
 from hlgraph.stores.derived import DerivedStore, Made, Run, Saved, Summarised, community_id, run_named
-from hlgraph.stores.protocols import Scope, Stores
+from hlgraph.stores.protocols import Scope, Stores, by_id, existing
 
 _LOG = logging.getLogger(__name__)
 RUN = "hierarchy"
@@ -217,6 +216,10 @@ class _Work:
     summaries: list[Summarised]
     written: int = 0
 
+    def summary_name(self, subject: str, below: Iterable[str]) -> tuple[str, str]:
+        """The id of the summary of a community or source, and the hash of its inputs: the nodes below and the summariser."""
+        return summary_id(subject, self.summariser.fingerprint, sorted(below), scheme=self.scheme)
+
     def write(self, groups: Sequence[Group]) -> list[tuple[Written, NDArray[np.float32]]]:
         """The summary of each group with the vector of its text."""
         if not groups:
@@ -281,20 +284,18 @@ def build_hierarchy(
     with stores.graph.lock(corpus) as pending:
         for change in pending:
             finish(change, stores)
-        stats = stores.graph.stats(corpus, has_counts=False)
-        if not stats:
-            raise UnknownNameError(f"there is no corpus {corpus!r}; ingest something first")
-        check_model(stats, embedder)
-        query = query.fitted(stats[0].calibration)
+        stats = existing(stores.graph, corpus)
+        check_model([stats], embedder)
+        query = query.fitted(stats.calibration)
         parameters = query.parameters(summariser)
         stored = run_named(derived, corpus, name=RUN)
         is_same = stored is not None and stored.parameters == parameters
         if stored is not None and is_same and not stored.is_stale and not is_whole:
             return _unchanged(stored, stores)
-        run = Run(corpus, RUN, stats[0].version, parameters, query.layers - 1, summariser.fingerprint)
+        run = Run(corpus, RUN, stats.version, parameters, query.layers - 1, summariser.fingerprint)
         last = _read_last(derived, corpus)
         of_node = last.of_node if is_same and not is_whole else {}
-        work = _Work(corpus, query, run, stats[0].ids, stores, embedder, summariser, last, [], {}, [])
+        work = _Work(corpus, query, run, stats.ids, stores, embedder, summariser, last, [], {}, [])
         with progress.step("read"):
             chunks, long = _chunks(work, of_node)
         sources = _sources(work, chunks, long=long, of_node=of_node)
@@ -362,8 +363,8 @@ def _read_last(derived: DerivedStore, corpus: str) -> _Last:
 
 def _chunks(work: _Work, of_node: Mapping[str, str]) -> tuple[list[_Node], list[LongSource]]:
     """The chunks with a vector, by id, with their communities of the last run; and their long sources and large chunks."""
-    chunks = [chunk for chunk in work.stores.graph.find(Kind.CHUNK, Scope(work.corpus)) if isinstance(chunk, Chunk)]
-    wanted = sorted(chunk.id for chunk in chunks)
+    chunks = by_id(work.stores.graph.find(Kind.CHUNK, Scope(work.corpus)), Chunk)
+    wanted = sorted(chunks)
     nodes: list[_Node] = []
     for start in range(0, len(wanted), _BATCH):
         ids, matrix = work.stores.vectors.vectors(Kind.CHUNK, work.corpus, ids=wanted[start : start + _BATCH])
@@ -371,7 +372,7 @@ def _chunks(work: _Work, of_node: Mapping[str, str]) -> tuple[list[_Node], list[
             _Node(name, (name,), (name,), row, of_node.get(name, "")) for name, row in zip(ids, matrix, strict=True)
         ]
     have = {node.key for node in nodes}
-    there = [chunk for chunk in chunks if chunk.id in have]
+    there = [chunk for name, chunk in chunks.items() if name in have]
     long = [*long_sources(there, work.query.long_source), *large_chunks(there, work.query.large_chunk)]
     return nodes, list({(source.id, source.chunk_ids): source for source in long}.values())
 
@@ -386,7 +387,8 @@ def _sources(
         work.corpus,
         vectors=vectors,
         known=work.last.summaries,
-        writer=SourceWriter(work.summariser, work.scheme, work.write),
+        names=[work.summary_name(source.id, source.chunk_ids) for source in long],
+        write=work.write,
     )
     work.summaries += summaries
     return [
@@ -454,7 +456,7 @@ def _community(work: _Work, level: int, *, group: Sequence[_Node]) -> Community:
 
 def _summarise(work: _Work, pairs: Sequence[tuple[Community, _Grouped]]) -> list[_Node]:
     """The summaries of communities, reused or written, as the nodes of the next layer."""
-    names = [_summary_id(work, *pair) for pair in pairs]
+    names = [work.summary_name(community.id, [node.key for node in group.nodes]) for community, group in pairs]
     missing = [at for at, (name, _) in enumerate(names) if name not in work.last.summaries]
     groups = [_as_group(pairs[at][1].nodes) for at in missing]
     fresh = {
@@ -485,12 +487,6 @@ def _summarise(work: _Work, pairs: Sequence[tuple[Community, _Grouped]]) -> list
         )
     _LOG.debug("level %d: %d summaries, %d written", pairs[0][0].level if pairs else 0, len(nodes), len(missing))
     return sorted(nodes, key=lambda node: node.key)
-
-
-def _summary_id(work: _Work, community: Community, group: _Grouped) -> tuple[str, str]:
-    """The id of the summary of a community, and the hash of its inputs: the nodes below and the summariser."""
-    below = sorted(node.key for node in group.nodes)
-    return summary_id(community.id, work.summariser.fingerprint, below, scheme=work.scheme)
 
 
 def _as_group(nodes: Sequence[_Node]) -> Group:

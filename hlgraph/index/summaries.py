@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,14 +19,13 @@ from numpy.typing import NDArray
 
 from hlgraph import progress
 from hlgraph.errors import ModelAnswerError
-from hlgraph.ids import summary_id
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import Asking, Executor
 from hlgraph.models.prompts import delimited, read_prompt
 from hlgraph.models.protocols import ChatModel
 from hlgraph.records import Chunk, Kind, Statement, Summary
 from hlgraph.stores.derived import Summarised
-from hlgraph.stores.protocols import Scope, Stores
+from hlgraph.stores.protocols import Scope, Stores, by_id, by_source
 from hlgraph.text import count_tokens, sentences
 
 _PROMPT = Path(__file__).parent / "prompts" / "summary.md"
@@ -184,7 +182,7 @@ def _read(groups: Sequence[Group], corpus: str, *, stores: Stores) -> dict[str, 
     """The sentences of each chunk, and each statement by itself, by id."""
     chunk_ids = sorted({name for group in groups for name in group.chunk_ids})
     records = stores.graph.records(Kind.CHUNK, chunk_ids, scope=Scope(corpus))
-    chunks = {record.id: record for record in records if isinstance(record, Chunk)}
+    chunks = by_id(records, Chunk)
     sources = tuple(sorted({chunk.source_id for chunk in chunks.values()}))
     said: dict[str, list[Statement]] = {}
     for record in stores.graph.find(Kind.STATEMENT, Scope(corpus, sources=sources)):
@@ -194,21 +192,21 @@ def _read(groups: Sequence[Group], corpus: str, *, stores: Stores) -> dict[str, 
     vectors = _vectors(stores, Kind.STATEMENT, corpus, ids=[statement.id for statement in statements])
     silent = sorted(chunks.keys() - said.keys())
     own = _vectors(stores, Kind.CHUNK, corpus, ids=silent)
-    by_id: dict[str, list[_Sentence]] = {}
+    result: dict[str, list[_Sentence]] = {}
     for statement in statements:
         if statement.id in vectors:
             sentence = _Sentence(
                 statement.id, statement.text, (statement.source_id, statement.start), vectors[statement.id]
             )
-            by_id.setdefault(statement.chunk_id, []).append(sentence)
-            by_id[statement.id] = [sentence]
+            result.setdefault(statement.chunk_id, []).append(sentence)
+            result[statement.id] = [sentence]
     for name in silent:
         chunk = chunks[name]
         spans = sentences(chunk.text)
         text = chunk.text[slice(*spans[0])] if spans else chunk.text
         if name in own:
-            by_id[name] = [_Sentence(name, text.strip(), (chunk.source_id, chunk.start), own[name])]
-    return by_id
+            result[name] = [_Sentence(name, text.strip(), (chunk.source_id, chunk.start), own[name])]
+    return result
 
 
 def _vectors(stores: Stores, kind: Kind, corpus: str, *, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
@@ -377,10 +375,8 @@ def large_chunks(chunks: Sequence[Chunk], tokens: int) -> list[LongSource]:
 
 
 def _by_source(chunks: Sequence[Chunk]) -> list[tuple[str, list[Chunk]]]:
-    inside: defaultdict[str, list[Chunk]] = defaultdict(list)
-    for chunk in sorted(chunks, key=lambda chunk: (chunk.position, chunk.id)):
-        inside[chunk.source_id].append(chunk)
-    return sorted(inside.items())
+    in_order = sorted(chunks, key=lambda chunk: (chunk.position, chunk.id))
+    return sorted(by_source(in_order, Chunk).items())
 
 
 def _runs(chunks: list[Chunk], tokens: int) -> list[list[Chunk]]:
@@ -400,45 +396,14 @@ def _runs(chunks: list[Chunk], tokens: int) -> list[list[Chunk]]:
     return done
 
 
-class SourceWriter(NamedTuple):
-    """Writes and embeds summaries.
-
-    Attributes
-    ----------
-    summariser : writes them
-    scheme : scheme of the ids of the corpus
-    write : the summary of each group with the vector of its text, shape (d,)
-    """
-
-    summariser: Summariser
-    scheme: int
-    write: Callable[[Sequence[Group]], list[tuple[Written, NDArray[np.float32]]]]
-
-
-def summary_of_source(source: LongSource, summariser: Summariser, *, scheme: int) -> tuple[str, str]:
-    """The id of the summary of a source, and the hash of its inputs: the chunks and the summariser.
-
-    Parameters
-    ----------
-    source : the long source
-    summariser : the summariser in use
-    scheme : scheme of the ids of the corpus
-
-    Returns
-    -------
-    tuple
-        The id and the hash.
-    """
-    return summary_id(source.id, summariser.fingerprint, sorted(source.chunk_ids), scheme=scheme)
-
-
 def summaries_of_sources(
     sources: Sequence[LongSource],
     corpus: str,
     *,
     vectors: Mapping[str, NDArray[np.float32]],
     known: Mapping[str, Summarised],
-    writer: SourceWriter,
+    names: Sequence[tuple[str, str]],
+    write: Callable[[Sequence[Group]], list[tuple[Written, NDArray[np.float32]]]],
 ) -> list[Summarised]:
     """One summary per source, in order. A known summary is reused if its inputs are the same.
 
@@ -450,21 +415,21 @@ def summaries_of_sources(
     corpus : the corpus of the sources
     vectors : vectors of all their chunks, by id; each of shape (d,)
     known : existing summaries, by id
-    writer : writes the missing summaries
+    names : for each source the id of its summary, and the hash of its inputs
+    write : writes the missing summaries: one per group, with the vector of its text, shape (d,)
 
     Returns
     -------
     list
         One summary per source, with its vector and parts.
     """
-    names = [summary_of_source(source, writer.summariser, scheme=writer.scheme) for source in sources]
     missing = [at for at, (name, _) in enumerate(names) if name not in known]
     groups = [
         Group(source.chunk_ids, centre_of(np.stack([vectors[name] for name in source.chunk_ids])), is_source=True)
         for source in (sources[at] for at in missing)
     ]
     fresh: dict[str, Summarised] = {}
-    for at, (written, vector) in zip(missing, writer.write(groups), strict=True):
+    for at, (written, vector) in zip(missing, write(groups), strict=True):
         name, hashed = names[at]
         chunk_ids = tuple(sorted(sources[at].chunk_ids))
         parts = tuple(sorted({*chunk_ids, *written.parts}))

@@ -19,7 +19,8 @@ from hlgraph.errors import InputError
 from hlgraph.extract.chat import next_call
 from hlgraph.ids import checksum
 from hlgraph.ingest import pipeline
-from hlgraph.ingest.plan import kept_reply, look, looking
+from hlgraph.ingest.plan import looking, stored_replies
+from hlgraph.ingest.report import Failure, Report
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import Executor, Request
 from hlgraph.models.prompts import salted
@@ -27,8 +28,7 @@ from hlgraph.models.protocols import Completion
 
 if TYPE_CHECKING:
     from hlgraph.chunk import Chunker
-    from hlgraph.extract import ChunkInput, Quarantine
-    from hlgraph.extract.chat.messages import Messages
+    from hlgraph.extract import Quarantine
     from hlgraph.read import ReadFailure
     from hlgraph.records import Document, Domain
     from hlgraph.stores.protocols import Stores
@@ -142,7 +142,7 @@ class BatchReport:
     known: int = 0
     refused: int = 0
     unknown: int = 0
-    failed: list[pipeline.Failure] = field(default_factory=list)
+    failed: list[Failure] = field(default_factory=list)
 
 
 class BatchFiles:
@@ -176,6 +176,7 @@ class BatchFiles:
             )
         if executor.accounts.replies is None:
             raise InputError("batches need replies that are kept; set models.keep_replies to true")
+        self._replies = executor.accounts.replies
         self._executor = executor
         self._format = FORMATS[provider]
         self._max_tokens = max_tokens
@@ -253,41 +254,30 @@ class BatchFiles:
             else:
                 report.refused += 1
         rest = by_key.keys() - wanted
-        report.known = sum(self._is_known(name) for name in rest)
+        report.known = sum(self._replies.held(name) is not None for name in rest)
         report.unknown = len(rest) - report.known
         return report
-
-    def _is_known(self, name: str) -> bool:
-        replies = self._executor.accounts.replies
-        return replies is not None and replies.held(name) is not None
 
     def _requests(
         self, items: Iterable[Document | ReadFailure], report: BatchReport, *, stores: Stores, chunker: Chunker
     ) -> Iterator[Request]:
         """The next call of every chunk to extract."""
-        seen = pipeline.Report()
-        corpus = self._executor.accounts.corpus
-        for source in look(items, self._extractor, corpus=corpus, report=seen, stores=stores, chunker=chunker):
+        seen = Report()
+        stored_reply = stored_replies(self._executor, max_tokens=self._max_tokens)
+        corpus, steps = self._executor.accounts.corpus, pipeline.LookSteps(chunker, self._extractor)
+        for source in pipeline.look(items, corpus, report=seen, stores=stores, steps=steps):
             report.sources += 1
             for _, chunk in source.plan.to_extract:
                 if self._extractor.gives_up(chunk):
                     report.given_up += 1
                     continue
                 report.chunks += 1
-                request = self._request(chunk)
-                if request is not None:
-                    yield request
+                call = next_call(chunk, kept=stored_reply, domain=self._domain)
+                if call is not None:
+                    part = checksum(chunk.text)
+                    purpose = Purpose(stage="extract", source=chunk.source, part=part, prompt=call.prompt)
+                    yield Request(*call.messages, self._max_tokens, purpose, call.is_readable)
         report.failed = seen.failed
-
-    def _request(self, chunk: ChunkInput) -> Request | None:
-        call = next_call(chunk, kept=self._kept, domain=self._domain)
-        if call is None:
-            return None
-        purpose = Purpose(stage="extract", source=chunk.source, part=checksum(chunk.text), prompt=call.prompt)
-        return Request(*call.messages, self._max_tokens, purpose, call.is_readable)
-
-    def _kept(self, prompt: str, messages: Messages) -> str | None:
-        return kept_reply(self._executor, prompt, messages=messages, max_tokens=self._max_tokens)
 
     def _results(self, paths: Iterable[Path]) -> Iterator[tuple[str, Completion | None]]:
         """Key of the request and reply of each line; the reply is None if the provider returned an error."""

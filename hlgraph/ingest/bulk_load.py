@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING
 
 import filelock
 import msgspec
-import numpy as np
 
 from hlgraph import progress
 from hlgraph.change import VectorBlock
@@ -142,11 +141,10 @@ def bulk_load(
         manifest = load.stored_manifest()
         load.check(state, manifest)
         with _locked(folder):
-            report = (
-                load.prepare(sources, options)
-                if manifest is None or not _is_at(state, manifest)
-                else load.report(manifest)
-            )
+            if manifest is not None and _is_at(state, manifest):
+                report = BulkReport(manifest, load.files)
+            else:
+                report = load.prepare(sources, options)
             if _is_at(state, report.manifest) is None:
                 load.run_import(report, command)
             if report.is_done:
@@ -194,6 +192,10 @@ class _Load:
     folder : its folder
     ends : both ends of the copy
     run : where the steps of the ingest run
+
+    Attributes
+    ----------
+    files : folder of the import files
     """
 
     def __init__(self, ingestion: Ingestion, folder: Path, *, ends: Bulk, run: Run) -> None:
@@ -204,22 +206,20 @@ class _Load:
         self._ends = ends
         self._run = run
         self._folder = folder
-        self._files = folder / IMPORT
+        self.files = folder / IMPORT
 
     def stored_manifest(self) -> Manifest | None:
         """The manifest of the files in the folder; None if there are none.
 
         Raises InputError if they belong to another corpus, database or label prefix.
         """
-        path = self._files / MANIFEST
+        path = self.files / MANIFEST
         if not path.is_file():
             return None
         try:
             manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
         except (OSError, msgspec.MsgspecError) as error:
-            raise StoreCorruptError(
-                f"{path}: not a manifest of import files ({error}); remove {self._files}"
-            ) from error
+            raise StoreCorruptError(f"{path}: not a manifest of import files ({error}); remove {self.files}") from error
         wanted = (self._corpus, *self._place())
         if (manifest.corpus, manifest.database, manifest.label_prefix) != wanted:
             raise InputError(
@@ -281,17 +281,11 @@ class _Load:
         if manifest is None or manifest.version != stats[0].version:
             with report.timed("write files"):
                 manifest = self._write(stats[0])
-        result = self.report(manifest)
-        result.ingest, result.seconds = ingested, report.seconds
-        return result
-
-    def report(self, manifest: Manifest) -> BulkReport:
-        """A report of a load whose files are written."""
-        return BulkReport(manifest, self._files)
+        return BulkReport(manifest, self.files, ingested, seconds=report.seconds)
 
     def _write(self, stats: CorpusStats) -> Manifest:
         part = self._folder / f"{IMPORT}.part"
-        for path in (part, self._files):
+        for path in (part, self.files):
             shutil.rmtree(path, ignore_errors=True)
         files.make_folder(part)
         database, prefix = self._place()
@@ -310,7 +304,7 @@ class _Load:
             relationships={kind.value: number for kind, number in stats.relationships.items()},
         )
         manifest = self._ends.graph.write_files(self._ends.reader, part, manifest=manifest)
-        part.rename(self._files)
+        part.rename(self.files)
         return manifest
 
     def run_import(self, report: BulkReport, command: str) -> None:
@@ -319,8 +313,10 @@ class _Load:
         if not command:
             report.command = self._ends.graph.command(manifest)
             return
-        values = {"{folder}": str(self._files), "{database}": manifest.database}
-        parts = [_filled(part, values) for part in shlex.split(command)]
+        parts = [
+            part.replace("{folder}", str(self.files)).replace("{database}", manifest.database)
+            for part in shlex.split(command)
+        ]
         timing = Report()
         with timing.timed("import"), progress.step("import"):
             try:
@@ -355,7 +351,9 @@ class _Load:
             with timing.timed("complete"):
                 self._ends.graph.complete(manifest, self._ends.reader)
                 domain = domain_of(self._scratch, self._corpus)
-            with timing.timed("rows"), self._loading():
+            (stats,) = self._scratch.graph.stats(self._corpus, has_counts=False)
+            loading = self._stores.vectors.loading(self._corpus, dimensions=stats.dimensions)
+            with timing.timed("rows"), loading:
                 for batch in self._batches():
                     self._stores.vectors.upsert(batch)
             with timing.timed("verify"), progress.step("verify"):
@@ -366,10 +364,6 @@ class _Load:
                 domain_store(self._stores).write(self._corpus, domain)
         report.seconds |= timing.seconds
 
-    def _loading(self) -> contextlib.AbstractContextManager[object]:
-        (stats,) = self._scratch.graph.stats(self._corpus, has_counts=False)
-        return self._stores.vectors.loading(self._corpus, dimensions=stats.dimensions)
-
     def _batches(self) -> Iterator[VectorBatch]:
         """All rows of the corpus for the vector store."""
         counts = record_counts(self._corpus, self._scratch)
@@ -379,23 +373,20 @@ class _Load:
                 titles = {source.id: source.title for source in sources}
                 yield self._batch(sources=sources)
                 for kind, some in records.items():
-                    for part in _cut(some, _ROWS):
+                    for start in range(0, len(some), _ROWS):
+                        part = some[start : start + _ROWS]
                         block = self._block(kind, part, titles)
-                        if block is not None:
+                        if block.ids:
                             yield self._batch(blocks=(block,))
                         progress.advance("send rows", len(part))
 
     def _batch(self, *, sources: tuple[Source, ...] = (), blocks: tuple[VectorBlock, ...] = ()) -> VectorBatch:
         return VectorBatch(self._corpus, "bulk load", sources, blocks)
 
-    def _block(self, kind: Kind, records: Sequence[Record], titles: Mapping[str, str]) -> VectorBlock | None:
+    def _block(self, kind: Kind, records: Sequence[Record], titles: Mapping[str, str]) -> VectorBlock:
         rows = {row.id: row for row in indexed(records, titles)}
         ids, matrix = self._scratch.vectors.vectors(kind, self._corpus, ids=list(rows))
-        if not ids:
-            return None
-        data = np.ascontiguousarray(matrix, dtype=np.float32)
-        texts, owners = (tuple(getattr(rows[name], part) for name in ids) for part in ("text", "source_id"))
-        return VectorBlock(kind, tuple(ids), texts, owners, data.shape[1], data.tobytes())
+        return VectorBlock.of(kind, [rows[name] for name in ids], matrix=matrix)
 
     def _verify(self, manifest: Manifest) -> None:
         """Compare both servers with the sent corpus, and run the checks of the doctor."""
@@ -424,20 +415,9 @@ def _records(reader: CorpusReader) -> Iterator[tuple[tuple[Source, ...], Mapping
         yield (), {Kind.ENTITY: [Entity(entity.id, "", entity.name, entity.kind) for entity in entities]}
 
 
-def _cut(items: Sequence[Record], size: int) -> Iterator[Sequence[Record]]:
-    return (items[at : at + size] for at in range(0, len(items), size))
-
-
-def _filled(part: str, values: Mapping[str, str]) -> str:
-    for name, value in values.items():
-        part = part.replace(name, value)
-    return part
-
-
 # Verification.
 
 
-_IN_BOTH = (Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)
 _SAMPLE = 200
 
 
@@ -457,7 +437,7 @@ def differences(
         for name, number in wanted.items():
             if present.get(name, 0) != number:
                 yield f"the graph has {present.get(name, 0):,} {name}, sent were {number:,}"
-    for kind in _IN_BOTH:
+    for kind in (Kind.SOURCE, *_KINDS):
         ours, theirs = (stores.vectors.ids(kind, manifest.corpus) for stores in (sent, arrived))
         if ours != theirs:
             yield (

@@ -18,13 +18,13 @@ from hlgraph import progress
 from hlgraph.errors import InputError, UnknownNameError, WhereError
 from hlgraph.ids import checksum, source_ids
 from hlgraph.ingest.forget import Forget, embedded_texts, forgetter, forgetting
-from hlgraph.ingest.report import Report, note_kept, record_counts
+from hlgraph.ingest.report import Report, add_counts, note_kept, record_counts
 from hlgraph.models.sqlite_file import DiskFile, writing
 from hlgraph.persist import persist, removal, resume
 from hlgraph.read import is_covered, source_uri
 from hlgraph.records import Kind, Source
 from hlgraph.settings import accounts_folder
-from hlgraph.stores.protocols import Scope, Stores, domain_of, domain_store
+from hlgraph.stores.protocols import Scope, Stores, by_id, domain_of, domain_store
 from hlgraph.where import check_fields, to_text
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def filtered(where: Where | None, *, corpus: str, graph: GraphStore) -> list[Sou
     if where is not None:
         for stats in graph.stats(corpus, has_counts=False):
             check_fields(where, stats.fields)
-    return [record for record in graph.find(Kind.SOURCE, Scope(corpus, where)) if isinstance(record, Source)]
+    return list(by_id(graph.find(Kind.SOURCE, Scope(corpus, where)), Source).values())
 
 
 def full_name(name: str) -> str:
@@ -108,7 +108,7 @@ def named(
 
 
 REMOVED = 500
-"""Number of sources that one change removes, unless the store requests fewer."""
+"""Number of sources that one change removes, so that it fits one transaction."""
 
 
 class Remover(NamedTuple):
@@ -138,8 +138,7 @@ class Remover(NamedTuple):
         report : receives the counts
         """
         graph = self.stores.graph
-        records = graph.records(Kind.SOURCE, source_ids, scope=Scope(corpus))
-        sources = [record for record in records if isinstance(record, Source)]
+        sources = list(by_id(graph.records(Kind.SOURCE, source_ids, scope=Scope(corpus)), Source).values())
         with report.timed("persist"), progress.step("remove", len(sources), unit="sources"):
             for start in range(0, len(sources), self.batch_sources):
                 part = sources[start : start + self.batch_sources]
@@ -187,7 +186,7 @@ class Deletion:
             raise InputError("say what to delete in one way: uris, a filter, or all of the corpus")
         stores, corpus = self.opened.stores, self.settings.corpus
         names = [uris] if isinstance(uris, str) and uris else list(uris)
-        remover = Remover(stores, self.opened.batch_removed, forgetter(self.settings, self.models))
+        remover = Remover(stores, forget=forgetter(self.settings, self.models))
         if not stores.graph.stats(corpus, has_counts=False):
             raise UnknownNameError(f"there is no corpus {corpus!r}; nothing to delete")
         with (
@@ -213,8 +212,13 @@ class Deletion:
                 done.append(report)
         return report
 
-    def _by_name(self, names: Sequence[str], removals: Removals, *, finished: set[str]) -> _Chosen:
-        """The sources of these names; sources removed by a change that was just resumed (``finished``) count as gone."""
+    def _by_name(
+        self, names: Sequence[str], removals: Removals, *, finished: set[str]
+    ) -> tuple[dict[str, list[str]], set[str]]:
+        """The ids of the stored sources of each name, and the ids that the names stood for in a killed run.
+
+        Sources removed by a change that was just resumed (``finished``) count as gone.
+        """
         corpus, graph = self.settings.corpus, self.opened.stores.graph
         keys = {name: full_name(name) for name in names}
         noted = removals.of(list(keys.values()))
@@ -226,17 +230,15 @@ class Deletion:
         known = {name for name, key in keys.items() if key in noted or resumed[name]}
         distinct = dict.fromkeys(names)
         ids = [each for name in distinct for each in source_ids(corpus, name)]
-        sources = [
-            source for source in graph.records(Kind.SOURCE, ids, scope=Scope(corpus)) if isinstance(source, Source)
-        ]
+        sources = list(by_id(graph.records(Kind.SOURCE, ids, scope=Scope(corpus)), Source).values())
         if len(sources) < len(distinct):  # otherwise all names are uris: no need to scan a large corpus
             sources = filtered(None, corpus=corpus, graph=graph)
         by_name = named(sources, names, corpus=corpus, gone=known)
         chosen = {keys[name]: [source.id for source in items] for name, items in by_name.items()}
-        return _Chosen(chosen, _gone(chosen, noted).union(*resumed.values()))
+        return chosen, _gone(chosen, noted).union(*resumed.values())
 
-    def _by_filter(self, where: Where | None, removals: Removals) -> _Chosen:
-        """The sources that match a filter; None for all."""
+    def _by_filter(self, where: Where | None, removals: Removals) -> tuple[dict[str, list[str]], set[str]]:
+        """The same for the sources that match a filter; None for all."""
         key = f"where {to_text(where) if where is not None else ''}"
         noted = removals.of([key])
         try:
@@ -246,14 +248,7 @@ class Deletion:
                 raise
             sources = []
         chosen = {key: [source.id for source in sources]}
-        return _Chosen(chosen, _gone(chosen, noted))
-
-
-class _Chosen(NamedTuple):
-    """The ids of the stored sources of each name, and the ids that the names stood for in a killed run."""
-
-    ids: dict[str, list[str]]
-    gone: set[str]
+        return chosen, _gone(chosen, noted)
 
 
 def _gone(chosen: Mapping[str, Sequence[str]], noted: Mapping[str, Noted]) -> set[str]:
@@ -301,21 +296,15 @@ def delete_missing(
     stores = remover.stores
     with stores.graph.lock(corpus) as pending:
         resume(pending, stores, corpus=corpus)
-        before = record_counts(corpus, stores)
         missing = [
-            record.id
-            for record in stores.graph.find(Kind.SOURCE, Scope(corpus))
-            if isinstance(record, Source)
-            and record.uri not in keep
-            and is_covered(record.uri, names)
-            and not is_covered(record.uri, protected)
+            name
+            for name, source in by_id(stores.graph.find(Kind.SOURCE, Scope(corpus)), Source).items()
+            if source.uri not in keep and is_covered(source.uri, names) and not is_covered(source.uri, protected)
         ]
         removed = Report()
         remover.remove(missing, corpus, report=removed)
-        note_kept(removed, before)
     seen.sources_removed += removed.sources_removed
-    for kind, number in removed.removed.items():
-        seen.removed[kind] = seen.removed.get(kind, 0) + number
+    add_counts(seen.removed, removed.removed)
     seen.kept = {kind: max(0, number - removed.removed.get(kind, 0)) for kind, number in seen.kept.items()}
 
 

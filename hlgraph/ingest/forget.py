@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from hlgraph.ids import checksum, normalise_name
-from hlgraph.index.embed import chunk_text
-from hlgraph.records import Chunk, Entity, Kind, Source, Statement, Topic
+from hlgraph.ids import checksum
+from hlgraph.index import indexed
+from hlgraph.records import Chunk, Kind, Source
 from hlgraph.settings import REPLIES_FILE, accounts_folder, quarantine_folder
-from hlgraph.stores.protocols import Scope
+from hlgraph.stores.protocols import Scope, by_id, by_source
 
 if TYPE_CHECKING:
     from hlgraph.ingest.report import Report
@@ -64,18 +64,10 @@ def embedded_texts(sources: Sequence[Source], corpus: str, *, graph: GraphStore)
     """
     titles = {source.id: source.title for source in sources}
     scope = Scope(corpus, sources=tuple(titles))
-    texts: list[str] = []
-    for kind in (Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC):
-        for record in graph.find(kind, scope):
-            if isinstance(record, Chunk):
-                texts.append(chunk_text(titles[record.source_id], record.text))
-            elif isinstance(record, Statement):
-                texts.append(record.text)
-            elif isinstance(record, Topic):
-                texts.append(normalise_name(record.name))
+    records = [record for kind in (Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC) for record in graph.find(kind, scope)]
     own = graph.own_entities(corpus, list(titles))
-    entities = graph.records(Kind.ENTITY, own, scope=Scope(corpus))
-    return [*texts, *(normalise_name(entity.name) for entity in entities if isinstance(entity, Entity))]
+    records += graph.records(Kind.ENTITY, own, scope=Scope(corpus))
+    return [row.text for row in indexed(records, titles)]
 
 
 @contextmanager
@@ -95,42 +87,16 @@ def forgetting(
     is_filled : whether the block will store replies, so that there will be a file
     everything : whether the whole corpus is removed
     """
-    sweep = _Sweep(settings, corpus, graph=graph) if is_filled or _has_kept(settings) else None
+    sweep = Forgetting(settings, corpus, graph=graph)
     try:
-        if sweep is not None:
+        if is_filled or _has_kept(settings):
             sweep.begin(create=is_filled)
-        context = Forgetting(sweep)
-        yield context
-        if sweep is None and _has_kept(settings):  # meanwhile another process has stored replies
-            sweep = _Sweep(settings, corpus, graph=graph)
-        if sweep is not None:
+        yield sweep
+        if sweep.is_begun or _has_kept(settings):  # meanwhile another process may have stored replies
             with graph.lock(corpus):
-                sweep.end(context.reports, everything=everything)
+                sweep.end(everything=everything)
     finally:
-        if sweep is not None:
-            sweep.close()
-
-
-class Forgetting:
-    """Receives the reports of the changes inside a :func:`forgetting` block.
-
-    Parameters
-    ----------
-    sweep : the sweep; None if no reply was ever stored
-    """
-
-    def __init__(self, sweep: _Sweep | None) -> None:
-        self._sweep = sweep
-        self.reports: list[Report] = []
-
-    def append(self, report: Report) -> None:
-        """Add the report of a change, before the block ends."""
-        self.reports.append(report)
-
-    def remind(self) -> None:
-        """Note again, before a change is written, that texts may be removed: another writer may have swept meanwhile."""
-        if self._sweep is not None:
-            self._sweep.remind()
+        sweep.close()
 
 
 def _has_kept(settings: Settings) -> bool:
@@ -138,40 +104,61 @@ def _has_kept(settings: Settings) -> bool:
     return (accounts_folder(settings) / REPLIES_FILE).exists() or quarantine_folder(settings).exists()
 
 
-class _Sweep:
-    """One sweep of the stored replies of a corpus."""
+class Forgetting:
+    """One sweep of the stored replies of a corpus. Receives the reports of the changes inside a :func:`forgetting` block.
+
+    Parameters
+    ----------
+    settings, corpus, graph : see :func:`forgetting`
+
+    Attributes
+    ----------
+    is_begun : whether it is noted that texts may be removed
+    """
 
     def __init__(self, settings: Settings, corpus: str, *, graph: GraphStore) -> None:
-        from hlgraph.models.accounts.open import kept_replies
-
+        self.is_begun = False
         self._settings = settings
         self._corpus = corpus
         self._graph = graph
-        self._replies: Replies = kept_replies(settings)
+        self._reports: list[Report] = []
         self._is_overdue = False
+
+    @cached_property
+    def _replies(self) -> Replies:
+        from hlgraph.models.accounts.open import kept_replies
+
+        return kept_replies(self._settings)
+
+    def append(self, report: Report) -> None:
+        """Add the report of a change, before the block ends."""
+        self._reports.append(report)
 
     def begin(self, *, create: bool) -> None:
         """Note that texts may be removed from now on. With ``create`` a missing file of replies is created."""
+        self.is_begun = True
         self._is_overdue = self._replies.begin_sweep(self._corpus, create=create)
         self._mark()
 
     def remind(self) -> None:
-        """Note again that texts may be removed: another writer may have ended this sweep, too."""
-        self._is_overdue |= self._replies.begin_sweep(self._corpus, create=False)
+        """Note again, before a change is written, that texts may be removed: another writer may have swept meanwhile."""
+        if self.is_begun:
+            self._is_overdue |= self._replies.begin_sweep(self._corpus, create=False)
 
-    def end(self, reports: list[Report], *, everything: bool) -> None:
+    def end(self, *, everything: bool) -> None:
         """Drop the replies about removed text."""
         _release_removed(self._settings, self._corpus, graph=self._graph)
         self._mark()
         replies, corpus = self._replies, self._corpus
-        if everything or self._is_overdue or any(_has_removed(report) for report in reports):
+        if everything or self._is_overdue or any(_has_removed(report) for report in self._reports):
             replies.retain(corpus, _parts(corpus, replies.sources(corpus), self._graph), everything=everything)
         else:
             replies.end_sweep(corpus)
 
     def close(self) -> None:
-        """Close the file of replies."""
-        self._replies.close()
+        """Close the file of replies, if it was opened."""
+        if "_replies" in self.__dict__:
+            self._replies.close()
 
     def _mark(self) -> None:
         unmarked = self._replies.sources(self._corpus, is_unmarked=True)
@@ -199,10 +186,9 @@ def _release_removed(settings: Settings, corpus: str, *, graph: GraphStore) -> N
     for start in range(0, len(failed), _SOURCES_AT_ONCE):
         part = tuple(failed[start : start + _SOURCES_AT_ONCE])
         records = graph.records(Kind.SOURCE, part, scope=Scope(corpus))
-        sources = {record.id: record for record in records if isinstance(record, Source)}
-        for record in graph.find(Kind.CHUNK, Scope(corpus, sources=tuple(sources))) if sources else ():
-            if not isinstance(record, Chunk):
-                continue
+        sources = by_id(records, Source)
+        chunks = graph.find(Kind.CHUNK, Scope(corpus, sources=tuple(sources))) if sources else ()
+        for record in by_id(chunks, Chunk).values():
             source, name = sources[record.source_id], failure_id(record.source_id, record.text)
             # A source that another extractor has processed since is complete, whichever extractor made its records.
             is_mended = is_same_extraction(record.fingerprint, awaited.get(name, "")) or not is_incomplete(
@@ -218,7 +204,6 @@ def _parts(corpus: str, sources: list[str], graph: GraphStore) -> dict[str, set[
     parts: dict[str, set[str]] = {}
     for start in range(0, len(sources), _SOURCES_AT_ONCE):
         scope = Scope(corpus, sources=tuple(sources[start : start + _SOURCES_AT_ONCE]))
-        for record in graph.find(Kind.CHUNK, scope):
-            if isinstance(record, Chunk):
-                parts.setdefault(record.source_id, set()).add(checksum(record.text))
+        for source, chunks in by_source(graph.find(Kind.CHUNK, scope), Chunk).items():
+            parts[source] = {checksum(chunk.text) for chunk in chunks}
     return parts

@@ -148,21 +148,12 @@ def extractor_of(
         missing = LocalExtractor() if options.missing == "local" else None
         return PrecomputedExtractor([Path(path) for path in options.extractions], missing=missing)
     if options.extract == "chat":
-        return _chat_extractor(calls(), settings, corpus=corpus, domain=domain)
+        executor = calls()
+        if executor is None:
+            raise InputError(NO_CHAT)
+        from hlgraph.extract.chat import ChatExtractor
+        from hlgraph.extract.quarantine import quarantine
+
+        failures, most = quarantine(settings, corpus), settings.models.max_tokens
+        return ChatExtractor(executor, quarantine=failures, max_tokens=most, domain=domain)
     raise UnknownNameError(f"there is no extractor {options.extract!r}; choose local, spacy, precomputed or chat")
-
-
-def _chat_extractor(calls: Executor | None, settings: Settings, *, corpus: str, domain: Domain | None) -> Extractor:
-    """The chat extractor. Raises InputError if ``calls`` is None, MissingExtraError without pydantic."""
-    if calls is None:
-        raise InputError(NO_CHAT)
-    from hlgraph.extract.chat import ChatExtractor
-    from hlgraph.extract.quarantine import quarantine
-
-    models = settings.models
-    return ChatExtractor(
-        calls,
-        quarantine=quarantine(settings, corpus),
-        max_tokens=models.max_tokens,
-        domain=domain,
-    )

@@ -1,9 +1,8 @@
 """The steps of an ingest: read, chunk, extract, resolve, index, persist.
 
 :func:`ingest` runs them batch by batch. :func:`batches`, :func:`compared`, :func:`planned`, :func:`extract` and
-:func:`ready` prepare a batch, and :func:`write` writes prepared batches. With servers a :class:`Writer` runs in a thread
-(:class:`BackgroundWorker`) and writes one batch while the next one is prepared. :func:`look` runs only the steps that change
-nothing.
+:func:`ready` prepare a batch, and :func:`write` writes prepared batches. With servers it writes one batch in another thread
+(:class:`BackgroundWorker`) while the next one is prepared. :func:`look` runs only the steps that change nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
-from typing import Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,59 +43,37 @@ from hlgraph.persist import (
 from hlgraph.read import Files, ReadFailure, inadmissible
 from hlgraph.records import Calibration, Chunk, Document, Extraction, Kind, Source
 from hlgraph.stores.concurrency import given_up_by
-from hlgraph.stores.protocols import CorpusStats, Scope, Stores
+from hlgraph.stores.protocols import CorpusStats, Scope, Stores, by_id, by_source
 
-__all__ = [
-    "BATCH_CHARACTERS",
-    "Failure",
-    "Looking",
-    "Ready",
-    "Report",
-    "Steps",
-    "StoredChunks",
-    "batches",
-    "compared",
-    "extract",
-    "ingest",
-    "look",
-    "planned",
-    "ready",
-    "stored_chunks",
-    "write",
-]
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 BATCH_CHARACTERS = 100_000
 """Largest number of characters of documents per change, unless a single document has more: about 200 chunks, or ten seconds of a
 small local model on one core. A killed run loses at most this much work."""
+BATCH_SOURCES = 1_000
+"""Maximum number of documents per change."""
 _NONE_KNOWN: Mapping[tuple[str, str], Extraction] = {}
 StoredChunks: TypeAlias = dict[str, dict[str, Chunk]]
 """Chunks by id, grouped by the id of their source."""
 
 
-class Looking(Protocol):
-    """The parts of an ingest that determine what has to be done; :class:`Steps` has them."""
+@dataclass(frozen=True, slots=True)
+class LookSteps:
+    """The parts of an ingest that determine what has to be done.
 
-    @property
-    def chunker(self) -> Chunker:
-        """Chunks documents."""
+    Attributes
+    ----------
+    chunker : chunks documents
+    extractor : extracts statements; to determine what has to be done, only its fingerprints are used
+    """
 
-    @property
-    def extractor(self) -> Extractor:
-        """Extracts statements; only its fingerprints are used here."""
-
-    @property
-    def batch_characters(self) -> int:
-        """Maximum number of characters of documents per batch."""
-
-    @property
-    def batch_sources(self) -> int:
-        """Maximum number of documents per batch."""
+    chunker: Chunker
+    extractor: Extractor
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
-    """The parts of an ingest and the size of its batches.
+class Steps(LookSteps):
+    """All parts of an ingest, and the size of its batches.
 
     Attributes
     ----------
@@ -105,11 +82,9 @@ class Steps:
     before_writing : called before each change is written, under the lock of the corpus; default does nothing
     """
 
-    chunker: Chunker
-    extractor: Extractor
     embedder: Embedder
     batch_characters: int = BATCH_CHARACTERS
-    batch_sources: int = 1_000
+    batch_sources: int = BATCH_SOURCES
     before_writing: Callable[[], object] = tuple
 
 
@@ -190,8 +165,7 @@ def write(prepared: Iterable[Ready], corpus: str, *, report: Report, stores: Sto
     names = Names(stores, stats[0].version if stats else 0, before.get(Kind.ENTITY, 0))
     with BackgroundWorker[Turn](is_apart=stores.graph.is_remote) as worker:
         shared = replace(steps, embedder=OneAtATime(steps.embedder)) if stores.graph.is_remote else steps
-        writer = Writer(corpus, names=names, stores=stores, steps=shared)
-        _Batches(corpus, report, stores, shared, writer, worker).write(prepared)
+        _Batches(corpus, report, stores, shared, names, worker).write(prepared)
     with report.timed("persist"):
         _calibrate(corpus, names, since=stats[0].calibration if stats else None, stores=stores)
     note_kept(report, before)
@@ -205,15 +179,15 @@ class _Batches:
     ----------
     corpus, stores, steps : see :func:`write`
     report : receives the counts; only this thread writes to it
-    writer : writes a batch
-    worker : the thread that runs the writer
+    names : the number of names of the corpus; only the thread that writes a batch uses it
+    worker : the thread in which batches are written
     """
 
     corpus: str
     report: Report
     stores: Stores
     steps: Steps
-    writer: Writer
+    names: Names
     worker: BackgroundWorker[Turn]
 
     def write(self, prepared: Iterable[Ready]) -> None:
@@ -225,7 +199,7 @@ class _Batches:
                 self._end(before)
             embedded = self._embedded(batch, before)
             self._end(before)
-            self.worker.begin(partial(self.writer.write, embedded, size=size))
+            self.worker.begin(partial(self._write, embedded, size=size))
             before = embedded
         self._end(before)
 
@@ -244,7 +218,7 @@ class _Batches:
             if again is None:
                 return
             left = self._embedded(again, left)
-            turn = self.writer.write(left, size=size)
+            turn = self._write(left, size=size)
             self._note(left, turn)
 
     def _note(self, batch: Ready, turn: Turn) -> None:
@@ -260,6 +234,49 @@ class _Batches:
         with self.report.timed("embed"):
             vectors = precomputed_vectors(batch.change, batch.known, embedder=embedder, stores=self.stores)
         return batch._replace(vectors=vectors.with_rest(self.steps.embedder))
+
+    def _write(self, batch: Ready, *, size: int) -> Turn:
+        """Write a batch with its vectors under the lock of the corpus, unless another writer has overtaken it.
+
+        Parameters
+        ----------
+        batch : the batch
+        size : size of all files and documents up to its last one, for progress
+        """
+        report = Report()
+        with self.stores.graph.lock(self.corpus) as pending:
+            if pending:
+                report.resumed = resume(pending, self.stores, corpus=self.corpus)
+            is_current = self._is_current(batch)
+            if is_current:
+                self._publish(batch, report, size=size)
+        return Turn(report, is_current)
+
+    def _is_current(self, batch: Ready) -> bool:
+        """Whether the stored sources of a batch are still those that it was compared with."""
+        wanted = {one.comparison.source.id: one.comparison.stored for one in batch.extracted}
+        records = self.stores.graph.records(Kind.SOURCE, list(wanted), scope=Scope(self.corpus))
+        current = {record.id: record for record in records}
+        return all(current.get(name) == stored for name, stored in wanted.items())
+
+    def _publish(self, batch: Ready, report: Report, *, size: int) -> None:
+        embedder = batch.vectors or self.steps.embedder
+        with report.timed("embed"):
+            change = embed_change(batch.change, batch.known, embedder=embedder, stores=self.stores, names=self.names.of)
+        with progress.step("persist", len(change.sources), unit="sources"):
+            self.steps.before_writing()
+            with report.timed("persist"):
+                outcome = persist(change, self.stores)
+            self.names.count(outcome)
+            report.sources_added = sum(one.comparison.is_new for one in batch.extracted)
+            report.sources_changed = len(change.sources) - report.sources_added
+            report.count(outcome.added, outcome.vanished)
+            progress.count(
+                sources=len(change.sources),
+                chunks=outcome.added.get(Kind.CHUNK, 0),
+                statements=outcome.added.get(Kind.STATEMENT, 0),
+                size=size,
+            )
 
 
 def _calibrate(corpus: str, names: Names, *, since: Calibration | None, stores: Stores) -> None:
@@ -278,7 +295,12 @@ def _calibrate(corpus: str, names: Names, *, since: Calibration | None, stores: 
 
 
 def batches(
-    items: Iterable[Document | ReadFailure], report: Report, *, seen: set[str], steps: Looking
+    items: Iterable[Document | ReadFailure],
+    report: Report,
+    *,
+    seen: set[str],
+    characters: int = BATCH_CHARACTERS,
+    sources: int = BATCH_SOURCES,
 ) -> Iterator[list[Document]]:
     """Documents in batches of bounded size.
 
@@ -287,7 +309,7 @@ def batches(
     items : documents and read failures
     report : receives the failures, including repeated uris
     seen : the uris of this run so far, which receives new ones
-    steps : the limits of a batch
+    characters, sources : limits of a batch
 
     Returns
     -------
@@ -315,7 +337,7 @@ def batches(
         report.warnings.extend(Failure(entry.uri, warning) for warning in entry.warnings)
         batch.append(entry)
         size += len(entry.text)
-        if size >= steps.batch_characters or len(batch) >= steps.batch_sources:
+        if size >= characters or len(batch) >= sources:
             yield batch
             batch, size = [], 0
     if batch:
@@ -327,7 +349,9 @@ def _prepared(
 ) -> Iterator[Ready]:
     """The first steps of an ingest, batch by batch."""
     unchanged = report.sources_unchanged
-    for changed in _changed(items, corpus, report=report, stores=stores, steps=steps):
+    limits = {"characters": steps.batch_characters, "sources": steps.batch_sources}
+    documents = batches(items, report, seen=set(), **limits)
+    for changed in _changed(documents, corpus, report=report, stores=stores, steps=steps):
         progress.count(sources=report.sources_unchanged - unchanged, size=None if changed else report.files.size)
         if changed:
             stored = stored_chunks(changed, corpus, report=report, stores=stores)
@@ -337,10 +361,9 @@ def _prepared(
 
 
 def _changed(
-    items: Iterable[Document | ReadFailure], corpus: str, *, report: Report, stores: Stores, steps: Looking
+    reading: Iterator[list[Document]], corpus: str, *, report: Report, stores: Stores, steps: LookSteps
 ) -> Iterator[list[Comparison]]:
     """The sources of each batch that are new or changed."""
-    reading = batches(items, report, seen=set(), steps=steps)
     while True:
         with progress.step("read", unit="files"):
             batch = next(reading, None)
@@ -372,7 +395,7 @@ def _prepared_again(batch: Ready, corpus: str, *, report: Report, stores: Stores
 
 
 def look(
-    items: Iterable[Document | ReadFailure], corpus: str, *, report: Report, stores: Stores, steps: Looking
+    items: Iterable[Document | ReadFailure], corpus: str, *, report: Report, stores: Stores, steps: LookSteps
 ) -> Iterator[Extracted]:
     """The chunks that an ingest of these documents would extract, source by source. Changes nothing.
 
@@ -388,12 +411,15 @@ def look(
     -------
     Iterator of Extracted
     """
-    for changed in _changed(items, corpus, report=report, stores=stores, steps=steps):
+    documents = batches(items, report, seen=set())
+    for changed in _changed(documents, corpus, report=report, stores=stores, steps=steps):
         stored = stored_chunks(changed, corpus, report=report, stores=stores)
         yield from planned(changed, stored, report=report, steps=steps)
 
 
-def planned(changed: Sequence[Comparison], stored: StoredChunks, *, report: Report, steps: Looking) -> list[Extracted]:
+def planned(
+    changed: Sequence[Comparison], stored: StoredChunks, *, report: Report, steps: LookSteps
+) -> list[Extracted]:
     """Chunk these sources and decide which of their chunks to extract. Reads no store.
 
     Parameters
@@ -410,20 +436,19 @@ def planned(changed: Sequence[Comparison], stored: StoredChunks, *, report: Repo
     """
     result: list[Extracted] = []
     for comparison in changed:
-        with report.timed("chunk"):
-            spans = steps.chunker.chunk(comparison.document) if comparison.has_new_text else []
-        with report.timed("resolve"):
-            plan = (
-                plan_chunks(comparison, spans, stored=stored.get(comparison.source.id, {}), extractor=steps.extractor)
-                if comparison.has_new_text
-                else None
-            )
-        result.append(Extracted(comparison, plan or ChunkPlan(), ()))
+        plan = ChunkPlan()
+        if comparison.has_new_text:
+            with report.timed("chunk"):
+                spans = steps.chunker.chunk(comparison.document)
+            with report.timed("resolve"):
+                own = stored.get(comparison.source.id, {})
+                plan = plan_chunks(comparison, spans, stored=own, extractor=steps.extractor)
+        result.append(Extracted(comparison, plan, ()))
     return result
 
 
 def compared(
-    batch: Sequence[Document], corpus: str, *, report: Report, stores: Stores, steps: Looking
+    batch: Sequence[Document], corpus: str, *, report: Report, stores: Stores, steps: LookSteps
 ) -> list[Comparison]:
     """The documents whose sources are new or changed; the others are counted.
 
@@ -472,14 +497,12 @@ def stored_chunks(changed: Sequence[Comparison], corpus: str, *, report: Report,
     -------
     StoredChunks
     """
-    chunks: StoredChunks = {}
     known = tuple(comparison.source.id for comparison in changed if not comparison.is_new)
-    if known:
-        with report.timed("resolve"):
-            for record in stores.graph.find(Kind.CHUNK, Scope(corpus, sources=known)):
-                if isinstance(record, Chunk):
-                    chunks.setdefault(record.source_id, {})[record.id] = record
-    return chunks
+    if not known:
+        return {}
+    with report.timed("resolve"):
+        chunks = by_source(stores.graph.find(Kind.CHUNK, Scope(corpus, sources=known)), Chunk)
+    return {source: by_id(own, Chunk) for source, own in chunks.items()}
 
 
 def extract(
@@ -587,69 +610,6 @@ class Turn(NamedTuple):
 
     report: Report
     is_written: bool
-
-
-class Writer:
-    """Writes the batches of one ingest; one thread at a time may call it.
-
-    Parameters
-    ----------
-    corpus : the corpus
-    names : counts its names
-    stores : the open stores
-    steps : the embedder, and the function to call before each change
-    """
-
-    def __init__(self, corpus: str, *, names: Names, stores: Stores, steps: Steps) -> None:
-        self._corpus = corpus
-        self._names = names
-        self._stores = stores
-        self._steps = steps
-
-    def write(self, batch: Ready, *, size: int) -> Turn:
-        """Write a batch with its vectors under the lock of the corpus, unless another writer has overtaken it.
-
-        Parameters
-        ----------
-        batch : the batch
-        size : size of all files and documents up to its last one, for progress
-        """
-        report = Report()
-        with self._stores.graph.lock(self._corpus) as pending:
-            if pending:
-                report.resumed = resume(pending, self._stores, corpus=self._corpus)
-            is_current = self._is_current(batch)
-            if is_current:
-                self._publish(batch, report, size=size)
-        return Turn(report, is_current)
-
-    def _is_current(self, batch: Ready) -> bool:
-        """Whether the stored sources of a batch are still those that it was compared with."""
-        wanted = {one.comparison.source.id: one.comparison.stored for one in batch.extracted}
-        records = self._stores.graph.records(Kind.SOURCE, list(wanted), scope=Scope(self._corpus))
-        current = {record.id: record for record in records}
-        return all(current.get(name) == stored for name, stored in wanted.items())
-
-    def _publish(self, batch: Ready, report: Report, *, size: int) -> None:
-        embedder = batch.vectors or self._steps.embedder
-        with report.timed("embed"):
-            change = embed_change(
-                batch.change, batch.known, embedder=embedder, stores=self._stores, names=self._names.of
-            )
-        with progress.step("persist", len(change.sources), unit="sources"):
-            self._steps.before_writing()
-            with report.timed("persist"):
-                outcome = persist(change, self._stores)
-            self._names.count(outcome)
-            report.sources_added = sum(one.comparison.is_new for one in batch.extracted)
-            report.sources_changed = len(change.sources) - report.sources_added
-            report.count(outcome.added, outcome.vanished)
-            progress.count(
-                sources=len(change.sources),
-                chunks=outcome.added.get(Kind.CHUNK, 0),
-                statements=outcome.added.get(Kind.STATEMENT, 0),
-                size=size,
-            )
 
 
 # A thread that runs one piece of work while its caller prepares the next.

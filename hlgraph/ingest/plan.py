@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -11,16 +11,16 @@ from hlgraph.errors import InputError
 from hlgraph.extract import Quarantine
 from hlgraph.extract.chat import ChatExtractor, expected_calls, expected_domain, prompt
 from hlgraph.ingest import pipeline
+from hlgraph.ingest.report import Failure, Report
 from hlgraph.models.accounts.budget import MEASURED_FROM, ExpectedCost, guessed_seconds
 from hlgraph.models.accounts.ledger import Experience, Purpose
 from hlgraph.models.executor import Executor, Request
 
 if TYPE_CHECKING:
     from hlgraph.chunk import Chunker
-    from hlgraph.extract import ChunkInput, Extractor
+    from hlgraph.extract import ChunkInput
     from hlgraph.extract.chat import ExpectedCall
     from hlgraph.extract.chat.messages import Messages
-    from hlgraph.persist import Extracted
     from hlgraph.read import ReadFailure
     from hlgraph.records import Document, Domain
     from hlgraph.stores.protocols import Stores
@@ -41,19 +41,9 @@ class Plan(ExpectedCost):
 
     sources: int
     unchanged: int
-    failed: list[pipeline.Failure] = field(default_factory=list)
+    failed: list[Failure] = field(default_factory=list)
     chunks: int
     given_up: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """The steps of an ingest that determine what has to be done."""
-
-    chunker: Chunker
-    extractor: Extractor
-    batch_characters: int = pipeline.BATCH_CHARACTERS
-    batch_sources: int = 1_000
 
 
 class NamedChat:
@@ -70,33 +60,6 @@ class NamedChat:
     def complete(self, system: str, user: str, *, max_tokens: int) -> NoReturn:  # noqa: ARG002 - the protocol has them
         """See :class:`hlgraph.models.protocols.ChatModel`. Raises InputError: a name cannot be asked."""
         raise InputError(f"{self.fingerprint} stands for a plan only; give a chat model to ask")
-
-
-def look(
-    items: Iterable[Document | ReadFailure],
-    extractor: ChatExtractor,
-    *,
-    corpus: str,
-    report: pipeline.Report,
-    stores: Stores,
-    chunker: Chunker,
-) -> Iterator[Extracted]:
-    """The chunks that an ingest with a chat model would extract, source by source. Writes nothing and calls no model.
-
-    Parameters
-    ----------
-    items : documents and read failures
-    extractor : extractor of the ingest
-    corpus : the corpus
-    report : counts unchanged and failed sources
-    stores : the open stores
-    chunker : chunks the documents
-
-    Returns
-    -------
-    Iterator of Extracted
-    """
-    return pipeline.look(items, corpus, report=report, stores=stores, steps=_Look(chunker, extractor))
 
 
 def looking(executor: Executor, *, domain: Domain | None, quarantine: Quarantine | None) -> ChatExtractor:
@@ -116,22 +79,20 @@ def looking(executor: Executor, *, domain: Domain | None, quarantine: Quarantine
     return ChatExtractor(executor, quarantine=quarantine or nowhere, domain=domain)
 
 
-def kept_reply(executor: Executor, prompt: str, *, messages: Messages, max_tokens: int) -> str | None:
-    """The stored reply to a request; None if the call would have to be paid.
+def stored_replies(executor: Executor, *, max_tokens: int) -> Callable[[str, Messages], str | None]:
+    """A function of the version of a prompt and messages that looks up the stored reply; None if the call must be paid.
 
     Parameters
     ----------
     executor : has the stored replies
-    prompt : version of the prompt
-    messages : messages of the request
     max_tokens : limit of one reply
-
-    Returns
-    -------
-    str or None
     """
-    reply = executor.held(Request(messages.system, messages.user, max_tokens, Purpose(prompt=prompt), bool))
-    return reply.text if reply is not None else None
+
+    def stored_reply(prompt: str, messages: Messages) -> str | None:
+        reply = executor.held(Request(messages.system, messages.user, max_tokens, Purpose(prompt=prompt), bool))
+        return reply.text if reply is not None else None
+
+    return stored_reply
 
 
 class Planner:
@@ -160,6 +121,7 @@ class Planner:
         self._quarantine = quarantine
         self._executor = executor
         self._max_tokens = max_tokens
+        self._reply = stored_replies(executor, max_tokens=max_tokens)
         self._known: dict[str, Experience] = {}
         self._calls: list[tuple[float, float, float]] = []
         self._kept = 0
@@ -172,11 +134,7 @@ class Planner:
         call, self.domain = expected_domain(
             samples, model=self._executor.fingerprint, max_tokens=self._max_tokens, kept=self._reply
         )
-        self._kept += call.is_kept
-        if not call.is_kept:
-            # One call is too few for a measurement.
-            seconds = guessed_seconds(call.output_tokens)
-            self._calls.append((call.input_tokens, call.output_tokens, seconds))
+        self._count_unmeasured(call)  # one call is too few for a measurement
 
     def plan(self, items: Iterable[Document | ReadFailure], *, stores: Stores, chunker: Chunker) -> Plan:
         """The plan for these documents. Reads the store, writes nothing and calls no model.
@@ -191,11 +149,12 @@ class Planner:
         -------
         Plan
         """
-        report = pipeline.Report()
+        report = Report()
         sources = chunks = given_up = 0
         extractor = looking(self._executor, domain=self.domain, quarantine=self._quarantine)
         corpus = self._executor.accounts.corpus
-        for source in look(items, extractor, corpus=corpus, report=report, stores=stores, chunker=chunker):
+        steps = pipeline.LookSteps(chunker, extractor)
+        for source in pipeline.look(items, corpus, report=report, stores=stores, steps=steps):
             sources += 1
             for _, chunk in source.plan.to_extract:
                 if extractor.gives_up(chunk):
@@ -204,19 +163,17 @@ class Planner:
                 chunks += 1
                 for call in expected_calls(chunk, max_tokens=self._max_tokens, kept=self._reply, domain=self.domain):
                     self._count(call)
-        return replace(self._summed(report, sources, chunks), given_up=given_up)
+        return self._summed(report, sources, chunks=chunks, given_up=given_up)
 
-    def _reply(self, prompt: str, messages: Messages) -> str | None:
-        return kept_reply(self._executor, prompt, messages=messages, max_tokens=self._max_tokens)
-
-    def _count(self, call: ExpectedCall) -> None:
+    def _count_unmeasured(self, call: ExpectedCall) -> None:
         if call.is_kept:
             self._kept += 1
-            return
-        known = self._experience(call.prompt)
-        if known.calls < MEASURED_FROM:
-            seconds = guessed_seconds(call.output_tokens)
-            self._calls.append((call.input_tokens, call.output_tokens, seconds))
+        else:
+            self._calls.append((call.input_tokens, call.output_tokens, guessed_seconds(call.output_tokens)))
+
+    def _count(self, call: ExpectedCall) -> None:
+        if call.is_kept or (known := self._experience(call.prompt)).calls < MEASURED_FROM:
+            self._count_unmeasured(call)
             return
         # If replies to the first call are shorter than expected, the second request is shorter, too.
         expected = call.input_tokens - call.guessed_tokens * (1 - self._measured_share)
@@ -243,7 +200,7 @@ class Planner:
             each = known.input_tokens / known.calls, known.output_tokens / known.calls, known.seconds / known.calls
             self._calls += [each] * round(len(self._calls) * known.calls / first)
 
-    def _summed(self, report: pipeline.Report, sources: int, chunks: int) -> Plan:
+    def _summed(self, report: Report, sources: int, *, chunks: int, given_up: int) -> Plan:
         measured = [known.calls for known in self._known.values()]
         is_measured = bool(measured) and min(measured) >= MEASURED_FROM
         if is_measured:
@@ -255,6 +212,7 @@ class Planner:
             unchanged=report.sources_unchanged,
             failed=report.failed,
             chunks=chunks,
+            given_up=given_up,
             calls=len(self._calls),
             kept_calls=self._kept,
             input_tokens=sent,

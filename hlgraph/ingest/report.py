@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from hlgraph.models.accounts.budget import Usage
 from hlgraph.read.outcomes import Files
 from hlgraph.records import Domain
 from hlgraph.stores.protocols import Stores
+
+N = TypeVar("N", int, float)
 
 
 class Failure(NamedTuple):
@@ -72,7 +74,7 @@ class Report:
         try:
             yield
         finally:
-            self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
+            add_counts(self.seconds, {step: time.perf_counter() - start})
 
     def count(self, added: dict[str, int], vanished: dict[str, tuple[str, ...]]) -> None:
         """Add the outcome of one change.
@@ -82,25 +84,33 @@ class Report:
         added : counts of new records by kind
         vanished : ids of removed records by kind
         """
-        for kind, number in added.items():
-            self.added[kind] = self.added.get(kind, 0) + number
-        for kind, items in vanished.items():
-            self.removed[kind] = self.removed.get(kind, 0) + len(items)
+        add_counts(self.added, added)
+        add_counts(self.removed, {kind: len(ids) for kind, ids in vanished.items()})
 
     def include(self, other: Report) -> None:
         """Add the counts, failures, problems, warnings and seconds of another report, and mark its failed files."""
         for name in ("sources_added", "sources_changed", "sources_unchanged", "sources_removed", "resumed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for mine, theirs in ((self.added, other.added), (self.removed, other.removed)):
-            for kind, number in theirs.items():
-                mine[kind] = mine.get(kind, 0) + number
+        add_counts(self.added, other.added)
+        add_counts(self.removed, other.removed)
+        add_counts(self.seconds, other.seconds)
         self.failed.extend(other.failed)
         for failure in other.failed:
             self.files.fail(failure.uri)
         self.problems.extend(other.problems)
         self.warnings.extend(other.warnings)
-        for step, seconds in other.seconds.items():
-            self.seconds[step] = self.seconds.get(step, 0.0) + seconds
+
+
+def add_counts(totals: dict[str, N], counts: Mapping[str, N]) -> None:
+    """Add counts to totals with the same keys.
+
+    Parameters
+    ----------
+    totals : receives the counts
+    counts : numbers by key
+    """
+    for key, number in counts.items():
+        totals[key] = totals.get(key, 0) + number
 
 
 def record_counts(corpus: str, stores: Stores) -> dict[str, int]:

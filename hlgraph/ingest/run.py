@@ -25,8 +25,9 @@ from hlgraph.stores.protocols import domain_of, domain_store
 
 if TYPE_CHECKING:
     from hlgraph.chunk import Chunker
-    from hlgraph.extract import ChunkInput, Extractor
-    from hlgraph.ingest.pipeline import Report, Steps
+    from hlgraph.extract import ChunkInput
+    from hlgraph.ingest.pipeline import Steps
+    from hlgraph.ingest.report import Report
     from hlgraph.models.accounts.budget import Budget
     from hlgraph.models.choose import ChosenModels
     from hlgraph.models.executor import Executor
@@ -132,13 +133,19 @@ class Ingestion:
             progress.listening(on_progress),
             forgetting(self.settings, self.corpus, graph=stores.graph, is_filled=is_paid) as done,
         ):
-            given = self._domain(paths, documents, options=options)
-            steps = replace(self._steps(options, given=given), before_writing=done.remind)
+            inputs = self._domain(paths, documents, options=options)
+            extractor = extractor_of(
+                options, self.settings, calls=lambda: inputs.calls, corpus=self.corpus, domain=inputs.domain
+            )
+            if inputs.usage is not None and isinstance(extractor, Metered):
+                extractor.usage.include(inputs.usage)
+            chunker = chunker_of(options, self.settings)
+            steps = pipeline.Steps(chunker, extractor, self.models.embedder, before_writing=done.remind)
             expect(paths, documents, options=options)
-            report = run(Job(paths, documents, options, self.corpus, stores, steps, seen, Files(), given.domain))
+            report = run(Job(paths, documents, options, self.corpus, stores, steps, seen, Files(), inputs.domain))
             if options.mapping and not any("#" in uri for uri in seen):
                 report.warnings.append(Failure("--map", NO_ROWS))
-            report.domain = given.domain if given.is_inferred else None
+            report.domain = inputs.domain if inputs.is_inferred else None
             if options.delete_missing:
                 from hlgraph.read import covered
 
@@ -147,10 +154,12 @@ class Ingestion:
                     covered(paths),
                     corpus=self.corpus,
                     keep=seen,
-                    remover=Remover(stores, self.opened.batch_removed, forgetter(self.settings, self.models)),
+                    remover=Remover(stores, forget=forgetter(self.settings, self.models)),
                 )
             done.append(report)
-        _check_budget(steps.extractor)
+        end = getattr(extractor, "end", None)
+        if isinstance(end, BudgetError):  # the budget ended the extraction early
+            raise end
         return report
 
     def _domain(self, paths: list[str], documents: list[Document], *, options: IngestOptions) -> _Given:
@@ -177,19 +186,6 @@ class Ingestion:
             if domain is None:
                 domain_store(stores).write(self.corpus, inferred)
         return _Given(calls, domain or inferred, usage, is_inferred=domain is None)
-
-    def _steps(self, options: IngestOptions, *, given: _Given) -> Steps:
-        extractor = extractor_of(
-            options, self.settings, calls=lambda: given.calls, corpus=self.corpus, domain=given.domain
-        )
-        if given.usage is not None and isinstance(extractor, Metered):
-            extractor.usage.include(given.usage)
-        return pipeline.Steps(
-            chunker_of(options, self.settings),
-            extractor,
-            self.models.embedder,
-            batch_characters=pipeline.BATCH_CHARACTERS,
-        )
 
 
 def expect(paths: list[str], documents: list[Document], *, options: IngestOptions) -> None:
@@ -318,10 +314,3 @@ def noted(items: Iterable[Document | ReadFailure], seen: set[str]) -> Iterator[D
         if isinstance(entry, Document):
             seen.add(entry.uri)
         yield entry
-
-
-def _check_budget(extractor: Extractor) -> None:
-    """Raise BudgetError if the budget ended the extraction early."""
-    end = getattr(extractor, "end", None)
-    if isinstance(end, BudgetError):
-        raise end

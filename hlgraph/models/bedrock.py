@@ -287,7 +287,7 @@ class BedrockJobs:
         )
 
     def wait(self, job: str, *, every: float = 30.0, on_poll: Callable[[BatchJob], None] = lambda _: None) -> BatchJob:
-        """Waits until a job has ended. Raises the model errors of :meth:`submit`.
+        """Wait until a job has ended. Raises the model errors of :meth:`submit`.
 
         Parameters
         ----------
@@ -362,8 +362,8 @@ class BedrockJobs:
             shutil.copyfileobj(body, file, _BLOCK)
 
 
-def bedrock_jobs(*, region: str = "") -> BedrockJobs:
-    """Access to batch jobs, with the credentials and the region that boto3 finds; ``region`` overrides the latter.
+def bedrock_jobs() -> BedrockJobs:
+    """Access to batch jobs, with the credentials and the region that boto3 finds.
 
     Raises
     ------
@@ -372,10 +372,10 @@ def bedrock_jobs(*, region: str = "") -> BedrockJobs:
     ModelAccessError
         No region is configured.
     """
-    jobs = bedrock_client("bedrock", "bedrock", region=region)
+    jobs = bedrock_client("bedrock", "bedrock")
     if not _knows_type(jobs):
         raise MissingExtraError("aws", "batches of Bedrock (the installed boto3 is too old for them; add --upgrade)")
-    return BedrockJobs(jobs, bedrock_client("s3", "bedrock", region=region))
+    return BedrockJobs(jobs, bedrock_client("s3", "bedrock"))
 
 
 def _knows_type(client: object) -> bool:

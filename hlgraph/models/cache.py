@@ -1,4 +1,4 @@
-"""Caches vectors on disk, so that no text is embedded twice by the same model."""
+"""Cache vectors on disk, so that no text is embedded twice by the same model."""
 
 from __future__ import annotations
 
@@ -157,31 +157,26 @@ class CachedEmbedder:
         return {row[1]: vector for row, vector, whole in zip(rows, vectors, is_whole, strict=True) if whole}
 
     def _touch(self, ids: list[int], today: int) -> None:
-        """Records that rows were used today; at most once a day, so that most reads write nothing."""
-
-        def update(connection: sqlite3.Connection) -> None:
-            with writing(connection):
-                connection.executemany("UPDATE vectors SET used = ? WHERE id = ?", ((today, each) for each in ids))
-
+        """Record that rows were used today; at most once a day, so that most reads write nothing."""
+        statement, values = "UPDATE vectors SET used = ? WHERE id = ?", [(today, row) for row in ids]
         if ids:
-            self._file.attempt(update)
+            self._file.write(lambda connection: connection.executemany(statement, values))
 
     def _save(self, keys: list[bytes], vectors: NDArray[np.float32]) -> None:
         blobs = [row.tobytes() for row in np.ascontiguousarray(vectors, dtype="<f4")]
         today, model = _today(), self._model
 
         def insert(connection: sqlite3.Connection) -> None:
-            with writing(connection):
-                connection.executemany(
-                    "INSERT OR REPLACE INTO vectors (text_hash, model, used, vector) VALUES (?, ?, ?, ?)",
-                    ((key, model, today, blob) for key, blob in zip(keys, blobs, strict=True)),
-                )
-                self._prune(connection)
+            statement = "INSERT OR REPLACE INTO vectors (text_hash, model, used, vector) VALUES (?, ?, ?, ?)"
+            connection.executemany(
+                statement, ((key, model, today, blob) for key, blob in zip(keys, blobs, strict=True))
+            )
+            self._prune(connection)
 
-        self._file.attempt(insert)
+        self._file.write(insert)
 
     def _prune(self, connection: sqlite3.Connection) -> None:
-        """Deletes the least recently used rows until the file is within its limit; SQLite reuses the freed pages."""
+        """Delete the least recently used rows until the file is within its limit; SQLite reuses the freed pages."""
         while used_bytes(connection) > self._max_bytes:
             (count,) = connection.execute("SELECT count(*) FROM vectors").fetchone()
             if not count:

@@ -1,4 +1,4 @@
-"""Calls to model providers: maps the errors of their clients to ours in one place, and retries transient ones.
+"""Call model providers: map the errors of their clients to ours in one place, and retry transient ones.
 
 The clients share no error class, but they share conventions: a status code on the error or on its response, and class names
 for connection failures. Both are looked up along the chain of causes, so that no client has to be imported.
@@ -12,7 +12,7 @@ import logging
 import random
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -161,9 +161,10 @@ def mapped(model: str, action: Callable[[], _Result]) -> _Result:
     except (HLGraphError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 - it ends by raising
-        failure, is_clean = _failure(model, error)
+        chain = list(_chain(error))
         # A provider's error may quote the API key: then it is not chained to ours either.
-        raise failure from (error if is_clean else None)
+        is_clean = all(without_secrets(str(each), known=model) == str(each) for each in chain)
+        raise _failure(model, error, chain) from (error if is_clean else None)
 
 
 def set_up(model: str, make: Callable[[], _Result]) -> _Result:
@@ -200,38 +201,35 @@ def _wait(error: ModelUnavailableError, tries: int, patience: Patience) -> float
     return _chance.uniform(longest / 2, longest)
 
 
-def _failure(model: str, error: Exception) -> tuple[ModelError, bool]:
-    """Our error, and whether the text of the client's error is free of secrets."""
-    chain = list(_chain(error))
+def _failure(model: str, error: Exception, chain: Sequence[BaseException]) -> ModelError:
+    """Our error for an error of a client; ``chain`` is the error with its causes."""
     names = {kind.__name__ for each in chain for kind in type(each).__mro__}
     status = next((number for each in chain if (number := _status(each)) is not None), None)
     raw = " ".join(_text(error).split())
     text = without_secrets(raw, known=model)[:_EXCERPT]
-    is_clean = all(without_secrets(str(each), known=model) == str(each) for each in chain)
     code = next((word for each in chain if (word := _code(each))), "")
     if "insufficient_quota" in raw:
-        return ModelAccessError(f"{model}: the account has no quota left ({text}); check its billing"), is_clean
+        return ModelAccessError(f"{model}: the account has no quota left ({text}); check its billing")
     if status in _BUSY or (status or 0) >= _SERVER or code in _BUSY_CODES:
         wait = next((seconds for each in chain if (seconds := _retry_after(each)) is not None), None)
         what = f"the provider answered {status or code}"
-        return ModelUnavailableError(f"{model}: {what} ({text}); try again later", retry_after=wait), is_clean
+        return ModelUnavailableError(f"{model}: {what} ({text}); try again later", retry_after=wait)
     if status in _SHUT or names & _NO_ACCESS:
         what = f"the provider answered {status}" if status else "the provider cannot be called"
         mend = "check the key or credentials, the region, the url and the model name"
-        return ModelAccessError(f"{model}: {what} ({text}); {mend}"), is_clean
+        return ModelAccessError(f"{model}: {what} ({text}); {mend}")
     if _FILTERS & names or (status is not None and status >= 400):
         is_filtered = _FILTERS & names or any(word in raw.lower() for word in _FILTER_WORDS)
         refused = ModelAnswerError(f"{model}: the provider refused the request with {status} ({text})")
-        return filtered(model, text) if is_filtered else refused, is_clean
+        return filtered(model, text) if is_filtered else refused
     if names & _BROKEN_CONNECTION or any(isinstance(each, OSError) and each.errno in _NO_ROUTE for each in chain):
         reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
         mend = "check the url and the network, or try again later"
-        message = f"{model}: no answer from the provider ({reason}); {mend}"
-        return ModelUnavailableError(message, is_silent=True), is_clean
+        return ModelUnavailableError(f"{model}: no answer from the provider ({reason}); {mend}", is_silent=True)
     reason = f"{type(error).__name__}: {text}"
     return ModelAnswerError(
         f"{model}: the answer of the provider cannot be read ({reason}); check the model and its url"
-    ), is_clean
+    )
 
 
 def filtered(model: str, reason: str) -> ModelFilterError:

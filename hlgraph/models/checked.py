@@ -1,4 +1,4 @@
-"""Checks every reply of a model at the call, so that nothing unusable reaches a store, a cache or a score.
+"""Check every reply of a model at the call, so that nothing unusable reaches a store, a cache or a score.
 
 A reply is checked for its type, the number of its rows, their length, finite numbers and their norm. An error of the model
 itself becomes one of ours, see :func:`hlgraph.models.calls.mapped`. Numbers of any type are accepted, and vectors of any
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hlgraph.errors import InputError, ModelAnswerError, ModelMismatchError
 from hlgraph.models.calls import mapped
-from hlgraph.models.protocols import Completion, Embedder, QuestionEmbedder, Reranker
+from hlgraph.models.protocols import Completion, Embedder, EmbedQuestion, Reranker
 from hlgraph.text import UNSTORABLE
 
 _UNIT = 1e-4  # largest difference of a squared norm from 1 that is rounding
@@ -176,18 +176,18 @@ class CheckedEmbedder:
 
     def embed_question(self, question: str) -> NDArray[np.float32]:
         """The L2-normalised vector of a question. Raises as :meth:`embed` does."""
-        if not isinstance(self._inner, QuestionEmbedder):
+        embed_question: EmbedQuestion | None = getattr(self._inner, "embed_question", None)
+        if embed_question is None:
             vector: NDArray[np.float32] = self.embed([question])[0]
             return vector
-        ask = self._inner.embed_question
-        reply = mapped(self.fingerprint, lambda: _whole(ask(question)))
+        reply = mapped(self.fingerprint, lambda: _whole(embed_question(question)))
         numbers = _numbers(reply)
         if numbers is None or numbers.ndim != 1:
             raise _unusable(self.fingerprint, reply, asked="a question", wanted="one vector of finite numbers")
         return self._fitting(unit_rows(self.fingerprint, numbers[np.newaxis], texts=[question]))[0]  # type: ignore[no-any-return]
 
     def forget(self, texts: Sequence[str]) -> None:
-        """Deletes whatever the wrapped embedder holds about these texts."""
+        """Delete whatever the wrapped embedder holds about these texts."""
         forget = getattr(self._inner, "forget", None)
         if forget is not None:
             mapped(self.fingerprint, lambda: forget(texts))
@@ -237,8 +237,8 @@ class CheckedReranker:
             scores: NDArray[np.float32] = numbers.astype(np.float32)
         if not np.isfinite(scores).all():
             at = int(np.argmin(np.isfinite(scores)))
-            asked = f"text {at + 1} of {len(texts)} ({_excerpt(texts[at])})"
-            raise _unusable(name, numbers[at], asked=asked, wanted=wanted)
+            place = f"text {at + 1} of {len(texts)} ({_excerpt(texts[at])})"
+            raise _unusable(name, numbers[at], asked=place, wanted=wanted)
         return scores
 
 

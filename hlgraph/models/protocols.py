@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+EmbedQuestion: TypeAlias = Callable[[str], NDArray[np.float32]]
+"""The optional method ``embed_question`` of an embedder."""
+
 
 class Embedder(Protocol):
-    """Turns texts into vectors of equal length."""
+    """Turns texts into vectors of equal length.
+
+    Two methods are optional. ``embed_question(question)`` returns the vector of one question, shape ``(dimensions,)``, for a
+    model that embeds questions differently from the texts that answer them. An embedder that stores no texts may lack
+    ``forget``.
+    """
 
     @property
     def fingerprint(self) -> str:
@@ -31,20 +39,12 @@ class Embedder(Protocol):
         """Delete whatever a cache holds about these texts, so that a deletion leaves nothing behind."""
 
 
-@runtime_checkable
-class QuestionEmbedder(Protocol):
-    """An embedder whose model embeds questions differently from the texts that answer them."""
-
-    def embed_question(self, question: str) -> NDArray[np.float32]:
-        """One L2-normalised vector of shape ``(dimensions,)``, comparable with the vectors of texts."""
-
-
 def question_vector(embedder: Embedder, question: str) -> NDArray[np.float32]:
     """The vector of a question: from ``embed_question`` if the embedder has it, else embedded like any text.
 
     Parameters
     ----------
-    embedder : the embedder; :class:`QuestionEmbedder` is optional
+    embedder : the embedder
     question : the question, plain text
 
     Returns
@@ -52,9 +52,8 @@ def question_vector(embedder: Embedder, question: str) -> NDArray[np.float32]:
     NDArray
         One L2-normalised vector of shape ``(dimensions,)``, float32.
     """
-    if isinstance(embedder, QuestionEmbedder):
-        return embedder.embed_question(question)
-    vector: NDArray[np.float32] = embedder.embed([question])[0]
+    embed_question: EmbedQuestion | None = getattr(embedder, "embed_question", None)
+    vector: NDArray[np.float32] = embedder.embed([question])[0] if embed_question is None else embed_question(question)
     return vector
 
 
@@ -106,8 +105,20 @@ class Completion:
     calls: int = 1
 
 
+ChatStream: TypeAlias = Callable[..., Iterator[str | Completion]]
+"""The optional method ``stream`` of a chat model."""
+
+
 class ChatModel(Protocol):
-    """Replies to one system and one user message, which is all that extraction and answers need. Must be thread-safe."""
+    """Replies to one system and one user message, which is all that extraction and answers need. Must be thread-safe.
+
+    Two methods are optional, with the parameters and the errors of :meth:`complete`:
+
+    - ``stream(system, user, *, max_tokens)`` yields pieces of text as they arrive, then one Completion. Closing the iterator
+      ends the call.
+    - ``attempt(system, user, *, max_tokens, form)`` makes one call without retries; ``form`` is a JSON schema of the reply,
+      or None. With an attribute ``patience`` (:class:`hlgraph.models.calls.Patience`), hlgraph retries in place of the model.
+    """
 
     @property
     def fingerprint(self) -> str:
@@ -126,33 +137,6 @@ class ChatModel(Protocol):
         -------
         Completion
             The reply with its token usage.
-
-        Raises
-        ------
-        ModelError
-            The call failed; the subclass tells whether a retry can help.
-        """
-
-
-@runtime_checkable
-class StreamingChat(Protocol):
-    """A chat model that can stream its reply."""
-
-    def stream(self, system: str, user: str, *, max_tokens: int) -> Iterator[str | Completion]:
-        """The pieces of the reply as they arrive, then the whole reply with its token usage.
-
-        Closing the iterator ends the call.
-
-        Parameters
-        ----------
-        system : the system message
-        user : the user message
-        max_tokens : maximum length of the reply, in tokens
-
-        Returns
-        -------
-        Iterator
-            Pieces of text, and one Completion at the end.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Creates the model for a name ``provider:model``, from a closed set of providers. Only their packages read API keys.
+"""Create the model for a name ``provider:model``, from a closed set of providers. Only their packages read API keys.
 
 Chat: ``openai`` (or any server with a compatible API, by its url), ``anthropic``, ``bedrock``, ``ollama``. Embedders:
 ``openai``, ``ollama``, ``cohere``, ``bedrock``. Rerankers: ``cohere``, ``bedrock``.

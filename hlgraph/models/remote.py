@@ -99,15 +99,15 @@ class RemoteEmbedder:
         return vector
 
     def forget(self, texts: Sequence[str]) -> None:
-        """Does nothing, since this embedder stores no texts."""
+        """Do nothing, since this embedder stores no texts."""
 
     def _rows(self, texts: list[str], *, is_question: bool) -> NDArray[np.float32]:
-        given = [text if text.strip() else _BLANK for text in texts]
+        sent = [text if text.strip() else _BLANK for text in texts]
 
         def send() -> NDArray[np.float64]:
-            return np.array([list(vector) for vector in self._send(given, is_question)], dtype=np.float64)
+            return np.array([list(vector) for vector in self._send(sent, is_question)], dtype=np.float64)
 
-        rows = unit_rows(self._name, call(self._name, send, patience=self._patience), texts=given)
+        rows = unit_rows(self._name, call(self._name, send, patience=self._patience), texts=sent)
         with self._lock:
             if self._dimensions is None:
                 self._dimensions = rows.shape[1]

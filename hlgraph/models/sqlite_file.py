@@ -72,6 +72,15 @@ class DiskFile:
                     self._disable(error)
             return None
 
+    def write(self, action: Callable[[sqlite3.Connection], _Result]) -> _Result | None:
+        """The result of ``action`` in one write transaction; None if the file is busy, or cannot be used."""
+
+        def write(connection: sqlite3.Connection) -> _Result:
+            with writing(connection):
+                return action(connection)
+
+        return self.attempt(write)
+
     def close(self) -> None:
         """Close the file; the next use opens it again."""
         with self._lock:
@@ -112,7 +121,7 @@ class DiskFile:
         return filelock.FileLock(self.path.with_name(f"{self.path.name}.lock"), mode=files.FILE, timeout=_WAIT_SECONDS)
 
     def _put_aside(self, reason: Exception) -> bool:
-        """Renames a corrupt file, unless another process has done so already; returns whether a new one may be created."""
+        """Rename a corrupt file, unless another process has done so already; return whether a new one may be created."""
         self.close()
         try:
             with self._exclusively():

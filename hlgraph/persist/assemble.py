@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from hlgraph import ids
 from hlgraph.algorithms.similarity import named_centroids
 from hlgraph.change import About, Change, FactRow, MentionLink, Move, Outcome, Placement, Support, VectorBlock
+from hlgraph.extract.extractor import ChunkInput
 from hlgraph.persist.compare import ChunkPlan, Comparison, incomplete, metadata_text
 from hlgraph.records import (
     Chunk,
+    Document,
     Extraction,
     Kind,
     Mention,
@@ -46,6 +48,29 @@ class Extracted:
     comparison: Comparison
     plan: ChunkPlan
     extractions: tuple[Extraction, ...]
+
+    @classmethod
+    def again(
+        cls,
+        source: Source,
+        chunks: Sequence[tuple[Chunk, ChunkInput]],
+        *,
+        extractions: Sequence[Extraction],
+        checksum: str,
+    ) -> Extracted:
+        """New extractions of stored chunks of a source, as an ingest of its document would produce them.
+
+        Parameters
+        ----------
+        source : the stored source
+        chunks : the chunks, with the input of the extractor
+        extractions : one per chunk
+        checksum : the new checksum of the source
+        """
+        document = Document(source.uri, "", source.title, source.metadata)
+        after = replace(source, checksum=checksum, version=source.version + 1)
+        plan = ChunkPlan(tuple(chunks), frozenset(chunk.id for chunk, _ in chunks))
+        return cls(Comparison(document, after, source, has_new_text=True), plan, tuple(extractions))
 
 
 @dataclass(slots=True)
@@ -266,18 +291,12 @@ def _statements(
     wanted: Sequence[str], corpus: str, *, vectors: VectorStore, added: VectorBlock | None
 ) -> tuple[list[str], NDArray[np.float32]]:
     """The statements that have vectors, by ascending id."""
-    fresh = {} if added is None else {name: place for place, name in enumerate(added.ids)}
-    stored = [statement for statement in wanted if statement not in fresh]
-    known, rows = vectors.vectors(Kind.STATEMENT, corpus, ids=stored) if stored else ([], None)
-    places = {name: place for place, name in enumerate(known)}
-    if added is None or not fresh:
-        return known, np.empty((0, 0), dtype=np.float32) if rows is None else rows
-    ids = [statement for statement in wanted if statement in fresh or statement in places]
-    combined = np.empty((len(ids), added.dimensions), dtype=np.float32)
-    matrix = added.matrix()
-    for place, name in enumerate(ids):
-        combined[place] = matrix[fresh[name]] if name in fresh or rows is None else rows[places[name]]
-    return ids, combined
+    rows = {} if added is None else dict(zip(added.ids, added.matrix(), strict=True))
+    stored = [statement for statement in wanted if statement not in rows]
+    if stored:
+        rows |= dict(zip(*vectors.vectors(Kind.STATEMENT, corpus, ids=stored), strict=True))
+    ids = [statement for statement in wanted if statement in rows]
+    return ids, np.stack([rows[name] for name in ids]) if ids else np.empty((0, 0), dtype=np.float32)
 
 
 def renewed_topics(change: Change, outcome: Outcome, *, vectors: VectorStore) -> tuple[VectorBlock, ...]:
@@ -306,13 +325,8 @@ def chosen_rows(block: VectorBlock, ids: Collection[str]) -> VectorBlock:
     ids : the ids to keep
     """
     places = [place for place, name in enumerate(block.ids) if name in ids]
-    return replace(
-        block,
-        ids=tuple(block.ids[place] for place in places),
-        texts=tuple(block.texts[place] for place in places),
-        source_ids=tuple(block.source_ids[place] for place in places),
-        data=np.ascontiguousarray(block.matrix()[places]).tobytes(),
-    )
+    rows = [(block.ids[place], block.texts[place], block.source_ids[place]) for place in places]
+    return VectorBlock.of(block.kind, rows, matrix=block.matrix()[places])
 
 
 def links_about(ids: Sequence[str], corpus: str, *, graph: GraphStore) -> dict[str, set[str]]:

@@ -21,8 +21,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from hlgraph import progress
 from hlgraph.change import Change, ChangeState, Outcome, Pending, Renewal, VectorBlock
 from hlgraph.errors import ModelMismatchError, StoreError
@@ -259,6 +257,5 @@ def _names(topics: Sequence[Topic], corpus: str, stores: Stores) -> VectorBlock:
     """The stored vectors of these topics, which are still the vectors of their names."""
     known = {topic.id: topic for topic in topics}
     ids, matrix = stores.vectors.vectors(Kind.TOPIC, corpus, ids=list(known))
-    texts, sources = (normalise_name(known[name].name) for name in ids), (known[name].source_id for name in ids)
-    data = np.ascontiguousarray(matrix, dtype=np.float32)
-    return VectorBlock(Kind.TOPIC, tuple(ids), tuple(texts), tuple(sources), data.shape[1], data.tobytes())
+    rows = [(name, normalise_name(known[name].name), known[name].source_id) for name in ids]
+    return VectorBlock.of(Kind.TOPIC, rows, matrix=matrix)

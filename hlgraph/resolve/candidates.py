@@ -24,7 +24,7 @@ from hlgraph.errors import InputError
 from hlgraph.ids import normalise_name
 from hlgraph.records import Entity, Kind, Relationship
 from hlgraph.resolve.synonyms import is_eligible, least_synonym
-from hlgraph.stores.protocols import Decision, PullShape, Scope, Stores, grouped
+from hlgraph.stores.protocols import Decision, PullShape, Scope, Stores, by_id, grouped
 from hlgraph.subgraph import KINDS
 
 Pair = tuple[str, str]
@@ -330,8 +330,7 @@ def find_candidates(
     known = tuple(decisions)
     groups, decided = grouped(known), {decision.pair for decision in known}
     with progress.step("read"):
-        records = stores.graph.find(Kind.ENTITY, Scope(corpus))
-        entities = {record.id: record for record in records if isinstance(record, Entity)}
+        entities = by_id(stores.graph.find(Kind.ENTITY, Scope(corpus)), Entity)
     with progress.step("pair"):
         spelled = lexical_pairs(
             {key: normalise_name(entity.name) for key, entity in entities.items()}, block=query.block

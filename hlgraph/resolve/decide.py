@@ -298,22 +298,22 @@ class ChatJudge:
         """The verdicts of the first reply, or of the repaired one."""
         chosen = read_prompt(_PROMPT)
         messages = Messages(chosen.system, chosen.filled({"pairs": _shown(pairs)}))
-        read = functools.partial(_read, count=len(pairs))
         first = self._complete(messages, chosen.version, count=len(pairs))
         try:
-            return read(first.text)
+            return _read(first.text, count=len(pairs))
         except ReplyError as error:
             again = ask_again(messages, first.text, reason=str(error))
         second = self._complete(again, extraction_prompt("repair").version, count=len(pairs))
-        repaired = read(second.text)
+        repaired = _read(second.text, count=len(pairs))
         # Cache the repaired reply under the first request, so that a repeated run pays for neither of the two calls.
-        asked = self._calls.about(Purpose(stage="resolve", prompt=chosen.version), accept=_accept(len(pairs)))
+        accept = functools.partial(_is_readable, count=len(pairs))
+        asked = self._calls.about(Purpose(stage="resolve", prompt=chosen.version), accept=accept)
         asked.settle(*messages, max_tokens=_MAX_TOKENS, completion=second)
         return repaired
 
     def _complete(self, messages: Messages, version: str, *, count: int) -> Completion:
-        purpose = Purpose(stage="resolve", prompt=version)
-        asked = self._calls.about(purpose, accept=_accept(count), form=schema(Verdicts))
+        purpose, accept = Purpose(stage="resolve", prompt=version), functools.partial(_is_readable, count=count)
+        asked = self._calls.about(purpose, accept=accept, form=schema(Verdicts))
         return asked.complete(messages.system, messages.user, max_tokens=_MAX_TOKENS)
 
 
@@ -338,10 +338,6 @@ def _read(reply: str, *, count: int) -> Verdicts:
     if numbers != list(range(1, count + 1)):
         raise ReplyError(f"there must be one verdict for each pair from 1 to {count}; there are some for {numbers}")
     return parsed
-
-
-def _accept(count: int) -> functools.partial[bool]:
-    return functools.partial(_is_readable, count=count)
 
 
 def _is_readable(reply: str, *, count: int) -> bool:

@@ -13,7 +13,7 @@ from hlgraph.algorithms.similarity import pairs_within
 from hlgraph.change import Synonym
 from hlgraph.ids import normalise_name
 from hlgraph.records import Calibration, Entity, Kind
-from hlgraph.stores.protocols import Scope, Stores
+from hlgraph.stores.protocols import Scope, Stores, by_id
 
 SYNONYM_THRESHOLD = 0.8
 """Lowest cosine of two names that makes them synonyms, for the shipped embedder; :func:`least_synonym` fits it to a corpus."""
@@ -89,11 +89,8 @@ def synonyms(
         if _digits(names[chosen[a]]) == _digits(names[chosen[b]]):
             cosines[_pair(chosen[a], chosen[b])] = float(cosine)
     near = stores.vectors.neighbours(Kind.ENTITY, corpus, vectors=rows, threshold=least)
-    stored = {
-        entity.id: normalise_name(entity.name)
-        for entity in stores.graph.records(Kind.ENTITY, sorted(set(near.ids)), scope=Scope(corpus))
-        if isinstance(entity, Entity)
-    }
+    records = stores.graph.records(Kind.ENTITY, sorted(set(near.ids)), scope=Scope(corpus))
+    stored = {name: normalise_name(entity.name) for name, entity in by_id(records, Entity).items()}
     for a, other, cosine in zip(near.queries, near.ids, near.similarities, strict=True):
         name = stored.get(other, "")
         if other != chosen[a] and name and is_eligible(name) and _digits(names[chosen[a]]) == _digits(name):

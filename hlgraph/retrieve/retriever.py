@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from hlgraph.algorithms import check
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.index.embed import chunk_text
 from hlgraph.models.protocols import ChatModel
@@ -284,9 +285,7 @@ def check_counts(retriever: Retriever, *, zero: Collection[str] = ()) -> None:
             continue
         if isinstance(value, bool) or not isinstance(value, Integral):
             raise InputError(f"{parameter.name} is {value!r}; it must be a whole number")
-        least = int(parameter.name not in zero)
-        if int(value) < least:
-            raise InputError(f"{parameter.name} is {value}; it must be at least {least}")
+        check.at_least(int(parameter.name not in zero), **{parameter.name: int(value)})
 
 
 def check_choice(name: str, value: object, *, choices: Sequence[str]) -> None:
@@ -332,14 +331,15 @@ def check_unused(retriever: Retriever, names: Collection[str], *, because: str, 
     """
     presets: Presets = getattr(retriever, "presets", {})
     for parameter in fields(retriever):
-        value = getattr(retriever, parameter.name)
-        usual = (
-            0,
-            parameter.default,
-            *(parameters[parameter.name] for parameters in presets.values() if parameter.name in parameters),
-        )
-        if parameter.name in names and value not in usual:
-            raise InputError(f"{parameter.name} is {value!r}, but {because}; leave {parameter.name} out, or {mend}")
+        name, value = parameter.name, getattr(retriever, parameter.name)
+        usual = (0, parameter.default, *(preset[name] for preset in presets.values() if name in preset))
+        if name in names and value not in usual:
+            raise InputError(f"{name} is {value!r}, but {because}; leave {name} out, or {mend}")
+
+
+def by_score(scores: Mapping[str, float]) -> list[Hit]:
+    """Nodes by their scores, best first, ties by id."""
+    return sorted((Hit(item, score) for item, score in scores.items()), key=lambda hit: (-hit.score, hit.id))
 
 
 def as_searched(kind: Kind, hits: list[Hit], *, session: Session) -> Ranked:
@@ -359,7 +359,7 @@ def as_searched(kind: Kind, hits: list[Hit], *, session: Session) -> Ranked:
 
 
 def rerank(session: Session, kind: Kind, *, ids: Sequence[str]) -> Ranked:
-    """Order nodes by the reranker, ties by text, then by id.
+    """Order nodes by the reranker, ties by text, then by id; the same nodes are reranked once per question.
 
     Parameters
     ----------
@@ -372,36 +372,14 @@ def rerank(session: Session, kind: Kind, *, ids: Sequence[str]) -> Ranked:
     Ranked
         With the score of the reranker and the cosine of each.
     """
-    hits, cosines = _reranked(session, kind, ids)
-    why: Why = {hit.id: {"rerank": hit.score, "cosine": cosines.get(hit.id, 0.0)} for hit in hits}
-    return Ranked(kind, hits, why)
-
-
-def reranked_hits(session: Session, kind: Kind, *, ids: Sequence[str]) -> list[Hit]:
-    """Order nodes by the reranker, ties by text, then by id.
-
-    Parameters
-    ----------
-    session : reads the texts
-    kind : of the nodes
-    ids : of the nodes
-
-    Returns
-    -------
-    list of Hit
-    """
-    return _reranked(session, kind, ids)[0]
-
-
-def _reranked(session: Session, kind: Kind, ids: Sequence[str]) -> tuple[list[Hit], dict[str, float]]:
-    """The nodes in order, and their cosines to the question; the same nodes are reranked once per question."""
     key = (session.request.question, kind, tuple(ids))
     if key not in session.reranked:
         session.reranked[key] = _scored(session, kind, ids)
     hits, cosines = session.reranked[key]
-    gone = {"record is gone": len(ids) - len(hits)} if len(hits) < len(ids) else {}
+    gone = {"record is gone": len(ids) - len(hits)}
     session.note_hop(Hop(-1, len(ids), len(hits), gone, hits, kind, name="rerank"))
-    return list(hits), cosines
+    why: Why = {hit.id: {"rerank": hit.score, "cosine": cosines.get(hit.id, 0.0)} for hit in hits}
+    return Ranked(kind, list(hits), why)
 
 
 def _scored(session: Session, kind: Kind, ids: Sequence[str]) -> tuple[list[Hit], dict[str, float]]:

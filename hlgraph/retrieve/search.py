@@ -8,9 +8,9 @@ import functools
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Concatenate, NamedTuple, ParamSpec
+from typing import NamedTuple
 
 from hlgraph import telemetry
 from hlgraph.errors import InputError, StoreConflictError, UnknownNameError
@@ -18,12 +18,12 @@ from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
 from hlgraph.models.protocols import ChatModel, Embedder, Reranker
 from hlgraph.records import ChatUse, Chunk, Entity, Evidence, Hit, Kind, Relationship, Scalar, Source, Statement
-from hlgraph.retrieve.evidence.basis import of_summaries
+from hlgraph.retrieve.evidence.basis import of_summaries, said_in
 from hlgraph.retrieve.evidence.postprocess import diverse, settled, tau_of, with_labels
 from hlgraph.retrieve.explain.describe import costs, explained
 from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.request import CommunityEvidence, Explanation, SearchRequest, SearchResult, Unit
-from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever, Why, by_of, chat_of, units_of, with_preset
+from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever, Why, by_of, by_score, chat_of, units_of, with_preset
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.strategies import STRATEGIES
 from hlgraph.stores import trace
@@ -31,8 +31,6 @@ from hlgraph.stores.one_state import repeated
 from hlgraph.stores.protocols import CorpusStats, PullShape, Stores
 from hlgraph.text import words
 from hlgraph.where import check_fields, matches, source_values
-
-P = ParamSpec("P")
 
 
 class _Means(NamedTuple):
@@ -80,29 +78,6 @@ def retriever(strategy: str, preset: str) -> Retriever:
     return with_preset(STRATEGIES[strategy], preset)
 
 
-def _heard(
-    work: Callable[Concatenate[SearchRequest, P], SearchResult],
-) -> Callable[Concatenate[SearchRequest, P], SearchResult]:
-    """Record the calls to the stores during a search that is to be explained; make a span of OpenTelemetry for every search."""
-
-    @functools.wraps(work)
-    def listening(request: SearchRequest, /, *args: P.args, **kwargs: P.kwargs) -> SearchResult:
-        given: dict[str, telemetry.Attribute] = {
-            "gen_ai.operation.name": "retrieval",
-            "gen_ai.data_source.id": request.corpus,
-            "gen_ai.retrieval.top_k": request.k,
-        }
-        with telemetry.span(f"retrieval {request.corpus}", given) as span:
-            if telemetry.has_content():
-                span.set({"gen_ai.retrieval.query.text": request.question})
-            with trace.hasty(), trace.listening() if request.explain else contextlib.nullcontext():
-                result = work(request, *args, **kwargs)
-            _tell(span, result)
-            return result
-
-    return listening
-
-
 def _tell(span: telemetry.Span, result: SearchResult) -> None:
     """Set the attributes of the span of a search: counts and the names of options; ids and scores only with content."""
     if not telemetry.is_on():
@@ -125,7 +100,6 @@ def _tell(span: telemetry.Span, result: SearchResult) -> None:
     telemetry.measure("hlgraph.search.evidence", len(result.evidence), by={"hlgraph.search.strategy": explain.strategy})
 
 
-@_heard
 def search(
     request: SearchRequest,
     strategy: str | Retriever,
@@ -157,6 +131,22 @@ def search(
     WhereError : the filter names a field that no source of the corpus has
     ModelMismatchError : the corpus was embedded by another model, and the search needs vectors
     """
+    means = _Means(embedder, reranker, chat, time.perf_counter())
+    attributes: dict[str, telemetry.Attribute] = {
+        "gen_ai.operation.name": "retrieval",
+        "gen_ai.data_source.id": request.corpus,
+        "gen_ai.retrieval.top_k": request.k,
+    }
+    with telemetry.span(f"retrieval {request.corpus}", attributes) as span:
+        if telemetry.has_content():
+            span.set({"gen_ai.retrieval.query.text": request.question})
+        with trace.hasty(), trace.listening() if request.explain else contextlib.nullcontext():
+            result = _searched(request, strategy, stores=stores, means=means)
+        _tell(span, result)
+    return result
+
+
+def _searched(request: SearchRequest, strategy: str | Retriever, *, stores: Stores, means: _Means) -> SearchResult:
     retriever = retriever_named(strategy) if isinstance(strategy, str) else strategy
     if isinstance(retriever, type) or not callable(getattr(retriever, "rank", None)):
         raise InputError(
@@ -165,7 +155,6 @@ def search(
         )
     stores.graph.plan_ahead()
     name = strategy if isinstance(strategy, str) else ""
-    means = _Means(embedder, reranker, chat, time.perf_counter())
     last: list[_Ranking] = []
 
     def work(corpus: CorpusStats) -> SearchResult:
@@ -251,7 +240,7 @@ def _ranking(
     is_folded = unit == "chunk" and retriever.unit == "statement"
     wanted = request.k * FOLDED if is_folded else request.k
     while True:
-        session.forget_notes()
+        session.notes.clear()
         ranking = _Ranking(session, retriever, retriever.rank(session, wanted), unit, name, means.start)
         hits = len(ranking.ranked.hits)
         # Several statements of one chunk, or near-duplicates, may leave too few pieces: search wider.
@@ -276,7 +265,7 @@ def _chat_use(session: Session, retriever: Retriever) -> ChatUse:
 
 def _explained(session: Session, ranked: Ranked, result: SearchResult) -> SearchResult:
     """The result with the whole explanation, if the request asks for one."""
-    if session.notes is None:
+    if not session.notes.is_kept:
         return result
     dropped, evidence = dict(session.notes.dropped), result.evidence
     rest = len(ranked.hits) - len(evidence) - sum(dropped.values())
@@ -284,10 +273,8 @@ def _explained(session: Session, ranked: Ranked, result: SearchResult) -> Search
     best, kinds = [Hit(piece.id, piece.score) for piece in evidence], [piece.kind for piece in evidence]
     session.note_hop(Hop(-1, len(ranked.hits), len(evidence), pruned, best, name="returned", kinds=kinds))
     calls = trace.heard()  # before the explanation asks for names
-    parts = explained(session, session.notes, evidence=evidence)
-    question = session.request.question
-    whole = replace(result.explain, question=question, calls=calls, stores=costs(calls), **parts._asdict())
-    return replace(result, explain=whole)
+    explain = replace(result.explain, calls=calls, stores=costs(calls))
+    return replace(result, explain=explained(explain, session, evidence=evidence))
 
 
 def _unit(request: SearchRequest, retriever: Retriever, *, name: str) -> Unit:
@@ -332,12 +319,11 @@ def _evidence(session: Session, ranked: Ranked, unit: Unit, *, tau: float) -> li
     if unit == "chunk" and ranked.kind is Kind.STATEMENT:
         ranked = _chunks_of_statements(session, ranked)
     make = _of_statements if unit == "statement" else _of_layers if ranked.summaries else _of_chunks
-    # Provenance is read for the pieces that will be returned; for the rest only if some of those were dropped.
+    # Provenance is read for the pieces that will be returned; for the rest only if some of those were dropped. A tie is ordered as
+    # a whole, so that the results for a smaller k are a prefix of those for a larger one.
     end = 2 * session.request.k
     while end < len(ranked.hits) and ranked.hits[end].score == ranked.hits[end - 1].score:
-        end += (
-            1  # a tie is ordered as a whole, so that the results for a smaller k are a prefix of those for a larger one
-        )
+        end += 1
     first = ranked._replace(hits=ranked.hits[:end])
     evidence = diverse(session, settled(make(session, first)), tau=tau)
     if len(evidence) >= session.request.k or len(first.hits) == len(ranked.hits):
@@ -363,22 +349,8 @@ def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
             dropped["the same sentence in an overlapping chunk"] += 1
             continue
         same.append(statement)
-        evidence.append(
-            Evidence(
-                text=statement.text,
-                score=hit.score,
-                chunk_id=chunk.id,
-                start=statement.start,
-                end=statement.end,
-                source=sources[chunk.source_id],
-                statement_id=statement.id,
-                page=chunk.page,
-                headings=chunk.headings,
-                why=ranked.why.get(hit.id, {}),
-            )
-        )
-    if session.notes is not None:
-        session.notes.dropped = dropped
+        evidence.append(said_in(_of_chunk(chunk, sources, hit, why=ranked.why), statement))
+    session.notes.dropped = dropped
     return evidence
 
 
@@ -418,20 +390,24 @@ def _says_the_same(a: str, b: str) -> bool:
 def _of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:
     chunks, sources = _lineage(session, [hit.id for hit in ranked.hits])
     return [
-        Evidence(
-            text=chunk.text,
-            score=hit.score,
-            chunk_id=chunk.id,
-            start=chunk.start,
-            end=chunk.end,
-            source=sources[chunk.source_id],
-            page=chunk.page,
-            headings=chunk.headings,
-            why=ranked.why.get(hit.id, {}),
-        )
+        _of_chunk(chunk, sources, hit, why=ranked.why)
         for hit in ranked.hits
         if (chunk := chunks.get(hit.id)) is not None and chunk.source_id in sources
     ]
+
+
+def _of_chunk(chunk: Chunk, sources: Mapping[str, Source], hit: Hit, *, why: Why) -> Evidence:
+    return Evidence(
+        text=chunk.text,
+        score=hit.score,
+        chunk_id=chunk.id,
+        start=chunk.start,
+        end=chunk.end,
+        source=sources[chunk.source_id],
+        page=chunk.page,
+        headings=chunk.headings,
+        why=why.get(hit.id, {}),
+    )
 
 
 def _of_layers(session: Session, ranked: Ranked) -> list[Evidence]:
@@ -446,9 +422,8 @@ def _of_layers(session: Session, ranked: Ranked) -> list[Evidence]:
     summaries = of_summaries(session, ranked.hits, resting=ranked.summaries, why=ranked.why, chunks=chunks)
     by_id = {piece.id: piece for piece in (*summaries, *_of_chunks(session, ranked._replace(hits=own)))}
     evidence = [by_id[hit.id] for hit in ranked.hits if hit.id in by_id]
-    if session.notes is not None and len(evidence) < len(ranked.hits):
-        gone = len(ranked.hits) - len(evidence)
-        session.notes.dropped = Counter({"record is gone, or not of an admitted source": gone})
+    gone = len(ranked.hits) - len(evidence)
+    session.notes.dropped = Counter({"record is gone, or not of an admitted source": gone} if gone else {})
     return evidence
 
 
@@ -472,8 +447,8 @@ def _statements_of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:
     )
     graph = session.pull([hit.id for hit in ranked.hits], shape)
     cosines = session.similarities(Kind.STATEMENT, [str(graph.ids[at]) for at in graph.nodes(Kind.STATEMENT)])
-    hits = [Hit(item, score) for item, score in sorted(cosines.items(), key=lambda pair: (-pair[1], pair[0]))]
-    return _of_statements(session, Ranked(Kind.STATEMENT, hits, {hit.id: {"cosine": hit.score} for hit in hits}))
+    why: Why = {item: {"cosine": cosine} for item, cosine in cosines.items()}
+    return _of_statements(session, Ranked(Kind.STATEMENT, by_score(cosines), why))
 
 
 def _lineage(session: Session, chunk_ids: list[str]) -> tuple[dict[str, Chunk], dict[str, Source]]:

@@ -19,11 +19,12 @@ from hlgraph.algorithms.word_counts import CountedTexts
 from hlgraph.errors import StoreCorruptError
 from hlgraph.index.embed import check_fingerprint, check_model
 from hlgraph.models.accounts.budget import Usage
-from hlgraph.models.executor import CountedChat
+from hlgraph.models.accounts.ledger import Purpose
+from hlgraph.models.executor import asking_about
 from hlgraph.models.local.reranker import LexicalReranker, lexical_scores
 from hlgraph.models.protocols import ChatModel, Embedder, Reranker, question_vector
 from hlgraph.records import Calibration, Hit, Kind, Record, Scalar
-from hlgraph.retrieve.explain.parts import Hop, Notes
+from hlgraph.retrieve.explain.parts import Notes
 from hlgraph.retrieve.request import Mode, SearchRequest, StepTrace
 from hlgraph.stores import trace
 from hlgraph.stores.derived import Run, Summaries, run_named
@@ -168,6 +169,7 @@ class Session:
     Attributes
     ----------
     chat : the chat model, asked only by a strategy whose ``by`` is ``chat``
+    note_hop, note_path : note for the explanation what a depth of a search did, and a path; see :class:`Notes`
     reranked : cached results of the reranker, since fused strategies rerank the same nodes
     """
 
@@ -185,14 +187,17 @@ class Session:
         self.reranker = reranker
         self.usage = None if chat is None else Usage()  # of the chat model
         self.fallbacks: Counter[str] = Counter()  # what a strategy did when a reply of the model could not be used
-        self.chat: ChatModel | None = None if chat is None or self.usage is None else CountedChat(chat, self.usage)
+        self.chat: ChatModel | None = None
+        if chat is not None:
+            self.chat = replace(asking_about(chat, Purpose()), usage=self.usage)
         self.keywords: Mapping[Keyword, str] | None = None  # cached, since a wider search needs them again
         self.subqueries: dict[str, tuple[str, ...]] = {}  # cached by the fingerprint of their splitter
         self.route = ""  # cached: the strategy that a router chose
         self.scope = Scope(request.corpus, request.where, state=corpus.state)
         self.steps: list[StepTrace] = []
         self.round_trips = 1  # the read of `corpus`
-        self.notes = Notes() if request.explain else None
+        self.notes = Notes(is_kept=request.explain)
+        self.note_hop, self.note_path = self.notes.add_hop, self.notes.add_path
         self._stores = stores
         self._embedder = embedder
         self._corpus = corpus
@@ -217,11 +222,6 @@ class Session:
         self.steps.append(StepTrace(name, step.count, round((time.perf_counter() - start) * 1000, 3), step.details))
 
     @property
-    def is_explained(self) -> bool:
-        """Whether notes are kept; if not, work done only for notes can be skipped."""
-        return self.notes is not None
-
-    @property
     def has_metadata(self) -> bool:
         """Whether any source of the corpus has metadata besides its URI and title."""
         return not BUILT_IN_FIELDS.issuperset(self._corpus.fields)
@@ -236,11 +236,6 @@ class Session:
         self._corpus, self.hidden, self._read = corpus, corpus.pending, {}
         self.scope = replace(self.scope, state=corpus.state)
 
-    def forget_notes(self) -> None:
-        """Drop the notes: the strategy runs again, with wider bounds."""
-        if self.notes is not None:
-            self.notes.clear()
-
     def note_seeds(self, kind: Kind, hits: Sequence[Hit], *, origin: str = "") -> None:
         """Note for the explanation where the walk begins. :meth:`seeds` notes its own results.
 
@@ -250,45 +245,7 @@ class Session:
         hits : best first
         origin : their origin in a word or two, such as ``keywords``; empty: the mode of the request
         """
-        if self.notes is not None:
-            self.notes.add_seeds(kind, hits, origin=origin or self.request.mode)
-
-    def note_hop(self, hop: Hop) -> None:
-        """Note for the explanation what one depth of a search expanded, kept and pruned, and its best nodes."""
-        if self.notes is not None:
-            self.notes.add_hop(hop)
-
-    def note_path(
-        self, ids: Sequence[str], score: float, *, kind: Kind = Kind.STATEMENT, kinds: Sequence[Kind] = ()
-    ) -> None:
-        """Note a path for the explanation.
-
-        Parameters
-        ----------
-        ids : of the nodes, in the order of the walk
-        score : of the path; higher is better
-        kind : of all nodes
-        kinds : one per node, if they differ
-        """
-        if self.notes is not None:
-            self.notes.add_path(ids, score, kinds=kinds or [kind] * len(ids))
-
-    def note_dropped(self, reason: str, count: int) -> None:
-        """Note for the explanation that ranked nodes became no evidence.
-
-        Parameters
-        ----------
-        reason : why
-        count : how many
-        """
-        if self.notes is not None and count:
-            self.notes.dropped[reason] += count
-
-    @contextlib.contextmanager
-    def part(self, name: str) -> Iterator[None]:
-        """Attribute what is noted in the block to one part of a strategy that has several."""
-        with contextlib.nullcontext() if self.notes is None else self.notes.named(name):
-            yield
+        self.notes.add_seeds(kind, hits, origin=origin or self.request.mode)
 
     def fall_back(self, what: str) -> None:
         """Note that a reply of the chat model could not be used, and what was done instead; the explanation counts these."""
@@ -324,16 +281,18 @@ class Session:
         """
         wanted = k
         while True:
-            hits = self._search(kind, wanted, mode=mode or self.request.mode)
+            hits = self.search(kind, wanted, mode=mode)
             self._load(kind, [hit.id for hit in hits])
             there = _visible(self, kind, hits=[hit for hit in hits if self._read[kind, hit.id] is not None])
             if len(there) >= k or len(hits) < wanted or wanted >= _WIDEST:
-                self.note_seeds(kind, there[:k], origin=mode or self.request.mode)
+                self.note_seeds(kind, there[:k], origin=mode or "")
                 return there[:k]
             wanted *= 4
 
     def search(self, kind: Kind, k: int, *, mode: Mode | None = None) -> list[Hit]:
         """The best rows of a kind, unchecked: for callers that pull them next, since a pull leaves out removed records.
+
+        A search that was sent for this question before is not sent again.
 
         Parameters
         ----------
@@ -346,11 +305,7 @@ class Session:
         list of Hit
             Best first.
         """
-        return self._search(kind, k, mode=mode or self.request.mode)
-
-    def _search(self, kind: Kind, k: int, *, mode: Mode) -> list[Hit]:
-        """The hits of a search; one that was sent for this question before is not sent again."""
-        key = Search(self.request.question, kind, k, mode)
+        key = Search(self.request.question, kind, k, mode or self.request.mode)
         if key not in self._searches:
             query = _query(self, key)
             with self.step(f"search {kind}") as step:
@@ -360,9 +315,9 @@ class Session:
                     hits = self._stores.vectors.search(query)
                     self.round_trips += 1
                 _check_rows(self._stores, query, hits)
-                step.count, step.details = len(hits), {"k": k, "mode": mode}
+                step.count, step.details = len(hits), {"k": k, "mode": key.mode}
             self._searches[key] = hits
-            if mode == "vector":
+            if key.mode == "vector":
                 self._cosines.update({(kind, hit.id): hit.score for hit in hits})
         return list(self._searches[key])
 
@@ -633,7 +588,7 @@ def _visible(session: Session, kind: Kind, *, hits: list[Hit]) -> list[Hit]:
 
 
 def _check_rows(stores: Stores, query: VectorQuery, hits: Sequence[Hit]) -> None:
-    """Raises StoreCorruptError if a search found nothing although the graph has records that the filter admits."""
+    """Raise StoreCorruptError if a search found nothing although the graph has records that the filter admits."""
     if hits or query.vector is None or query.k < 1 or query.kind not in _WITH_VECTORS:
         return
     for _ in stores.graph.find(query.kind, Scope(query.corpus, query.where)):

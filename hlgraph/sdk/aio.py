@@ -123,6 +123,20 @@ class _Steps(Generic[_R]):
                 self._context.run(close)
 
 
+class _Part(Generic[_Inner]):
+    """A part of an :class:`AsyncHLGraph`: the part of this name of its graph, with awaited methods."""
+
+    def __init__(self, kind: Callable[[Any, ThreadPoolExecutor], _Inner]) -> None:
+        self._kind = kind
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+        self.__doc__ = f"See :attr:`HLGraph.{name}`."
+
+    def __get__(self, graph: AsyncHLGraph, owner: type) -> _Inner:
+        return self._kind(getattr(graph.graph, self._name), graph._threads)
+
+
 class AsyncAlignment(Awaited[Alignment]):
     """:class:`hlgraph.sdk.align.Alignment`, awaited."""
 
@@ -297,57 +311,14 @@ class AsyncHLGraph(Awaited[HLGraph]):
         """The corpus of the calls."""
         return self.graph.corpus
 
-    @property
-    def align(self) -> AsyncAlignment:
-        """See :attr:`HLGraph.align`."""
-        return AsyncAlignment(self.graph.align, self._threads)
-
-    @property
-    def answers(self) -> AsyncAnswers:
-        """See :attr:`HLGraph.answers`."""
-        return AsyncAnswers(self.graph.answers, self._threads)
-
-    @property
-    def batches(self) -> AsyncBatches:
-        """See :attr:`HLGraph.batches`."""
-        return AsyncBatches(self.graph.batches, self._threads)
-
-    @property
-    def communities(self) -> AsyncCommunities:
-        """See :attr:`HLGraph.communities`."""
-        return AsyncCommunities(self.graph.communities, self._threads)
-
-    @property
-    def domain(self) -> AsyncCorpusDomain:
-        """See :attr:`HLGraph.domain`."""
-        return AsyncCorpusDomain(self.graph.domain, self._threads)
-
-    @property
-    def failures(self) -> AsyncFailures:
-        """See :attr:`HLGraph.failures`."""
-        return AsyncFailures(self.graph.failures, self._threads)
-
-    @property
-    def hierarchy(self) -> AsyncHierarchy:
-        """See :attr:`HLGraph.hierarchy`."""
-        return AsyncHierarchy(self.graph.hierarchy, self._threads)
-
-    @property
-    def merges(self) -> AsyncMerges:
-        """See :attr:`HLGraph.merges`."""
-        return AsyncMerges(self.graph.merges, self._threads)
-
-    @property
-    def quality(self) -> AsyncQuality:
-        """See :attr:`HLGraph.quality`."""
-        return AsyncQuality(self.graph.quality, self._threads)
-
-    @property
-    def questions(self) -> AsyncQuestions:
-        """See :attr:`HLGraph.questions`."""
-        return AsyncQuestions(self.graph.questions, self._threads)
-
-    @property
-    def facts(self) -> AsyncFacts:
-        """See :attr:`HLGraph.facts`."""
-        return AsyncFacts(self.graph.facts, self._threads)
+    align = _Part(AsyncAlignment)
+    answers = _Part(AsyncAnswers)
+    batches = _Part(AsyncBatches)
+    communities = _Part(AsyncCommunities)
+    domain = _Part(AsyncCorpusDomain)
+    failures = _Part(AsyncFailures)
+    hierarchy = _Part(AsyncHierarchy)
+    merges = _Part(AsyncMerges)
+    quality = _Part(AsyncQuality)
+    questions = _Part(AsyncQuestions)
+    facts = _Part(AsyncFacts)

@@ -66,8 +66,9 @@ def _traced(method: Callable[_P, _R]) -> Callable[_P, _R]:
     @wraps(method)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         owner = args[0]
-        settings = getattr(owner, "settings", None) or getattr(owner, "_settings", None)
-        with telemetry.operation(method.__qualname__, getattr(settings, "telemetry", None)):
+        observed = getattr(getattr(owner, "settings", None), "telemetry", None)
+        content, slow = getattr(observed, "content", None), getattr(observed, "slow_query_seconds", None)
+        with telemetry.operation(method.__qualname__, content=content, slow_query_seconds=slow):
             result = in_call(owner, method.__name__, work=lambda: method(*args, **kwargs))
             if isinstance(result, Generator):
                 return telemetry.continued(steps_in_calls(owner, result))  # type: ignore[return-value]
@@ -91,12 +92,12 @@ def checking(function: Callable[_P, _R]) -> Callable[_P, _R]:
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         try:
-            given = signature.bind(*args, **kwargs).arguments
+            values = signature.bind(*args, **kwargs).arguments
         except TypeError:  # a misspelt keyword: Python's own message names the method
             return function(*args, **kwargs)
         if rest is not None:
-            given |= given.pop(rest, {})
-        for name, value in given.items():
+            values |= values.pop(rest, {})
+        for name, value in values.items():
             _check(name, value, _wanted(function).get(name, object))
         return function(*args, **kwargs)
 
@@ -140,8 +141,8 @@ def _check(name: str, value: object, wanted: object) -> None:
         shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
         if isinstance(part_value, str) and not _is_usable(place, part_value):
             raise InputError(f"{place} is {shown}, with NUL or half of a surrogate pair; remove that character")
-        given = "" if part_value is None else f" ({_article(type(part_value).__name__)})"
-        raise InputError(f"{place} is {shown}{given}; give {_said(kind)}")
+        type_name = "" if part_value is None else f" ({_article(type(part_value).__name__)})"
+        raise InputError(f"{place} is {shown}{type_name}; give {_said(kind)}")
     if dataclasses.is_dataclass(value) and not isinstance(value, type) and hasattr(value, "__post_init__"):
         kinds = _wanted(type(value))
         for part in dataclasses.fields(value):
@@ -235,6 +236,13 @@ def _said(wanted: Any) -> str:
             else _WORDS.get(origin or wanted) or _article(getattr(wanted, "__name__", str(wanted)))
         )
     return words
+
+
+def check_not_negative(**numbers: int | None) -> None:
+    """Raise InputError for the first of these arguments, by name, that is below 0. None is a default."""
+    for name, number in numbers.items():
+        if number is not None and number < 0:
+            raise InputError(f"{name} is {number}; it must not be negative")
 
 
 def check_database(settings: Settings, corpus: str) -> None:

@@ -68,16 +68,18 @@ class Batches:
         from hlgraph.extract.quarantine import quarantine
         from hlgraph.ingest.plan import Planner
 
-        given, corpus = split_sources(sources), self.settings.corpus
+        paths_and_documents, corpus = split_sources(sources), self.settings.corpus
         with progress.listening(on_progress), self._executor() as executor:
             failures = quarantine(self.settings, corpus)
             most = self.settings.models.max_tokens
             planner = Planner(executor, max_tokens=most, domain=self._domain, quarantine=failures)
             chunker = chunker_of(options, self.settings)
             if options.adapt and planner.domain is None:
-                planner.adapt(samples_of(*given, options=options, chunker=chunker, corpus=corpus))
-            expect(*given, options=options)
-            return planner.plan(read_sources(*given, options=options), stores=self.stores, chunker=chunker)
+                planner.adapt(samples_of(*paths_and_documents, options=options, chunker=chunker, corpus=corpus))
+            expect(*paths_and_documents, options=options)
+            return planner.plan(
+                read_sources(*paths_and_documents, options=options), stores=self.stores, chunker=chunker
+            )
 
     def export(
         self, sources: str | Path | Document | Iterable[str | Path | Document], options: IngestOptions, *, path: Path

@@ -102,7 +102,7 @@ class HLGraph:
 
         Parameters
         ----------
-        timeout : seconds to wait for the calls that other threads have under way (default 30). Those that take longer end with
+        timeout : seconds to wait for running calls of other threads (default 30). Calls that take longer end with
             StoreClosedError
         """
         self._resources.close(timeout)
@@ -156,21 +156,21 @@ class HLGraph:
         missing : how ``precomputed`` extracts a chunk without a record: ``nothing`` (default; the report lists it) or ``local``
         is_chunked : each document is one chunk already (a passage)
         delete_missing : remove stored sources under the given paths that no longer exist there
-        budget : what ``chat`` may spend; at its end the run stops with what it has, and the same call goes on
+        budget : limit for ``chat``. When it is spent, the run stops and keeps what was extracted; the same call continues
         adapt : ``chat`` first infers the domain of a corpus that has none, by one call about five chunks
         on_progress : called with a :class:`hlgraph.Progress` when a step of a batch begins and ends, and at most ten times a
-            second in between, while texts are embedded too; what it raises ends the ingest
+            second in between, also while texts are embedded; an error that it raises ends the ingest
 
         Returns
         -------
         Report
-            Counts of sources and records, failures, seconds a step, and the usage of the chat model.
+            Counts of sources and records, failures, seconds per step, and the usage of the chat model.
 
         Raises
         ------
         InputError : options that cannot be used
         StoreLockedError : another process is writing
-        BudgetError : the budget ended before all was extracted; what was extracted is stored
+        BudgetError : the budget was spent before everything was extracted; what was extracted is stored
         """
         options = IngestOptions(
             format=format,
@@ -335,20 +335,20 @@ class HLGraph:
         Parameters
         ----------
         question, strategy, where, diversity, tabular, explain : as for :meth:`search`
-        k : how many pieces of evidence are looked at; None: 20, for a report 200, with the strategy ``global`` all statements of
-            the communities that it found
-        unit : of the evidence, as for :meth:`search`; None: ``statement``, and for a chat model ``mixed`` where the strategy
-            finds summaries
-        mode : ``short`` answers from the best evidence; ``report`` brings together many pieces, community by community with
-            the strategies ``global`` and ``hierarchy``: one call for the points of each, and one for the report; with a chat
-            model and ``unit`` None, summaries of the hierarchy too, where it was built
+        k : number of pieces of evidence that are considered; None: 20, for a report 200, with the strategy ``global`` all
+            statements of the communities that it found
+        unit : of the evidence, as for :meth:`search`; None: ``statement``, and for a chat model ``mixed`` if the strategy finds
+            summaries
+        mode : ``short`` answers from the best evidence; ``report`` combines many pieces, with the strategies ``global`` and
+            ``hierarchy`` community by community: one call for the points of each, and one for the report. With a chat model
+            and ``unit`` None, it also uses summaries of the hierarchy, if it was built
         search_mode : the ``mode`` of :meth:`search`
-        context_tokens : of the evidence that one call of the chat model reads (at least 200)
-        unsupported : ``flag`` names sentences that their evidence does not support, ``drop`` takes them out
-        verify : who decides that: ``lexical`` compares words, ``chat`` asks the chat model, one call more
-        least_support : evidence that covers less of the question than this, from 0 to 1, does not count; None: 0.5 without a
-            chat model where cosines are known, else 0
-        choices : texts of which one is chosen; see ``Answer.choice``
+        context_tokens : tokens of evidence that one call of the chat model reads (at least 200)
+        unsupported : ``flag`` marks sentences that their evidence does not support, ``drop`` removes them
+        verify : who decides that: ``lexical`` compares words, ``chat`` asks the chat model in one more call
+        least_support : evidence that covers a smaller share of the question, from 0 to 1, is ignored; None: 0.5 without a chat
+            model if cosines are known, else 0
+        choices : texts from which the answer is chosen; see ``Answer.choice``
         style : ``reason`` asks the chat model for its reason before the answer; ``plain`` for the answer alone
         budget : for the calls of the search and of the answer together
 
@@ -396,8 +396,8 @@ class HLGraph:
     ) -> Iterator[AnswerEvent]:
         """The answer of :meth:`answer` as events: the evidence, then pieces of the text, then the checked answer.
 
-        With ``unsupported="drop"`` the final text is shorter than the pieces. If a model cannot stream, or a stored reply is
-        used, the text comes in one piece. Closing the iterator ends the call of the model; what came until then is counted.
+        With ``unsupported="drop"`` the final text is shorter than the pieces. If the model cannot stream, or a stored reply is
+        used, the text is one piece. Closing the iterator ends the model call; the tokens so far are counted.
 
         Parameters
         ----------
@@ -410,7 +410,7 @@ class HLGraph:
 
         Raises
         ------
-        InputError : at once, for options that cannot be used; all other errors of :meth:`answer` come with an event
+        InputError : at once, for options that cannot be used; all other errors of :meth:`answer` are raised by the iterator
         """
         from hlgraph.answer import AnswerRequest
         from hlgraph.retrieve import SearchRequest
@@ -536,7 +536,7 @@ class HLGraph:
         Returns
         -------
         list of Spent
-            ``unpriced_calls`` counts calls without a known price. Deleted sources stand there by their ids.
+            ``unpriced_calls`` counts calls without a known price. Deleted sources are listed by their ids.
 
         Raises
         ------
@@ -563,7 +563,7 @@ class HLGraph:
     def check(self) -> list[Finding]:
         """Whether the stored data is consistent and as it was written: constraints, links, counts, content, checksums.
 
-        On servers the content of 500 records of each kind and corpus is compared with their ids and rows, otherwise of all.
+        Compares the content of records with their ids and rows: on servers 500 of each kind and corpus, otherwise all.
         """
         return list(self._opened.check())
 
@@ -590,9 +590,9 @@ class HLGraph:
 
         Parameters
         ----------
-        repair : repair the drift: lost or altered vectors and full text are made again from the records, lost records and
-            altered links by the local extractor from the stored chunks; sources of which a chunk was lost or altered are
-            named, and the next ingest of their documents reads them again
+        repair : repair the drift: lost or altered vectors and full text are rebuilt from the records, lost records and altered
+            links by the local extractor from the stored chunks. Sources with a lost or altered chunk are listed; the next
+            ingest of their documents reads them again
         on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
         Returns
@@ -603,7 +603,7 @@ class HLGraph:
         Raises
         ------
         StoreLockedError : another process is writing
-        ModelMismatchError : drift is to be repaired, and the corpus was embedded by another model
+        ModelMismatchError : with ``repair``, if there is drift and the corpus was embedded by another model
         """
         from hlgraph.sdk.reconcile import reconcile
 
@@ -611,10 +611,10 @@ class HLGraph:
         return reconcile(self.corpus, opened=self._opened, models=models, repair=repair, on_progress=on_progress)
 
     def backup(self, target: str | Path, *, on_progress: OnProgress | None = None) -> Backup:
-        """Bring a backup of the embedded store, with all its corpora, to the present state; others may read and write meanwhile.
+        """Update a backup of the embedded store, with all its corpora; others may read and write meanwhile.
 
-        Blocks that did not change are not written again. The copy is checked as :meth:`check` does before it replaces the
-        backup before. After a kill that one stays, and the same call goes on. :func:`hlgraph.restore` makes a store of it.
+        Only changed blocks are written. The copy is checked like :meth:`check` before it replaces the previous backup. After a
+        kill the previous backup remains, and the same call continues. :func:`hlgraph.restore` makes a store from it.
 
         Parameters
         ----------
@@ -624,13 +624,13 @@ class HLGraph:
         Returns
         -------
         Backup
-            What the backup holds, and what was written.
+            The content of the backup, and what was written.
 
         Raises
         ------
         InputError : the folder cannot be used, there is no store yet, or the store is on servers
         StoreLockedError : another backup or restore uses the folder
-        StoreCorruptError : the store is damaged; the backup before stays
+        StoreCorruptError : the store is damaged; the previous backup remains
         StoreUnavailableError : a disk is full, or a file cannot be read or written
         """
         self._opened  # noqa: B018 - raises once the graph is closed
@@ -733,7 +733,7 @@ class HLGraph:
         return answering(request, find=find, chat=calls, max_tokens=models.max_tokens, is_streamed=is_streamed)
 
     def _executor(self, budget: Budget | None = None) -> Executor | None:
-        """The executor of the chat model for one command; None where there is no chat model."""
+        """The executor of the chat model for one command; None without a chat model."""
         return self._resources.executor(self.settings, budget)
 
 
@@ -753,8 +753,8 @@ def connect(
     ----------
     target : a url (``hlgraph://./folder``, ``neo4j://host:7687``), a settings file (``hlgraph.yaml``), settings, or None:
         what the environment says; passwords come from the environment or the file
-    vectors : the url of the vector store where ``target`` is a graph server, such as ``https://localhost:9200``
-    corpus : the corpus, where it is not that of the settings
+    vectors : the url of the vector store if ``target`` is a graph server, such as ``https://localhost:9200``
+    corpus : the corpus, if not that of the settings
     embedder, reranker, chat : see :class:`HLGraph`
 
     Returns

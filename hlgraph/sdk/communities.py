@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from hlgraph import progress
 from hlgraph.algorithms.projection import ProjectionShape
-from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.errors import UnknownNameError
 from hlgraph.index.communities import BuiltCommunities, build_communities, derived_store
 from hlgraph.progress import OnProgress
 from hlgraph.records import Chunk, Community, Entity, Kind, Record, Statement
-from hlgraph.sdk.arguments import checked
+from hlgraph.sdk.arguments import check_not_negative, checked
 from hlgraph.stores.derived import ClusterQuery, Member, Run, run_named
-from hlgraph.stores.protocols import Scope, Stores
+from hlgraph.stores.protocols import Scope, Stores, existing
 
 __all__ = ["BuiltCommunities", "Communities", "FoundCommunities"]
 
@@ -38,6 +38,7 @@ class FoundCommunities:
 
 
 @checked
+@dataclass(frozen=True, slots=True)
 class Communities:
     """The communities of one corpus.
 
@@ -55,9 +56,8 @@ class Communities:
                 print(community.size, community.id)
     """
 
-    def __init__(self, corpus: str, stores: Stores) -> None:
-        self._corpus = corpus
-        self._stores = stores
+    corpus: str
+    stores: Stores
 
     def build(
         self,
@@ -94,7 +94,7 @@ class Communities:
         """
         query = ClusterQuery(_shape(shape), resolution=resolution, max_size=max_size, max_levels=max_levels, seed=seed)
         with progress.listening(on_progress):
-            return build_communities(self._corpus, query, stores=self._stores)
+            return build_communities(self.corpus, query, stores=self.stores)
 
     def find(
         self, shape: str = SHAPE, *, level: int | None = None, k: int | None = None, names: int = 10
@@ -117,17 +117,14 @@ class Communities:
         InputError : a number is negative
         UnknownNameError : there is no such shape or corpus
         """
-        for what, number in (("level", level), ("k", k), ("names", names)):
-            if number is not None and number < 0:
-                raise InputError(f"{what} is {number}; it must not be negative")
+        check_not_negative(level=level, k=k, names=names)
         name = _shape(shape).value
-        if not self._stores.graph.stats(self._corpus, has_counts=False):
-            raise UnknownNameError(f"there is no corpus {self._corpus!r}; ingest something first")
-        derived = derived_store(self._stores)
-        run = run_named(derived, self._corpus, name=name)
+        existing(self.stores.graph, self.corpus)
+        derived = derived_store(self.stores)
+        run = run_named(derived, self.corpus, name=name)
         if run is None:
             return FoundCommunities()
-        communities = derived.communities(self._corpus, name, level=level, k=k)
+        communities = derived.communities(self.corpus, name, level=level, k=k)
         members = derived.members([community.id for community in communities], most=names) if names else {}
         return FoundCommunities(run, tuple(communities), self._names(members))
 
@@ -135,7 +132,7 @@ class Communities:
         records: dict[str, Record] = {}
         for kind in (Kind.ENTITY, Kind.CHUNK, Kind.STATEMENT):
             ids = sorted({item.id for some in members.values() for item in some if item.kind is kind})
-            records |= {item.id: item for item in self._stores.graph.records(kind, ids, scope=Scope(self._corpus))}
+            records |= {item.id: item for item in self.stores.graph.records(kind, ids, scope=Scope(self.corpus))}
         return {
             name: tuple(_name(records[item.id]) for item in some if item.id in records)
             for name, some in members.items()

@@ -19,6 +19,7 @@ from hlgraph.stores.cypher import Limits, Table
 from hlgraph.stores.protocols import GraphStore
 from hlgraph.stores.queries import Parameter, ParameterValue, Query, names, parse
 from hlgraph.stores.queries import load as load_own
+from hlgraph.stores.trace import literal
 
 _STAGE = "analyst/"
 _SUFFIX = ".cypher"
@@ -111,13 +112,13 @@ def _check_described(query: Query) -> None:
         raise InputError(f"{query.name}{_SUFFIX} has a parameter {taken[0]}, which is an option; name it otherwise")
 
 
-def read_texts(query: Query, given: Mapping[str, str]) -> dict[str, ParameterValue]:
+def read_texts(query: Query, arguments: Mapping[str, str]) -> dict[str, ParameterValue]:
     """Typed values from command-line strings.
 
     Parameters
     ----------
     query : the query
-    given : texts by parameter
+    arguments : texts by parameter
 
     Returns
     -------
@@ -128,17 +129,17 @@ def read_texts(query: Query, given: Mapping[str, str]) -> dict[str, ParameterVal
     ------
     InputError : the query has no such parameter, or a text is not a value of its kind
     """
-    known = _known(query, given)
-    return {name: known[name].read(text) for name, text in given.items()}
+    known = _known(query, arguments)
+    return {name: known[name].read(text) for name, text in arguments.items()}
 
 
-def bind(query: Query, given: Mapping[str, object], *, corpus: str) -> dict[str, ParameterValue]:
+def bind(query: Query, arguments: Mapping[str, object], *, corpus: str) -> dict[str, ParameterValue]:
     """All parameter values of a query: those given, defaults for the others, and the corpus unless it is given.
 
     Parameters
     ----------
     query : the query
-    given : values by parameter
+    arguments : values by parameter
     corpus : the corpus
 
     Returns
@@ -150,12 +151,12 @@ def bind(query: Query, given: Mapping[str, object], *, corpus: str) -> dict[str,
     ------
     InputError : the query has no such parameter, or a value is missing, of another kind, or out of bounds
     """
-    known = _known(query, given)
+    known = _known(query, arguments)
     values: dict[str, ParameterValue] = {}
     missing = []
     for name, parameter in known.items():
-        if given.get(name) is not None:
-            values[name] = parameter.check(given[name])
+        if arguments.get(name) is not None:
+            values[name] = parameter.check(arguments[name])
         elif name == "corpus":
             values[name] = corpus
         elif parameter.default is not None:
@@ -170,9 +171,9 @@ def bind(query: Query, given: Mapping[str, object], *, corpus: str) -> dict[str,
     return values
 
 
-def _known(query: Query, given: Mapping[str, object]) -> dict[str, Parameter]:
+def _known(query: Query, arguments: Mapping[str, object]) -> dict[str, Parameter]:
     known = {parameter.name: parameter for parameter in query.parameters}
-    unknown = sorted(set(given) - set(known))
+    unknown = sorted(set(arguments) - set(known))
     if unknown:
         near = difflib.get_close_matches(unknown[0], known)
         raise InputError(
@@ -184,7 +185,7 @@ def _known(query: Query, given: Mapping[str, object]) -> dict[str, Parameter]:
 
 def run(
     query: Query,
-    given: Mapping[str, object],
+    arguments: Mapping[str, object],
     *,
     graph: GraphStore,
     corpus: str,
@@ -195,7 +196,7 @@ def run(
     Parameters
     ----------
     query : the query
-    given : values by parameter; the others have their defaults
+    arguments : values by parameter; the others have their defaults
     graph : store of the graph
     corpus : the corpus
     limits : of rows, bytes and time; None: the defaults
@@ -211,7 +212,7 @@ def run(
     UnknownNameError : there is no such corpus, entity or source
     StoreUnavailableError : the query exceeds its time limit, or the server does not answer
     """
-    values = bind(query, given, corpus=corpus)
+    values = bind(query, arguments, corpus=corpus)
     place = values.get("corpus", corpus)
     return graph.cypher(query, values, corpus=str(place), limits=limits or Limits())
 
@@ -245,15 +246,5 @@ def browser_lines(query: Query, *, corpus: str) -> list[str]:
         )
         if value == "" and parameter.default is None:
             value = f"ID OF THE {parameter.kind.upper()}" if parameter.is_named else parameter.name.upper()
-        lines.append(f":param {parameter.name} => {_literal(value)}")
+        lines.append(f":param {parameter.name} => {literal(value)}")
     return lines
-
-
-def _literal(value: ParameterValue) -> str:
-    """A value as a Cypher literal."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
-        return f"'{escaped}'"
-    return repr(value)

@@ -20,7 +20,7 @@ from hlgraph.models.executor import Executor
 from hlgraph.records import Chunk, Document, Domain, Kind, Source
 from hlgraph.sdk.arguments import checked
 from hlgraph.settings import Settings
-from hlgraph.stores.protocols import Scope, Stores, domain_of, domain_store
+from hlgraph.stores.protocols import Scope, Stores, by_id, domain_of, domain_store
 
 __all__ = ["CorpusDomain", "Domain", "InferredDomain"]
 
@@ -44,6 +44,7 @@ class InferredDomain:
 
 
 @checked
+@dataclass(frozen=True, slots=True)
 class CorpusDomain:
     """The domain of one corpus.
 
@@ -62,15 +63,13 @@ class CorpusDomain:
             graph.ingest(["docs/"], extract="chat")
     """
 
-    def __init__(self, settings: Settings, stores: Stores, *, chat: Callable[[Budget | None], Executor | None]) -> None:
-        self._settings = settings
-        self._corpus = settings.corpus
-        self._stores = stores
-        self._chat = chat
+    settings: Settings
+    stores: Stores
+    chat: Callable[[Budget | None], Executor | None]
 
     def find(self) -> Domain | None:
         """The domain of the corpus; None if it has none."""
-        return domain_of(self._stores, self._corpus)
+        return domain_of(self.stores, self.settings.corpus)
 
     def infer(
         self,
@@ -104,20 +103,20 @@ class CorpusDomain:
         """
         from hlgraph.extract.chat import infer_domain
 
-        calls = self._chat(budget)
+        calls = self.chat(budget)
         if calls is None:
             raise InputError(NO_CHAT)
         paths, documents = split_sources(sources)
         if paths or documents:
-            given = options or IngestOptions()
-            chunker = chunker_of(given, self._settings)
-            samples = samples_of(paths, documents, options=given, chunker=chunker, corpus=self._corpus)
+            ingest_options = options or IngestOptions()
+            chunker = chunker_of(ingest_options, self.settings)
+            samples = samples_of(paths, documents, options=ingest_options, chunker=chunker, corpus=self.settings.corpus)
         else:
             samples = self._stored()
         if not samples:
             raise InputError("there is no text to infer a domain from; name sources that contain text")
         usage = Usage()
-        domain = infer_domain(calls, samples, max_tokens=self._settings.models.max_tokens, usage=usage)
+        domain = infer_domain(calls, samples, max_tokens=self.settings.models.max_tokens, usage=usage)
         is_changed = self._put(domain)
         return InferredDomain(domain, tuple((sample.uri, sample.position) for sample in samples), is_changed, usage)
 
@@ -137,31 +136,31 @@ class CorpusDomain:
         """Remove the domain and return it; None if there was none."""
         domain = self.find()
         if domain is not None:
-            with self._stores.graph.lock(self._corpus):
-                domain_store(self._stores).drop(self._corpus)
+            with self.stores.graph.lock(self.settings.corpus):
+                domain_store(self.stores).drop(self.settings.corpus)
         return domain
 
     def _put(self, domain: Domain) -> bool:
-        with self._stores.graph.lock(self._corpus):
+        with self.stores.graph.lock(self.settings.corpus):
             before = self.find()
-            domain_store(self._stores).write(self._corpus, domain)
+            domain_store(self.stores).write(self.settings.corpus, domain)
         return before is None or (before.kinds, before.topics) != (domain.kinds, domain.topics)
 
     def _stored(self) -> list[ChunkInput]:
         """The sample of the stored chunks."""
-        graph = self._stores.graph
-        if not graph.stats(self._corpus, has_counts=False):
+        graph = self.stores.graph
+        if not graph.stats(self.settings.corpus, has_counts=False):
             raise UnknownNameError(
-                f"there is no corpus {self._corpus!r}; name sources to infer its domain from, or ingest something first"
+                f"there is no corpus {self.settings.corpus!r}; name sources to infer its domain from, or ingest something first"
             )
         sampler = Sampler[tuple[str, ChunkInput]]()
-        for chunk in graph.find(Kind.CHUNK, Scope(self._corpus)):
+        for chunk in graph.find(Kind.CHUNK, Scope(self.settings.corpus)):
             if isinstance(chunk, Chunk):
                 shown = ChunkInput(chunk.text, headings=chunk.headings, position=chunk.position)
                 sampler.add(chunk.text, (chunk.source_id, chunk.position), item=(chunk.source_id, shown))
         chosen = sampler.chosen()
-        records = graph.records(Kind.SOURCE, sorted({name for name, _ in chosen}), scope=Scope(self._settings.corpus))
-        sources = {item.id: item for item in records if isinstance(item, Source)}
+        owners = sorted({name for name, _ in chosen})
+        sources = by_id(graph.records(Kind.SOURCE, owners, scope=Scope(self.settings.corpus)), Source)
         return [replace(item, title=sources[name].title, uri=sources[name].uri) for name, item in chosen]
 
 

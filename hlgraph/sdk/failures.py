@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from hlgraph import progress
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.extract.extractor import ChunkInput
-from hlgraph.extract.quarantine import Quarantined, quarantine
+from hlgraph.extract.quarantine import Quarantine, Quarantined, quarantine
 from hlgraph.ids import checksum
 from hlgraph.index import check_model, embed_change
 from hlgraph.ingest.delete import Removals
 from hlgraph.ingest.forget import forgetting
 from hlgraph.ingest.options import NO_CHAT
-from hlgraph.ingest.pipeline import BATCH_CHARACTERS, Report
+from hlgraph.ingest.pipeline import BATCH_CHARACTERS
+from hlgraph.ingest.report import Report
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.accounts.open import executor_of
@@ -23,8 +24,6 @@ from hlgraph.models.choose import ChosenModels
 from hlgraph.models.executor import Executor, Request
 from hlgraph.models.protocols import Completion
 from hlgraph.persist import (
-    ChunkPlan,
-    Comparison,
     Extracted,
     assemble,
     awaited_hash,
@@ -34,10 +33,10 @@ from hlgraph.persist import (
     persist,
     resume,
 )
-from hlgraph.records import Chunk, Document, Extraction, Kind, Source
+from hlgraph.records import Chunk, Extraction, Kind, Source
 from hlgraph.sdk.arguments import checked
 from hlgraph.settings import Settings
-from hlgraph.stores.protocols import Scope, Stores, domain_of
+from hlgraph.stores.protocols import Scope, Stores, by_id, by_source, domain_of
 
 __all__ = ["Failures", "Mending", "Quarantined"]
 
@@ -77,6 +76,7 @@ class _Solved:
 
 
 @checked
+@dataclass(frozen=True, slots=True)
 class Failures:
     """The failed chunks of one corpus.
 
@@ -96,20 +96,10 @@ class Failures:
             graph.failures.retry()
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        stores: Stores,
-        *,
-        models: ChosenModels,
-        chat: Callable[[Budget | None], Executor | None],
-    ) -> None:
-        self._settings = settings
-        self._corpus = settings.corpus
-        self._stores = stores
-        self._models = models
-        self._chat = chat
-        self._kept = quarantine(settings, settings.corpus)
+    settings: Settings
+    stores: Stores
+    models: ChosenModels
+    chat: Callable[[Budget | None], Executor | None]
 
     def find(self, ids: Sequence[str] | None = None) -> list[Quarantined]:
         """The failed chunks by uri and position: all, or those of these ids (or of their unique first 4 letters or more).
@@ -119,7 +109,9 @@ class Failures:
         entries = self._kept.entries()
         if ids is None:
             return entries
-        return list({failure.id: failure for name in ids for failure in [_named(entries, name, self._corpus)]}.values())
+        return list(
+            {failure.id: failure for name in ids for failure in [_named(entries, name, self.settings.corpus)]}.values()
+        )
 
     def retry(self, ids: Sequence[str] | None = None, *, budget: Budget | None = None) -> Mending:
         """Extract failed chunks again with the chat model of the settings.
@@ -148,14 +140,14 @@ class Failures:
         from hlgraph.extract.chat import ChatExtractor
 
         mending = Mending()
-        calls = self._chat(budget)
+        calls = self.chat(budget)
         if calls is None:
             raise InputError(NO_CHAT)
         extractor = ChatExtractor(
             calls,
             quarantine=self._kept,
-            max_tokens=self._settings.models.max_tokens,
-            domain=domain_of(self._stores, self._corpus),
+            max_tokens=self.settings.models.max_tokens,
+            domain=domain_of(self.stores, self.settings.corpus),
             most_tries=None,
         )
         mending.report.usage = extractor.usage
@@ -206,7 +198,7 @@ class Failures:
         with self._writing(mending.report), self._named([name], mending) as entries:
             for entry in entries:
                 try:
-                    domain = domain_of(self._stores, self._corpus)
+                    domain = domain_of(self.stores, self.settings.corpus)
                     read = mended(entry.chunk, reply, replies=entry.replies, domain=domain)
                 except ReplyError as error:
                     raise InputError(
@@ -235,13 +227,17 @@ class Failures:
 
     # Parts
 
+    @property
+    def _kept(self) -> Quarantine:
+        return quarantine(self.settings, self.settings.corpus)
+
     @contextmanager
     def _writing(self, report: Report) -> Iterator[None]:
         """The write lock; when it ends, the quarantine and the stored replies forget what the change removed."""
-        graph = self._stores.graph
-        with graph.lock(self._corpus) as pending:
-            report.resumed = resume(pending, self._stores, corpus=self._corpus)
-            with forgetting(self._settings, self._corpus, graph=graph, is_filled=True) as done:
+        graph = self.stores.graph
+        with graph.lock(self.settings.corpus) as pending:
+            report.resumed = resume(pending, self.stores, corpus=self.settings.corpus)
+            with forgetting(self.settings, self.settings.corpus, graph=graph, is_filled=True) as done:
                 yield
                 done.append(report)
 
@@ -253,11 +249,11 @@ class Failures:
             yield entries
             return
         failures: dict[str, Quarantined] = {}
-        with Removals(self._settings, "failure") as removals:
+        with Removals(self.settings, "failure") as removals:
             noted = removals.of(names)
             for name in dict.fromkeys(names):
                 try:
-                    failures[name] = _named(entries, name, self._corpus)
+                    failures[name] = _named(entries, name, self.settings.corpus)
                 except UnknownNameError:
                     if name not in noted:
                         raise
@@ -273,7 +269,7 @@ class Failures:
         self._check_model()
 
     def _check_model(self) -> None:
-        check_model(self._stores.graph.stats(self._corpus, has_counts=False), self._models.embedder)
+        check_model(self.stores.graph.stats(self.settings.corpus, has_counts=False), self.models.embedder)
 
     def _stored(self, entries: Sequence[Quarantined]) -> list[Quarantined]:
         """The failures whose chunk is in the graph: a killed ingest leaves failures of chunks that it did not store."""
@@ -283,14 +279,11 @@ class Failures:
     def _read(self, entries: Sequence[Quarantined]) -> tuple[dict[str, Source], dict[str, list[Chunk]]]:
         """The sources of these failures, and all their chunks."""
         names = sorted({entry.chunk.source for entry in entries})
-        graph = self._stores.graph
-        records = graph.records(Kind.SOURCE, names, scope=Scope(self._settings.corpus))
-        sources = {record.id: record for record in records if isinstance(record, Source)}
-        chunks: dict[str, list[Chunk]] = {}
-        for record in graph.find(Kind.CHUNK, Scope(self._corpus, sources=tuple(sources))) if sources else ():
-            if isinstance(record, Chunk):
-                chunks.setdefault(record.source_id, []).append(record)
-        return sources, chunks
+        graph = self.stores.graph
+        records = graph.records(Kind.SOURCE, names, scope=Scope(self.settings.corpus))
+        sources = by_id(records, Source)
+        chunks = graph.find(Kind.CHUNK, Scope(self.settings.corpus, sources=tuple(sources))) if sources else ()
+        return sources, by_source(chunks, Chunk)
 
     def _write(self, extracted: Sequence[_Solved], mending: Mending) -> None:
         """Write these extractions in one change, and release their failures from the quarantine."""
@@ -301,10 +294,10 @@ class Failures:
         for item in extracted:
             by_source.setdefault(item.entry.chunk.source, []).append(item)
         batch = [_extracted(sources[name], chunks[name], items) for name, items in sorted(by_source.items())]
-        change = assemble(self._corpus, batch)
+        change = assemble(self.settings.corpus, batch)
         known = frozenset(name for item in batch for name in item.plan.known)
-        change = embed_change(change, known, embedder=self._models.embedder, stores=self._stores)
-        outcome = persist(change, self._stores)
+        change = embed_change(change, known, embedder=self.models.embedder, stores=self.stores)
+        outcome = persist(change, self.stores)
         mending.report.count(outcome.added, outcome.vanished)
         mending.report.sources_changed += len(batch)
         for item in extracted:
@@ -315,13 +308,13 @@ class Failures:
         """Store the corrected replies as those of the model, so that no model is asked about the same text again."""
         from hlgraph.ingest.plan import NamedChat
 
-        chunk, most = entry.chunk, self._settings.models.max_tokens
-        executor = executor_of(NamedChat(entry.model), self._settings, corpus=self._corpus)
+        chunk, most = entry.chunk, self.settings.models.max_tokens
+        executor = executor_of(NamedChat(entry.model), self.settings, corpus=self.settings.corpus)
         try:
             if executor.accounts.replies is not None:
                 for prompt, messages, reply in calls:
                     purpose = Purpose(stage="extract", source=chunk.source, part=checksum(chunk.text), prompt=prompt)
-                    executor.settle(Request(*messages, most, purpose, bool), Completion(reply))
+                    executor.keep(Request(*messages, most, purpose, bool), Completion(reply))
         finally:
             executor.close()
 
@@ -355,10 +348,7 @@ def _extracted(source: Source, chunks: Sequence[Chunk], extracted: Sequence[_Sol
         if chunk.id not in mended
     )
     state = incomplete(source.checksum) if is_lacking else complete(source.checksum)
-    document = Document(source.uri, "", source.title, source.metadata)
-    after = replace(source, checksum=state, version=source.version + 1)
-    plan = ChunkPlan(tuple(pairs), frozenset(mended))
-    return Extracted(Comparison(document, after, source, has_new_text=True), plan, tuple(extractions))
+    return Extracted.again(source, pairs, extractions=extractions, checksum=state)
 
 
 def _batches(entries: Sequence[Quarantined]) -> Iterator[list[Quarantined]]:

@@ -220,35 +220,33 @@ def _contents(stores: Stores, sample: int | None) -> Iterator[Finding]:
     )  # every command opens stores, few check them
 
     corpora = stores.graph.stats(has_relationships=False)
-    for kind in (*KINDS_IN_BOTH, Kind.FACT):
+
+    def records(kind: Kind, stats: CorpusStats, step: str) -> tuple[int, list[str]]:
+        count, altered = untrue_records(kind, stats.corpus, stores=stores, sample=sample, step=step)
+        return count, [f"{len(altered)} are not what their ids say, such as {altered[0]}"] if altered else []
+
+    def rows(kind: Kind, stats: CorpusStats, step: str) -> tuple[int, list[str]]:
+        wanted = list(stores.graph.find(kind, Scope(stats.corpus)))[:sample]
+        expected = rows_of(wanted, stats.corpus, stores=stores, step=step)
+        damage = stores.vectors.examine(kind, stats.corpus, rows=expected, dimensions=stats.dimensions)
+        faults = [
+            f"{len(ids)} {what} not as they were written, such as that of {min(ids)}"
+            for what, ids in (("vectors", damage.vectors), ("texts", damage.texts))
+            if ids
+        ]
+        return len(wanted), [*faults, f"{damage.strays} texts without a row"] if damage.strays else faults
+
+    checks = [(f"content of {_plural(kind)}", "read", kind, records) for kind in (*KINDS_IN_BOTH, Kind.FACT)]
+    checks += [(f"vectors and text of {_plural(kind)}", "compared", kind, rows) for kind in KINDS_IN_BOTH[1:]]
+    for name, did, kind, faults_of in checks:
         wrong: list[str] = []
         count = 0
-        name = f"content of {_plural(kind)}"
         with progress.step(f"check {name}", _number(kind, corpora, sample=sample), unit="records"):
-            for corpus in (item.corpus for item in corpora):
-                read, altered = untrue_records(kind, corpus, stores=stores, sample=sample, step=f"check {name}")
+            for stats in corpora:
+                read, faults = faults_of(kind, stats, f"check {name}")
                 count += read
-                if altered:
-                    wrong.append(f"{corpus}: {len(altered)} are not what their ids say, such as {altered[0]}")
-        yield _finding(name, wrong, f"{count} read")
-    for kind in KINDS_IN_BOTH[1:]:
-        wrong = []
-        count = 0
-        name = f"vectors and text of {_plural(kind)}"
-        with progress.step(f"check {name}", _number(kind, corpora, sample=sample), unit="records"):
-            for corpus, length in ((item.corpus, item.dimensions) for item in corpora):
-                records = list(stores.graph.find(kind, Scope(corpus)))[:sample]
-                count += len(records)
-                rows = rows_of(records, corpus, stores=stores, step=f"check {name}")
-                damage = stores.vectors.examine(kind, corpus, rows=rows, dimensions=length)
-                for what, ids in (("vectors", damage.vectors), ("texts", damage.texts)):
-                    if ids:
-                        wrong.append(
-                            f"{corpus}: {len(ids)} {what} not as they were written, such as that of {min(ids)}"
-                        )
-                if damage.strays:
-                    wrong.append(f"{corpus}: {damage.strays} texts without a row")
-        yield _finding(name, wrong, f"{count} compared")
+                wrong += [f"{stats.corpus}: {fault}" for fault in faults]
+        yield Finding(name, not wrong, f"{'; '.join(wrong)}; {_MEND}" if wrong else f"{count} {did}")
 
 
 def _number(kind: Kind, corpora: Sequence[CorpusStats], *, sample: int | None) -> int:
@@ -259,7 +257,3 @@ def _number(kind: Kind, corpora: Sequence[CorpusStats], *, sample: int | None) -
 
 def _plural(kind: Kind) -> str:
     return "entities" if kind is Kind.ENTITY else f"{kind.value}s"
-
-
-def _finding(check: str, wrong: list[str], seen: str) -> Finding:
-    return Finding(check, not wrong, f"{'; '.join(wrong)}; {_MEND}" if wrong else seen)

@@ -15,9 +15,9 @@ from hlgraph.models.choose import ChosenModels
 from hlgraph.models.protocols import ChatModel
 from hlgraph.progress import OnProgress
 from hlgraph.records import Community, Kind, Source, Summary
-from hlgraph.sdk.arguments import checked
+from hlgraph.sdk.arguments import check_not_negative, checked
 from hlgraph.stores.derived import Run, Summarised, run_named
-from hlgraph.stores.protocols import Scope, Stores
+from hlgraph.stores.protocols import Scope, Stores, existing
 
 __all__ = ["BuiltHierarchy", "FoundHierarchy", "Hierarchy", "HierarchyQuery"]
 
@@ -46,6 +46,7 @@ class FoundHierarchy:
 
 
 @checked
+@dataclass(frozen=True, slots=True)
 class Hierarchy:
     """The hierarchy of one corpus.
 
@@ -64,18 +65,10 @@ class Hierarchy:
             print(graph.search("What is it all about?", strategy="hierarchy").evidence[0].text)
     """
 
-    def __init__(
-        self,
-        corpus: str,
-        stores: Stores,
-        *,
-        models: ChosenModels,
-        chat: Callable[[Budget | None], ChatModel | None],
-    ) -> None:
-        self._corpus = corpus
-        self._stores = stores
-        self._models = models
-        self._chat = chat
+    corpus: str
+    stores: Stores
+    models: ChosenModels
+    chat: Callable[[Budget | None], ChatModel | None]
 
     def build(
         self,
@@ -108,10 +101,10 @@ class Hierarchy:
         """
         with progress.listening(on_progress):
             return build_hierarchy(
-                self._corpus,
+                self.corpus,
                 query or HierarchyQuery(),
-                stores=self._stores,
-                embedder=self._models.embedder,
+                stores=self.stores,
+                embedder=self.models.embedder,
                 summariser=self._summariser(summaries, budget),
                 is_whole=rebuild,
             )
@@ -119,7 +112,7 @@ class Hierarchy:
     def _summariser(self, name: str, budget: Budget | None) -> Summariser:
         if name not in SUMMARIES:
             raise UnknownNameError(f"there are no summaries {name!r}; choose one of {', '.join(SUMMARIES)}")
-        chat = self._chat(budget) if name != "extractive" else None
+        chat = self.chat(budget) if name != "extractive" else None
         if name == "chat" and chat is None:
             raise InputError(
                 "summaries by a chat model need one; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), "
@@ -144,17 +137,14 @@ class Hierarchy:
         InputError : a number is negative
         UnknownNameError : there is no such corpus
         """
-        for what, number in (("level", level), ("k", k)):
-            if number is not None and number < 0:
-                raise InputError(f"{what} is {number}; it must not be negative")
-        if not self._stores.graph.stats(self._corpus, has_counts=False):
-            raise UnknownNameError(f"there is no corpus {self._corpus!r}; ingest something first")
-        derived = derived_store(self._stores)
-        run = run_named(derived, self._corpus, name=RUN)
+        check_not_negative(level=level, k=k)
+        existing(self.stores.graph, self.corpus)
+        derived = derived_store(self.stores)
+        run = run_named(derived, self.corpus, name=RUN)
         if run is None:
             return FoundHierarchy()
-        communities = {item.id: item for item in derived.communities(self._corpus, RUN, level=level)}
-        items = derived.summaries(self._corpus, RUN).items
+        communities = {item.id: item for item in derived.communities(self.corpus, RUN, level=level)}
+        items = derived.summaries(self.corpus, RUN).items
         pairs = [(item.summary, communities[item.community_id]) for item in items if item.community_id in communities]
         pairs.sort(key=lambda pair: (-pair[1].level, -pair[1].size, pair[0].id))
         about = {community.id for _, community in pairs}
@@ -164,7 +154,7 @@ class Hierarchy:
 
     def _of_sources(self, items: Sequence[Summarised], k: int | None) -> tuple[tuple[Summary, str], ...]:
         about = sorted({item.source_id for item in items if item.source_id})
-        records = self._stores.graph.records(Kind.SOURCE, about, scope=Scope(self._corpus))
+        records = self.stores.graph.records(Kind.SOURCE, about, scope=Scope(self.corpus))
         uris = {item.id: item.uri for item in records if isinstance(item, Source)}
         pairs = [(item.summary, uris[item.source_id]) for item in items if item.source_id in uris]
         pairs.sort(key=lambda pair: (pair[1], -pair[0].level, pair[0].id))

@@ -33,9 +33,9 @@ from hlgraph.resolve.decide import (
     now,
     settled_merges,
 )
-from hlgraph.sdk.arguments import checked
+from hlgraph.sdk.arguments import check_not_negative, checked
 from hlgraph.settings import Settings
-from hlgraph.stores.protocols import Decider, Decision, MergeStore, Scope, Stores, Verdict, grouped
+from hlgraph.stores.protocols import Decider, Decision, MergeStore, Scope, Stores, Verdict, by_id, existing, grouped
 
 __all__ = ["Candidate", "CandidateQuery", "Candidates", "FoundMerges", "Group", "JudgedMerges", "Merges"]
 
@@ -74,6 +74,7 @@ class FoundMerges:
 
 
 @checked
+@dataclass(frozen=True, slots=True)
 class Merges:
     """The merges of one corpus.
 
@@ -94,18 +95,10 @@ class Merges:
                 graph.merges.undo(decision.id)
     """
 
-    def __init__(
-        self,
-        corpus: str,
-        stores: Stores,
-        *,
-        chat: Callable[[Budget | None], Executor | None],
-        settings: Settings | None = None,
-    ) -> None:
-        self._corpus = corpus
-        self._settings = settings
-        self._stores = stores
-        self._chat = chat
+    corpus: str
+    stores: Stores
+    chat: Callable[[Budget | None], Executor | None]
+    settings: Settings | None = None
 
     def propose(self, query: CandidateQuery | None = None, *, on_progress: OnProgress | None = None) -> Candidates:
         """Undecided pairs of entities that may be the same, the certain ones first. Stores nothing.
@@ -123,10 +116,10 @@ class Merges:
         ------
         UnknownNameError : there is no such corpus
         """
-        self._check_corpus()
-        decisions = self._decisions.decisions(self._corpus)
+        existing(self.stores.graph, self.corpus)
+        decisions = self._decisions.decisions(self.corpus)
         with progress.listening(on_progress):
-            return find_candidates(self._corpus, query or CandidateQuery(), stores=self._stores, decisions=decisions)
+            return find_candidates(self.corpus, query or CandidateQuery(), stores=self.stores, decisions=decisions)
 
     def judge(
         self,
@@ -173,7 +166,7 @@ class Merges:
             asked = Asked(undecided=[(candidate, reason) for candidate in rest])
             asked.calls = calls_for(len(rest)) if calls is not None or by == "chat" else 0
         else:
-            asked = ask_model(self._corpus, rest, calls=calls, stores=self._stores)
+            asked = ask_model(self.corpus, rest, calls=calls, stores=self.stores)
         ruled = [decision_of(candidate, Verdict.SAME, by=Decider.RULE, made_by=RULE) for candidate in certain]
         settled = self._settle([*ruled, *asked.decisions], dry_run=dry_run)
         if asked.end is not None:
@@ -208,10 +201,9 @@ class Merges:
         """
         if verdict is not None and verdict not in set(Verdict):
             raise UnknownNameError(f"there is no verdict {verdict!r}; choose one of {', '.join(Verdict)}")
-        if k is not None and k < 0:
-            raise InputError(f"k is {k}; it must not be negative")
-        self._check_corpus()
-        every = self._decisions.decisions(self._corpus)
+        check_not_negative(k=k)
+        existing(self.stores.graph, self.corpus)
+        every = self._decisions.decisions(self.corpus)
         groups = grouped(every)
         entities = self._entities({name for item in every for name in item.pair})
         chosen = [item for item in every if verdict in (None, item.verdict)]
@@ -250,7 +242,7 @@ class Merges:
             pair that contradicts decisions about others
         StoreLockedError : another process is writing
         """
-        self._check_corpus()
+        existing(self.stores.graph, self.corpus)
         wanted = list(pairs)
         at = now()
         verdict = Verdict.DIFFERENT if keep_apart else Verdict.SAME
@@ -261,13 +253,13 @@ class Merges:
                 ids = ends[alias].id, ends[canonical].id
                 if ids[0] == ids[1]:
                     raise InputError(f"{alias!r} and {canonical!r} are the same entity; name two")
-                item = Decision(self._corpus, *ids, verdict, Decider.PERSON, made_by, why, at=at)
+                item = Decision(self.corpus, *ids, verdict, Decider.PERSON, made_by, why, at=at)
                 decisions[item.id] = item
-            every = {item.id: item for item in store.decisions(self._corpus)}
+            every = {item.id: item for item in store.decisions(self.corpus)}
             new = [item for key, item in decisions.items() if not _says_the_same(every.get(key), item)]
             self._check(new, every, names={item.id: item.name for item in ends.values()})
             if new:
-                store.save(self._corpus, new)
+                store.save(self.corpus, new)
         return tuple(new)
 
     def undo(self, ids: str | Sequence[str]) -> tuple[Decision, ...]:
@@ -278,47 +270,43 @@ class Merges:
         Returns the removed decisions, without those that an earlier call removed. Raises UnknownNameError for an id that was never
         stored, and then removes nothing; StoreLockedError while another process writes.
         """
-        self._check_corpus()
+        existing(self.stores.graph, self.corpus)
         wanted = list(dict.fromkeys([ids] if isinstance(ids, str) else ids))
         with self._writing() as store, ExitStack() as closing:
-            removals = closing.enter_context(Removals(self._settings, "decision")) if self._settings else None
+            removals = closing.enter_context(Removals(self.settings, "decision")) if self.settings else None
             noted = {} if removals is None else removals.of(wanted)
-            stored = {decision.id: decision for decision in store.decisions(self._corpus)}
+            stored = {decision.id: decision for decision in store.decisions(self.corpus)}
             for name in wanted:
                 if name not in stored and name not in noted:
                     raise UnknownNameError(
-                        f"corpus {self._corpus!r} has no decision {name!r}; hlgraph merges list shows their ids"
+                        f"corpus {self.corpus!r} has no decision {name!r}; hlgraph merges list shows their ids"
                     )
             gone = tuple(stored[name] for name in wanted if name in stored)
             if removals is not None:
                 closing.enter_context(removals.removing({decision.id: [decision.id] for decision in gone}))
-            store.drop(self._corpus, gone)
+            store.drop(self.corpus, gone)
         return gone
 
     # Parts
 
     @property
     def _decisions(self) -> MergeStore:
-        if self._stores.graph.merges is None:
+        if self.stores.graph.merges is None:
             raise StoreError("this pair of stores keeps no merges; open it with hlgraph.connect")
-        return self._stores.graph.merges
+        return self.stores.graph.merges
 
     @contextmanager
     def _writing(self) -> Iterator[MergeStore]:
         """The store under the write lock, after changes of interrupted runs are completed."""
-        with self._stores.graph.lock(self._corpus) as pending:
+        with self.stores.graph.lock(self.corpus) as pending:
             for change in pending:
-                finish(change, self._stores)
+                finish(change, self.stores)
             yield self._decisions
-
-    def _check_corpus(self) -> None:
-        if not self._stores.graph.stats(self._corpus, has_counts=False):
-            raise UnknownNameError(f"there is no corpus {self._corpus!r}; ingest something first")
 
     def _calls(self, by: str, budget: Budget | None, *, dry_run: bool) -> Executor | None:
         if by not in BY:
             raise UnknownNameError(f"there is no judge {by!r}; choose one of {', '.join(BY)}")
-        calls = self._chat(budget) if by != "rules" else None
+        calls = self.chat(budget) if by != "rules" else None
         if by == "chat" and calls is None and not dry_run:
             raise InputError(
                 "judging by a chat model needs one; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), "
@@ -329,10 +317,10 @@ class Merges:
     def _settle(self, decisions: Sequence[Decision], *, dry_run: bool) -> JudgedMerges:
         """Merge pairs that contradict no decision, and store all decisions."""
         if dry_run:
-            return settled_merges(decisions, self._decisions.decisions(self._corpus))
+            return settled_merges(decisions, self._decisions.decisions(self.corpus))
         with self._writing() as store:
             # The lock is not held while pairs are judged: pairs that were removed or decided meanwhile are left out.
-            every = store.decisions(self._corpus)
+            every = store.decisions(self.corpus)
             decided = {decision.id for decision in every}
             there = self._entities({name for decision in decisions for name in decision.pair})
             settled = settled_merges(
@@ -345,23 +333,22 @@ class Merges:
             )
             written = (*settled.merged, *settled.apart, *settled.held)
             if written:
-                store.save(self._corpus, written)
+                store.save(self.corpus, written)
             return settled
 
     def _entities(self, ids: Iterable[str]) -> dict[str, Entity]:
-        records = self._stores.graph.records(Kind.ENTITY, sorted(ids), scope=Scope(self._corpus))
-        return {record.id: record for record in records if isinstance(record, Entity)}
+        return by_id(self.stores.graph.records(Kind.ENTITY, sorted(ids), scope=Scope(self.corpus)), Entity)
 
     def _find(self, names: Iterable[str]) -> dict[str, Entity]:
         """Entities by the caller's names for them: ids or names."""
-        wanted = {name: (name, *entity_ids(self._corpus, name)) for name in names}
+        wanted = {name: (name, *entity_ids(self.corpus, name)) for name in names}
         entities = self._entities({key for keys in wanted.values() for key in keys})
         by_name: dict[str, Entity] = {}
         for name, keys in wanted.items():
             entity = next((entities[key] for key in keys if key in entities), None)
             if entity is None:
                 raise UnknownNameError(
-                    f"corpus {self._corpus!r} has no entity {name!r}; give a name as the texts write it, or an id"
+                    f"corpus {self.corpus!r} has no entity {name!r}; give a name as the texts write it, or an id"
                 )
             by_name[name] = entity
         return by_name

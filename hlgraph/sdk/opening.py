@@ -143,7 +143,7 @@ def in_call(owner: Any, name: str, *, work: Callable[[], _R]) -> _R:
     """
     resources: Resources | None = getattr(owner, "_resources", None)
     for _ in range(_ATTEMPTS):
-        stores = _stores_of(owner) if resources is None else resources.current().stores
+        stores: Stores = owner.stores if resources is None else resources.current().stores
         calls = stores.calls
         if calls is None:
             return work()
@@ -154,7 +154,8 @@ def in_call(owner: Any, name: str, *, work: Callable[[], _R]) -> _R:
                     calls.close(0.0)
                     calls.check()
                 is_read = name in _READING and is_outermost
-                result = in_one_state(stores, _corpus_of(owner), read=work) if is_read else work()
+                corpus = getattr(owner, "corpus", "") or owner.settings.corpus
+                result = in_one_state(stores, corpus, read=work) if is_read else work()
         except HLGraphError:
             # Raised here: an error kept in a variable would keep its frames alive, and with them a cursor and its read state.
             if not is_outermost or not _is_replaced(calls, resources):
@@ -175,16 +176,6 @@ def _is_replaced(calls: Calls, resources: Resources | None) -> bool:
     return resources is not None and (calls.is_replaced() or calls is not resources.opened.stores.calls)
 
 
-def _stores_of(owner: Any) -> Stores:
-    stores: Stores = owner.stores if hasattr(owner, "stores") else owner._stores
-    return stores
-
-
-def _corpus_of(owner: Any) -> str:
-    corpus: str = owner._corpus if hasattr(owner, "_corpus") else owner.settings.corpus
-    return corpus
-
-
 def steps_in_calls(owner: Any, steps: Iterator[_R]) -> Iterator[_R]:
     """The items of an iterator that a public method returned; each step counts as a call.
 
@@ -194,7 +185,7 @@ def steps_in_calls(owner: Any, steps: Iterator[_R]) -> Iterator[_R]:
     steps : the iterator
     """
     resources: Resources | None = getattr(owner, "_resources", None)
-    calls = (_stores_of(owner) if resources is None else resources.opened.stores).calls
+    calls = (owner.stores if resources is None else resources.opened.stores).calls
     end = object()
     try:
         while True:

@@ -10,7 +10,7 @@ import bisect
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hlgraph import progress
 from hlgraph.algorithms.intervals import Share, wilson
@@ -24,8 +24,11 @@ from hlgraph.models.executor import Executor
 from hlgraph.records import Chunk, Kind, Source, Statement
 from hlgraph.sdk.arguments import checked
 from hlgraph.settings import Settings
-from hlgraph.stores.protocols import Scope, Stores
+from hlgraph.stores.protocols import Scope, Stores, by_id, by_source, existing
 from hlgraph.text import BlockKind, block_sentences, blocks, content_words
+
+if TYPE_CHECKING:
+    from hlgraph.extract.chat import ChatJudge
 
 # Coverage of the sentences of a source by its statements. Pure functions.
 
@@ -270,6 +273,7 @@ class _Sampled(NamedTuple):
 
 
 @checked
+@dataclass(frozen=True, slots=True)
 class Quality:
     """Coverage and faithfulness of the statements of one corpus.
 
@@ -288,11 +292,9 @@ class Quality:
                 print(offender.text, offender.reasons)
     """
 
-    def __init__(self, settings: Settings, stores: Stores, *, chat: Callable[[Budget | None], Executor | None]) -> None:
-        self._settings = settings
-        self._corpus = settings.corpus
-        self._stores = stores
-        self._chat = chat
+    settings: Settings
+    stores: Stores
+    chat: Callable[[Budget | None], Executor | None]
 
     def coverage(self, uris: Sequence[str] = (), *, share: float = SHARE) -> Coverage:
         """The share of sentences that statements represent, by source. Two reads per 200 sources.
@@ -313,11 +315,10 @@ class Quality:
         """
         if not 0 < share <= 1:
             raise InputError(f"share is {share}; choose a number above 0, at most 1")
-        self._check_corpus()
-        graph = self._stores.graph
-        sources = [item for item in graph.find(Kind.SOURCE, Scope(self._corpus)) if isinstance(item, Source)]
+        existing(self.stores.graph, self.settings.corpus)
+        sources = list(by_id(self.stores.graph.find(Kind.SOURCE, Scope(self.settings.corpus)), Source).values())
         if uris:
-            by_name = named(sources, uris, corpus=self._corpus, did="measured")
+            by_name = named(sources, uris, corpus=self.settings.corpus, did="measured")
             sources = list({item.id: item for items in by_name.values() for item in items}.values())
         coverages: list[SourceCoverage] = []
         with progress.step("cover", len(sources), unit="sources"):
@@ -360,33 +361,42 @@ class Quality:
             raise InputError(f"sample is {sample}; choose a number from 1")
         if by not in JUDGES:
             raise UnknownNameError(f"there is no judge {by!r}; choose one of {', '.join(JUDGES)}")
-        calls = self._chat(budget) if by != "words" else None
+        calls = self.chat(budget) if by != "words" else None
         if calls is None and (by == "model" or budget is not None):
             raise InputError(
                 "a judgement by the chat model needs one, and only that has a budget; name it in HLGRAPH_CHAT or "
                 "models.chat (such as openai:gpt-4o-mini), or choose words without a budget"
             )
-        self._check_corpus()
+        existing(self.stores.graph, self.settings.corpus)
         with progress.step("read"):
             count, chosen = self._sample(sample, seed)
-        return _by_words(chosen, count, seed) if calls is None else self._by_model(calls, chosen, count, seed=seed)
+        judge = None
+        unjudged: list[Offender] = []
+        if calls is None:
+            offenders = _by_words(chosen)
+        else:
+            from hlgraph.extract.chat import ChatJudge
+
+            judge = ChatJudge(calls, max_tokens=self.settings.models.max_tokens)
+            offenders, unjudged = _by_model(judge, chosen)
+        sampled = len(chosen) - len(unjudged)
+        return Faithfulness(
+            by=_BY_WORDS if judge is None else judge.fingerprint,
+            seed=seed,
+            statements=count,
+            sampled=sampled,
+            accurate=wilson(sampled - len(offenders), sampled),
+            offenders=tuple(offenders),
+            unjudged=tuple(unjudged),
+            usage=None if judge is None else judge.usage,
+        )
 
     # Parts
 
-    def _check_corpus(self) -> None:
-        if not self._stores.graph.stats(self._corpus, has_counts=False):
-            raise UnknownNameError(f"there is no corpus {self._corpus!r}; ingest something first")
-
     def _covered(self, sources: Sequence[Source], share: float) -> Iterator[SourceCoverage]:
-        scope = Scope(self._corpus, sources=tuple(source.id for source in sources))
-        chunks: dict[str, list[Chunk]] = {}
-        statements: dict[str, list[Statement]] = {}
-        for record in self._stores.graph.find(Kind.CHUNK, scope):
-            if isinstance(record, Chunk):
-                chunks.setdefault(record.source_id, []).append(record)
-        for record in self._stores.graph.find(Kind.STATEMENT, scope):
-            if isinstance(record, Statement):
-                statements.setdefault(record.source_id, []).append(record)
+        scope = Scope(self.settings.corpus, sources=tuple(source.id for source in sources))
+        chunks = by_source(self.stores.graph.find(Kind.CHUNK, scope), Chunk)
+        statements = by_source(self.stores.graph.find(Kind.STATEMENT, scope), Statement)
         for source in sources:
             own = chunks.get(source.id, [])
             count, uncovered = cover(own, statements.get(source.id, []), share=share, title=source.title)
@@ -399,23 +409,20 @@ class Quality:
 
         def keyed() -> Iterator[tuple[str, str, Statement]]:
             nonlocal count
-            for record in self._stores.graph.find(Kind.STATEMENT, Scope(self._corpus)):
+            for record in self.stores.graph.find(Kind.STATEMENT, Scope(self.settings.corpus)):
                 if isinstance(record, Statement):
                     count += 1
                     yield checksum(str(seed), record.id), record.id, record
 
         statements = [item for _, _, item in heapq.nsmallest(size, keyed())]
         chunks: dict[str, Chunk] = {}
-        scope = Scope(self._corpus)
+        scope = Scope(self.settings.corpus)
         names = sorted({item.chunk_id for item in statements})
         for start in range(0, len(names), _CHUNKS_AT_ONCE):
             part = names[start : start + _CHUNKS_AT_ONCE]
-            for record in self._stores.graph.records(Kind.CHUNK, part, scope=scope):
-                if isinstance(record, Chunk):
-                    chunks[record.id] = record
+            chunks |= by_id(self.stores.graph.records(Kind.CHUNK, part, scope=scope), Chunk)
         owners = sorted({item.source_id for item in statements})
-        records = self._stores.graph.records(Kind.SOURCE, owners, scope=scope)
-        sources = {item.id: item for item in records if isinstance(item, Source)}
+        sources = by_id(self.stores.graph.records(Kind.SOURCE, owners, scope=scope), Source)
         # A change that another process publishes in between may take a statement away; then it is not in the sample.
         sampled = [
             _Sampled(item, chunks[item.chunk_id], sources[item.source_id])
@@ -424,38 +431,29 @@ class Quality:
         ]
         return count, sorted(sampled, key=lambda one: (one.source.uri, one.statement.start, one.statement.id))
 
-    def _by_model(self, calls: Executor, chosen: Sequence[_Sampled], count: int, *, seed: int) -> Faithfulness:
-        from hlgraph.extract.chat import ChatJudge
 
-        groups: dict[str, list[_Sampled]] = {}
-        for sampled in chosen:
-            groups.setdefault(sampled.chunk.id, []).append(sampled)
-        judge = ChatJudge(calls, max_tokens=self._settings.models.max_tokens)
-        asked = [(_context(items[0]), [sampled.statement.text for sampled in items]) for items in groups.values()]
-        offenders, unjudged, accurate = [], [], 0
-        for items, verdicts in zip(groups.values(), judge.judge(asked), strict=True):
-            if isinstance(verdicts, str):
-                unjudged += [_offender(sampled, [verdicts]) for sampled in items]
-                continue
-            accurate += sum(verdict.is_accurate for verdict in verdicts)
-            offenders += [
-                _offender(sampled, [verdict.reason] if verdict.reason else [])
-                for sampled, verdict in zip(items, verdicts, strict=True)
-                if not verdict.is_accurate
-            ]
-        return Faithfulness(
-            by=judge.fingerprint,
-            seed=seed,
-            statements=count,
-            sampled=accurate + len(offenders),
-            accurate=wilson(accurate, accurate + len(offenders)),
-            offenders=tuple(offenders),
-            unjudged=tuple(unjudged),
-            usage=judge.usage,
-        )
+def _by_model(judge: ChatJudge, chosen: Sequence[_Sampled]) -> tuple[list[Offender], list[Offender]]:
+    """The inaccurate statements of a sample, and those without a usable verdict, by a chat model."""
+    groups: dict[str, list[_Sampled]] = {}
+    for sampled in chosen:
+        groups.setdefault(sampled.chunk.id, []).append(sampled)
+    asked = [(_context(items[0]), [sampled.statement.text for sampled in items]) for items in groups.values()]
+    offenders: list[Offender] = []
+    unjudged: list[Offender] = []
+    for items, verdicts in zip(groups.values(), judge.judge(asked), strict=True):
+        if isinstance(verdicts, str):
+            unjudged += [_offender(sampled, [verdicts]) for sampled in items]
+            continue
+        offenders += [
+            _offender(sampled, [verdict.reason] if verdict.reason else [])
+            for sampled, verdict in zip(items, verdicts, strict=True)
+            if not verdict.is_accurate
+        ]
+    return offenders, unjudged
 
 
-def _by_words(chosen: Sequence[_Sampled], count: int, seed: int) -> Faithfulness:
+def _by_words(chosen: Sequence[_Sampled]) -> list[Offender]:
+    """The inaccurate statements of a sample, by words."""
     offenders: list[Offender] = []
     for sampled in chosen:
         # A statement of a table begins with the title and the headings.
@@ -463,14 +461,7 @@ def _by_words(chosen: Sequence[_Sampled], count: int, seed: int) -> Faithfulness
         fault = objection(sampled.statement.text, text)
         if fault:
             offenders.append(_offender(sampled, [fault]))
-    return Faithfulness(
-        by=_BY_WORDS,
-        seed=seed,
-        statements=count,
-        sampled=len(chosen),
-        accurate=wilson(len(chosen) - len(offenders), len(chosen)),
-        offenders=tuple(offenders),
-    )
+    return offenders
 
 
 def _context(sampled: _Sampled) -> ChunkInput:

@@ -127,7 +127,7 @@ class Questions:
             first = ForecastExecutor(writer)
             other = first if second is writer else ForecastExecutor(second)
             write(self._graph, wanted, writer=first, validator=other, seed=seed, by=by)
-            return [item.cost() for item in dict.fromkeys((first, other))]
+            return [item.expected() for item in dict.fromkeys((first, other))]
 
     @checking
     def check(

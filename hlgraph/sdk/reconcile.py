@@ -23,8 +23,6 @@ from hlgraph.index import check_model, embed_records, embed_topics, indexed
 from hlgraph.models.choose import ChosenModels
 from hlgraph.models.protocols import Embedder
 from hlgraph.persist import (
-    ChunkPlan,
-    Comparison,
     Extracted,
     assemble,
     chunk_fingerprint,
@@ -37,10 +35,10 @@ from hlgraph.persist import (
     untrue,
 )
 from hlgraph.progress import OnProgress
-from hlgraph.records import Chunk, Document, Entity, Fact, Kind, Record, Relationship, Source, Statement, Topic
+from hlgraph.records import Chunk, Entity, Fact, Kind, Record, Relationship, Source, Statement, Topic
 from hlgraph.resolve.synonyms import least_synonym, synonyms
 from hlgraph.stores.open import Opened
-from hlgraph.stores.protocols import AlteredRecord, PullShape, Row, Scope, Stores, VectorBatch
+from hlgraph.stores.protocols import AlteredRecord, PullShape, Row, Scope, Stores, VectorBatch, by_id, by_source
 
 KINDS_IN_BOTH = (Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)
 """The kinds that both stores hold; of sources the vector store holds descriptions."""
@@ -162,10 +160,7 @@ def _state(corpus: str, stores: Stores) -> _State:
 
 
 def _drift(corpus: str, stores: Stores, *, sample: int | None = None) -> Drift:
-    without_vector: dict[Kind, tuple[str, ...]] = {}
-    without_record: dict[Kind, tuple[str, ...]] = {}
-    vectors: dict[Kind, tuple[str, ...]] = {}
-    texts: dict[Kind, tuple[str, ...]] = {}
+    differences: list[dict[Kind, tuple[str, ...]]] = [{}, {}, {}, {}]  # those of Drift, in the order below
     strays: dict[Kind, int] = {}
     length = _dimensions(corpus, stores)
     for kind in KINDS_IN_BOTH:
@@ -173,12 +168,8 @@ def _drift(corpus: str, stores: Stores, *, sample: int | None = None) -> Drift:
         here, there = {item.id for item in records}, stores.vectors.ids(kind, corpus)
         rows = rows_of(records[:sample], corpus, stores=stores)
         damage = stores.vectors.examine(kind, corpus, rows=rows, dimensions=length)
-        for ids_of, wrong in (
-            (without_vector, here - there),
-            (without_record, there - here),
-            (vectors, damage.vectors),
-            (texts, damage.texts - damage.vectors),
-        ):
+        lists = (here - there, there - here, damage.vectors, damage.texts - damage.vectors)
+        for ids_of, wrong in zip(differences, lists, strict=True):
             if wrong:
                 ids_of[kind] = tuple(sorted(wrong))
         if damage.strays:
@@ -188,6 +179,7 @@ def _drift(corpus: str, stores: Stores, *, sample: int | None = None) -> Drift:
     altered: dict[Kind, tuple[str, ...]] = {}
     for item in altered_records(corpus, stores=stores, sample=sample):
         altered[item.kind] = tuple(sorted({*altered.get(item.kind, ()), item.id}))
+    without_vector, without_record, vectors, texts = differences
     return Drift(corpus, without_vector, without_record, sources, vectors, texts, strays, altered)
 
 
@@ -255,7 +247,7 @@ def rows_of(records: Sequence[Record], corpus: str, *, stores: Stores, step: str
     """
     for start in range(0, len(records), _BATCH):
         part = records[start : start + _BATCH]
-        yield from indexed(part, dict(_titles(part, corpus, stores=stores)))
+        yield from indexed(part, _titles(part, corpus, stores=stores))
         progress.advance(step, len(part))
 
 
@@ -266,8 +258,8 @@ def _damaged(corpus: str, stores: Stores) -> list[Source]:
         if isinstance(record, Chunk):
             places.setdefault(record.source_id, set()).add(record.position)
     lost = {source for source, positions in places.items() if positions != set(range(len(positions)))}
-    sources = [item for item in stores.graph.find(Kind.SOURCE, Scope(corpus)) if isinstance(item, Source)]
-    return [item for item in sources if item.id in lost or is_damaged(item.checksum)]
+    sources = by_id(stores.graph.find(Kind.SOURCE, Scope(corpus)), Source)
+    return [item for item in sources.values() if item.id in lost or is_damaged(item.checksum)]
 
 
 def mend(corpus: str, *, stores: Stores, extractor: Extractor, embedder: Embedder) -> tuple[Drift, Drift]:
@@ -375,12 +367,8 @@ def _chunks_saying(statements: set[str], facts: set[str], corpus: str, stores: S
 
 def _link_again(entities: Sequence[str], corpus: str, stores: Stores) -> None:
     """Write the SYNONYM links of entities with altered links again, from the vectors."""
-    records = [
-        entity
-        for entity in stores.graph.records(Kind.ENTITY, entities, scope=Scope(corpus))
-        if isinstance(entity, Entity)
-    ]
-    names = {entity.id: ids.normalise_name(entity.name) for entity in records}
+    records = by_id(stores.graph.records(Kind.ENTITY, entities, scope=Scope(corpus)), Entity)
+    names = {name: ids.normalise_name(entity.name) for name, entity in records.items()}
     links = _synonyms(names, corpus, stores)
     if links:
         persist(Change(ids.content_id("linked", corpus, *sorted(names)), corpus, synonyms=links), stores)
@@ -406,13 +394,11 @@ def _extract_again(
     is_known = True
     if not lost and not again:
         return written, is_known
-    sources = {item.id: item for item in stores.graph.find(Kind.SOURCE, Scope(corpus)) if isinstance(item, Source)}
-    chunks: dict[str, list[Chunk]] = {}
-    for record in stores.graph.find(Kind.CHUNK, Scope(corpus)):
-        if isinstance(record, Chunk) and record.source_id in sources:
-            chunks.setdefault(record.source_id, []).append(record)
+    sources = by_id(stores.graph.find(Kind.SOURCE, Scope(corpus)), Source)
+    chunks = by_source(stores.graph.find(Kind.CHUNK, Scope(corpus)), Chunk)
     names = sorted(
-        chunks if lost else {item.source_id for item in _chunks(sorted(again), corpus, stores)} & chunks.keys()
+        sources.keys()
+        & (chunks if lost else {item.source_id for item in _chunks(sorted(again), corpus, stores)} & chunks.keys())
     )
     for start in range(0, len(names), _BATCH):
         part = [_extracted(sources[name], chunks[name], extractor) for name in names[start : start + _BATCH]]
@@ -448,10 +434,8 @@ def _extracted(source: Source, chunks: Sequence[Chunk], extractor: Extractor) ->
         for item, context in zip(in_order, contexts, strict=True)
         if is_same_extraction(item.fingerprint, chunk_fingerprint(context, extractor))
     ]
-    document = Document(source.uri, "", source.title, source.metadata)
-    state = Comparison(document, replace(source, version=source.version + 1), source, has_new_text=True)
-    plan = ChunkPlan(tuple(own), frozenset(item.id for item, _ in own))
-    return Extracted(state, plan, tuple(extractor.extract([context for _, context in own])))
+    extractions = extractor.extract([context for _, context in own])
+    return Extracted.again(source, own, extractions=extractions, checksum=source.checksum)
 
 
 def _only(item: Extracted, lost: set[str], again: Collection[str], corpus: str) -> Extracted:
@@ -477,13 +461,9 @@ def _mark(corpus: str, stores: Stores, sources: Collection[str], *, change: Chan
     sources : ids of sources to mark besides those that lost a chunk
     change : a change to write together with the marks
     """
-    by_id = {
-        source.id: source
-        for source in stores.graph.records(Kind.SOURCE, sorted(sources), scope=Scope(corpus))
-        if isinstance(source, Source)
-    }
-    by_id |= {source.id: source for source in _damaged(corpus, stores)}
-    wrong = [by_id[name] for name in sorted(by_id) if not is_damaged(by_id[name].checksum)]
+    doubted = by_id(stores.graph.records(Kind.SOURCE, sorted(sources), scope=Scope(corpus)), Source)
+    doubted |= {source.id: source for source in _damaged(corpus, stores)}
+    wrong = [doubted[name] for name in sorted(doubted) if not is_damaged(doubted[name].checksum)]
     if not wrong and not change.removed_chunks and not change.doubted:
         return
     marked = tuple(replace(source, checksum=damaged(source.checksum), version=source.version + 1) for source in wrong)
@@ -498,13 +478,13 @@ def _embed_again(drift: Drift, *, stores: Stores, embedder: Embedder) -> None:
         if kind is Kind.TOPIC:
             continue
         for start in range(0, len(names), _BATCH):
-            records = stores.graph.records(kind, names[start : start + _BATCH], scope=Scope(drift.corpus))
-            change = ids.content_id("repair", drift.corpus, kind, *names[start : start + _BATCH])
+            part = names[start : start + _BATCH]
+            records = stores.graph.records(kind, part, scope=Scope(drift.corpus))
             described = tuple(item for item in records if isinstance(item, Source))
-            batch = VectorBatch(drift.corpus, change, described)
+            batch = VectorBatch(drift.corpus, ids.content_id("repair", drift.corpus, kind, *part), described)
             if kind is not Kind.SOURCE:
-                titles = dict(_titles(records, drift.corpus, stores=stores))
-                batch = replace(batch, blocks=(embed_records(records, titles, embedder=embedder),))
+                titles = _titles(records, drift.corpus, stores=stores)
+                batch = replace(batch, blocks=(embed_records(kind, records, titles=titles, embedder=embedder),))
             stores.vectors.upsert(batch)
 
 
@@ -517,16 +497,15 @@ def _topics_about(lost: set[str], corpus: str, stores: Stores) -> set[str]:
 def _embed_topics_again(names: Sequence[str], corpus: str, *, stores: Stores, embedder: Embedder) -> None:
     """Write the rows of topics, after those of all statements."""
     for start in range(0, len(names), _BATCH):
-        records = stores.graph.records(Kind.TOPIC, names[start : start + _BATCH], scope=Scope(corpus))
-        topics = [record for record in records if isinstance(record, Topic)]
+        part = names[start : start + _BATCH]
+        topics = by_id(stores.graph.records(Kind.TOPIC, part, scope=Scope(corpus)), Topic)
         if topics:
-            change = ids.content_id("repair", corpus, Kind.TOPIC, *names[start : start + _BATCH])
-            block = embed_topics(topics, corpus, embedder=embedder, stores=stores)
+            change = ids.content_id("repair", corpus, Kind.TOPIC, *part)
+            block = embed_topics(list(topics.values()), corpus, embedder=embedder, stores=stores)
             stores.vectors.upsert(VectorBatch(corpus, change, (), (block,)))
 
 
-def _titles(records: Sequence[Record], corpus: str, *, stores: Stores) -> Iterator[tuple[str, str]]:
+def _titles(records: Sequence[Record], corpus: str, *, stores: Stores) -> dict[str, str]:
     wanted = sorted({item.source_id for item in records if isinstance(item, Chunk | Statement | Topic)})
-    for source in stores.graph.records(Kind.SOURCE, wanted, scope=Scope(corpus)):
-        if isinstance(source, Source):
-            yield source.id, source.title
+    sources = by_id(stores.graph.records(Kind.SOURCE, wanted, scope=Scope(corpus)), Source)
+    return {name: source.title for name, source in sources.items()}

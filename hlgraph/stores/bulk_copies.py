@@ -1,8 +1,7 @@
-"""What a bulk load of a corpus reads from a store, in pieces, and what its import files hold.
+"""The data of a bulk load: the corpus as it is read from a store in pieces, and the manifest of the import files.
 
-A bulk load copies a corpus from an embedded store to empty servers. The graph goes by files that the server imports while it is
-stopped; vectors and texts follow once it runs again. Until the server is told to show it, no search
-sees anything of the corpus.
+A bulk load copies a corpus from an embedded store to empty servers. The graph is written to files that the server imports while
+it is stopped; vectors and texts follow once it runs again. No search sees the corpus before its last step makes it visible.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ MANIFEST = "manifest.json"
 
 
 class NamedEntity(NamedTuple):
-    """An entity with what its mentions call it.
+    """An entity with the names and kinds of its mentions.
 
     Attributes
     ----------
@@ -48,27 +47,27 @@ class Relation(NamedTuple):
 
 
 class CorpusReader(ABC):
-    """Reads a whole corpus in pieces of bounded size, in an order that is always the same."""
+    """Reads a whole corpus in pieces of bounded size, always in the same order."""
 
     @abstractmethod
     def sources(self) -> Iterator[Change]:
-        """All sources, some at a time, each with its chunks, topics and statements and the links that its chunks assert."""
+        """All sources in batches, each with its chunks, topics and statements and the links that its chunks assert."""
 
     @abstractmethod
     def facts(self) -> Iterator[Change]:
-        """All facts, some at a time: only :attr:`Change.facts` is set."""
+        """All facts in batches: only :attr:`Change.facts` is set."""
 
     @abstractmethod
     def entities(self) -> Iterator[list[NamedEntity]]:
-        """All entities, some at a time."""
+        """All entities in batches."""
 
     @abstractmethod
     def relations(self) -> Iterator[list[Relation]]:
-        """All RELATES links, some at a time."""
+        """All RELATES links in batches."""
 
     @abstractmethod
     def synonyms(self) -> Iterator[list[Synonym]]:
-        """All SYNONYM links, some at a time."""
+        """All SYNONYM links in batches."""
 
 
 class ImportFile(NamedTuple):
@@ -82,12 +81,12 @@ class ImportFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What the import files hold.
+    """The content of the import files.
 
     Attributes
     ----------
-    id : names the load; the corpus has it as its mark once it is visible
-    corpus, database, label_prefix : where the files belong
+    id : id of the load; the mark of the corpus once it is visible
+    corpus, database, label_prefix : destination of the files
     hlgraph : version of the program that wrote them
     version, embedding, dimensions, ids, calibration : of the corpus, see :class:`hlgraph.stores.protocols.CorpusStats`
     records, relationships : counts by kind
@@ -110,7 +109,7 @@ class Manifest:
 
 
 class Found(NamedTuple):
-    """What a database holds before, during or after a bulk load.
+    """The state of a database before, during or after a bulk load.
 
     Attributes
     ----------

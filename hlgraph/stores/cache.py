@@ -1,4 +1,4 @@
-"""Caches of bounded size that drop what was not read recently: of any values, and of the records of corpora that change."""
+"""Bounded caches that drop what was not read recently: one of any values, one of the records of changing corpora."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hlgraph.records import Chunk, Kind, Record, Source, Statement, Topic
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 KEPT_CHARACTERS = 1 << 22
-"""Target for the size of the kept records of each kind."""
-_OVERHEAD = 300  # characters that a record takes beside its text
-_MOST_ALTERED = 20_000  # ids of a corpus that are listed, before all of its records are forgotten
+"""Target size of the cached records of each kind, in characters."""
+_OVERHEAD = 300  # size of a record without its text, in characters
+_MOST_ALTERED = 20_000  # altered ids tracked per corpus before all of its records are dropped
 State = TypeVar("State")
 
 
 class Kept(Generic[Key, Value]):
-    """Values by key, in two generations: a full young one becomes the old one, and what is read of that moves back. Thread-safe.
+    """Values by key, in two generations: a full young one becomes the old one, and values read there move back. Thread-safe.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Kept(Generic[Key, Value]):
         self._room = most
 
     def get(self, keys: Iterable[Key]) -> dict[Key, Value]:
-        """The values of these keys, as far as they are there, in the order of the keys."""
+        """The cached values of these keys, in the order of the keys."""
         wanted = dict.fromkeys(keys)
         with self._guard:
             cached = {key: self._young[key] for key in wanted if key in self._young}
@@ -55,12 +55,12 @@ class Kept(Generic[Key, Value]):
         return {key: cached[key] for key in wanted if key in cached}
 
     def keep(self, values: Mapping[Key, Value]) -> None:
-        """Keeps values, in the place of those that were there."""
+        """Cache values, replacing earlier ones of the same keys."""
         with self._guard:
             self._keep(values)
 
     def drop(self, is_dropped: Callable[[Key, Value], bool] | None = None) -> None:
-        """Forgets some values; None: all."""
+        """Drop the values for which the function is true; None: all."""
         with self._guard:
             if is_dropped is None:
                 self._young, self._old, self._room = {}, {}, self._most
@@ -69,7 +69,7 @@ class Kept(Generic[Key, Value]):
             self._old = {key: value for key, value in self._old.items() if not is_dropped(key, value)}
 
     def forget(self, keys: Iterable[Key]) -> None:
-        """Forgets the values of these keys, as far as they are there."""
+        """Drop the values of these keys."""
         with self._guard:
             for key in keys:
                 self._young.pop(key, None)
@@ -99,7 +99,7 @@ class _Corpus(NamedTuple):
     altered: dict[str, int]
 
     def has(self, read: _Read) -> bool:
-        """Whether a record is still as it was read. One of no single source may be altered by every change."""
+        """Whether a record is still as it was read. Any change may alter a record that belongs to no single source."""
         owner = _owner(read.record)
         return read.number >= self.altered.get(owner, 0) if owner else read.number == self.number
 
@@ -107,18 +107,18 @@ class _Corpus(NamedTuple):
 class KeptRecords(Generic[State]):
     """Records by id, in one state of each corpus. Thread-safe.
 
-    When a reader names a later state, the lists of the changes between both say which sources were altered, and what vanished.
-    What vanished is forgotten. Records of altered sources, and those of no single source, such as entities, are no longer
-    returned. Where no lists lead from one state to the other, all are forgotten. No reader sees the text of a source that was
-    deleted before the read began. Thousands of records may be kept, so a listed change looks only at what it altered.
+    When a reader names a later state, the lists of the changes in between tell which sources were altered and what vanished.
+    Vanished records are dropped. Records of altered sources, and records of no single source, such as entities, are no longer
+    returned. If no lists lead from one state to the other, all records are dropped. No reader sees the text of a source that
+    was deleted before the read began. A listed change costs time in what it altered, not in the size of the cache.
 
     Parameters
     ----------
     kinds : kinds of the records
     altered : given a corpus and two states, the ids of the sources whose records are not the same in both, and of all records
         that vanished; None: it is not known
-    is_older : whether the first of two states of a corpus came before the second. A reader of an older state than the one that
-        is kept finds nothing, and changes nothing
+    is_older : whether the first of two states of a corpus came before the second. A reader of a state older than the cached
+        one gets nothing, and changes nothing
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class KeptRecords(Generic[State]):
         self._guard = threading.Lock()
 
     def get(self, kind: Kind, ids: Sequence[str], *, corpus: str, state: State) -> dict[str, Record]:
-        """What is kept of these records in a state, which becomes that of the corpus, in the order of the ids.
+        """The cached ones of these records, in the order of the ids; the cache of the corpus moves to this state.
 
         Parameters
         ----------
@@ -159,38 +159,40 @@ class KeptRecords(Generic[State]):
             kept = self._kept[kind].get((corpus, item) for item in ids)
         return {name: read.record for (_, name), read in kept.items() if current.has(read)}
 
-    def keep(self, kind: Kind, found: Mapping[str, Record], *, corpus: str, state: State) -> None:
-        """Keeps records, unless the corpus is no longer in the state in which they were read.
+    def keep(self, kind: Kind, records: Mapping[str, Record], *, corpus: str, state: State) -> None:
+        """Cache records, unless the corpus is no longer in the state in which they were read.
 
         Parameters
         ----------
         kind : kind of the records
-        found : the records by id
+        records : the records by id
         corpus : name of the corpus
         state : the state
         """
         with self._guard:
             current = self._corpora.get(corpus)
             if current is not None and current.state == state:
-                self._kept[kind].keep({(corpus, item): _Read(current.number, record) for item, record in found.items()})
+                self._kept[kind].keep(
+                    {(corpus, item): _Read(current.number, record) for item, record in records.items()}
+                )
 
-    def _moved(self, corpus: str, held: _Corpus | None, *, to: State, altered: frozenset[str] | None) -> _Corpus:
-        """Takes a corpus to another state."""
-        number = 0 if held is None else held.number + 1
-        if held is None or altered is None or len(held.altered) > _MOST_ALTERED:
+    def _moved(self, corpus: str, before: _Corpus | None, *, to: State, altered: frozenset[str] | None) -> _Corpus:
+        """Move a corpus to another state."""
+        number = 0 if before is None else before.number + 1
+        if before is None or altered is None or len(before.altered) > _MOST_ALTERED:
             for kept in self._kept.values():
                 kept.drop(lambda key, _: key[0] == corpus)
             result = _Corpus(to, number, {})
         else:
             for kept in self._kept.values():
                 kept.forget((corpus, item) for item in altered)
-            result = _Corpus(to, number, held.altered | dict.fromkeys(altered, number))
+            result = _Corpus(to, number, before.altered | dict.fromkeys(altered, number))
         self._corpora[corpus] = result
         return result
 
 
 def _owner(record: Record) -> str:
-    """The only source that a change must name to alter this record; empty: others can alter it."""
+    """The id of the source whose changes alter this record; empty if any change may."""
     if isinstance(record, Source):
         return record.id
     return record.source_id if isinstance(record, Chunk | Topic | Statement) else ""

@@ -1,6 +1,6 @@
-"""The calls that are under way on open stores: refused once the stores are closed, and waited for before they are.
+"""Count the calls in progress on open stores: closing refuses new calls and waits for the running ones.
 
-Also the errors of calls to servers that were closed meanwhile or do not answer.
+Also the errors of calls whose store was closed meanwhile, or whose server does not answer.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from hlgraph.errors import StoreClosedError, StoreError, StoreUnavailableError
 
 CLOSING: tuple[type[Exception], ...] = (StoreError, OSError, BufferError, AttributeError, ValueError, TypeError)
 CLOSING += (LookupError, AssertionError, RuntimeError)
-"""Errors of a call to a server if another thread closes its connection meanwhile: clients do not guard against that."""
+"""Errors that clients raise if another thread closes their connection during a call."""
 _AT_EXIT = 5.0  # seconds that the end of the interpreter waits for the calls of threads that are daemons
 _LOG = logging.getLogger(__name__)
 _OPEN: weakref.WeakSet[Calls] = weakref.WeakSet()
 
 
 def closed(url: str) -> StoreClosedError:
-    """The error of a call after, or during, the closing of the store."""
+    """The error of a call on a store that was closed before or during it."""
     return StoreClosedError(f"{url}: the store was closed; open it again")
 
 
@@ -34,7 +34,7 @@ def closed(url: str) -> StoreClosedError:
 def mapped_if_closed(
     url: str, is_closed: Callable[[], bool], *, errors: tuple[type[Exception], ...] = CLOSING
 ) -> Iterator[None]:
-    """Raises errors of a block as StoreClosedError if the connection was closed.
+    """Raise errors of a block as StoreClosedError if the connection was closed.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def mapped_if_closed(
 def unanswered(
     url: str, server: str, *, seconds: float, reason: str, check: str = "the network"
 ) -> StoreUnavailableError:
-    """The error of a read whose deadline is over, see :func:`hlgraph.stores.trace.hasty`.
+    """The error of a read that exceeded its deadline; see :func:`hlgraph.stores.trace.hasty`.
 
     Parameters
     ----------
@@ -70,13 +70,13 @@ def unanswered(
 
 
 class Calls:
-    """The calls under way on some open stores. Thread-safe.
+    """The calls in progress on a pair of open stores. Thread-safe.
 
     Parameters
     ----------
     name : URL of the store, for messages
-    ended : called by a thread when its outermost call ends, with whether it raised, to give back what the thread holds
-    is_replaced : whether other stores lie at the URL now
+    ended : called by a thread at the end of its outermost call, with whether it raised, to release resources of the thread
+    is_replaced : whether the URL now leads to other stores
     """
 
     def __init__(
@@ -99,11 +99,11 @@ class Calls:
 
     @property
     def is_outermost(self) -> bool:
-        """Whether this thread has no call under way."""
+        """Whether this thread has no call in progress."""
         return not getattr(self._local, "depth", 0)
 
     def check(self) -> None:
-        """Raises StoreClosedError if the stores were closed, or opened before a fork; not inside of a call."""
+        """Raise StoreClosedError if the stores were opened before a fork or, outside of a call, if they were closed."""
         if self._process != os.getpid():
             raise StoreClosedError(
                 f"{self._name} was opened in process {self._process}, of which this one is a fork; open it again here with "
@@ -116,7 +116,7 @@ class Calls:
 
     @contextlib.contextmanager
     def call(self) -> Iterator[None]:
-        """Counts a block as a call; raises what :meth:`check` raises."""
+        """Count a block as a call. Raises the errors of :meth:`check`."""
         depth = getattr(self._local, "depth", 0)
         with self._changed:
             self.check()
@@ -137,7 +137,7 @@ class Calls:
                     self._changed.notify_all()
 
     def close(self, timeout: float) -> int:
-        """Refuses new calls, and waits for those under way in other threads.
+        """Refuse new calls, and wait for the running calls of other threads.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class Calls:
         Returns
         -------
         int
-            The number of calls that are still under way.
+            The number of calls that are still running.
         """
         own: int = getattr(self._local, "depth", 0)
         until = time.monotonic() + timeout
@@ -167,12 +167,12 @@ class Calls:
 
 @functools.cache
 def _close_at_exit() -> None:
-    """Registers :func:`_close_all` once, with the first stores that are opened."""
+    """Register :func:`_close_all` once, when the first stores are opened."""
     atexit.register(_close_all)
 
 
 def _close_all() -> None:
-    """At the end of the interpreter, a thread that is a daemon must not be stopped inside a library that is taken down."""
+    """Close all stores before the interpreter exits: a daemon thread must not be stopped inside a library being unloaded."""
     until = time.monotonic() + _AT_EXIT
     for calls in list(_OPEN):
         calls.close(max(0.0, until - time.monotonic()))

@@ -1,4 +1,4 @@
-"""Work in other threads, while a block runs or beside each other."""
+"""Run functions in other threads, retry with waits and deadlines, and take locks in turn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from contextvars import ContextVar, copy_context
 from typing import TypeVar
 
 from hlgraph import progress
-from hlgraph.errors import StoreLockedError
+from hlgraph.errors import HLGraphError, StoreLockedError
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
@@ -26,9 +26,9 @@ _MOST = 16
 
 
 class _Threads:
-    """Threads that are kept for the next work, since starting one costs a search more than what it does.
+    """A pool of reusable threads, since starting a thread costs a search more than the work itself.
 
-    Work never waits for a thread: where all of them are busy, the caller does it.
+    Work never waits for a thread: if all are busy, the caller does it.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class _Threads:
         self._pool = ThreadPoolExecutor(_MOST, thread_name_prefix="hlgraph-beside")
 
     def begin(self, work: Callable[[], T]) -> Future[T] | None:
-        """Begins work in a thread; None: all are busy."""
+        """Start work in a thread. Returns None if all threads are busy."""
         if not self._free.acquire(blocking=False):
             return None
         running = self._pool.submit(copy_context().run, work)
@@ -46,16 +46,16 @@ class _Threads:
 
 @functools.lru_cache(maxsize=1)
 def _threads(_process: int) -> _Threads:
-    """The threads of a process; a fork has none of those of its parent."""
+    """The threads of a process; a forked process needs its own."""
     return _Threads()
 
 
 @contextlib.contextmanager
 def side_by_side(work: Callable[[], T]) -> Iterator[Callable[[], T]]:
-    """Runs a function in another thread, in the context of the caller, while the block runs.
+    """Run a function in another thread, in a copy of the caller's context, while the block runs.
 
-    Where many callers do so at once, the function runs in the thread of the caller, when it is waited for. Where the block
-    fails, the other thread is waited for, and an error of its own is logged.
+    If all threads are busy, the function runs in the caller's thread when its result is needed. If the block fails, the
+    other thread is awaited, and its own error is logged.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def side_by_side(work: Callable[[], T]) -> Iterator[Callable[[], T]]:
     Yields
     ------
     Callable
-        Waits for the function, and raises what it raised; may be called several times.
+        Returns the result of the function, or raises its error; may be called several times.
     """
     running = _threads(os.getpid()).begin(work)
     if running is None:
@@ -83,9 +83,9 @@ def side_by_side(work: Callable[[], T]) -> Iterator[Callable[[], T]]:
 
 
 def at_once(works: Sequence[Callable[[], T]]) -> list[T]:
-    """Runs functions beside each other, each in a thread of its own and in the context of the caller; waits for all of them.
+    """Run functions concurrently, each in its own thread and in a copy of the caller's context, and wait for all of them.
 
-    Where some fail, the error of the first of them is raised, and those of the others are logged.
+    If any fail, the first error is raised and the others are logged.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def at_once(works: Sequence[Callable[[], T]]) -> list[T]:
     Returns
     -------
     list
-        The result of each, in their order.
+        The results, in the order of the functions.
     """
     if len(works) < 2:
         return [work() for work in works]
@@ -109,7 +109,7 @@ def at_once(works: Sequence[Callable[[], T]]) -> list[T]:
 
 
 class Retry:
-    """The waits between the attempts of an operation, until its time is over.
+    """The waits between the attempts of an operation, up to a time limit.
 
     A wait is random, so that many workers do not return at the same time: between half of and all of ``min(longest, first *
     2^n)`` seconds after ``n`` waits.
@@ -118,33 +118,39 @@ class Retry:
     ----------
     seconds : time limit of all attempts and waits together
     first, longest : upper bounds of the first wait and of each wait, in seconds
-    given_up : set by another thread, it ends the time
+    given_up : event that ends the time early when another thread sets it
+
+    Attributes
+    ----------
+    waits : number of waits so far
+    seconds : as given
     """
 
     def __init__(
         self, seconds: float, *, first: float = 0.1, longest: float = 0.5, given_up: threading.Event | None = None
     ) -> None:
         self.waits = 0
+        self.seconds = seconds
         self._until = time.monotonic() + seconds
         self._bounds = first, longest
         self._given_up = given_up
 
     @property
     def left(self) -> float:
-        """Seconds until the time is over, a little above 0 at least."""
+        """Seconds left; always above 0."""
         return max(0.001, self._until - time.monotonic())
 
     @property
     def is_over(self) -> bool:
-        """Whether there is no time for another attempt."""
+        """Whether no time is left for another attempt."""
         return time.monotonic() >= self._until or (self._given_up is not None and self._given_up.is_set())
 
     def goes_on(self, asked: float = 0.0) -> bool:
-        """Waits before the next attempt; returns False, without waiting, when the time is over.
+        """Wait before the next attempt. Returns False at once if no time is left.
 
         Parameters
         ----------
-        asked : seconds that the server asks for; 0: the next random wait
+        asked : seconds that the server asked for; 0: the next random wait
         """
         if self.is_over:
             return False
@@ -156,27 +162,65 @@ class Retry:
         return True
 
 
-# Waits for the right to write while another writer has it, in turn: a writer that comes again queues behind those that wait.
-#
-# Every kind of store has two exclusive rights for this: the one to write, and the one to be next. A writer that finds the
-# right to write taken first gets the right to be next, and gives it back when it writes. So a writer that has just written
-# cannot pass one that was waiting meanwhile. Where several wait to be next, chance decides.
+def read_in_time(
+    read: Callable[[float | None], T],
+    *,
+    ping: Callable[[float], object],
+    retry: Retry,
+    lost: tuple[type[Exception], ...],
+    is_away: Callable[[Exception], bool] = lambda _: True,
+    unanswered: Callable[[Exception], HLGraphError],
+) -> T:
+    """The result of a read from a server, with a deadline for a server that is away, not for one that is slow.
+
+    The first attempt has half of the time. If it fails, the server is pinged until it answers, and may then take its time.
+
+    Parameters
+    ----------
+    read : reads; its argument is the time limit in seconds, None: without limit
+    ping : asks the server whether it is there, with a time limit
+    retry : the waits between two pings, until the deadline
+    lost : kinds of errors of a server that is away
+    is_away : whether such an error says that the server is away; else it is raised
+    unanswered : the error to raise after the deadline, from the last error of the server
+    """
+    try:
+        return read(retry.seconds / 2)
+    except lost as error:
+        if not is_away(error):
+            raise
+        last: Exception = error
+    while retry.goes_on():
+        try:
+            ping(retry.left)
+        except lost as error:
+            if not is_away(error):
+                raise
+            last = error
+        else:
+            return read(None)
+    raise unanswered(last) from last
+
+
+# Every store has two exclusive locks: the write lock and the lock to be next. A writer that finds the write lock taken first
+# takes the lock to be next, and releases it when it gets the write lock. So a writer that has just written cannot overtake
+# one that was waiting. If several wait to be next, chance decides.
 
 
 WITHOUT_LIMIT = math.inf
-"""As long as it takes."""
+"""Waits as long as it takes."""
 _FIRST, _LONGEST = 0.02, 0.3
-"""Seconds between two attempts: the first pause, and the longest."""
+"""Seconds of the first and of the longest wait between two attempts."""
 _TOLD, _AGAIN = 3.0, 60.0
-"""Seconds after which the log names the holder for the first time, and between two times."""
+"""Seconds until the log first names the holder, and between two such log records."""
 _GIVEN_UP: ContextVar[threading.Event | None] = ContextVar("hlgraph_given_up", default=None)
 
 
 @contextlib.contextmanager
 def given_up_by(event: threading.Event) -> Iterator[None]:
-    """Ends every wait of the block, and of what runs in copies of its context, once an event is set.
+    """End every wait in the block, and in copies of its context, once an event is set.
 
-    A wait that ends so raises the StoreLockedError that names the holder, as one whose time is over.
+    Such a wait raises the StoreLockedError that names the holder, as if its time limit had passed.
 
     Parameters
     ----------
@@ -190,11 +234,11 @@ def given_up_by(event: threading.Event) -> Iterator[None]:
 
 
 class LockWait:
-    """Repeats attempts while they raise a retryable StoreLockedError, and for some seconds in all.
+    """Repeats attempts while they raise a retryable StoreLockedError, up to a total time limit.
 
     Parameters
     ----------
-    seconds : time limit; 0: one attempt each
+    seconds : time limit; 0: a single attempt
     """
 
     def __init__(self, seconds: float) -> None:
@@ -203,7 +247,7 @@ class LockWait:
         self._told = _TOLD
 
     def repeat(self, attempt: Callable[[], object]) -> None:
-        """Calls a function until it raises no StoreLockedError. Raises the last one, if it is final or time is over."""
+        """Call a function until it raises no StoreLockedError. Raises the last one if it is final or no time is left."""
         left = self._began + self._seconds - time.monotonic()
         retry = Retry(left, first=_FIRST, longest=_LONGEST, given_up=_GIVEN_UP.get())
         with contextlib.ExitStack() as shown:
@@ -226,18 +270,18 @@ class LockWait:
 def take_in_turn(
     take: Callable[[], None], *, turn: Callable[[LockWait], AbstractContextManager[None]], seconds: float
 ) -> None:
-    """Takes a right, behind the writers that wait already.
+    """Take a lock, after the writers that already wait for it.
 
     Parameters
     ----------
     take : one attempt; raises StoreLockedError, naming the holder
-    turn : holds the right to be next during a block, with the wait of the caller
-    seconds : how long to wait, :data:`WITHOUT_LIMIT` or a number from 0; 0: one attempt, which passes those that wait
+    turn : holds the lock to be next during a block; gets the wait of the caller
+    seconds : how long to wait, :data:`WITHOUT_LIMIT` or a number from 0; 0: one attempt, which ignores the queue
 
     Raises
     ------
     StoreLockedError
-        Another writer had the right for all of that time.
+        Another writer held the lock all that time.
     """
     if not seconds:
         take()

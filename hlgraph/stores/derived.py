@@ -84,7 +84,7 @@ class Run:
     levels : number of levels of communities
     by : who clustered, see :class:`Clustered`
     stamp : fingerprint of the result; differs when the result differs
-    corpus_version : present version of the corpus; set by reading
+    corpus_version : present version of the corpus; set when the run is read
     """
 
     corpus: str
@@ -261,7 +261,7 @@ class Kept:
 
 
 def run_named(store: DerivedStore, corpus: str, *, name: str) -> Run | None:
-    """The run of this name, or None.
+    """The run of this name; None if there is none.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Files and folders that their owner alone may read: modes 0600 and 0700, whatever the umask.
+"""Create files and folders that only their owner can read: modes 0600 and 0700, whatever the umask.
 
-Whatever keeps text of a corpus is made here: stores, caches, stored replies, ledgers, the quarantine. A file or folder that
-exists keeps its mode, since its owner may have widened it on purpose. Windows ignores the modes: there the folder of the user
-protects what is in it.
+Everything that holds text of a corpus is created here: stores, caches, stored replies, ledgers, the quarantine. An existing
+file or folder keeps its mode, since its owner may have widened it on purpose. Windows ignores the modes; there the folder of
+the user protects its content.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from pathlib import Path
 from typing import IO, Literal
 
 FILE = 0o600
-"""Mode of a file; libraries that make files by themselves, such as filelock, take it."""
+"""Mode of a file, also for libraries that create files themselves, such as filelock."""
 FOLDER = 0o700
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""Numbers of the errors of a disk, a quota or a file system without more room."""
-_UNABLE = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})  # of file systems that cannot
+"""Error numbers of a full disk, quota or file system."""
+_UNABLE = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})  # file systems that cannot allocate
 _BLOCK = 1 << 20
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and all folders above it that are missing. Raises OSError if that is not possible."""
+    """Make a folder and its missing parents. Raises OSError if that is not possible."""
     if path.is_dir():
         return
     make_folder(path.parent)
-    with contextlib.suppress(FileExistsError):  # another process was faster; if it is a file, its use tells
+    with contextlib.suppress(FileExistsError):  # another process was faster; if it is a file, using it fails
         path.mkdir(mode=FOLDER)
         path.chmod(FOLDER)
 
 
 def write_bytes(path: Path, mode: Literal["wb", "w+b"] = "wb") -> IO[bytes]:
-    """A file for writing, emptied if it exists. Raises OSError if that is not possible.
+    """Open a file for writing, truncated if it exists. Raises OSError if that is not possible.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def write_bytes(path: Path, mode: Literal["wb", "w+b"] = "wb") -> IO[bytes]:
 
 
 def allocate(path: Path, size: int) -> None:
-    """Make a file of zeros whose blocks are on disk, for a memory map: a full disk would end the process at a write to a hole.
+    """Make a file of zeros with allocated blocks, for a memory map: on a full disk, writing to a hole would kill the process.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def allocate(path: Path, size: int) -> None:
     Raises
     ------
     OSError
-        The file cannot be made; on a full disk the error names the file and the bytes that it needs, and the file is removed.
+        The file cannot be made. On a full disk the error names the file and the bytes that it needs, and the file is removed.
     """
     try:
         with write_bytes(path) as out:
@@ -81,9 +81,9 @@ def _fill(out: IO[bytes], size: int) -> None:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file is on disk, with what was written through a mapping of it.
+    """Wait until a file is on disk, including what was written through a memory map.
 
-    Other threads go on meanwhile: ``flush`` of a mapping would hold the interpreter until the disk has answered.
+    Releases the interpreter lock meanwhile, unlike ``flush`` of a memory map.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def sync(path: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Wait until it is on disk which files a folder holds. Raises OSError if that is not possible.
+    """Wait until the entries of a folder are on disk. Raises OSError if that is not possible.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def sync_folder(path: Path) -> None:
 
 
 def reserve(path: Path) -> None:
-    """Make an empty file, for a library that then opens it by its name; one that exists stays as it is.
+    """Make an empty file, for a library that then opens it by name; an existing file stays as it is.
 
     Raises OSError if that is not possible.
     """

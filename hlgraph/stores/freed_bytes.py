@@ -1,23 +1,23 @@
-"""Zeros in the bytes of a SQLite file that no row uses, so that nothing of a deleted row stays in them.
+"""Overwrite the unused bytes of a SQLite file with zeros, so that nothing of a deleted row remains in them.
 
-``PRAGMA secure_delete`` overwrites the cells that SQLite frees and the pages that become free. One case it leaves out: when a
-B-tree is balanced, cells move to neighbour pages, and a page that is built anew keeps old cells in its gap, the bytes between
-the array of cell pointers and the first cell. A row that is deleted from its new page stays in the gap of its former page,
-whatever change moved it. So the gaps of *every* page that a writer wrote are emptied, not of those of deletions only.
+``PRAGMA secure_delete`` overwrites freed cells and freed pages, with one exception: when a B-tree is balanced, cells move to
+neighbour pages, and a rebuilt page keeps old cells in its gap, the bytes between the array of cell pointers and the first
+cell. A row that is deleted from its new page remains in the gap of its former page, whatever change moved it. So the gaps of
+*every* page that a writer wrote are emptied, not only those of deletions.
 
-No SQL reaches these bytes short of ``VACUUM``, which writes the whole file anew (the table ``sqlite_dbpage`` is in few builds of
-SQLite). They are therefore written in the file itself. That is safe because
+No SQL reaches these bytes short of ``VACUUM``, which rewrites the whole file (few builds of SQLite have the table
+``sqlite_dbpage``). They are therefore overwritten in the file itself. That is safe because
 
 - SQLite never reads unused bytes: readers, their memory maps and a backup in progress see the same rows before and after;
-- the log is empty and the writer holds SQLite's write lock meanwhile, so no other writer changes the file, no page is in the log in
-  a newer version, and a page is zeroed only where the file says that it is unused;
-- the file is written through the descriptor that SQLite has open. To open and close another one would drop the locks that this
-  process has on the file (POSIX), and with them the protection of its readers;
-- a write that is cut off has zeroed fewer unused bytes.
+- the log is empty and the writer holds SQLite's write lock, so no other writer changes the file, the log has no newer version
+  of a page, and a page is zeroed only where the file says that it is unused;
+- the file is written through the descriptor that SQLite has open. Opening and closing another one would drop the locks that
+  this process has on the file (POSIX), and with them the protection of its readers;
+- an interrupted write only zeroes fewer unused bytes.
 
-Which pages were written stands in the log, so a change costs what it wrote. A file ``hlgraph.db-wiped`` says that all
-other pages are clean. A writer removes it before it writes, and makes it again when it has emptied the gaps. Where it is missing,
-after a kill or in a store of an older version, the next writer looks at every page (3 s for a million).
+The log tells which pages were written, so the cost is proportional to the change. A file ``hlgraph.db-wiped`` says that all
+other pages are clean. A writer removes it before it writes, and makes it again after it has emptied the gaps. If it is missing,
+after a kill or in a store of an older version, the next writer checks every page (3 s for a million).
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _HEADER: Final = {2: 12, 5: 12, 10: 8, 13: 8}  # bytes before the cell pointers,
 _LOG_HEADER, _FRAME_HEADER = 32, 24
 _AT_ONCE = 256  # pages that are read together
 _MOST_PAGES = 1 << 25
-"""In a longer file (128 GiB of 4 KiB pages) an overflow page can begin like a B-tree page."""
+"""Limit for B-tree pages: in a longer file (128 GiB of 4 KiB pages) an overflow page can begin like one."""
 
 _kept: dict[tuple[int, int], int] = {}
 
 
 class Span(NamedTuple):
-    """Unused bytes of a file that are not all zero: the page, and where they are in the file."""
+    """Unused bytes of a file that are not all zero: the number of the page, and their offset and size in the file."""
 
     page: int
     start: int
@@ -73,7 +73,7 @@ class Wiping:
 
     @contextlib.contextmanager
     def noting(self) -> Iterator[None]:
-        """Notes which pages a block writes that is one transaction. Raises OSError if its file cannot be removed."""
+        """Record the pages that a block writes in one transaction. Raises OSError if the marker file cannot be removed."""
         if self._is_whole is None:
             is_clean = self._mark.exists()
             self.distrust()
@@ -85,15 +85,15 @@ class Wiping:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the last writer has emptied the log and the gaps of what it wrote."""
+        """Whether the last writer has emptied the log and the gaps of the pages that it wrote."""
         return self._mark.exists()
 
     def trust(self) -> None:
-        """Says that all pages are clean. Raises OSError if its file cannot be made."""
+        """Mark all pages as clean. Raises OSError if the marker file cannot be made."""
         files.reserve(self._mark)
 
     def distrust(self) -> None:
-        """Makes :meth:`finish` look at every page. Raises OSError if its file cannot be removed."""
+        """Make :meth:`finish` check every page. Raises OSError if the marker file cannot be removed."""
         self._is_whole = True
         if self._mark.exists():
             self._mark.unlink()
@@ -114,11 +114,11 @@ class Wiping:
             self._seen = (salts, at)
 
     def finish(self, connection: sqlite3.Connection) -> None:
-        """Moves the log into the file, empties the log, and then the gaps. What cannot be done now, the next writer does.
+        """Move the log into the file, empty the log and then the gaps. The next writer does what cannot be done now.
 
         Parameters
         ----------
-        connection : the writer, outside a transaction; it must be closed next, since it caches the former gaps
+        connection : the writer, outside a transaction; close it next, since it caches the former gaps
         """
         with contextlib.suppress(sqlite3.Error, OSError):
             is_clean = self._is_whole is None and self._mark.exists()
@@ -129,7 +129,7 @@ class Wiping:
 
 
 def empty_log(connection: sqlite3.Connection) -> bool:
-    """Moves the log into the file and empties it; returns False while a reader or another writer prevents it.
+    """Move the log into the file and empty it. Returns False if a reader or another writer prevents it.
 
     Parameters
     ----------
@@ -142,17 +142,17 @@ def empty_log(connection: sqlite3.Connection) -> bool:
 def wipe(
     connection: sqlite3.Connection, file: Path, *, pages: Collection[int] | None = None, is_shared: bool = False
 ) -> bool:
-    """Overwrites the unused bytes of pages; call :func:`empty_log` before. Returns False if another writer was faster.
+    """Overwrite the unused bytes of pages; call :func:`empty_log` first. Returns False if another writer was faster.
 
-    A connection that has such a page in its cache writes the old bytes again when it changes the page.
+    A connection that has cached such a page writes the old bytes again when it changes the page.
 
     Parameters
     ----------
     connection : a connection that may write, outside a transaction
     file : its file
     pages : numbers of pages; default: all
-    is_shared : make all connections drop their caches, by a transaction that changes ``user_version``; default: only those of
-        readers are open, and the caller closes ``connection``
+    is_shared : make all connections drop their caches, by a transaction that changes ``user_version``; default: only readers
+        are connected, and the caller closes ``connection``
 
     Raises
     ------
@@ -180,7 +180,7 @@ def wipe(
 
 
 def wipe_opened(descriptor: int, *, pages: Collection[int] | None = None) -> bool:
-    """Overwrites the unused bytes of a file, while no other program writes it; returns whether there were any.
+    """Overwrite the unused bytes of a file that no other program writes; returns whether there were any.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def wipe_opened(descriptor: int, *, pages: Collection[int] | None = None) -> boo
 def unwiped(file: Path) -> list[Span]:
     """The unused bytes of a file that are not zero; a connection to the file must be open.
 
-    Pages of which the log has a newer version are looked at as they are in the file.
+    Ignores newer versions of pages in the log.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def _not_zero(page: bytes, parts: Iterable[tuple[int, int]]) -> list[tuple[int, 
 
 
 def _unused(page: bytes, start: int, usable: int) -> list[tuple[int, int]]:
-    """Gap and free blocks of a B-tree page that are not zero; none if it is another page, or if a cell is in one of them."""
+    """The gap and free blocks of a B-tree page that are not zero; none for another page, or if a cell overlaps one."""
     header = _HEADER.get(page[start])
     if header is None:
         return []
@@ -302,9 +302,9 @@ def _unused(page: bytes, start: int, usable: int) -> list[tuple[int, int]]:
 def _free_pages(
     read: _Reader, size: int, *, head: bytes, wanted: Collection[int] | None
 ) -> tuple[dict[int, int], set[int]]:
-    """The pages that list free pages, with the lengths of their lists; and the listed ones, of those that are wanted.
+    """The trunk pages of the free list with the lengths of their lists, and the wanted ones of the listed leaf pages.
 
-    Where a list is damaged, nothing is: a page that it names may be in use.
+    Both are empty if a list is damaged, since a page that it names may be in use.
     """
     trunks: dict[int, int] = {}
     leaves: set[int] = set()
@@ -328,7 +328,7 @@ def _free_pages(
 
 @contextlib.contextmanager
 def _opened(file: Path) -> Iterator[int]:
-    """A descriptor to write the file with, whose use drops no lock that this process has on it."""
+    """A writable descriptor of the file whose use drops no lock of this process on it."""
     if sys.platform == "win32":  # there, locks belong to a handle
         descriptor = os.open(file, os.O_RDWR | os.O_BINARY)
         try:
@@ -336,8 +336,8 @@ def _opened(file: Path) -> Iterator[int]:
         finally:
             os.close(descriptor)
         return
-    # The connection of the caller has the file open. If a single descriptor can write it, it is that one, and no thread closes it
-    # meanwhile. Of several, another thread may close one at any moment, and its number may be that of another file then.
+    # The caller's connection has the file open. If only one descriptor can write it, it is that of the connection, and no thread
+    # closes it meanwhile. If there are several, another thread may close one at any time, and its number may be reused.
     key = _key(file.stat())
     descriptors = [] if key in _kept else list(_descriptors(key, is_written=True))
     if len(descriptors) != 1 and key not in _kept:
@@ -345,17 +345,17 @@ def _opened(file: Path) -> Iterator[int]:
     yield descriptors[0] if len(descriptors) == 1 else _kept[key]
 
 
-def _key(found: os.stat_result) -> tuple[int, int]:
-    return found.st_dev, found.st_ino
+def _key(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
 
 
 def _descriptors(key: tuple[int, int], *, is_written: bool = False) -> Iterator[int]:
-    """The descriptors that this process has of a file."""
+    """The descriptors of a file in this process."""
     import fcntl
 
     folder = Path("/dev/fd")
     for number in [int(item.name) for item in folder.iterdir()] if folder.is_dir() else ():
-        with contextlib.suppress(OSError):  # that of the list itself is closed
+        with contextlib.suppress(OSError):  # the descriptor of the listing itself is closed
             if _key(os.fstat(number)) == key and (
                 not is_written or fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDWR
             ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,12 @@ from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, ingredie
 from hlgraph.errors import InputError, StoreError
 from hlgraph.records import Chunk, Hit, Kind, Record, Relationship, Source, Statement, Topic
 from hlgraph.stores.derived import Clustered, ClusterQuery
-from hlgraph.stores.protocols import GraphStore, Matched, MatchQuery, PullShape, RankQuery, Scope
+from hlgraph.stores.reads import Matched, MatchQuery, PullShape, RankQuery, Scope
 from hlgraph.subgraph import KINDS, Subgraph
 from hlgraph.where import matches, source_values
+
+if TYPE_CHECKING:
+    from hlgraph.stores.protocols import GraphStore
 
 _WIDTH = 32  # length of an id
 
@@ -334,12 +337,12 @@ def matched_by_pull(graph: GraphStore, query: MatchQuery, *, scope: Scope) -> li
     return matched(pulled_graph.ids[counts > 0], counts[counts > 0], query=query)
 
 
-def admitted(found: list[Record], scope: Scope, *, read: Callable[[list[str]], list[Record]]) -> list[Record]:
+def admitted(records: list[Record], scope: Scope, *, read: Callable[[list[str]], list[Record]]) -> list[Record]:
     """The records that the filter and the sources of a scope admit, in their order.
 
     Parameters
     ----------
-    found : records of one kind of the corpus of the scope
+    records : records of one kind of the corpus of the scope
     scope : a filter, sources, or both
     read : reads sources of the corpus by id
 
@@ -348,12 +351,12 @@ def admitted(found: list[Record], scope: Scope, *, read: Callable[[list[str]], l
     StoreError
         Facts and entities, which belong to the whole corpus, are to be filtered.
     """
-    owners = [_owner(item) for item in found]
+    owners = [_owner(item) for item in records]
     names = set(owners) if scope.sources is None else set(owners).intersection(scope.sources)
     if scope.where is not None:
         sources = [item for item in read(sorted(names)) if isinstance(item, Source)]
         names = {item.id for item in sources if matches(scope.where, source_values(item))}
-    return [item for item, owner in zip(found, owners, strict=True) if owner in names]
+    return [item for item, owner in zip(records, owners, strict=True) if owner in names]
 
 
 def _owner(record: Record) -> str:

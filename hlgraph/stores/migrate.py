@@ -64,24 +64,20 @@ def folder(name: FolderName) -> Path:
     )
 
 
-def label(version: int, name: str) -> str:
-    """The name of a migration in files and messages.
+@dataclass(frozen=True, slots=True)
+class _Named:
+    version: int
+    name: str
+    checksum: str
 
-    Parameters
-    ----------
-    version : number of the migration, from 1
-    name : what it does, in snake_case
-
-    Examples
-    --------
-    >>> label(7, "add_topics")
-    'V007__add_topics'
-    """
-    return f"V{version:03d}__{name}"
+    @property
+    def label(self) -> str:
+        """``V001__what_it_does``."""
+        return f"V{self.version:03d}__{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
-class Migration:
+class Migration(_Named):
     """One migration file.
 
     Attributes
@@ -90,31 +86,15 @@ class Migration:
     checksum : SHA-256 of the text
     """
 
-    version: int
-    name: str
-    checksum: str
     text: str
-
-    @property
-    def label(self) -> str:
-        """``V001__what_it_does``."""
-        return label(self.version, self.name)
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(_Named):
     """A migration in the history of a store: when it ran (ISO 8601, UTC), and which version of hlgraph ran it."""
 
-    version: int
-    name: str
-    checksum: str
     applied_at: str
     hlgraph_version: str
-
-    @property
-    def label(self) -> str:
-        """``V001__what_it_does``."""
-        return label(self.version, self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +115,13 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A part of the schema that is not as the migrations make it.
+    """A part of the schema that differs from what the migrations make.
 
     Attributes
     ----------
-    name : of the table, index, constraint or field
-    seen : what is there instead, or that it is missing
-    is_mendable : whether :func:`repair` makes it again; else ``seen`` says what does
+    name : name of the table, index, constraint or field
+    seen : its present form, or that it is missing
+    is_mendable : whether :func:`repair` restores it; else ``seen`` says what does
     """
 
     name: str
@@ -160,9 +140,9 @@ class MigrationTarget(ABC):
 
     @abstractmethod
     def lock(self) -> AbstractContextManager[None]:
-        """Holds the exclusive right to migrate this store, across processes; waits while another process holds it.
+        """Hold the migration lock of this store, across processes; waits while another process holds it.
 
-        A process that dies releases it. Raises StoreLockedError when the wait takes too long.
+        A process that dies releases it. Raises StoreLockedError if the wait takes too long.
         """
 
     @abstractmethod
@@ -171,18 +151,18 @@ class MigrationTarget(ABC):
 
     @abstractmethod
     def apply(self, migration: Migration) -> None:
-        """Runs a migration and records it in the history, atomically if the store has transactions. Needs the lock.
+        """Run a migration and record it in the history, atomically if the store has transactions. Needs the lock.
 
-        Raises MigrationError, naming the statement, when the store rejects it.
+        Raises MigrationError, naming the statement, if the store rejects it.
         """
 
     @abstractmethod
     def differences(self, ran: Sequence[Migration]) -> Sequence[Difference]:
-        """What the store has that these migrations, all that ran, do not make, or lacks of what they make. Changes nothing."""
+        """What the store has in addition to, or lacks of, what these applied migrations make. Changes nothing."""
 
     @abstractmethod
     def mend(self, found: Sequence[Difference], ran: Sequence[Migration]) -> None:
-        """Makes parts of the schema again. Needs the lock.
+        """Repair parts of the schema. Needs the lock.
 
         Parameters
         ----------
@@ -247,7 +227,7 @@ def _read(version: int, name: str, path: Path) -> Migration:
 
 
 def plan(target: MigrationTarget, *, root: Path | None = None) -> Plan:
-    """The migrations that ran in a store and those that are pending. Changes nothing and takes no lock.
+    """The applied and the pending migrations of a store. Changes nothing and takes no lock.
 
     Parameters
     ----------
@@ -263,7 +243,7 @@ def plan(target: MigrationTarget, *, root: Path | None = None) -> Plan:
 
 
 def planned(kind: str, history: Sequence[Applied], *, root: Path | None = None) -> Plan:
-    """As :func:`plan`, of a store whose history was read.
+    """Like :func:`plan`, for a history that was already read.
 
     Parameters
     ----------
@@ -275,7 +255,7 @@ def planned(kind: str, history: Sequence[Applied], *, root: Path | None = None) 
 
 
 def apply(target: MigrationTarget, *, root: Path | None = None) -> Report:
-    """Runs the pending migrations, one process at a time; only reads the store if none is pending.
+    """Run the pending migrations, one process at a time; only reads the store if none is pending.
 
     Parameters
     ----------
@@ -303,7 +283,7 @@ def apply(target: MigrationTarget, *, root: Path | None = None) -> Report:
 
 
 def differences(target: MigrationTarget, *, root: Path | None = None) -> tuple[Difference, ...]:
-    """What of the schema of a store is not as the migrations that ran made it. Changes nothing and takes no lock.
+    """The parts of the schema that differ from what the applied migrations made. Changes nothing and takes no lock.
 
     Parameters
     ----------
@@ -320,7 +300,7 @@ def differences(target: MigrationTarget, *, root: Path | None = None) -> tuple[D
 
 
 def repair(target: MigrationTarget, *, root: Path | None = None) -> tuple[Difference, ...]:
-    """Makes again what of the schema is not as the migrations that ran made it.
+    """Repair the parts of the schema that differ from what the applied migrations made.
 
     Parameters
     ----------
@@ -330,7 +310,7 @@ def repair(target: MigrationTarget, *, root: Path | None = None) -> tuple[Differ
     Returns
     -------
     tuple
-        What was mended. What could not be is what :func:`differences` still finds.
+        The repaired parts. :func:`differences` still finds those that could not be repaired.
 
     Raises
     ------
@@ -351,7 +331,7 @@ def repair(target: MigrationTarget, *, root: Path | None = None) -> tuple[Differ
 
 
 def verify(target: MigrationTarget, *, root: Path | None = None) -> None:
-    """Checks that a store has exactly the schema that this hlgraph needs.
+    """Check that a store has exactly the schema that this hlgraph needs.
 
     Parameters
     ----------
@@ -361,7 +341,7 @@ def verify(target: MigrationTarget, *, root: Path | None = None) -> None:
     Raises
     ------
     MigrationError
-        As for :func:`plan`, when a migration is pending, and when the schema differs from what the migrations make.
+        As for :func:`plan`, and if a migration is pending or the schema differs from what the migrations make.
     """
     pending = plan(target, root=root).pending
     if pending:
@@ -377,7 +357,7 @@ def verify(target: MigrationTarget, *, root: Path | None = None) -> None:
 def running_version() -> str:
     """The version of this hlgraph, for the history; ``unknown`` if it is not installed.
 
-    Read once: a new store asks for each of its migrations, and each time a file would be parsed.
+    Cached: a new store needs it once per migration, and each lookup would parse a file.
     """
     from importlib.metadata import PackageNotFoundError, version
 

@@ -1,4 +1,4 @@
-"""Reads of one published state: a snapshot where the store has one, else the state is compared and the read is repeated."""
+"""Read one published state: in a snapshot if the store has them, else by comparing states and repeating the read."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from hlgraph.stores.trace import hasty
 T = TypeVar("T")
 T_State = TypeVar("T_State")
 ATTEMPTS: Final = 4
-"""Maximum number of times that something is read, if each time a writer changes the corpus meanwhile."""
+"""Maximum number of reads, if a writer changes the corpus each time."""
 
 
 def in_one_state(stores: Stores, corpus: str | None, *, read: Callable[[], T]) -> T:
-    """What a function reads of one published state of a corpus.
+    """The result of a function that reads one published state of a corpus.
 
     Parameters
     ----------
     stores : the stores
     corpus : name of the corpus; None: all
-    read : reads; it may be called several times
+    read : reads the stores; may be called several times
 
     Raises
     ------
@@ -39,19 +39,19 @@ def in_one_state(stores: Stores, corpus: str | None, *, read: Callable[[], T]) -
 def repeated(
     state: Callable[[], T_State], read: Callable[[T_State], T], *, corpus: str | None, first: T_State | None = None
 ) -> T:
-    """What a function reads in a state that is the same afterwards; an error counts only if the state is the same, too.
+    """The result of a read whose state is the same before and after. An error is raised only if the state is the same, too.
 
     Parameters
     ----------
     state : reads the state
-    read : reads in this state; it may be called several times
+    read : reads in this state; may be called several times
     corpus : name of the corpus, for the message; None: all
-    first : the state that is probably the present one, so that it is read only afterwards; None: it is not known
+    first : the probable present state, which is then read only afterwards; None: unknown
 
     Raises
     ------
     StoreConflictError
-        The state was another one after each attempt.
+        The state changed during each attempt.
     """
     before = state() if first is None else first
     for _ in range(ATTEMPTS):

@@ -1,4 +1,4 @@
-"""Opens the stores that the settings name: one closed table per protocol, keyed by the scheme of the URL."""
+"""Open the stores that the settings name: one closed table per protocol, keyed by the scheme of the URL."""
 
 from __future__ import annotations
 
@@ -34,14 +34,15 @@ class Finding(NamedTuple):
 
 
 class Probe(NamedTuple):
-    """What tells in a few requests whether a store can be used.
+    """Checks with a few requests whether a store can be used.
 
     Attributes
     ----------
     name : ``graph store``, ``vector store`` or ``store``
-    ask : its version and state; raises an error of hlgraph where the store does not answer
+    ask : yields its version and state; raises an error of hlgraph if the store does not answer
     target : the store as a migration target; None: it has no schema
-    image : the version of a corpus and that of its image on this machine, or None for it; None: the store has no images
+    image : returns the version of a corpus and that of its image on this machine, None without an image; None: the store has
+        no images
     """
 
     name: str
@@ -51,7 +52,7 @@ class Probe(NamedTuple):
 
 
 _SAMPLE = 500
-"""Records of each kind and corpus whose content the doctor reads on a server. Ids are hashes: the lowest are a fair sample."""
+"""Number of records of each kind and corpus that the doctor reads on a server. Ids are hashes: the lowest are a fair sample."""
 
 
 class Opened(NamedTuple):
@@ -63,11 +64,10 @@ class Opened(NamedTuple):
     closing : closes them
     check : runs all checks, one by one; needs no model and reads each store by itself
     targets : the stores as migration targets
-    probes : what ``hlgraph health`` asks each of them
-    batch_removed : sources that one change should remove at most, so that it fits one transaction
+    probes : the checks of ``hlgraph health``, one per store
     sample : records of each kind whose content ``hlgraph doctor`` compares with their ids and rows; None: all
-    exclusive : holds the right to all of the graph store during a block, whatever its schema is; the store must exist
-    forget : to be called when a server has got another database in place of the one that these stores have used
+    exclusive : locks the whole graph store during a block, whatever its schema is; the store must exist
+    forget : call it after the database of a server was replaced by another one
     """
 
     stores: Stores
@@ -76,7 +76,6 @@ class Opened(NamedTuple):
     targets: tuple[MigrationTarget, ...]
     exclusive: Callable[[], contextlib.AbstractContextManager[object]]
     probes: tuple[Probe, ...]
-    batch_removed: int = 500
     sample: int | None = None
     forget: Callable[[], None] = lambda: None
 
@@ -139,8 +138,8 @@ def _neo4j(settings: Settings) -> OpenedGraph:
     server, ranking = Server(settings.store, ours), ours.ranking
     images = None
     if ranking != "server":
-        given = settings.neo4j.images
-        folder = Path(given).expanduser() if given else cache_folder(settings.models.cache) / "images"
+        configured = settings.neo4j.images
+        folder = Path(configured).expanduser() if configured else cache_folder(settings.models.cache) / "images"
         images = Images(server, folder, most=settings.neo4j.image_links, waits=ranking == "process")
     graph = Neo4jGraphStore(server, images=images, wait=settings.patience)
     probe = Probe(
@@ -193,7 +192,7 @@ VECTORS: dict[str, Callable[[Settings], OpenedVectors]] = {
 
 
 def open_stores(target: str | Settings) -> Opened:
-    """Opens the stores that a URL such as ``hlgraph://./folder``, or settings, name. Reads and creates nothing yet.
+    """Open the stores that a URL such as ``hlgraph://./folder``, or settings, name. Reads and creates nothing yet.
 
     ``settings.store`` names the graph store; if that is a server, ``settings.vectors`` names the vector store.
 
@@ -202,7 +201,7 @@ def open_stores(target: str | Settings) -> Opened:
     UnknownNameError
         A URL names no known kind of store, or no folder or host.
     SettingsError
-        The vector store is missing, or given beside the embedded store.
+        The vector store is missing, or is named in addition to the embedded store.
     """
     settings = Settings(store=target) if isinstance(target, str) else target
     scheme = _scheme(settings.store, ("hlgraph", *GRAPHS))
@@ -237,7 +236,7 @@ def open_stores(target: str | Settings) -> Opened:
 
 @contextlib.contextmanager
 def open_graph(settings: Settings) -> Iterator[GraphStore]:
-    """Opens the graph store of the settings alone; needs no vector store.
+    """Open only the graph store of the settings; needs no vector store.
 
     Raises UnknownNameError for a URL that names no known kind of store, or no folder or host.
     """
@@ -249,7 +248,7 @@ def open_graph(settings: Settings) -> Iterator[GraphStore]:
 
 @contextlib.contextmanager
 def open_backups(settings: Settings) -> Iterator[Backups]:
-    """Opens the backups of an embedded store.
+    """Open the backups of an embedded store.
 
     Raises
     ------
@@ -272,7 +271,7 @@ class Bulk(NamedTuple):
 
     Attributes
     ----------
-    scratch : the embedded store that the corpus is made in
+    scratch : the embedded store in which the corpus is built
     reader : reads the corpus out of it
     graph : the database that imports files
     """
@@ -284,7 +283,7 @@ class Bulk(NamedTuple):
 
 @contextlib.contextmanager
 def open_bulk(settings: Settings, folder: Path) -> Iterator[Bulk]:
-    """Opens what a bulk load into the servers of the settings needs, beside their stores.
+    """Open both ends of a bulk load into the servers of the settings.
 
     Parameters
     ----------
@@ -310,15 +309,14 @@ def open_bulk(settings: Settings, folder: Path) -> Iterator[Bulk]:
     ours = replace(settings.neo4j, database=settings.neo4j.database_of(settings.corpus))
     server, database = Server(settings.store, ours), Database(folder)
     scratch = _embedded(replace(settings, store=f"hlgraph://{folder}", vectors=""))
-    with contextlib.closing(server), scratch.closing:
+    with contextlib.closing(database), contextlib.closing(server), scratch.closing:
         leases = Leases(server, wait=settings.patience)
         yield Bulk(scratch, EmbeddedCorpusReader(database, settings.corpus), Neo4jBulkGraph(server, leases))
-    database.close()
 
 
 @contextlib.contextmanager
 def open_projected(settings: Settings, shape: ProjectionShape) -> Iterator[str]:
-    """Projects the corpus of the settings on the server; yields the name of the projection, which exists until the block ends.
+    """Project the corpus of the settings on the server; yields the name of the projection, which exists until the block ends.
 
     Parameters
     ----------
@@ -351,11 +349,8 @@ def open_driver(settings: Settings) -> Iterator[neo4j.Driver]:
     """
     from hlgraph.stores.neo4j.server import Server
 
-    server = Server(settings.store, settings.neo4j)
-    try:
+    with contextlib.closing(Server(settings.store, settings.neo4j)) as server:
         yield server.driver()
-    finally:
-        server.close()
 
 
 def _scheme(url: str, known: tuple[str, ...]) -> str:

@@ -8,14 +8,13 @@ the vector store until the change is published: the caller drops a hit whose rec
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +22,14 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.merging import Groups
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.change import Change, ChangeState, Outcome, Pending, VectorBlock
-from hlgraph.errors import InputError, StoreError
+from hlgraph.errors import InputError, StoreError, UnknownNameError
 from hlgraph.ids import WITHOUT_NAME, content_id
-from hlgraph.records import Calibration, Domain, Hit, Kind, Record, Relationship, Source
+from hlgraph.records import Calibration, Chunk, Domain, Hit, Kind, Record, Relationship, Source, Statement, Topic
+from hlgraph.stores.reads import Matched as Matched
+from hlgraph.stores.reads import MatchQuery as MatchQuery
+from hlgraph.stores.reads import PullShape as PullShape
+from hlgraph.stores.reads import RankQuery as RankQuery
+from hlgraph.stores.reads import Scope as Scope
 from hlgraph.where import Where
 
 if TYPE_CHECKING:
@@ -37,68 +41,30 @@ if TYPE_CHECKING:
     from hlgraph.stores.queries import ParameterValue, Query
     from hlgraph.subgraph import Subgraph
 
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What a read may see: one corpus, restricted to the sources that match a filter and to a list of sources.
-
-    Attributes
-    ----------
-    corpus : name of the corpus
-    where : metadata filter on sources; None admits all
-    sources : ids of sources; None admits all
-    state : ``CorpusStats.state`` of the corpus as the reader found it first. A store may answer from what it holds of that
-        state; a read without one always sees the present state
-    """
-
-    corpus: str
-    where: Where | None = None
-    sources: tuple[str, ...] | None = None
-    state: str = field(default="", compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class PullShape:
-    """Which part of the graph to pull: breadth-first from the seeds, along ``relationships`` in both directions.
-
-    The result also holds every edge of ``relationships`` between the nodes reached.
-
-    Attributes
-    ----------
-    relationships : relationships to follow
-    kinds : kinds of nodes that the search may enter
-    hops : maximum number of steps from a seed
-    fan_out : maximum number of neighbours followed from one node, heaviest first, then by id
-    node_cap : maximum number of nodes in the result, nearest first, then by id
-    """
-
-    relationships: frozenset[Relationship]
-    kinds: frozenset[Kind]
-    hops: int = 1
-    fan_out: int = 100
-    node_cap: int = 10_000
+T = TypeVar("T", bound=Record)
+T_Part = TypeVar("T_Part", Chunk, Topic, Statement)
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusStats:
-    """What a corpus holds.
+    """Statistics of a corpus.
 
     Attributes
     ----------
     version : grows with every published change
     embedding : name of the embedding model; empty before the first vector
     dimensions : length of the vectors; 0 before the first vector
-    records, relationships : counts; empty unless they were asked for
-    fields : metadata fields that a filter can name, each with the types of its values: ``text``, ``number``, ``truth``; none
-        where the store does not know. Not compared: they may be read later than the rest
+    records, relationships : counts; empty unless requested
+    fields : metadata fields that a filter can name, each with the types of its values: ``text``, ``number``, ``truth``; empty
+        if the store does not know them. Not compared: they may be read later than the rest
     pending : ids of the changes that are staged but not done
     renewed_to : in a corpus of an older version, the id up to which topics have vectors with their statements in them;
         None: all have
     calibration : the scale of the cosines; None: not measured, since there are too few names or the corpus is of an older version
-    state : names what the corpus holds, as no other state of any corpus is named; empty where the store sees by itself that
-        it was changed, or where an older hlgraph wrote the corpus last
+    state : unique name of this state of the corpus; empty if the store detects changes itself, or if an older hlgraph wrote the
+        corpus last
     ids : scheme of the ids, see :mod:`hlgraph.ids`
-    co_occurs : version that the stored CO_OCCURS were counted from, 0 where a kill left only some; None: none are stored
+    co_occurs : version of the corpus in which the stored CO_OCCURS were counted, 0 if a kill left only some; None: none are stored
     """
 
     corpus: str
@@ -119,13 +85,13 @@ class CorpusStats:
 class GraphStore(Protocol):
     """Sources, chunks, topics, statements, facts and entities, and the relationships between them.
 
-    A store is a subclass. It defines the methods from :meth:`lock` to :meth:`stats`. Those after them have defaults, which work
-    in process over the others or raise an error that names what the store lacks; a store overrides what it can do better.
+    A store is a subclass. It defines the methods from :meth:`lock` to :meth:`stats`. The others have defaults, which use these in
+    process, or raise an error that names what the store lacks; a store overrides what it can do better.
 
     Attributes
     ----------
-    name : how messages call the store
-    is_remote : whether a server does the work of a write, so that this process can prepare the next one meanwhile
+    name : name of the store in messages
+    is_remote : whether a server does the writing, so that this process can prepare the next change meanwhile
     derived : communities and summaries; None: the store keeps none
     merges : decisions about entities; None: the store keeps none
     domains : domains of corpora; None: the store keeps none
@@ -142,47 +108,47 @@ class GraphStore(Protocol):
     def lock(
         self, corpus: str | None = None, *, wait: float | None = None
     ) -> AbstractContextManager[tuple[Pending, ...]]:
-        """Holds the exclusive right to change a corpus; yields its unfinished changes of interrupted runs, oldest first.
+        """Hold the write lock of a corpus; yields its unfinished changes of interrupted runs, oldest first.
 
-        The ``vectors`` of these changes may be hollow: with the ids of their rows alone.
+        The ``vectors`` of these changes may be hollow, with only the ids of their rows.
 
-        Writers take turns: one that comes again queues behind those that wait. The thread that holds a corpus may enter it
-        again, but no other one; the thread that holds all of the store may enter any.
+        Writers take turns: a writer that comes again queues behind those that wait. A thread may lock its corpus again, but
+        no other corpus; a thread that has locked the whole store may lock any corpus.
 
         Parameters
         ----------
-        corpus : the corpus; None: all of the store, while no writer has a corpus of it
-        wait : seconds to wait while another writer has the right; None: as long as the store was opened to wait
+        corpus : the corpus; None: the whole store, once no writer has locked any of its corpora
+        wait : seconds to wait while another writer holds the lock; None: as the store was opened
 
         Raises
         ------
         StoreLockedError
-            Another writer, which is named, had the right for all of that time.
+            Another writer held the lock all that time; the message names it.
         """
 
     def stage(self, change: Change) -> None:
-        """Records a change durably but invisibly; staging the same change again has no effect. Needs the lock.
+        """Record a change durably but invisibly; staging the same change again has no effect. Needs the lock.
 
-        Raises StoreConflictError when a source is not at its base version, and ModelMismatchError when the corpus holds
-        vectors of another model.
+        Raises StoreConflictError if a source is not at its base version, and ModelMismatchError if the corpus has vectors of
+        another model.
         """
 
     def advance(self, change_id: str, to: ChangeState, *, beside: Callable[[], object] = tuple) -> Outcome:
-        """Publishes a staged change, or forgets a published one. Needs the lock.
+        """Publish a staged change, or delete a published one from the journal. Needs the lock.
 
         Advancing to a state already reached has no effect and returns the same outcome.
 
         Parameters
         ----------
         change_id : id of the staged change
-        to : PUBLISHED makes all of the change visible in one transaction; DONE forgets the change
-        beside : what has to be written elsewhere before the change becomes visible; called once, for PUBLISHED only. A store
-            on a server calls it in another thread while it writes. What it raises leaves the change as it is; default nothing
+        to : PUBLISHED makes the whole change visible in one transaction; DONE deletes it from the journal
+        beside : writes elsewhere what must exist before the change becomes visible; called once, for PUBLISHED only. A store
+            on a server calls it in another thread while it writes. If it raises, the change stays staged; default nothing
 
         Returns
         -------
         Outcome
-            What the change added, what vanished with it, and the statements of the topics that it touched.
+            The added records, the vanished records, and the statements of the affected topics.
         """
 
     def records(self, kind: Kind, ids: Sequence[str], *, scope: Scope) -> list[Record]:
@@ -205,7 +171,7 @@ class GraphStore(Protocol):
         """
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
-        """One bounded part of the visible graph, without nodes and edges that only sources outside the scope assert.
+        """A bounded part of the visible graph, without nodes and edges that only sources outside the scope assert.
 
         Parameters
         ----------
@@ -217,7 +183,7 @@ class GraphStore(Protocol):
     def own_entities(self, corpus: str, source_ids: Sequence[str]) -> list[str]:
         """The ids of the visible entities that these sources mention, and no others, ascending.
 
-        Reads what these sources assert, and no image of the corpus: a deletion asks for it.
+        Reads what these sources assert, not an image of the corpus; called by a deletion.
 
         Parameters
         ----------
@@ -228,7 +194,7 @@ class GraphStore(Protocol):
     def stats(
         self, corpus: str | None = None, *, has_counts: bool = True, has_relationships: bool = True
     ) -> tuple[CorpusStats, ...]:
-        """What each corpus holds.
+        """Statistics of each corpus.
 
         Parameters
         ----------
@@ -243,7 +209,7 @@ class GraphStore(Protocol):
     def unfinished(self, corpus: str | None = None) -> tuple[Pending, ...]:
         """The unfinished changes of active writers and of interrupted runs, oldest first, for callers that do not write.
 
-        Default: those that :meth:`lock` yields, once no other writer has the right.
+        Default: those that :meth:`lock` yields, once no other writer holds the lock.
 
         Parameters
         ----------
@@ -253,18 +219,18 @@ class GraphStore(Protocol):
             return pending
 
     def snapshot(self) -> AbstractContextManager[bool]:
-        """All reads of a thread in the block are of one published state, if it yields True.
+        """If this yields True, all reads of the thread in the block are of one published state.
 
-        Default: False; the caller compares ``CorpusStats.state`` before and after.
+        Default: False; the caller then compares ``CorpusStats.state`` before and after.
         """
         return nullcontext(enter_result=False)
 
     def transaction(self) -> AbstractContextManager[object]:
-        """All writes of the block become visible at once. Default: each by itself."""
+        """Make all writes of the block visible at once. Default: each by itself."""
         return nullcontext()
 
     def known(self, corpus: str) -> CorpusStats | None:  # noqa: ARG002
-        """What is probably true of a corpus, at no cost; the caller checks it afterwards. Default: None, nothing is known.
+        """The probable statistics of a corpus, at no cost; the caller checks them afterwards. Default: None, unknown.
 
         Parameters
         ----------
@@ -273,11 +239,11 @@ class GraphStore(Protocol):
         return None
 
     def plan_ahead(self) -> None:
-        """Called when a search begins: a server may plan its first queries in the background. Never raises. Default: nothing."""
+        """Start to plan the first queries of a search in the background. Never raises. Default: do nothing."""
         return
 
     def walked_by(self, scope: Scope) -> str:  # noqa: ARG002
-        """What answered the last pull, for explanations; default: empty, since there is one way only.
+        """How the last pull was answered, for explanations; default: empty, since there is only one way.
 
         Parameters
         ----------
@@ -330,9 +296,9 @@ class GraphStore(Protocol):
     def match(self, query: MatchQuery, *, scope: Scope) -> list[Matched]:
         """Statements by the number of names that they mention, highest count first.
 
-        Counts are exact over all statements of the scope. The last entry is the one that brings the sizes to ``k`` or more;
-        where fewer than ``k`` statements mention any name, all are there. Default: counted on a pull of all mentions of the
-        names; a store can count without reading the statements of hubs.
+        Counts are exact over all statements of the scope. The last entry is the one with which the sizes reach ``k``; if fewer
+        than ``k`` statements mention any name, all are returned. Default: counted on a pull of all mentions of the names; a
+        store can count without reading the statements of hubs.
 
         Parameters
         ----------
@@ -359,7 +325,7 @@ class GraphStore(Protocol):
         return ProcessClusterer(pulled(self)).cluster(query, corpus=corpus)
 
     def cypher(self, query: Query, params: Mapping[str, ParameterValue], *, corpus: str, limits: Limits) -> Table:  # noqa: ARG002
-        """Runs a query in a read-only transaction that ends after ``limits.timeout``. Default: InputError.
+        """Run a query in a read-only transaction that ends after ``limits.timeout``. Default: InputError.
 
         Parameters
         ----------
@@ -383,10 +349,10 @@ class GraphStore(Protocol):
         )
 
     def write_co_occurs(self, corpus: str) -> int:  # noqa: ARG002
-        """Stores CO_OCCURS as relationships, in place of those that are stored; returns their number. Default: InputError.
+        """Store CO_OCCURS as relationships, replacing stored ones; returns their number. Default: InputError.
 
-        They serve the queries of analysts; hlgraph counts them where it needs them. A later change of the corpus leaves them as
-        they are; :attr:`CorpusStats.co_occurs` then tells that they are outdated. After a kill the same call begins anew.
+        They are for queries of analysts; hlgraph itself counts them when it needs them. A later change of the corpus does not
+        update them; :attr:`CorpusStats.co_occurs` then shows that they are outdated. After a kill the same call starts again.
 
         Parameters
         ----------
@@ -404,7 +370,7 @@ class GraphStore(Protocol):
         raise InputError(f"{self.name} has no Cypher; relationships are stored for queries on Neo4j")
 
     def drop_co_occurs(self, corpus: str) -> int:  # noqa: ARG002
-        """Removes the stored CO_OCCURS of a corpus; returns their number. Raises the same errors.
+        """Remove the stored CO_OCCURS of a corpus; returns their number. Raises the same errors.
 
         Parameters
         ----------
@@ -483,7 +449,7 @@ class Neighbours(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The data of a row of the vector store besides its vector: the id of a record, its text, and its source or ""."""
+    """A row of the vector store without its vector: the id of a record, its text, and the id of its source or ""."""
 
     id: str
     text: str
@@ -491,13 +457,13 @@ class Row(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """Rows of the vector store that do not hold what was written.
+    """Rows of the vector store that differ from what was written.
 
     Attributes
     ----------
-    vectors : ids of rows whose vector was altered or is gone
-    texts : ids of rows whose text or source is another one, or which no full-text search finds
-    strays : full-text entries of no row
+    vectors : ids of rows whose vector was altered or is missing
+    texts : ids of rows whose text or source was altered, or that no full-text search finds
+    strays : number of full-text entries without a row
     """
 
     vectors: frozenset[str] = frozenset()
@@ -506,7 +472,7 @@ class Damage(NamedTuple):
 
     @property
     def is_none(self) -> bool:
-        """Whether every row holds what was written."""
+        """Whether every row is as it was written."""
         return not (self.vectors or self.texts or self.strays)
 
 
@@ -517,16 +483,16 @@ class VectorStore(Protocol):
     """
 
     def upsert(self, batch: VectorBatch) -> None:
-        """Writes sources and rows; writing the same batch twice has no further effect.
+        """Write sources and rows; writing the same batch twice has no further effect.
 
-        Raises ModelMismatchError when the vectors have another length than those of the corpus.
+        Raises ModelMismatchError if the vectors differ in length from those of the corpus.
         """
 
     def search(self, query: VectorQuery) -> list[Hit]:
         """The ``k`` best rows, best first, ties by id; the filter applies inside the search, never to its result."""
 
     def search_many(self, queries: Sequence[VectorQuery]) -> list[list[Hit]]:
-        """The results of :meth:`search` for several queries, in their order. Default: one by one; a server can take all at once."""
+        """The results of :meth:`search` for several queries, in order. Default: one by one; a server can answer all at once."""
         return [self.search(query) for query in queries]
 
     def neighbours(self, kind: Kind, corpus: str, *, vectors: NDArray[np.float32], threshold: float) -> Neighbours:
@@ -613,7 +579,7 @@ class VectorStore(Protocol):
     # Defaults
 
     def loading(self, corpus: str, *, dimensions: int) -> AbstractContextManager[object]:  # noqa: ARG002
-        """A block that writes many rows, which need not be searchable before its end; by an error, too, all are then.
+        """A block that writes many rows, which need not be searchable before its end, even if it ends by an error.
 
         Default: every row is searchable when :meth:`upsert` returns.
 
@@ -633,69 +599,6 @@ class VectorStore(Protocol):
     ) -> None:
         """Closes what the store holds. Default: nothing."""
         return
-
-
-@dataclass(frozen=True, slots=True)
-class RankQuery:
-    """One question to a ranker: the graph, the seeds of the walk, and the precision of the scores.
-
-    Attributes
-    ----------
-    shape : the graph to walk on
-    seed_weights : by id, not negative, not all 0; ids outside the graph are ignored
-    k : number of nodes to return
-    damping : the probability to go on, from 0 to below 1
-    kinds : kinds of the nodes to return; None: all
-    tolerance : bound on the sum of absolute errors of the scores
-    epsilon : None: exact scores. A number above 0 allows a ranker to look around the seeds only, in time that does not grow
-        with the graph: a score is then never above the exact one, nor below it by more than ``epsilon`` times the sum of
-        the weights of the node's edges. 1e-5 finds nearly all of the best 50. A ranker may still return scores exact to
-        ``tolerance``
-    synonyms : shape ``statement_entity_chunk`` only: least similarity of the SYNONYM edges that the walk crosses; None: none
-    """
-
-    shape: ProjectionShape
-    seed_weights: Mapping[str, float]
-    k: int = 1_000
-    damping: float = 0.85
-    kinds: frozenset[Kind] | None = None
-    tolerance: float = 1e-6
-    epsilon: float | None = None
-    synonyms: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class MatchQuery:
-    """A query for the statements that mention the most of some names.
-
-    Attributes
-    ----------
-    names : ids of the entities of each name; a statement that mentions several entities of one name mentions one name
-    k : number of statements wanted
-    most : maximum number of ids that are returned of statements with equal counts, at least 1
-    among : ids of the statements to count for; None: all
-    """
-
-    names: tuple[tuple[str, ...], ...]
-    k: int
-    most: int = 1_000
-    among: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Matched:
-    """The statements that mention the same number of names.
-
-    Attributes
-    ----------
-    count : number of names that each of them mentions
-    size : number of these statements
-    ids : their ids, ascending; empty where there are more than ``MatchQuery.most``
-    """
-
-    count: int
-    size: int
-    ids: tuple[str, ...]
 
 
 class AlteredRecord(NamedTuple):
@@ -730,14 +633,14 @@ class Seals(ABC):
 
     @abstractmethod
     def restore(self) -> bool:
-        """Makes the records readable: rebuilds indexes of a damaged database, and empties unparseable values.
+        """Make the records readable: rebuild the indexes of a damaged database, and empty values that cannot be parsed.
 
         Needs the lock. Returns whether the database was damaged. Raises StoreCorruptError if its rows cannot be read.
         """
 
     @abstractmethod
     def accept(self, corpus: str, records: Collection[AlteredRecord]) -> None:
-        """Seals records in their current state, after a repair; removes altered summaries, which are rebuilt. Needs the lock.
+        """Seal records in their current state after a repair; removes altered summaries, which are rebuilt. Needs the lock.
 
         Parameters
         ----------
@@ -753,14 +656,14 @@ class Backup:
     Attributes
     ----------
     target : folder of the backup
-    store : folder of the store that it is of
+    store : folder of the store
     at : time of the state, UTC, ISO 8601
-    files, bytes : what it holds
-    written : bytes that were written, which are those that differ from the backup before
+    files, bytes : number of files, and their size
+    written : bytes that were written: those that differ from the previous backup
     is_unfinished : the state has changes that the next ingest or deletion finishes, as after a kill
-    locked_seconds : how long other writers were kept waiting; mostly 0
-    pinned_seconds : how long one state was pinned. Writers may write, but one that ends its turn meanwhile waits for the end of
-        that (at most 5 s), so that no deleted text stays in the log
+    locked_seconds : how long other writers had to wait; mostly 0
+    pinned_seconds : how long one state was pinned. Writers may write meanwhile, but at the end of its turn a writer waits for
+        the end of the pinning (at most 5 s), so that no deleted text stays in the log
     """
 
     target: Path
@@ -775,13 +678,13 @@ class Backup:
 
 
 class Stores(NamedTuple):
-    """The two stores that hold a corpus.
+    """The two stores of a corpus.
 
     Attributes
     ----------
     graph, vectors : the two stores
     is_one : whether both are one database, so that a snapshot and a transaction of the graph store hold for both
-    calls : the calls that are under way; see :class:`hlgraph.stores.closing.Calls`
+    calls : the calls in progress; see :class:`hlgraph.stores.closing.Calls`
     """
 
     graph: GraphStore
@@ -790,19 +693,19 @@ class Stores(NamedTuple):
     calls: Calls | None = None
 
     def snapshot(self) -> AbstractContextManager[bool]:
-        """All reads of a thread in the block are of one published state, if it yields True; see :meth:`GraphStore.snapshot`."""
+        """See :meth:`GraphStore.snapshot`; holds for both stores if they are one database, else it yields False."""
         return self.graph.snapshot() if self.is_one else nullcontext(enter_result=False)
 
     def together(self) -> AbstractContextManager[object]:
-        """All writes of the block become visible at once, if both stores are one database."""
+        """Make all writes of the block visible at once, if both stores are one database."""
         return self.graph.transaction() if self.is_one else nullcontext()
 
 
-# The store of the domain of each corpus: kept with the graph, so that all processes and machines use the same one.
+# Domains are stored with the graph, so that all processes and machines use the same ones.
 
 
 class DomainStore(ABC):
-    """The domains of corpora. A domain can exist before its corpus, and is no part of the graph that is searched."""
+    """The domains of corpora. A domain can exist before its corpus, and is not part of the searched graph."""
 
     @abstractmethod
     def read(self, corpus: str) -> Domain | None:
@@ -810,7 +713,7 @@ class DomainStore(ABC):
 
     @abstractmethod
     def write(self, corpus: str, domain: Domain) -> None:
-        """Sets the domain of a corpus, replacing the previous one. Needs the lock of the graph store.
+        """Set the domain of a corpus, replacing the previous one. Needs the lock of the graph store.
 
         Parameters
         ----------
@@ -820,7 +723,46 @@ class DomainStore(ABC):
 
     @abstractmethod
     def drop(self, corpus: str) -> None:
-        """Removes the domain of a corpus, if it has one. Needs the lock of the graph store."""
+        """Remove the domain of a corpus, if it has one. Needs the lock of the graph store."""
+
+
+def existing(graph: GraphStore, corpus: str) -> CorpusStats:
+    """The statistics of a corpus, without counts. Raises UnknownNameError if there is no such corpus.
+
+    Parameters
+    ----------
+    graph : store of the graph
+    corpus : name of the corpus
+    """
+    for stats in graph.stats(corpus, has_counts=False):
+        return stats
+    raise UnknownNameError(f"there is no corpus {corpus!r}; ingest something first")
+
+
+def by_id(records: Iterable[Record], kind: type[T]) -> dict[str, T]:
+    """The records of one class by id, in their order.
+
+    Parameters
+    ----------
+    records : records of any kind
+    kind : class of the records to keep
+    """
+    return {record.id: record for record in records if isinstance(record, kind)}
+
+
+def by_source(records: Iterable[Record], kind: type[T_Part]) -> dict[str, list[T_Part]]:
+    """The records of one class by the id of their source, in their order.
+
+    Parameters
+    ----------
+    records : records of any kind
+    kind : class of the records to keep
+    """
+    groups: dict[str, list[T_Part]] = {}
+    for record in records:
+        if isinstance(record, kind):
+            groups.setdefault(record.source_id, []).append(record)
+    return groups
 
 
 def domain_store(stores: Stores) -> DomainStore:
@@ -842,7 +784,7 @@ def domain_of(stores: Stores, corpus: str) -> Domain | None:
     return None if domains is None else domains.read(corpus)
 
 
-# Decisions that two entities of a corpus are the same, or are not, and the protocol of the store that keeps them.
+# Decisions whether two entities of a corpus are the same.
 #
 # A merge never changes extracted data: entities, statements and facts stay as they are. A decision is a relationship between
 # two entities (SAME_AS, or JUDGED when they were not merged), and every read applies it. Undoing a merge therefore only
@@ -924,7 +866,7 @@ class MergeStore(ABC):
 
     @abstractmethod
     def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
-        """Writes all decisions in one transaction; each replaces an earlier one about its pair. Needs the lock.
+        """Write decisions in one transaction; each replaces an earlier one about its pair. Needs the lock.
 
         Parameters
         ----------
@@ -939,7 +881,7 @@ class MergeStore(ABC):
 
     @abstractmethod
     def drop(self, corpus: str, decisions: Sequence[Decision]) -> None:
-        """Removes decisions; one that does not exist is ignored. Needs the lock of the graph store.
+        """Remove decisions; ignores those that do not exist. Needs the lock of the graph store.
 
         Parameters
         ----------
@@ -957,8 +899,7 @@ class KeptAliases:
     """A cache of the aliases of corpora, one version of each. Thread-safe: the last read wins."""
 
     def __init__(self) -> None:
-        self._held: dict[str, tuple[int, Aliases]] = {}
-        self._guard = threading.Lock()
+        self._cached: dict[str, tuple[int, Aliases]] = {}
 
     def get(self, corpus: str, *, version: int, read: Callable[[], Groups]) -> Aliases:
         """The aliases of a corpus at a version; reads them if they are not cached.
@@ -969,10 +910,7 @@ class KeptAliases:
         version : version of the corpus
         read : reads the groups of the corpus
         """
-        with self._guard:
-            cached = self._held.get(corpus)
+        cached = self._cached.get(corpus)
         if cached is None or cached[0] != version:
-            cached = (version, {name: some for some in read().all() for name in some})
-            with self._guard:
-                self._held[corpus] = cached
+            cached = self._cached[corpus] = (version, {name: some for some in read().all() for name in some})
         return cached[1]

@@ -103,17 +103,17 @@ class Parameter:
         >>> parse_line("$hops integer 1..6 = 4: maximum number of steps").read("3")
         3
         """
-        given: ParameterValue = text
+        value: ParameterValue = text
         try:
             if self.kind == "integer":
-                given = int(text)
+                value = int(text)
             elif self.kind == "number":
-                given = float(text)
+                value = float(text)
             elif self.kind == "boolean":
-                given = _TRUTHS[text.lower()]
+                value = _TRUTHS[text.lower()]
         except (ValueError, KeyError) as error:
             raise self._refused(text) from error
-        return self.check(given)
+        return self.check(value)
 
     def check(self, value: object) -> ParameterValue:
         """Returns the value if it has the right kind and is within the bounds; a whole number is also a number.

@@ -61,7 +61,7 @@ class Call:
     cut : full length of each list or text that ``params`` shortens, by its path in ``params``
     milliseconds : time until the last row arrived, without the time of calls made inside this one
     rows : number of rows returned; None if unknown
-    bytes : size of the answer; None if unknown
+    bytes : size of the response; None if unknown
     round_trips : number of exchanges over the network; for the embedded store and an image, number of calls
     step : step of the retrieval that made the call
     copyable : Cypher only: ``:param`` lines and the statement, to paste into cypher-shell or the Neo4j browser
@@ -114,7 +114,7 @@ _IS_HASTY: ContextVar[bool] = ContextVar("hlgraph_is_hasty", default=False)
 
 @contextlib.contextmanager
 def listening() -> Iterator[Collector]:
-    """Records the calls of a block.
+    """Record the calls of a block.
 
     Examples
     --------
@@ -144,14 +144,14 @@ def heard() -> tuple[Call, ...]:
 
 @contextlib.contextmanager
 def hasty(*, is_so: bool = True) -> Iterator[None]:
-    """Gives each read of the block from a server, and of what runs in copies of its context, a short deadline.
+    """Give each read of a server in the block, and in copies of its context, a short deadline.
 
-    The deadline is ``neo4j.read_seconds`` or ``opensearch.read_seconds``. It is for a server that is away or does not answer: a
-    read that takes longer on a server that does answer goes on. Searches read so; without this, reads are as patient as writes.
+    The deadline is ``neo4j.read_seconds`` or ``opensearch.read_seconds``. It applies to a server that is down or does not
+    respond; a slow read on a server that responds continues. Searches use it; other reads wait as long as writes.
 
     Parameters
     ----------
-    is_so : False: the reads of the block are patient again
+    is_so : False: lifts the deadline for the block
     """
     token = _IS_HASTY.set(is_so)
     try:
@@ -167,7 +167,7 @@ def is_hasty() -> bool:
 
 @contextlib.contextmanager
 def step(name: str) -> Iterator[None]:
-    """Assigns the calls of a block to this step; of nested steps the innermost counts. A span of OpenTelemetry too."""
+    """Assign the calls of a block to this step, the innermost one if steps are nested. Also a span of OpenTelemetry."""
     collector = _LISTENING.get() or Collector()
     before, collector.step = collector.step, name
     try:
@@ -186,9 +186,9 @@ def traced(
     language: Language = "words",
     params: Mapping[str, object] | Callable[[], Mapping[str, object]] | None = None,
 ) -> Iterator[Running]:
-    """Records one call to a store. Outside a :func:`listening` block ``text`` and ``params`` are not called.
+    """Record one call to a store. Outside a :func:`listening` block ``text`` and ``params`` are not called.
 
-    The call is a span of OpenTelemetry where that is there, and one that takes ``slow_query_seconds`` is logged.
+    The call is a span if OpenTelemetry is loaded, and is logged if it takes ``slow_query_seconds`` or more.
 
     Parameters
     ----------
@@ -217,9 +217,12 @@ def traced(
 _Said: TypeAlias = tuple[str | Callable[[], str], Mapping[str, object] | Callable[[], Mapping[str, object]] | None]
 
 
-def _evaluated(said: _Said) -> tuple[str, Mapping[str, object]]:
+def _evaluated(said: _Said, *, cut: dict[str, int]) -> tuple[str, dict[str, Value]]:
+    """Text and parameters of a call, cut to their bounds; ``cut`` receives the full length of what is shortened, by its path."""
     text, params = said
-    return text() if callable(text) else text, (params() if callable(params) else params) or {}
+    values = (params() if callable(params) else params) or {}
+    kept = {key: _kept(value, key, cut=cut) for key, value in values.items()}
+    return text() if callable(text) else text, kept
 
 
 @contextlib.contextmanager
@@ -237,8 +240,7 @@ def _observed(store: str, name: str, running: Running, *, said: _Said) -> Iterat
             finally:
                 span.set({"db.response.returned_rows": running.rows, "hlgraph.round_trips": running.round_trips})
                 if span.foreign is not None and telemetry.has_content():
-                    text, given = _evaluated(said)
-                    kept = {key: _kept(value, key, cut={}) for key, value in given.items()}
+                    text, kept = _evaluated(said, cut={})
                     span.set({"db.query.text": text, "hlgraph.query.parameters": pretty(kept)})
     finally:
         seconds = time.perf_counter() - start
@@ -265,8 +267,7 @@ def _recorded(collector: Collector, running: Running, call: Call, *, said: _Said
         milliseconds = round((seconds - collector.inner) * 1000, 3)
         collector.inner = outer + seconds
         cut: dict[str, int] = {}
-        text, given = _evaluated(said)
-        kept = {key: _kept(value, key, cut=cut) for key, value in given.items()}
+        text, kept = _evaluated(said, cut=cut)
         recorded = replace(
             call,
             text=text,
@@ -285,7 +286,7 @@ def _recorded(collector: Collector, running: Running, call: Call, *, said: _Said
 def pulling(
     store: str, name: str, *, seeds: Sequence[str], shape: PullShape, scope: Scope
 ) -> contextlib.AbstractContextManager[Running]:
-    """Traces a pull from an image, a match, or a read of all of it.
+    """Trace a pull from an image, a match, or a read of the whole graph.
 
     Parameters
     ----------
@@ -312,7 +313,7 @@ def pulling(
 
 
 def count_rows(rows: int) -> None:
-    """Sets the number of rows of the last call, for callers that know it only after decoding the answer."""
+    """Set the number of rows of the last call, for callers that know it only after decoding the response."""
     collector = _LISTENING.get()
     if collector is not None and collector.calls:
         collector.calls[-1] = replace(collector.calls[-1], rows=rows)

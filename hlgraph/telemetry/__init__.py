@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from hlgraph.errors import InputError
 
@@ -41,18 +41,6 @@ _INSTRUMENTS: Mapping[str, tuple[str, str, str]] = {
     "hlgraph.operation.duration": ("histogram", "s", "Duration of calls of the SDK."),
     "hlgraph.search.evidence": ("histogram", "{evidence}", "Pieces of evidence that searches returned."),
 }
-
-
-class Observed(Protocol):
-    """The telemetry settings, as :class:`hlgraph.settings.TelemetrySettings` has them."""
-
-    @property
-    def content(self) -> bool:
-        """Whether questions, texts and parameters of statements are recorded in spans."""
-
-    @property
-    def slow_query_seconds(self) -> float | None:
-        """Seconds from which a call to a store is logged; None: never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +151,14 @@ def is_on() -> bool:
 
 
 @contextlib.contextmanager
-def operation(name: str, settings: Observed | None) -> Iterator[None]:
+def operation(name: str, *, content: bool | None = None, slow_query_seconds: float | None = None) -> Iterator[None]:
     """One call of the SDK, with a span, a duration and an id. A call inside another call is part of that call.
 
     Parameters
     ----------
     name : class and method
-    settings : the telemetry settings; None: those of the surrounding context
+    content, slow_query_seconds : see :class:`hlgraph.settings.TelemetrySettings`; where ``content`` is None, both are those of
+        the surrounding context
     """
     before = _OPERATION.get()
     if before is not None and before.is_begun:
@@ -178,8 +167,8 @@ def operation(name: str, settings: Observed | None) -> Iterator[None]:
     start = time.perf_counter()
     with span(f"hlgraph {name}") as own_span:
         now = replace(before or _Operation(_trace_id(own_span) or uuid.uuid4().hex), is_begun=True)
-        if settings is not None:
-            now = replace(now, has_content=settings.content, slow_seconds=settings.slow_query_seconds)
+        if content is not None:
+            now = replace(now, has_content=content, slow_seconds=slow_query_seconds)
         own_span.set({"hlgraph.correlation_id": now.id})
         token = _OPERATION.set(now)
         try:

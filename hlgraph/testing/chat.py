@@ -109,7 +109,7 @@ class StreamedChat:
         return last
 
     def stream(self, system: str, user: str, *, max_tokens: int) -> Iterator[str | Completion]:
-        """See :class:`hlgraph.models.protocols.StreamingChat`; the next reply, its words counted as tokens."""
+        """See :class:`hlgraph.models.protocols.ChatModel`; the next reply, its words counted as tokens."""
         with self._lock:
             pieces = self._script[len(self.asked)]
             self.asked.append((without_salt(system), without_salt(user), max_tokens))

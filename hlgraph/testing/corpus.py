@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hlgraph.change import Change
+from hlgraph.change import Change, Outcome
 from hlgraph.chunk import WholeChunker
 from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import WITHOUT_NAME
@@ -27,7 +27,7 @@ from hlgraph.index import embed_change
 from hlgraph.index.hierarchy import BuiltHierarchy, HierarchyQuery, build_hierarchy
 from hlgraph.index.summaries import ExtractiveSummariser
 from hlgraph.models.protocols import Embedder
-from hlgraph.persist import Extracted, assemble, compare, persist, plan_chunks
+from hlgraph.persist import Extracted, assemble, compare, persist, plan_chunks, removal
 from hlgraph.records import (
     Chunk,
     Document,
@@ -40,6 +40,7 @@ from hlgraph.records import (
     Source,
     Triple,
 )
+from hlgraph.stores.image.image import FOLLOWED
 from hlgraph.stores.protocols import PullShape, Scope, Stores
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.text import words
@@ -148,7 +149,26 @@ def fill(stores: Stores, *documents: Document, corpus: str = CORPUS, scheme: int
             persist(change, stores)
 
 
-# Builds the hierarchy that the strategy ``hierarchy`` needs, in one call.
+def new_change(stores: Stores, *documents: Document) -> Change:
+    """The change that adds documents to the tiny corpus, which has none of them as they are."""
+    change = change_for(documents, stores, embedder=WordEmbedder())
+    assert change is not None
+    return change
+
+
+def remove(stores: Stores, *uris: str) -> Outcome:
+    """Remove sources of the tiny corpus, whatever their versions.
+
+    Parameters
+    ----------
+    stores : the stores
+    uris : URIs of the sources; none: of all
+    """
+    sources = [source for source in stores.graph.find(Kind.SOURCE, Scope(CORPUS)) if isinstance(source, Source)]
+    chosen = [source for source in sources if not uris or source.uri in uris]
+    with stores.graph.lock():
+        change = removal(CORPUS, [source.id for source in chosen], versions=[source.version for source in chosen])
+        return persist(change, stores)
 
 
 def with_hierarchy(
@@ -174,9 +194,6 @@ def with_hierarchy(
         )
         for corpus in corpora
     ]
-
-
-# An embedder without a model for large numbers of texts, to measure how stores and searches scale.
 
 
 _COMMON = 0.33  # length of what all vectors have in common: a cosine of 0.1
@@ -260,28 +277,9 @@ def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     return unit
 
 
-# The visible state of a corpus as plain values, to compare stores or runs.
-
-
 _KINDS = (Kind.SOURCE, Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT, Kind.FACT, Kind.ENTITY)
 _WITH_VECTORS = (Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT, Kind.ENTITY)
 _UNDIRECTED = (Relationship.CO_OCCURS, Relationship.SYNONYM)
-_EDGES = frozenset(
-    {
-        Relationship.FROM_SOURCE,
-        Relationship.NEXT,
-        Relationship.IN_CHUNK,
-        Relationship.ABOUT,
-        Relationship.SUPPORTS,
-        Relationship.SUBJECT,
-        Relationship.OBJECT,
-        Relationship.MENTIONS,
-        Relationship.RELATES,
-        Relationship.CO_OCCURS,
-        Relationship.SYNONYM,
-        Relationship.SAME_AS,
-    }
-)
 
 
 def snapshot(stores: Stores, corpus: str) -> Mapping[str, list[object]]:
@@ -302,7 +300,7 @@ def snapshot(stores: Stores, corpus: str) -> Mapping[str, list[object]]:
         for kind, items in records.items()
     }
     nodes = [item.id for items in records.values() for item in items]
-    shape = PullShape(_EDGES, frozenset(_KINDS), hops=0, node_cap=max(len(nodes), 1))
+    shape = PullShape(FOLLOWED, frozenset(_KINDS), hops=0, node_cap=max(len(nodes), 1))
     graph = stores.graph.pull(nodes, shape, scope=scope)
     for relationship, matrix in graph.edges.items():
         edges = matrix.tocoo()

@@ -21,7 +21,7 @@ from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import content_id, normalise_name, statement_id, topic_id
 from hlgraph.index.communities import build_communities
 from hlgraph.ingest import pipeline
-from hlgraph.persist import persist, removal, resume
+from hlgraph.persist import persist, resume
 from hlgraph.records import (
     Chunk,
     Community,
@@ -38,7 +38,7 @@ from hlgraph.records import (
 from hlgraph.sdk.communities import Communities
 from hlgraph.stores.derived import ClusterQuery, DerivedStore, Made, Run, Saved, Summarised, community_id
 from hlgraph.stores.protocols import Scope, Stores, VectorBatch
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, change_for, fill, snapshot
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS, fill, new_change, remove, snapshot
 from hlgraph.testing.embedder import WordEmbedder
 
 # The part of the contract suite of DerivedStore about summaries of long sources.
@@ -50,9 +50,10 @@ def derived(stores: Stores) -> DerivedStore:
     return stores.graph.derived
 
 
-def _delete(stores: Stores, uri: str) -> None:
+def save(stores: Stores, run: Run, *, built: Made) -> Saved:
+    """Save a run under the lock."""
     with stores.graph.lock():
-        persist(removal(CORPUS, [ids.source_id(CORPUS, uri)], versions=[1]), stores)
+        return derived(stores).save(run, built)
 
 
 class SourceSummaryContract:
@@ -61,9 +62,8 @@ class SourceSummaryContract:
     def test_summaries_of_sources_come_back_and_are_members(self, stores: Stores) -> None:
         fill(stores)
         run, built = _of_source(stores)
-        with stores.graph.lock():
-            derived(stores).save(run, built)
-            derived(stores).save(run, built)  # a second time changes nothing
+        save(stores, run, built=built)
+        save(stores, run, built=built)  # a second time changes nothing
         stored = {item.summary.id: item for item in derived(stores).summaries(CORPUS, "made").items}
         for item in built.summaries:
             there = stored[item.summary.id]
@@ -85,63 +85,55 @@ class SourceSummaryContract:
     def test_a_summary_of_a_source_leaves_with_any_change_of_its_chunks(self, stores: Stores, how: str) -> None:
         fill(stores)
         run, built = _of_source(stores)
-        with stores.graph.lock():
-            derived(stores).save(run, built)
+        save(stores, run, built=built)
         if how == "deleted":
-            _delete(stores, "doc:bridge")
+            remove(stores, "doc:bridge")
         else:
             document = Document(
                 "doc:bridge", f"The Aldane Bridge was designed by Mara Quill. {_SECOND} It is old.", "B"
             )
             with stores.graph.lock():
-                change = change_for([document], stores, embedder=WordEmbedder())
-                assert change is not None
+                change = new_change(stores, document)
                 assert change.removed_chunks
                 persist(replace(change, removed_chunks=()) if how == "longer" else change, stores)
         assert derived(stores).summaries(CORPUS, "made").items == ()  # the community's summary depended on it
         assert {item.size for item in derived(stores).communities(CORPUS, "made")} == {1}
         fill(stores)
         run, built = _of_source(stores)
-        with stores.graph.lock():
-            derived(stores).save(run, built)
+        save(stores, run, built=built)
         assert len(derived(stores).summaries(CORPUS, "made").items) == 2
         assert {item.size for item in derived(stores).communities(CORPUS, "made")} == {2}
 
     def test_a_summary_of_a_large_chunk_stays_when_its_source_grows(self, stores: Stores) -> None:
         fill(stores)
         run, built = _of_source(stores, level=-2)
-        with stores.graph.lock():
-            derived(stores).save(run, built)
+        save(stores, run, built=built)
         document = Document("doc:bridge", f"The Aldane Bridge was designed by Mara Quill. {_SECOND} It is old.", "B")
         with stores.graph.lock():
-            change = change_for([document], stores, embedder=WordEmbedder())
-            assert change is not None
-            persist(replace(change, removed_chunks=()), stores)
+            persist(replace(new_change(stores, document), removed_chunks=()), stores)
         left = derived(stores).summaries(CORPUS, "made").items
         assert {item.summary.level for item in left} == {-2, 0}
-        _delete(stores, "doc:bridge")
+        remove(stores, "doc:bridge")
         assert derived(stores).summaries(CORPUS, "made").items == ()
 
     def test_a_run_without_communities_lasts_as_long_as_a_chunk(self, stores: Stores) -> None:
         fill(stores)
         version = stores.graph.stats(CORPUS, has_counts=False)[0].version
-        with stores.graph.lock():
-            derived(stores).save(Run(CORPUS, "made", version, "by hand", 0), Made())
-        _delete(stores, "doc:bridge")
+        save(stores, Run(CORPUS, "made", version, "by hand", 0), built=Made())
+        remove(stores, "doc:bridge")
         assert [item.is_stale for item in derived(stores).runs(CORPUS)] == [True]
         for source in list(stores.graph.find(Kind.SOURCE, Scope(CORPUS))):
             assert isinstance(source, Source)
-            _delete(stores, source.uri)
+            remove(stores, source.uri)
         assert derived(stores).runs(CORPUS) == ()
 
     def test_a_summary_of_a_source_stays_when_another_source_changes(self, stores: Stores) -> None:
         fill(stores)
         run, built = _of_source(stores)
-        with stores.graph.lock():
-            derived(stores).save(run, built)
+        save(stores, run, built=built)
         fill(stores, Document("doc:town", "Tessing is small.", "Tessing"))
         assert len(derived(stores).summaries(CORPUS, "made").items) == 2
-        _delete(stores, "doc:engineer")
+        remove(stores, "doc:engineer")
         (left,) = derived(stores).summaries(CORPUS, "made").items
         assert left.source_id == built.summaries[0].source_id
         assert {item.size for item in derived(stores).communities(CORPUS, "made")} == {1}
@@ -150,9 +142,8 @@ class SourceSummaryContract:
         fill(stores)
         run, built = _of_source(stores)
         other, again = _of_source(stores, hashed="other")
-        with stores.graph.lock():
-            derived(stores).save(run, built)
-            assert derived(stores).save(replace(other, stamp="other"), again) == Saved(2, 2, 0)
+        save(stores, run, built=built)
+        assert save(stores, replace(other, stamp="other"), built=again) == Saved(2, 2, 0)
         stored = {item.summary.id for item in derived(stores).summaries(CORPUS, "made").items}
         assert stored == {item.summary.id for item in again.summaries}
 
@@ -209,8 +200,7 @@ def _run(stores: Stores, *, corpus: str = CORPUS, levels: int = 2) -> Run:
 
 def _save(stores: Stores, *levels: tuple[tuple[str, ...], ...], corpus: str = CORPUS) -> Saved:
     run = _run(stores, corpus=corpus, levels=len(levels))
-    with stores.graph.lock():
-        return derived(stores).save(run, made_of(run, *levels))
+    return save(stores, run, built=made_of(run, *levels))
 
 
 def _seen(stores: Stores, *, corpus: str = CORPUS) -> set[tuple[int, frozenset[str]]]:
@@ -219,12 +209,6 @@ def _seen(stores: Stores, *, corpus: str = CORPUS) -> set[tuple[int, frozenset[s
     members = derived(stores).members([item.id for item in communities])
     names = {ids.entity_id(corpus, name): name for name in NAMES}
     return {(item.level, frozenset(names[member.id] for member in members[item.id])) for item in communities}
-
-
-def _remove(stores: Stores, *uris: str) -> None:
-    sources = [ids.source_id(CORPUS, uri) for uri in uris]
-    with stores.graph.lock():
-        persist(removal(CORPUS, sources, versions=[1] * len(sources)), stores)
 
 
 _WEST, _EAST = ("Aldane Bridge", "Mara Quill"), ("Tessing", "Orne", "Ivo Brandt")
@@ -268,8 +252,7 @@ class DerivedStoreContract(SourceSummaryContract):
         chunk = next(iter(stores.graph.find(Kind.CHUNK, Scope(CORPUS)))).id
         statement = next(iter(stores.graph.find(Kind.STATEMENT, Scope(CORPUS)))).id
         name = community_id(run, 0, members=[chunk, statement])
-        with stores.graph.lock():
-            derived(stores).save(run, Made([Community(name, CORPUS, 0, 2)], {name: [chunk, statement]}))
+        save(stores, run, built=Made([Community(name, CORPUS, 0, 2)], {name: [chunk, statement]}))
         kinds = {item.id: item.kind for item in derived(stores).members([name])[name]}
         assert kinds == {chunk: Kind.CHUNK, statement: Kind.STATEMENT}
 
@@ -302,8 +285,7 @@ class DerivedStoreContract(SourceSummaryContract):
         _save(stores, (_WEST, _EAST))
         _save(stores, (NAMES,), corpus="other")
         other = replace(_run(stores, levels=1), name="second")
-        with stores.graph.lock():
-            derived(stores).save(other, made_of(other, ((*_WEST, "Orne"),)))
+        save(stores, other, built=made_of(other, ((*_WEST, "Orne"),)))
         assert _seen(stores) == {(0, frozenset(_WEST)), (0, frozenset(_EAST))}
         assert _seen(stores, corpus="other") == {(0, frozenset(NAMES))}
         assert [item.name for item in derived(stores).runs(CORPUS)] == ["made", "second"]
@@ -337,7 +319,7 @@ class DerivedStoreContract(SourceSummaryContract):
     def test_what_is_deleted_leaves_its_communities(self, stores: Stores) -> None:
         fill(stores)
         _save(stores, (_WEST, _EAST[:2], _EAST[2:]), (NAMES,))
-        _remove(stores, "doc:poet")
+        remove(stores, "doc:poet")
         assert _seen(stores) == {
             (0, frozenset(_WEST)),
             (0, frozenset(_EAST[:2])),
@@ -351,7 +333,7 @@ class DerivedStoreContract(SourceSummaryContract):
         fill(stores)
         _save(stores, (_WEST, _EAST), (NAMES,))
         before = _seen(stores)
-        _remove(stores, "doc:poet")
+        remove(stores, "doc:poet")
         assert _seen(stores) != before
         fill(stores)
         assert _save(stores, (_WEST, _EAST), (NAMES,)) == Saved(2, 0, 1)
@@ -363,16 +345,14 @@ class DerivedStoreContract(SourceSummaryContract):
     def test_deleting_everything_leaves_no_derived_data(self, stores: Stores) -> None:
         fill(stores)
         _save(stores, (_WEST, _EAST), (NAMES,))
-        uris = [item.uri for item in stores.graph.find(Kind.SOURCE, Scope(CORPUS)) if isinstance(item, Source)]
-        _remove(stores, *uris)
+        remove(stores)
         assert derived(stores).runs(CORPUS) == ()
         assert derived(stores).communities(CORPUS, "made") == []
 
     def test_summaries_come_back_with_their_vectors_and_parts(self, stores: Stores) -> None:
         fill(stores)
         run, built = _summarised(stores)
-        with stores.graph.lock():
-            derived(stores).save(run, built)
+        save(stores, run, built=built)
         stored = derived(stores).summaries(CORPUS, "made")
         assert [item.summary for item in stored.items] == sorted(
             (item.summary for item in built.summaries), key=lambda item: item.id
@@ -388,12 +368,11 @@ class DerivedStoreContract(SourceSummaryContract):
     def test_a_new_run_replaces_summaries_and_keeps_those_of_the_same_inputs(self, stores: Stores) -> None:
         fill(stores)
         run, built = _summarised(stores)
-        with stores.graph.lock():
-            derived(stores).save(run, built)
-            assert len(derived(stores).summaries(CORPUS, "made").items) == 3
-            other = _summary(built.communities[0], "another text", parts=(), hashed="other")
-            fewer = Made(built.communities, built.members, [other, *built.summaries[1:2]])
-            derived(stores).save(replace(run, stamp=fewer.stamp), fewer)
+        save(stores, run, built=built)
+        assert len(derived(stores).summaries(CORPUS, "made").items) == 3
+        other = _summary(built.communities[0], "another text", parts=(), hashed="other")
+        fewer = Made(built.communities, built.members, [other, *built.summaries[1:2]])
+        save(stores, replace(run, stamp=fewer.stamp), built=fewer)
         texts = {item.summary.text for item in derived(stores).summaries(CORPUS, "made").items}
         assert texts == {"another text", built.summaries[1].summary.text}
         assert len(derived(stores).communities(CORPUS, "made")) == 3
@@ -401,10 +380,9 @@ class DerivedStoreContract(SourceSummaryContract):
     def test_a_summary_leaves_with_the_first_member_of_its_community(self, stores: Stores) -> None:
         fill(stores)
         run, built = _summarised(stores, has_parts=False)
-        with stores.graph.lock():
-            derived(stores).save(run, built)
+        save(stores, run, built=built)
         assert len(derived(stores).summaries(CORPUS, "made").items) == 3
-        _remove(stores, "doc:poet")
+        remove(stores, "doc:poet")
         left = derived(stores).summaries(CORPUS, "made").items
         sizes = {item.id: item.size for item in derived(stores).communities(CORPUS, "made")}
         assert [sizes[item.community_id] for item in left] == [2]
@@ -412,8 +390,7 @@ class DerivedStoreContract(SourceSummaryContract):
     def test_a_summary_leaves_with_the_first_statement_that_its_words_are_from(self, stores: Stores) -> None:
         fill(stores)
         run, built = _summarised(stores)
-        with stores.graph.lock():
-            derived(stores).save(run, built)
+        save(stores, run, built=built)
         # Removes the second sentence about the bridge; all entities stay.
         fill(stores, Document("doc:bridge", "The Aldane Bridge was designed by Mara Quill.", "Aldane Bridge"))
         assert len(derived(stores).communities(CORPUS, "made")) == 3
@@ -424,10 +401,8 @@ class DerivedStoreContract(SourceSummaryContract):
     def test_deleting_everything_leaves_no_summary(self, stores: Stores) -> None:
         fill(stores)
         run, built = _summarised(stores)
-        with stores.graph.lock():
-            derived(stores).save(run, built)
-        uris = [item.uri for item in stores.graph.find(Kind.SOURCE, Scope(CORPUS)) if isinstance(item, Source)]
-        _remove(stores, *uris)
+        save(stores, run, built=built)
+        remove(stores)
         assert derived(stores).summaries(CORPUS, "made").items == ()
 
     def test_clustering_gives_nested_levels_of_the_joined_nodes(self, stores: Stores) -> None:
@@ -637,8 +612,7 @@ class TopicContract:
         fill(stores)
         new = Document("doc:bridge", "The Aldane Bridge opened in 1931. It fell.", "Aldane Bridge")
         with stores.graph.lock():
-            change = change_for([new], stores, embedder=_EMBEDDER)
-            assert change is not None
+            change = new_change(stores, new)
             stores.graph.stage(change)
             outcome = stores.graph.advance(change.id, ChangeState.PUBLISHED)
             source = next(item.id for item in change.sources if isinstance(item, Source))

@@ -11,7 +11,7 @@ from hlgraph.change import Change, ChangeState
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError, ModelMismatchError, StoreConflictError
 from hlgraph.ingest import pipeline
-from hlgraph.persist import persist, removal, untrue
+from hlgraph.persist import persist, untrue
 from hlgraph.records import (
     Calibration,
     Chunk,
@@ -25,7 +25,7 @@ from hlgraph.records import (
     Statement,
 )
 from hlgraph.stores.protocols import GraphStore, MatchQuery, PullShape, Scope, Stores
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor, change_for, fill, snapshot
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor, change_for, fill, new_change, remove, snapshot
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
 
@@ -241,8 +241,7 @@ class GraphStoreContract(GraphPullContract):
 
     def test_a_staged_change_is_invisible_until_it_is_published(self, stores: Stores) -> None:
         with stores.graph.lock():
-            change = change_for(DOCUMENTS, stores, embedder=WordEmbedder())
-            assert change is not None
+            change = new_change(stores, *DOCUMENTS)
             stores.graph.stage(change)
             assert list(stores.graph.find(Kind.SOURCE, Scope(CORPUS))) == []
             assert list(stores.graph.find(Kind.STATEMENT, Scope(CORPUS))) == []
@@ -255,8 +254,7 @@ class GraphStoreContract(GraphPullContract):
         edited = Document("doc:bridge", "The Aldane Bridge opened in 1931. It fell.", "Aldane Bridge", {"year": 1932})
         before = snapshot(stores, CORPUS)
         with stores.graph.lock():
-            change = change_for([edited], stores, embedder=WordEmbedder())
-            assert change is not None
+            change = new_change(stores, edited)
             stores.graph.stage(change)
             assert snapshot(stores, CORPUS) == before
             stores.graph.advance(change.id, ChangeState.PUBLISHED)
@@ -266,8 +264,7 @@ class GraphStoreContract(GraphPullContract):
 
     def test_staging_and_advancing_twice_change_nothing(self, stores: Stores) -> None:
         with stores.graph.lock():
-            change = change_for(DOCUMENTS, stores, embedder=WordEmbedder())
-            assert change is not None
+            change = new_change(stores, *DOCUMENTS)
             stores.graph.stage(change)
             stores.graph.stage(change)
             first = stores.graph.advance(change.id, ChangeState.PUBLISHED)
@@ -280,8 +277,7 @@ class GraphStoreContract(GraphPullContract):
     def test_the_lock_yields_what_is_unfinished(self, stores: Stores) -> None:
         with stores.graph.lock() as pending:
             assert pending == ()
-            change = change_for(DOCUMENTS, stores, embedder=WordEmbedder())
-            assert change is not None
+            change = new_change(stores, *DOCUMENTS)
             stores.graph.stage(change)
         assert stores.graph.stats(CORPUS) == () or stores.graph.stats(CORPUS)[0].pending == (change.id,)
         with stores.graph.lock() as pending:
@@ -304,17 +300,14 @@ class GraphStoreContract(GraphPullContract):
             for name, scale in (("first", replace(calibration, names=128)), ("second", calibration), ("third", None)):
                 persist(Change(name, CORPUS, calibration=scale), stores)
         assert stores.graph.stats(CORPUS, has_counts=False)[0].calibration == calibration
-        with stores.graph.lock():
-            names = [item.id for item in stores.graph.find(Kind.SOURCE, Scope(CORPUS))]
-            persist(removal(CORPUS, names, versions=[1] * len(names)), stores)
+        remove(stores)
         assert stores.graph.stats(CORPUS)[0].calibration is None
 
     def test_a_change_planned_on_an_old_version_is_refused(self, stores: Stores) -> None:
         fill(stores)
         with stores.graph.lock():
-            stale = change_for([Document("doc:town", "Tessing burned.", "Tessing")], stores, embedder=WordEmbedder())
+            stale = new_change(stores, Document("doc:town", "Tessing burned.", "Tessing"))
         fill(stores, Document("doc:town", "Tessing lies on a hill.", "Tessing"))
-        assert stale is not None
         with stores.graph.lock(), pytest.raises(StoreConflictError, match="doc:town"):
             stores.graph.stage(stale)
 
@@ -334,24 +327,19 @@ class GraphStoreContract(GraphPullContract):
         before = Scope(CORPUS, state=stores.graph.stats(CORPUS, has_counts=False)[0].state)
         for scope in (before, before):  # a second time from what is kept of this state
             assert stores.graph.records(Kind.STATEMENT, names, scope=scope) == _again(stores, Kind.STATEMENT, before)
-        with stores.graph.lock():
-            source = ids.source_id(CORPUS, "doc:engineer")
-            outcome = persist(removal(CORPUS, [source], versions=[1]), stores)
+        outcome = remove(stores, "doc:engineer")
         assert set(outcome.vanished) == {"source", "chunk", "topic", "statement", "fact"}
         after = Scope(CORPUS, state=stores.graph.stats(CORPUS, has_counts=False)[0].state)
         assert 0 < len(stores.graph.records(Kind.STATEMENT, names, scope=after)) < len(names)
         assert "Mara Quill was born in Tessing." not in _names(stores, Kind.STATEMENT)
         assert _names(stores, Kind.ENTITY) == ["Aldane Bridge", "Ivo Brandt", "Mara Quill", "Orne", "Tessing"]
-        with stores.graph.lock():
-            outcome = persist(removal(CORPUS, [ids.source_id(CORPUS, "doc:poet")], versions=[1]), stores)
+        outcome = remove(stores, "doc:poet")
         assert _names(stores, Kind.ENTITY) == ["Aldane Bridge", "Mara Quill", "Orne", "Tessing"]
         assert outcome.vanished["entity"] == (ids.entity_id(CORPUS, "Ivo Brandt"),)
 
     def test_removing_everything_leaves_nothing(self, stores: Stores) -> None:
         fill(stores)
-        sources = list(stores.graph.find(Kind.SOURCE, Scope(CORPUS)))
-        with stores.graph.lock():
-            persist(removal(CORPUS, [item.id for item in sources], versions=[1] * len(sources)), stores)
+        remove(stores)
         assert not any(snapshot(stores, CORPUS).values())
         assert not any(stores.graph.stats(CORPUS)[0].records.values())
         assert not any(stores.graph.stats(CORPUS)[0].relationships.values())
@@ -359,9 +347,7 @@ class GraphStoreContract(GraphPullContract):
     def test_the_order_of_changes_does_not_matter(self, stores: Stores) -> None:
         fill(stores)
         at_once = snapshot(stores, CORPUS)
-        sources = list(stores.graph.find(Kind.SOURCE, Scope(CORPUS)))
-        with stores.graph.lock():
-            persist(removal(CORPUS, [item.id for item in sources], versions=[1] * len(sources)), stores)
+        remove(stores)
         for document in reversed(DOCUMENTS):
             fill(stores, document)
         assert snapshot(stores, CORPUS) == at_once

@@ -13,12 +13,11 @@ import pytest
 from hlgraph import ids
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape
 from hlgraph.errors import StoreConflictError, StoreError
-from hlgraph.persist import persist, removal
-from hlgraph.records import Document, Kind, Relationship, Source
+from hlgraph.records import Document, Kind, Relationship
 from hlgraph.retrieve.session import pull_merged
 from hlgraph.stores.in_process import PulledRanker
 from hlgraph.stores.protocols import Decider, Decision, MergeStore, PullShape, RankQuery, Scope, Stores, Verdict
-from hlgraph.testing.corpus import CORPUS, fill, snapshot
+from hlgraph.testing.corpus import CORPUS, fill, remove, snapshot
 from hlgraph.where import parse
 
 _SAME_AS = PullShape(frozenset({Relationship.SAME_AS}), frozenset({Kind.ENTITY}), hops=3)
@@ -67,20 +66,6 @@ def drop(stores: Stores, *decisions: Decision) -> None:
     """
     with stores.graph.lock():
         merges(stores).drop(CORPUS, decisions)
-
-
-def remove(stores: Stores, *uris: str) -> None:
-    """Remove sources of the tiny corpus, whatever their versions.
-
-    Parameters
-    ----------
-    stores : the stores
-    uris : URIs of the sources
-    """
-    sources = [item for item in stores.graph.find(Kind.SOURCE, Scope(CORPUS)) if isinstance(item, Source)]
-    chosen = [item for item in sources if item.uri in uris]
-    with stores.graph.lock():
-        persist(removal(CORPUS, [item.id for item in chosen], versions=[item.version for item in chosen]), stores)
 
 
 def _version(stores: Stores) -> int:
@@ -226,9 +211,7 @@ class MergeStoreContract:
     def test_deleting_everything_leaves_no_decision(self, stores: Stores) -> None:
         fill(stores)
         save(stores, decision("Mara Quill", "Ivo Brandt"), decision("Tessing", "Orne", verdict=Verdict.OPEN))
-        remove(
-            stores, *(item.uri for item in stores.graph.find(Kind.SOURCE, Scope(CORPUS)) if isinstance(item, Source))
-        )
+        remove(stores)
         assert merges(stores).decisions(CORPUS) == ()
         assert not any(snapshot(stores, CORPUS).values())
         assert not any(stores.graph.stats(CORPUS)[0].relationships.values())

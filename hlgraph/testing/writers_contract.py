@@ -23,7 +23,7 @@ from hlgraph.records import Document, Extraction, Kind, Mention, Proposition, So
 from hlgraph.settings import Settings
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores, VectorBatch
-from hlgraph.testing.corpus import snapshot
+from hlgraph.testing.corpus import DOCUMENTS, new_change, snapshot
 from hlgraph.testing.embedder import WordEmbedder
 
 _NOTHING = tuple[str, ...]()
@@ -212,13 +212,10 @@ class WritersContract:
         assert between.count("first") <= 4
 
     def test_what_a_writer_left_is_finished_by_the_next_one_of_its_corpus(self, place: Settings) -> None:
-        from hlgraph.testing.corpus import DOCUMENTS, change_for
-
         with (opened := open_stores(place)).closing:
             stores = opened.stores
             with stores.graph.lock("tiny"):
-                change = change_for(DOCUMENTS[:1], stores, embedder=WordEmbedder())
-                assert change is not None
+                change = new_change(stores, DOCUMENTS[0])
                 stores.graph.stage(change)
                 stores.vectors.upsert(VectorBatch("tiny", change.id, change.sources, change.vectors))
             assert ingest_into(place, "c", given=documents("w1")).resumed == 0

@@ -36,6 +36,7 @@ from hlgraph.evaluate.made_up import MadeUpCorpus, MadeUpExtractor
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.bulk_load import BulkOptions, bulk_load
 from hlgraph.ingest.options import IngestOptions
+from hlgraph.ingest.report import Report
 from hlgraph.ingest.run import Job
 from hlgraph.settings import Settings
 from hlgraph.testing.corpus import SeededEmbedder
@@ -146,7 +147,7 @@ def show(servers: SimpleNamespace, given: argparse.Namespace, *, folder: Path) -
         opensearch=index,
     )
 
-    def run(job: Job) -> pipeline.Report:
+    def run(job: Job) -> Report:
         steps = pipeline.Steps(WholeChunker(), MadeUpExtractor(corpus), SeededEmbedder())
         return pipeline.ingest(corpus.documents(), job.corpus, stores=job.stores, steps=steps)
 

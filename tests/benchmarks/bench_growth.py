@@ -40,7 +40,7 @@ def show(folder: Path, statements: list[int], *, strategies: str) -> bool:
         table(item.head, item.rows)
         say()
     say(bench.embedder_line("made-up"))
-    exponents = {item.strategy: item.p95.exponent for item in grown if item.p95 is not None}
+    exponents = {name: fits["p95"].exponent for name, fits in grown.items() if fits["p95"] is not None}
     over = sorted(name for name, exponent in exponents.items() if exponent >= LIMIT)
     failed = sorted({cell.strategy for cell in cells if cell.errors})
     say(f"linear or more: {', '.join(over) or 'none'}; failed: {', '.join(failed) or 'none'}")

@@ -28,7 +28,7 @@ from hlgraph.models.local.load import cached_embedder
 from hlgraph.settings import load
 
 if TYPE_CHECKING:
-    from hlgraph.ingest.pipeline import Report
+    from hlgraph.ingest.report import Report
     from hlgraph.progress import Progress
     from hlgraph.retrieve import SearchResult
     from hlgraph.sdk.client import HLGraph

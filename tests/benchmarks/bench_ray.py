@@ -25,7 +25,7 @@ from ingest_keywords import keywords
 from measure import memory_line, say, table
 
 import hlgraph
-from hlgraph.ingest.pipeline import Report
+from hlgraph.ingest.report import Report
 from hlgraph.integrations.ray import ingest
 from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import ModelSettings, Settings

@@ -188,11 +188,11 @@ def test_a_build_that_is_killed_is_seen_whole_or_not_at_all(
     tier.build("entity_entity", max_size=50)
     before = tier.find("entity_entity")
     drops: list[str] = []
-    real_stage, real_drop = Neo4jDerivedStore._stage, Neo4jDerivedStore._drop_hidden
+    real_write, real_drop = Neo4jDerivedStore._write, Neo4jDerivedStore._drop_hidden
 
-    def stage(store: Neo4jDerivedStore, *args: Any, **params: Any) -> None:
-        real_stage(store, *args, **params)
-        if moment == "before it is shown":
+    def write(store: Neo4jDerivedStore, name: str, *args: Any, **params: Any) -> None:
+        real_write(store, name, *args, **params)
+        if moment == "before it is shown" and name == "index/link_members":
             raise KeyboardInterrupt
 
     def drop(store: Neo4jDerivedStore, corpus: str) -> None:
@@ -201,7 +201,7 @@ def test_a_build_that_is_killed_is_seen_whole_or_not_at_all(
             raise KeyboardInterrupt
         real_drop(store, corpus)
 
-    monkeypatch.setattr(Neo4jDerivedStore, "_stage", stage)
+    monkeypatch.setattr(Neo4jDerivedStore, "_write", write)
     monkeypatch.setattr(Neo4jDerivedStore, "_drop_hidden", drop)
     with pytest.raises(KeyboardInterrupt):
         tier.build("entity_entity", max_size=4)

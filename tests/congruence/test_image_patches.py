@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from image_histories import CORPUS, History, random_step, whole_image
+from image_histories import CORPUS, History, random_step, whole
 from live_stores import empty
 from thoroughness import cases
 
@@ -23,8 +23,19 @@ from hlgraph.stores.neo4j.graph import Neo4jGraphStore
 from hlgraph.stores.neo4j.images import Images
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.open import open_stores
-from hlgraph.stores.protocols import Scope
-from hlgraph.subgraph import KINDS
+from hlgraph.stores.protocols import PullShape, Scope
+from hlgraph.subgraph import KINDS, Subgraph
+
+
+def whole_image(graph: Any) -> dict[str, object]:
+    """:func:`whole` on the image of a server, which must be there."""
+
+    def read(shape: PullShape, *, scope: Scope) -> Subgraph:
+        image = graph.image(scope)
+        assert image is not None, graph.walked_by(scope)
+        return image.whole(shape)  # type: ignore[no-any-return]
+
+    return whole(graph, read)
 
 
 @pytest.fixture

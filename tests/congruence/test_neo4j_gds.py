@@ -7,21 +7,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from live_stores import drop_projections
 from modularity import modularity
 from thoroughness import cases
 
 from hlgraph.algorithms.communities import leiden
 from hlgraph.algorithms.ppr import personalised_pagerank
 from hlgraph.algorithms.projection import ProjectionShape
-from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.errors import UnknownNameError
 from hlgraph.ids import entity_id
-from hlgraph.records import Hit, Relationship
-from hlgraph.stores.neo4j.gds import GdsRanker, GraphDataScience, Projection
+from hlgraph.records import Hit
+from hlgraph.stores.neo4j.gds import GdsRanker, GraphDataScience, ShapeProjection
 from hlgraph.stores.neo4j.server import Server, Transaction
 from hlgraph.stores.protocols import RankQuery, Scope
 
 CORPUS = "graph"
-_WEIGHTS = {Relationship.RELATES: 0.5}
 _RELATE = """
     UNWIND $rows AS row MATCH (a:Entity {id: row.a}) MATCH (b:Entity {id: row.b})
     CREATE (a)-[:RELATES {predicate: 'knows', facts: row.facts}]->(b)"""
@@ -66,7 +66,7 @@ _TINY = np.array([[0, 1, 2], [1, 2, 1], [0, 2, 3], [2, 3, 1], [3, 4, 2], [4, 5, 
 def tiny(server: Server) -> Iterator[tuple[GraphDataScience, list[str], sp.csr_array]]:
     names = sorted(entity_id(CORPUS, f"n{index}") for index in range(9))
     write(server, names, _TINY)
-    with GraphDataScience(server) as gds:
+    with closing(GraphDataScience(server)) as gds:
         yield gds, names, adjacency(9, _TINY)
 
 
@@ -101,22 +101,22 @@ def test_leiden_finds_the_same_communities_on_a_tiny_graph(
     tiny: tuple[GraphDataScience, list[str], sp.csr_array],
 ) -> None:
     gds, names, matrix = tiny
-    found = gds.cluster(Projection(CORPUS, _WEIGHTS))
+    found = gds.cluster(ShapeProjection(CORPUS, ProjectionShape.ENTITY_ENTITY))
     assert found.ids == names[:8]  # the node alone is not projected
     expected = leiden(matrix).levels[0][:8]
     assert found.communities.levels[0].tolist() == expected.tolist() == [0, 0, 0, 3, 3, 3, 6, 6]
-    again = gds.cluster(Projection(CORPUS, _WEIGHTS))
+    again = gds.cluster(ShapeProjection(CORPUS, ProjectionShape.ENTITY_ENTITY))
     assert np.array_equal(found.communities.levels, again.communities.levels)
 
 
 def test_a_projection_is_made_once_a_version_and_dropped_after(server: Server) -> None:
     names = sorted(entity_id(CORPUS, f"n{index}") for index in range(9))
     write(server, names, _TINY)
-    projection = Projection(CORPUS, _WEIGHTS)
-    with GraphDataScience(server) as gds:
+    projection = ShapeProjection(CORPUS, ProjectionShape.ENTITY_ENTITY)
+    with closing(GraphDataScience(server)) as gds:
         first = gds.project(projection)
         assert gds.project(projection) == first
-        other = gds.project(Projection(CORPUS, {Relationship.RELATES: 2.0}))
+        other = gds.project(ShapeProjection(CORPUS, ProjectionShape.ENTITY_ENTITY, synonyms=0.5))
         assert other != first
         estimate = gds.estimate(projection)
         assert min(estimate) > 0
@@ -132,14 +132,14 @@ def test_a_projection_is_made_once_a_version_and_dropped_after(server: Server) -
 def test_projections_that_are_kept_are_there_for_the_next_process(server: Server) -> None:
     names = sorted(entity_id(CORPUS, f"n{index}") for index in range(9))
     write(server, names, _TINY)
-    projection = Projection(CORPUS, _WEIGHTS)
+    projection = ShapeProjection(CORPUS, ProjectionShape.ENTITY_ENTITY)
     keeping = Server(server.url, replace(server.settings, keep_projections=True))
     try:
-        with GraphDataScience(keeping) as gds:
+        with closing(GraphDataScience(keeping)) as gds:
             kept = gds.project(projection)
         assert held(server) == [kept]
         # The next one, which keeps nothing, finds it: it did not make it, so it does not drop it either.
-        with GraphDataScience(server) as gds:
+        with closing(GraphDataScience(server)) as gds:
             before = server.round_trips
             assert gds.project(projection) == kept
             assert server.round_trips - before == 3  # the version before and after, and what is there
@@ -147,12 +147,11 @@ def test_projections_that_are_kept_are_there_for_the_next_process(server: Server
         server.write(
             lambda transaction: transaction.rows("persist/merge_corpus", name=CORPUS, ids=2, embedding="", dimensions=0)
         )
-        with GraphDataScience(keeping) as gds:
+        with closing(GraphDataScience(keeping)) as gds:
             newer = gds.project(projection)
             assert newer != kept
         assert held(server) == [newer]
-        with GraphDataScience(keeping) as gds:
-            assert gds.drop(CORPUS) == [newer]
+        assert drop_projections(server) == [newer]
     finally:
         keeping.close()
     assert held(server) == []
@@ -167,11 +166,8 @@ def held(server: Server) -> list[str]:
 def test_bad_input_is_told_before_anything_is_projected(server: Server) -> None:
     names = sorted(entity_id(CORPUS, f"n{index}") for index in range(9))
     write(server, names, _TINY)
-    with GraphDataScience(server) as gds:
-        with pytest.raises(UnknownNameError, match="no corpus 'none'"):
-            gds.cluster(Projection("none", _WEIGHTS))
-        with pytest.raises(InputError, match="at least one relationship"):
-            Projection(CORPUS, {})
+    with closing(GraphDataScience(server)) as gds, pytest.raises(UnknownNameError, match="no corpus 'none'"):
+        gds.cluster(ShapeProjection("none", ProjectionShape.ENTITY_ENTITY))
 
 
 def test_a_graph_of_many_edges(server: Server) -> None:
@@ -196,8 +192,8 @@ def test_a_graph_of_many_edges(server: Server) -> None:
     assert {hit.id for hit in found} == {names[place] for place in best}
     # Nearly equal scores may change places: float arithmetic in another order. The scores themselves agree.
     assert np.allclose(np.sort([hit.score for hit in found]), np.sort(expected.scores[best]), rtol=1e-4, atol=1e-9)
-    with GraphDataScience(server) as gds:
-        clustered = gds.cluster(Projection(CORPUS, _WEIGHTS))
+    with closing(GraphDataScience(server)) as gds:
+        clustered = gds.cluster(ShapeProjection(CORPUS, ProjectionShape.ENTITY_ENTITY))
     places = np.searchsorted(np.array(names), np.array(clustered.ids))
     labels = np.arange(size)
     labels[places] = places[clustered.communities.levels[0]]

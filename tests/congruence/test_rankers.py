@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import synonym_graph
-from live_stores import empty, neo4j_of
+from live_stores import drop_projections, empty, neo4j_of
 from thoroughness import cases
 
 from hlgraph.algorithms.projection import NODE_KINDS, ProjectionShape
@@ -26,7 +26,7 @@ from hlgraph.retrieve import SearchRequest, search
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.retrieve.strategies.local import LocalRetriever
 from hlgraph.settings import Settings
-from hlgraph.stores.image.ranker import StoreRanker
+from hlgraph.stores.image.ranker import ImageRanker
 from hlgraph.stores.in_process import PulledRanker
 from hlgraph.stores.neo4j import gds as ranker_module
 from hlgraph.stores.neo4j.gds import GdsRanker, GraphDataScience, ShapeProjection
@@ -113,7 +113,7 @@ def _same(one: list[Hit], two: list[Hit]) -> None:
 @pytest.mark.parametrize("shape", _SHAPES)
 def test_the_three_give_the_same(both: Rankers, shape: ProjectionShape, damping: float) -> None:
     rng = random.Random(f"{shape}{damping}")
-    assert isinstance(both.embedded.graph.ranker, StoreRanker)
+    assert isinstance(both.embedded.graph.ranker, ImageRanker)
     assert isinstance(both.servers.graph.ranker, GdsRanker)
     for _ in range(cases(2, 4)):
         query = RankQuery(shape, _seeds(both, shape, rng), damping=damping)
@@ -227,8 +227,7 @@ def test_synonyms_are_crossed_alike(both: Rankers) -> None:
             assert [item.score for item in one.evidence] == pytest.approx(
                 [item.score for item in two.evidence], rel=1e-3
             )
-    with GraphDataScience(both.server) as gds:
-        assert gds.drop(synonym_graph.CORPUS)
+    assert drop_projections(both.server)
 
 
 def test_one_weight_a_run_where_gds_knows_no_weights(both: Rankers, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,8 +244,7 @@ def test_a_projection_that_somebody_dropped_is_made_again(both: Rankers) -> None
     query = RankQuery(ProjectionShape.ENTITY_PASSAGE, _seeds(both, ProjectionShape.ENTITY_PASSAGE, random.Random(9)))
     with closing(GdsRanker(both.server, fallback=both.pulled())) as ranker:
         expected = ranker.rank(query, scope=Scope(CORPUS))
-        with GraphDataScience(both.server) as other:
-            assert other.drop(CORPUS)
+        assert drop_projections(both.server)
         _same(ranker.rank(query, scope=Scope(CORPUS)), expected)
 
 
@@ -254,13 +252,16 @@ def test_processes_share_a_projection_and_a_ranking_asks_three_times(both: Ranke
     projection = ShapeProjection(CORPUS, ProjectionShape.STATEMENT_ENTITY_CHUNK)
     shape = ProjectionShape.STATEMENT_ENTITY_CHUNK
     query = RankQuery(shape, dict.fromkeys(_seeds(both, shape, random.Random(9)), 1.0))
-    with GraphDataScience(both.server) as first, closing(GdsRanker(both.server, fallback=both.pulled())) as second:
+    with (
+        closing(GraphDataScience(both.server)) as first,
+        closing(GdsRanker(both.server, fallback=both.pulled())) as second,
+    ):
         name = first.project(projection)
         second.rank(query, scope=Scope(CORPUS))
         before = both.server.round_trips
         second.rank(query, scope=Scope(CORPUS))
         assert both.server.round_trips - before == 3  # version, seeds, ranking
-        assert name not in second._gds._made
+        assert name not in second.projections._made
         assert min(first.estimate(projection)) > 0
 
 
@@ -277,8 +278,7 @@ def test_what_the_server_lacks_is_said_once_and_the_pull_takes_over(
     query = RankQuery(ProjectionShape.ENTITY_PASSAGE, _seeds(both, ProjectionShape.ENTITY_PASSAGE, random.Random(4)))
     expected = both.embedded.graph.rank(query, scope=Scope(CORPUS))
     with closing(GdsRanker(both.server, fallback=both.pulled())) as ranker, caplog.at_level(logging.WARNING):
-        with GraphDataScience(both.server) as other:
-            other.drop(CORPUS)
+        drop_projections(both.server)
         if lack == "plugin":
             monkeypatch.setattr(ranker_module, "PLUGIN", "gds.no_such_function")
         else:

@@ -24,6 +24,7 @@ from hlgraph.extract import LocalExtractor
 from hlgraph.ids import source_id
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import Remover, delete_sources
+from hlgraph.ingest.report import Report
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document, Kind, MetadataValue, Relationship
 from hlgraph.retrieve import STRATEGIES, SearchRequest, search
@@ -206,7 +207,7 @@ def corpus(request: pytest.FixtureRequest, pair: Pair) -> str:
 def test_both_hold_the_same_after_every_step_of_a_history(pair: Pair) -> None:
     rng = random.Random(11)
     documents = _documents(rng, 14)
-    reports: list[pipeline.Report] = []
+    reports: list[Report] = []
     forgotten: list[list[str]] = [[], []]
     for step in range(cases(4, 8)):
         if step:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import command_worker
 import pytest
-from command_worker import call
-from kill_moments import Moments
+from command_line import call
+from command_worker import TEXTS as _TEXTS
+from command_worker import Moments
 from store_dump import dump
 from thoroughness import cases
 
@@ -24,13 +25,6 @@ from hlgraph.stores.embedded import mirror
 _KILLS = int(os.environ.get("HLGRAPH_FAULT_ROUNDS", str(cases(8, 1_000))))
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["command_worker", "hlgraph.sdk.client", "hlgraph.stores.embedded.doctor"])
-_TEXTS = {
-    "abbey": "The Saint Orne Abbey was built in Tessing in 1820. Mara Quill left Saint-Orne Abbey in 1850.",
-    "bridge": "Mara Quill designed the Aldane Bridge in 1868. The Aldane Bridge spans the Orne.",
-    "flood": "The Orne flooded Quarrick in 1871. Sela Vantongeren wrote about Quarrick.",
-    "mill": "Ivo Brandt owned the Vessel Mill. The Vessel Mill lies on the Orne.",
-    "town": "Tessing lies on the Orne. Mara Quill was born in Tessing.",
-}
 _SMALL = 32 * 1024  # bytes that a backup writes at once, so that a kill leaves files that are written in part
 
 
@@ -116,7 +110,7 @@ def _moments(arguments: list[str]) -> list[int]:
     with pytest.MonkeyPatch.context() as patch:
         moments = Moments()
         moments.arm(patch.setattr)
-        code, _, errors = call(arguments)
+        code, _, errors = call(*arguments)
     assert code == 0, errors
     every = moments.count + 1
     return sorted({1 + round(at * (every - 1) / max(1, min(_KILLS, every) - 1)) for at in range(min(_KILLS, every))})
@@ -179,7 +173,7 @@ def test_a_killed_restore_leaves_the_old_store_or_the_new_one(place: Place, is_t
         _killed(line, kill_at)
         found = (place.work / "store" / "hlgraph.db").exists()
         states.append(place.state(place.work) if found else "none")
-        code, _, errors = call(line)
+        code, _, errors = call(*line)
         assert (code, errors) == (0, ""), kill_at
         assert place.state(place.work) == "old"
         assert [path.name for path in place.work.iterdir() if "restored" in path.name] == []

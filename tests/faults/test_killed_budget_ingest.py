@@ -7,13 +7,11 @@ import random
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from chat_server import Asked, ChatServer
-from pytest_httpserver import HTTPServer
 from thoroughness import cases
 
 import hlgraph
@@ -43,12 +41,6 @@ with hlgraph.connect(Settings(store=f"hlgraph://{folder}/store", models=models),
         sys.exit(6)
     print(len(report.problems), len(report.failed))
 """
-
-
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    with HTTPServer(threaded=True) as running:
-        yield ChatServer(running)
 
 
 def _start(folder: Path, server: ChatServer) -> subprocess.Popen[str]:

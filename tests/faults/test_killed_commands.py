@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 import command_worker
 import pytest
-from command_worker import call
-from kill_moments import Moments
+from command_line import call
+from command_worker import TEXTS as _TEXTS
+from command_worker import Moments
 from older_store import undo_words_fields_and_lists
 from store_dump import dump
 from thoroughness import cases
@@ -47,13 +48,6 @@ _FORKS.set_forkserver_preload(
         "hlgraph.stores.embedded.doctor",
     ]
 )
-_TEXTS = {
-    "abbey": "The Saint Orne Abbey was built in Tessing in 1820. Mara Quill left Saint-Orne Abbey in 1850.",
-    "bridge": "Mara Quill designed the Aldane Bridge in 1868. The Aldane Bridge spans the Orne.",
-    "flood": "The Orne flooded Quarrick in 1871. Sela Vantongeren wrote about Quarrick.",
-    "mill": "Ivo Brandt owned the Vessel Mill. The Vessel Mill lies on the Orne.",
-    "town": "Tessing lies on the Orne. Mara Quill was born in Tessing.",
-}
 _DELETED = ("bridge", "flood", "mill")
 _GONE = ("Vantongeren", "vantongeren")  # stands in no uri
 
@@ -150,11 +144,11 @@ def _age(base: Base) -> None:
 
 
 def _set_domain(_: Base) -> None:
-    assert call(["domain", "set", "domain.json"])[0] == 0
+    assert call("domain", "set", "domain.json")[0] == 0
 
 
 def _build(_: Base) -> None:
-    assert call(["communities", "build"])[0] == 0
+    assert call("communities", "build")[0] == 0
 
 
 def _empty(base: Base) -> None:
@@ -228,7 +222,7 @@ def test_the_same_command_again_completes_it(
     with pytest.MonkeyPatch.context() as patch:
         moments = Moments()
         moments.arm(patch.setattr)
-        code, _, errors = call(line)
+        code, _, errors = call(*line)
     assert code == 0, errors
     whole = dump(base.work, gone=command.gone)
     assert (whole["doctor"], whole["deleted text"]) == ([], [])
@@ -241,7 +235,7 @@ def test_the_same_command_again_completes_it(
         worker.join()
         assert worker.exitcode == -signal.SIGKILL, kill_at
         pending += _unfinished(base) > 0
-        code, _, errors = call(line)
+        code, _, errors = call(*line)
         assert (code, errors if code else "") == (0, ""), kill_at
         assert dump(base.work, gone=command.gone) == whole, kill_at
     record_property("killed", [name, moments.count + 1, len(kills), len(set(kills)), pending])

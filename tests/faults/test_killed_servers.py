@@ -19,9 +19,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import ingest_worker
 import pytest
-from killed_rows import edited, rows, write
+from killed_rows import edited, rows
 from live_stores import empty, settings_for
 from opensearch_fixture import opened as opened_vectors
 from thoroughness import cases
@@ -34,7 +33,45 @@ from hlgraph.testing.corpus import snapshot
 from local_servers import neo4j_server, opensearch_server
 from local_servers import state as local_state
 
-_WORKER = Path(ingest_worker.__file__)
+# Ingests a file of JSON lines in small batches, and deletes what is missing from it. Prints `ready` when it may write, and
+# waits for no other writer. `lease=SECONDS` makes its right to write last so long.
+_WORKER = """
+import sys
+from dataclasses import replace
+from hlgraph.chunk import ContentDefinedChunker
+from hlgraph.errors import HLGraphError
+from hlgraph.extract import LocalExtractor
+from hlgraph.ingest import pipeline
+from hlgraph.ingest.delete import Remover, delete_missing
+from hlgraph.read import covered, read
+from hlgraph.settings import load
+from hlgraph.stores.neo4j.lease import Lease
+from hlgraph.stores.open import open_stores
+from hlgraph.testing.embedder import WordEmbedder
+
+settings, path, *how = sys.argv[1:]
+if how:
+    Lease.__init__.__kwdefaults__["seconds"] = int(how[0].removeprefix("lease="))
+opened = open_stores(replace(load(settings), wait=0))
+steps = pipeline.Steps(ContentDefinedChunker(80, 0.2), LocalExtractor(), WordEmbedder(), batch_sources=5)
+seen = set()
+
+def noted():
+    for item in read([path]):
+        seen.add(item.uri)
+        yield item
+
+try:
+    with opened.closing:
+        with opened.stores.graph.lock("c"):
+            pass
+        print("ready", flush=True)
+        report = pipeline.ingest(noted(), "c", stores=opened.stores, steps=steps)
+        delete_missing(report, covered([path]), corpus="c", keep=seen, remover=Remover(opened.stores))
+except HLGraphError as error:
+    sys.stderr.write(f"{type(error).__name__}: {error}\\n")
+    sys.exit(3)
+"""
 _LAUNCHER = Path(__file__).parents[2] / "docker" / "local" / "servers.py"
 _ROUNDS = int(os.environ.get("HLGRAPH_FAULT_ROUNDS", "0"))
 _GAVE_UP = 3
@@ -68,9 +105,9 @@ class Rig:
 
     def start(self, stage: int, *more: str) -> subprocess.Popen[str]:
         """A worker that has begun to bring the stores to this state of the file."""
-        write(self.path, self.states[stage])
+        self.path.write_text("".join(f"{json.dumps(row)}\n" for row in self.states[stage]), encoding="utf-8")
         worker = subprocess.Popen(
-            [sys.executable, str(_WORKER), str(self.config), str(self.path), *more],
+            [sys.executable, "-c", _WORKER, str(self.config), str(self.path), *more],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
@@ -9,16 +10,15 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from unittest import mock
 
 import neo4j
 import neo4j.exceptions
 import opensearchpy
 import pytest
-import schedules
 from edited_corpus import BEFORE, OPERATIONS, documents, edit, spread
 from live_stores import opened, settings_for
-from schedules import Fault
 from store_dump import dump
 from thoroughness import cases
 
@@ -42,6 +42,33 @@ class Failing(sqlite3.Connection):
 
 def run(statement: Callable[..., sqlite3.Cursor], *args: Any) -> sqlite3.Cursor:
     return statement(*args)
+
+
+class Fault(NamedTuple):
+    """A function that fails: ``error`` makes what it raises; ``is_after``: the call is done first, as where a reply is lost."""
+
+    owner: Any
+    name: str
+    error: Callable[[], BaseException]
+    is_after: bool = False
+
+
+@contextlib.contextmanager
+def failing(fault: Fault, number: int) -> Iterator[list[int]]:
+    """Fails the call of a kind with this number, once; yields a list that gets an item for each call, on any thread."""
+    inner = getattr(fault.owner, fault.name)
+    calls: list[int] = []
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        calls.append(len(calls))
+        if calls[-1] != number:
+            return inner(*args, **kwargs)
+        if fault.is_after:
+            inner(*args, **kwargs)
+        raise fault.error()
+
+    with mock.patch.object(fault.owner, fault.name, call):
+        yield calls
 
 
 def disk(number: int) -> OSError:
@@ -77,7 +104,7 @@ def before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("name", FAULTS)
 def test_an_edit_of_which_a_call_fails_is_done_whole_by_the_next(name: str, before: Path, tmp_path: Path) -> None:
     shutil.copytree(before, tmp_path / "right")
-    with connect(tmp_path / "right") as graph, schedules.failing(FAULTS[name], -1) as calls:
+    with connect(tmp_path / "right") as graph, failing(FAULTS[name], -1) as calls:
         edit(graph)
     assert calls or name == "rename"
     right, raw = dump(tmp_path / "right"), []
@@ -85,7 +112,7 @@ def test_an_edit_of_which_a_call_fails_is_done_whole_by_the_next(name: str, befo
         folder = tmp_path / str(place)
         shutil.copytree(before, folder)
         try:
-            with connect(folder) as graph, schedules.failing(FAULTS[name], place):
+            with connect(folder) as graph, failing(FAULTS[name], place):
                 edit(graph)
         except HLGraphError:
             pass
@@ -113,12 +140,12 @@ def test_a_search_of_which_a_call_fails_raises_one_clear_error_or_is_right(name:
     for read in (OPERATIONS["path"], OPERATIONS["auto"], OPERATIONS["stats"]):
         with connect(before) as graph:
             right = read(graph)
-        with connect(before) as graph, schedules.failing(FAULTS[name], -1) as calls:
+        with connect(before) as graph, failing(FAULTS[name], -1) as calls:
             read(graph)
         for place in spread(len(calls), PLACES):
             with connect(before) as graph:
                 try:
-                    with schedules.failing(FAULTS[name], place):
+                    with failing(FAULTS[name], place):
                         found = read(graph)
                     wrong += [] if found == right else [(place, found)]
                 except HLGraphError:
@@ -159,7 +186,7 @@ def test_calls_to_servers_that_fail_once_are_repeated(name: str, live: Callable[
     """An edit and a search give what they give without the fault, or an error of hlgraph and then the same."""
     with live() as graph:
         graph.ingest(documents(BEFORE))
-        with schedules.failing(SERVERS[name], -1) as calls:
+        with failing(SERVERS[name], -1) as calls:
             edit(graph)
             right = OPERATIONS["path"](graph)
         raw = []
@@ -167,7 +194,7 @@ def test_calls_to_servers_that_fail_once_are_repeated(name: str, live: Callable[
             graph.delete(everything=True)
             graph.ingest(documents(BEFORE))
             try:
-                with schedules.failing(SERVERS[name], place):
+                with failing(SERVERS[name], place):
                     edit(graph)
                     found = OPERATIONS["path"](graph)
             except HLGraphError:

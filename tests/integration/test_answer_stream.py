@@ -33,14 +33,11 @@ from hlgraph.testing.chat import without_salt
 from hlgraph.testing.corpus import DOCUMENTS
 from hlgraph.testing.embedder import WordEmbedder
 
+pytestmark = pytest.mark.usefixtures("openai_key")
+
 QUESTION = "Who designed the Aldane Bridge?"
 TEXT = "Mara Quill designed the Aldane Bridge [1]. She was tall [1]. It is old."
 PIECES = re.findall(r"\s*\S+", TEXT)
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import command_worker
 import pytest
-from command_worker import call
+from command_line import call
 from older_store import undo_words_fields_and_lists
 from store_dump import dump
 
@@ -445,13 +445,13 @@ def test_the_ledger_and_the_stored_replies_are_in_the_backup(
     monkeypatch.setenv("HLGRAPH_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("HLGRAPH_LEDGER", raising=False)
     command_worker.models(monkeypatch.setattr)
-    assert call(["ingest", str(docs / "mill.txt"), "--extract", "chat"])[0] == 0
-    spent = call(["ledger", "--json"])
-    assert call(["backup", str(tmp_path / "backup")])[0] == 0
+    assert call("ingest", str(docs / "mill.txt"), "--extract", "chat")[0] == 0
+    spent = call("ledger", "--json")
+    assert call("backup", str(tmp_path / "backup"))[0] == 0
     shutil.rmtree(tmp_path / "store")
-    assert call(["restore", str(tmp_path / "backup")])[0] == 0
+    assert call("restore", str(tmp_path / "backup"))[0] == 0
     assert {LEDGER_FILE, REPLIES_FILE} <= {path.name for path in (tmp_path / "store").iterdir()}
-    assert call(["ledger", "--json"]) == spent
+    assert call("ledger", "--json") == spent
     assert json.loads(spent[1])
 
 
@@ -465,7 +465,7 @@ def test_a_store_of_an_older_schema_is_backed_up_before_it_is_migrated(tmp_path:
         older.backup(tmp_path / "backup")
     found = _restored(tmp_path / "backup")
     for folder in (tmp_path, found):
-        assert call(["--store", f"hlgraph://{folder}/store", "migrate", "apply"])[0] == 0
+        assert call("--store", f"hlgraph://{folder}/store", "migrate", "apply")[0] == 0
     assert dump(found) == dump(tmp_path)
 
 
@@ -508,19 +508,19 @@ def test_a_full_disk_ends_a_backup_and_the_last_one_stays(
     assert dump(_restored(target)) == dump(tmp_path)
 
 
-def _json(line: list[str], caught: Callable[[list[str]], tuple[int, str, str]] = call) -> dict[str, object]:
-    code, out, _ = caught([*line, "--json"])
+def _json(line: list[str]) -> dict[str, object]:
+    code, out, _ = call(*line, "--json")
     return {"code": code, **json.loads(out)}
 
 
 def test_the_commands_say_what_they_did(tmp_path: Path, docs: Path, graph: HLGraph) -> None:
     store = ["--store", graph.settings.store]
-    code, out, _ = call([*store, "backup", str(tmp_path / "backup")])
+    code, out, _ = call(*store, "backup", str(tmp_path / "backup"))
     assert (code, out.splitlines()[1]) == (0, "the copy is fine")
     assert re.match(rf"{tmp_path}/backup holds the state of \S+: 5 files, [\d,]+ bytes, [\d,]+ written\n", out)
     again = _json([*store, "backup", str(tmp_path / "backup")])
     assert (again["code"], again["written"], again["store"]) == (0, 0, str(tmp_path / "store"))
-    code, _, err = call([*store, "restore", str(tmp_path / "backup")])
+    code, _, err = call(*store, "restore", str(tmp_path / "backup"))
     assert (code, "replace it: restore --replace" in err) == (2, True)
     new = _json(["--store", f"hlgraph://{tmp_path}/new", "restore", str(tmp_path / "backup")])
     assert (new["restored_to"], new["bytes"]) == (f"hlgraph://{tmp_path}/new", again["bytes"])

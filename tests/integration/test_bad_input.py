@@ -28,12 +28,6 @@ from hlgraph.testing.embedder import WordEmbedder
 _GOOD = "The Aldane Bridge was designed by Mara Quill. Mara Quill was born in Tessing.\n"
 
 
-@pytest.fixture
-def graph(tmp_path: Path) -> Iterator[HLGraph]:
-    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as opened:
-        yield opened
-
-
 def _folder(tmp_path: Path) -> Path:
     folder = tmp_path / "docs"
     folder.mkdir()

@@ -120,17 +120,6 @@ def _place(uri: str) -> tuple[str, str]:
     return bucket, key
 
 
-@pytest.fixture(scope="module")
-def s3() -> Iterator[str]:
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 @pytest.fixture
 def bedrock(s3: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Bedrock]:
     for name, value in {

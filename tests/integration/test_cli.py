@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import logging
 import os
@@ -15,12 +14,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from command_line import Done, call
 from sample_vectors import copied
 
-from hlgraph.cli import main
 from hlgraph.cli.state import CHATTY, DRIVERS
 
 SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"
@@ -38,23 +36,6 @@ CHOSEN = (
 QUESTION = "Who designed the Halfmoon Bridge?"
 HLGRAPH = [sys.executable, "-m", "hlgraph"]
 NEW, EDITED = "It was opened on 19 September 1868", "It was opened on 20 September 1868"
-
-
-class Done(NamedTuple):
-    """What a command did: exit code, standard output, standard error."""
-
-    code: int
-    out: str
-    err: str
-
-
-def call(*arguments: object) -> Done:
-    """Run the command line in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:
-        main([str(argument) for argument in arguments])
-    assert isinstance(end.value.code, int)
-    return Done(end.value.code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="module")

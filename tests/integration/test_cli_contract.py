@@ -8,7 +8,6 @@ are data (names of corpora, steps, kinds), ``data`` for values too. After a chan
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import logging
 import os
@@ -16,17 +15,17 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from chat_server import MODEL, ChatServer
+from command_line import call
 from pytest_httpserver import HTTPServer
 from question_corpus import DOCUMENTS
 from sample_vectors import copied
 
-from hlgraph.cli import main
 from hlgraph.cli.output import bulk_tree
 from hlgraph.cli.state import CHATTY, DRIVERS
 from hlgraph.ingest.bulk_load import BulkReport
@@ -48,35 +47,6 @@ OPEN = {"corpora", "records", "relationships", "seconds", "strategies", "stores"
 }
 QUESTION = "Who designed the Halfmoon Bridge?"
 TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
-
-
-@dataclass(frozen=True)
-class Done:
-    """What a command did."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def tree(self) -> Any:
-        assert self.out.count("\n") == 1, self.out
-        return json.loads(self.out)
-
-    @property
-    def error(self) -> Any:
-        assert self.out == ""
-        assert self.err.count("\n") == 1, self.err
-        return json.loads(self.err)["error"]
-
-
-def call(*arguments: object) -> Done:
-    """Run the command line in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:
-        main([str(argument) for argument in arguments])
-    assert isinstance(end.value.code, int)
-    return Done(end.value.code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import re
 import shutil
@@ -14,9 +12,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from command_line import call
 from live_stores import opened, settings_for
 
-from hlgraph.cli import main
 from hlgraph.errors import ModelError
 from hlgraph.evaluate.bench import BenchPlan, ask, corpus_name, ingest_size, measure, questions_for
 from hlgraph.evaluate.claims.claims import ClaimScores
@@ -59,14 +57,6 @@ class Talking(Flaky):
     """Would ask a chat model."""
 
     needs: ClassVar[tuple[str, ...]] = ("chat",)
-
-
-def call(*arguments: object) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:
-        main([str(argument) for argument in arguments])
-    assert isinstance(end.value.code, int)
-    return end.value.code, out.getvalue(), err.getvalue()
 
 
 @pytest.fixture(scope="module")

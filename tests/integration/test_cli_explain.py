@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
+import command_line
 import pytest
+from command_line import Done
 from sample_vectors import copied
-
-from hlgraph.cli import main
 
 SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"
 QUESTION = "Which architect designed the lighthouse at which Emeric Vaude was born?"
 
 
-class Done(NamedTuple):
-    """What a command said."""
-
-    out: str
-    err: str
-
-
 def call(*arguments: object) -> Done:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:
-        main([str(argument) for argument in arguments])
-    assert end.value.code == 0, err.getvalue()
-    return Done(out.getvalue(), err.getvalue())
+    done = command_line.call(*arguments)
+    assert done.code == 0, done.err
+    return done
 
 
 @pytest.fixture(scope="module", autouse=True)

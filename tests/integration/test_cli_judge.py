@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import re
 from pathlib import Path
 
 import pytest
+from command_line import call
 
 import hlgraph.models.choose
-from hlgraph.cli import main
 from hlgraph.evaluate.judges.answer_rows import load_candidates
 from hlgraph.testing.chat import ScriptedChat, without_salt
 
 MILLS = {f"q{number}": f"Mara Quill built the mill of Tessing {number}." for number in range(5)}
-
-
-def call(*arguments: object) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:
-        main([str(argument) for argument in arguments])
-    assert isinstance(end.value.code, int)
-    return end.value.code, out.getvalue(), err.getvalue()
 
 
 def _verdict(system: str, user: str) -> str:

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import call
 from live_stores import opened, settings_for
 from pytest_httpserver import HTTPServer
 from question_corpus import BRIDGE, DOCUMENTS, MILL
 from werkzeug import Request, Response
 
 import hlgraph
-from hlgraph.cli import main
 from hlgraph.evaluate.questions.making import make, quotas
 from hlgraph.testing.embedder import WordEmbedder
-
-
-def call(*arguments: object) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:
-        main([str(argument) for argument in arguments])
-    assert isinstance(end.value.code, int)
-    return end.value.code, out.getvalue(), err.getvalue()
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from mill_graph import TEXTS, MillGraph, mill_graph
-from tiny_graph import TinyGraph, tiny_graph
+from neo4j_graphs import TEXTS, MillGraph, TinyGraph
 
 from hlgraph.errors import UnknownNameError
 from hlgraph.ids import chunk_id, entity_id, fact_id, source_id, statement_id, topic_id
@@ -18,18 +15,6 @@ from hlgraph.stores.neo4j.graph import Neo4jGraphStore
 from hlgraph.stores.neo4j.server import Row
 from hlgraph.stores.protocols import Decider, Decision, Verdict
 from hlgraph.stores.queries import Query
-
-
-@pytest.fixture(scope="module")
-def tiny(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TinyGraph]:
-    with tiny_graph(servers, tmp_path_factory.mktemp("tiny")) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def mill(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MillGraph]:
-    with mill_graph(servers, tmp_path_factory.mktemp("mill")) as found:
-        yield found
 
 
 def _rows(place: TinyGraph | MillGraph, name: str, /, **params: object) -> list[Row]:

@@ -13,7 +13,7 @@ from typing import Any
 import neo4j
 import pytest
 from live_stores import empty
-from tiny_graph import tiny_graph
+from neo4j_graphs import tiny_graph
 
 from hlgraph.stores import queries
 

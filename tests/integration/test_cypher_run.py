@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import command_line
 import pytest
+from command_line import Done
 from live_stores import neo4j_of
-from mill_graph import MillGraph, mill_graph
+from neo4j_graphs import MillGraph
 
 import hlgraph
-from hlgraph.cli import main
 from hlgraph.errors import InputError, StoreUnavailableError, UnknownNameError
 from hlgraph.ids import entity_id, fact_id, source_id
 from hlgraph.sdk import cypher as analyst
@@ -32,21 +32,6 @@ _SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"
 
 
 _ODD = 'The "Old" C\\D crossing: +x (y) ~ z*'
-
-
-@dataclass(frozen=True)
-class Done:
-    """What a command did."""
-
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture(scope="module")
-def mill(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MillGraph]:
-    with mill_graph(servers, tmp_path_factory.mktemp("mill")) as found:
-        yield found
 
 
 @pytest.fixture(autouse=True)
@@ -64,11 +49,7 @@ def _environment(mill: MillGraph, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def call(*arguments: object) -> Done:
     """Run ``hlgraph cypher`` in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:
-        main(["cypher", *map(str, arguments)])
-    assert isinstance(end.value.code, int)
-    return Done(end.value.code, out.getvalue(), err.getvalue())
+    return command_line.call("cypher", *arguments)
 
 
 def written(folder: Path, name: str, body: str, *, params: str = "-", columns: str = "one", lines: str = "") -> Path:

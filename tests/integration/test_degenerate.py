@@ -6,9 +6,8 @@ The table is run on the embedded store, and a part of it on Neo4j and OpenSearch
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -77,12 +76,6 @@ ANSWERS = [
     {"strategy": "global", "mode": "report"},
     {"strategy": "hierarchy", "mode": "report"},
 ]
-
-
-@pytest.fixture
-def graph(tmp_path: Path) -> Iterator[HLGraph]:
-    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as opened:
-        yield opened
 
 
 def fill(graph: HLGraph, texts: Sequence[str]) -> None:

@@ -11,10 +11,10 @@ import pytest
 
 import hlgraph
 from hlgraph import errors
+from hlgraph.ingest.delete import Remover
 from hlgraph.models.cache import CachedEmbedder
 from hlgraph.sdk.client import HLGraph
 from hlgraph.stores import trace
-from hlgraph.stores.open import Opened
 from hlgraph.testing.embedder import WordEmbedder
 
 _FIVE = ["docs/a.txt", "docs/inner/b.txt", "rows.jsonl#r0", "rows.jsonl#r1", "rows.jsonl#r2"]
@@ -85,9 +85,7 @@ def test_a_list_that_was_stopped_in_the_middle_is_completed(
     graph: HLGraph, monkeypatch: pytest.MonkeyPatch, kept: int, has_notes: bool
 ) -> None:
     """Stopped after the flip of the first or the second change, the rows of the vector store still there."""
-    monkeypatch.setattr(
-        Opened.__new__, "__defaults__", (2 if has_notes else 9, *(Opened.__new__.__defaults__ or ())[1:])
-    )
+    monkeypatch.setattr(Remover.__new__, "__defaults__", (2 if has_notes else 9, None))
     opened = hlgraph.connect(graph.settings, embedder=WordEmbedder())
     real, left = opened._opened.stores.vectors.delete, [kept]
 

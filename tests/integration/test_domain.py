@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from chat_server import MODEL, Asked, ChatServer, busy, good_reply, usage_tokens
+from command_line import call
 from ingest_keywords import keywords
 from older_store import undo_words_fields_and_lists
-from pytest_httpserver import HTTPServer
 
 import hlgraph
 from hlgraph import Budget, Document, Domain
-from hlgraph.cli import main
 from hlgraph.errors import BudgetError, InputError, ModelAnswerError, UnknownNameError
 from hlgraph.models.prompts import delimited
 from hlgraph.records import Chunk, Kind
@@ -34,24 +31,14 @@ from hlgraph.testing.chat import without_salt
 from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
 
+pytestmark = pytest.mark.usefixtures("openai_key")
+
 SAMPLES = Path(hlgraph.__file__).parent / "samples"
 DOCUMENTS = sorted(SAMPLES.glob("*.md"))[:4]
 CHAT = IngestOptions(extract="chat")
 ADAPTED = IngestOptions(extract="chat", adapt=True)
 FOUND = Domain(("bridge", "engineer"), ("building of bridges", "life in Wendle"), f"domain/1+{MODEL}")
 BY_HAND = Domain(("river",), ("floods",))
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
-
-
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    with HTTPServer(threaded=True) as running:
-        yield ChatServer(running)
-        running.check_assertions()
 
 
 def settings(folder: Path, server: ChatServer) -> Settings:
@@ -99,15 +86,6 @@ def write_settings(folder: Path, server: ChatServer) -> Path:
         f"store: hlgraph://{folder}/store\nmodels:\n  chat: {MODEL}\n  chat_url: {server.url}\n  cache: {folder}/cache\n"
     )
     return path
-
-
-def call(*arguments: object) -> tuple[int, str, str]:
-    """Exit code, output, errors of a command."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:
-        main([str(item) for item in arguments])
-    assert isinstance(end.value.code, int)
-    return end.value.code, out.getvalue(), err.getvalue()
 
 
 # Carried forward

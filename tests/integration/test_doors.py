@@ -69,19 +69,16 @@ from __future__ import annotations
 
 import typer
 
-from hlgraph.cli.output import say
+from hlgraph.cli.command import Invocation, command
 
 PLACE = 25  # in the list of commands
+app = typer.Typer()
 
 
-def toy() -> None:
+@command(app, "toy")
+def toy(cli: Invocation) -> None:
     """Say toy."""
-    say("a toy speaks")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("toy")(toy)
+    cli.show({"says": "toy"}, ["a toy speaks"])
 '''
 QUERY = """// How many sources the corpus has: a toy.
 // params: corpus

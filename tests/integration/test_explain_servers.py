@@ -12,8 +12,8 @@ from typing import Any
 import neo4j
 import pytest
 from live_stores import neo4j_of, opened, settings_for
+from neo4j_graphs import tiny_graph
 from opensearch_fixture import settings_of
-from tiny_graph import tiny_graph
 
 from hlgraph.chunk import WholeChunker
 from hlgraph.index.hierarchy import HierarchyQuery

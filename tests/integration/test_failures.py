@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -11,12 +9,12 @@ from pathlib import Path
 
 import pytest
 from chat_server import MODEL, Asked, ChatServer
+from command_line import call
 from ingest_keywords import keywords
 from pytest_httpserver import HTTPServer
 
 import hlgraph
 from hlgraph import Budget
-from hlgraph.cli import main
 from hlgraph.errors import BudgetError, InputError, StoreUnavailableError, UnknownNameError
 from hlgraph.extract.quarantine import Quarantined
 from hlgraph.ingest.delete import delete_sources
@@ -28,6 +26,8 @@ from hlgraph.stores.protocols import Scope
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
+
+pytestmark = pytest.mark.usefixtures("openai_key")
 
 CHAT = IngestOptions(extract="chat")
 POET = Document(
@@ -70,11 +70,6 @@ class Server(ChatServer):
         if not any(word in asked.text for word in self.broken) or (self.is_late and asked.is_for_entities):
             return None
         return f"As a model I would rather not ({number})."
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
 
 
 @pytest.fixture
@@ -486,15 +481,6 @@ def test_headings_that_changed_are_those_that_a_mended_chunk_has(tmp_path: Path)
 
 
 # The command line
-
-
-def call(*arguments: object, text: str = "") -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        patch.setattr("sys.stdin", io.StringIO(text))
-        with pytest.raises(SystemExit) as end:
-            main([str(item) for item in arguments])
-    return int(str(end.value.code)), out.getvalue(), err.getvalue()
 
 
 @pytest.fixture

@@ -5,16 +5,16 @@ from __future__ import annotations
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trustme
-from live_stores import neo4j_of
+from live_stores import drop_projections, neo4j_of
+from neo4j_graphs import TinyGraph
 from tcp_proxy import passed_on
-from tiny_graph import TinyGraph, tiny_graph
 
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError, StoreError, UnknownNameError
@@ -34,12 +34,6 @@ try:
 except MissingExtraError as error:
     print(error)
 """
-
-
-@pytest.fixture(scope="module")
-def tiny(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TinyGraph]:
-    with tiny_graph(servers, tmp_path_factory.mktemp("gds")) as found:
-        yield found
 
 
 @pytest.fixture
@@ -77,8 +71,8 @@ def test_nodes_carry_the_ids_of_records(settings: Settings) -> None:
 
 
 def test_what_was_there_stays_and_what_was_made_goes(settings: Settings, tiny: TinyGraph) -> None:
-    with GraphDataScience(tiny.server) as ours:
-        ours.drop(settings.corpus)
+    with closing(GraphDataScience(tiny.server)) as ours:
+        drop_projections(tiny.server)
         with open_projection(settings, "entity_passage") as (_, graph):
             name = graph.name()
         assert not tiny.server.ask("admin/list_projections", prefix=name)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import call as _call
 
-from hlgraph.cli import main
 from hlgraph.errors import SettingsError
 from hlgraph.settings import load
 
@@ -21,14 +19,6 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("STORE", "VECTORS", "CONFIG", "CORPUS", "NEO4J_PASSWORD", "OPENSEARCH_PASSWORD", "CHAT"):
         monkeypatch.delenv(f"HLGRAPH_{name}", raising=False)
     monkeypatch.chdir(tmp_path)
-
-
-def _call(*arguments: object) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:
-        main([str(argument) for argument in arguments])
-    assert isinstance(end.value.code, int)
-    return end.value.code, out.getvalue(), err.getvalue()
 
 
 def test_the_file_names_variables_for_passwords_and_says_what_comes_next(

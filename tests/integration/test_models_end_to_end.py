@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from unittest import mock
 
 import pytest
+from command_line import Done, call
 from provider_wires import CHATS, KEYS, QUESTION, WIRES, Waits, Wire
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 import hlgraph
-from hlgraph.cli import main
 from hlgraph.errors import ModelAccessError, ModelFilterError, ModelMismatchError
 from hlgraph.models.providers import chat_named
 from hlgraph.settings import ModelSettings, Settings
@@ -173,14 +171,6 @@ def test_every_provider_says_that_a_reply_was_cut_off_or_filtered(
         chat.complete("Be short.", QUESTION, max_tokens=77)
 
 
-class Done(NamedTuple):
-    """What a command did."""
-
-    returncode: object
-    stdout: str
-    stderr: str
-
-
 def _call(folder: Path, provider: _Provider, *arguments: str, **more: str) -> Done:
     environment = {
         "HLGRAPH_STORE": f"hlgraph://{folder}/store",
@@ -191,44 +181,38 @@ def _call(folder: Path, provider: _Provider, *arguments: str, **more: str) -> Do
         "HLGRAPH_EMBEDDER_URL": f"{provider.url}/v1",
         **more,
     }
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        mock.patch.dict(os.environ, environment),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-        pytest.raises(SystemExit) as end,
-    ):
-        main([*arguments])  # a process of its own would import the clients of the providers each time: three seconds
-    return Done(end.value.code, out.getvalue(), err.getvalue())
+    # A process of its own would import the clients of the providers each time: three seconds.
+    with mock.patch.dict(os.environ, environment):
+        return call(*arguments)
 
 
 def test_the_command_line_extracts_and_answers(tmp_path: Path, provider: _Provider) -> None:
     (tmp_path / "bridge.md").write_text("# Aldane Bridge\n\nIt was designed by Mara Quill.\n")
     run = _call(tmp_path, provider, "ingest", str(tmp_path / "bridge.md"), "--extract", "chat", "--json")
-    assert run.returncode == 0, run.stderr
-    report = json.loads(run.stdout)
+    assert run.code == 0, run.err
+    report = json.loads(run.out)
     assert report["statements"]["added"] == 1
     assert report["usage"] == {"calls": 2, "input_tokens": 14, "output_tokens": 6, "left_out": 0, "kept": 0}
     again = _call(tmp_path, provider, "ingest", str(tmp_path / "bridge.md"), "--extract", "chat")
-    assert "chat model: 0 calls, 0 tokens in, 0 out" in again.stdout
+    assert "chat model: 0 calls, 0 tokens in, 0 out" in again.out
     run = _call(tmp_path, provider, "answer", "Who designed the Aldane Bridge?", "--json")
-    answer = json.loads(run.stdout)
+    answer = json.loads(run.out)
     assert (answer["answer"], answer["is_supported"]) == ("Mara Quill designed it [1]. She was tall.", True)
     assert answer["uncited"] == ["She was tall."]
     assert answer["citations"][0]["source"]["title"] == "Aldane Bridge"
     run = _call(tmp_path, provider, "answer", "Who designed the Aldane Bridge?")
-    assert "not cited, so not shown to be in the corpus: She was tall." in run.stdout
+    assert "not cited, so not shown to be in the corpus: She was tall." in run.out
 
 
 def test_a_model_that_is_none_is_bad_input(tmp_path: Path, provider: _Provider) -> None:
     run = _call(tmp_path, provider, "stats", HLGRAPH_CHAT="nobody:m")
-    assert run.returncode == 0
+    assert run.code == 0
     (tmp_path / "a.txt").write_text("A text.")
     run = _call(
         tmp_path, provider, "ingest", str(tmp_path / "a.txt"), "--extract", "chat", "--json", HLGRAPH_CHAT="nobody:m"
     )
-    assert run.returncode == 2
-    assert "write provider:model with one of the providers anthropic, bedrock, ollama, openai" in run.stderr
+    assert run.code == 2
+    assert "write provider:model with one of the providers anthropic, bedrock, ollama, openai" in run.err
     run = _call(tmp_path, provider, "config", HLGRAPH_CHAT_URL="https://me:secret@host/v1")
-    assert run.returncode == 2
-    assert "secret" not in run.stderr + run.stdout
+    assert run.code == 2
+    assert "secret" not in run.err + run.out

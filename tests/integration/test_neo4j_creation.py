@@ -10,6 +10,7 @@ import pytest
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.extract import LocalExtractor
 from hlgraph.ingest import pipeline
+from hlgraph.ingest.report import Report
 from hlgraph.records import Document
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
@@ -38,7 +39,7 @@ _LINKS = (
 )
 
 
-def ingested(server: Server, folder: Path) -> pipeline.Report:
+def ingested(server: Server, folder: Path) -> Report:
     stores = Stores(Neo4jGraphStore(server), EmbeddedVectorStore(Database(folder)))
     return pipeline.ingest(_DOCUMENTS, "c", stores=stores, steps=_STEPS)
 

@@ -10,7 +10,6 @@ import json
 import random
 import socket
 import ssl
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -36,6 +35,7 @@ from hlgraph.errors import (
 )
 from hlgraph.extract import LocalExtractor
 from hlgraph.ingest import pipeline
+from hlgraph.ingest.report import Report
 from hlgraph.progress import Progress, listening
 from hlgraph.read import read
 from hlgraph.records import Kind
@@ -81,7 +81,7 @@ def server(servers: Any) -> Iterator[Server]:
     found.close()
 
 
-def ingest(stores: Stores, path: Path, *, on_progress: Callable[[Progress], None] | None = None) -> pipeline.Report:
+def ingest(stores: Stores, path: Path, *, on_progress: Callable[[Progress], None] | None = None) -> Report:
     steps = pipeline.Steps(ContentDefinedChunker(80, 0.2), LocalExtractor(), WordEmbedder(), batch_sources=4)
     with listening(on_progress):
         return pipeline.ingest(read([str(path)]), "c", stores=stores, steps=steps)
@@ -113,14 +113,6 @@ def test_a_database_that_is_not_there(servers: Any) -> None:
     assert "set neo4j.database" in str(error)
     assert "the Community edition has one database alone" in str(error)
     assert not error.retryable
-
-
-@pytest.fixture
-def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The pauses that were asked for, in seconds; none is made."""
-    found: list[float] = []
-    monkeypatch.setattr(time, "sleep", found.append)
-    return found
 
 
 @pytest.mark.parametrize("scheme", ["bolt", "neo4j"])

@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,38 @@ from hlgraph.errors import StoreLockedError, StoreUnavailableError
 from hlgraph.stores.neo4j.lease import Lease
 from hlgraph.stores.neo4j.server import Server
 
-_HOLDER = Path(__file__).parents[1] / "support" / "lease_holder.py"
+# A process that holds the right to write. It reads the password, then words: `write` checks the right in a writing
+# transaction, `stay` does too and stays inside, `end` gives it back.
+_HOLDER = """
+import sys, time
+from hlgraph.errors import HLGraphError
+from hlgraph.settings import Neo4jSettings
+from hlgraph.stores.neo4j.lease import Lease
+from hlgraph.stores.neo4j.server import Server
+
+url, user, database, seconds = sys.argv[1:5]
+password = sys.stdin.readline().strip()
+server = Server(url, Neo4jSettings(user=user, password=password, database=database, timeout=20, retry_seconds=20))
+lease = Lease(server, "writer", seconds=int(seconds))
+
+def stay(transaction):
+    lease.check(transaction)
+    print("inside", flush=True)
+    time.sleep(60)
+
+with lease.held():
+    print("held", flush=True)
+    for word in map(str.strip, sys.stdin):
+        if word == "end":
+            break
+        try:
+            server.write(stay if word == "stay" else lease.check)
+            print("written", flush=True)
+        except HLGraphError as error:
+            print(f"{type(error).__name__}: {error}", flush=True)
+print("ended", flush=True)
+server.close()
+"""
 Holder = Callable[..., "subprocess.Popen[str]"]
 
 
@@ -31,7 +61,7 @@ def holder(graph_server: Server) -> Iterator[Holder]:
     def start(seconds: int = 30) -> subprocess.Popen[str]:
         settings = graph_server.settings
         process = subprocess.Popen(
-            [sys.executable, str(_HOLDER), graph_server.url, settings.user, settings.database, str(seconds)],
+            [sys.executable, "-c", _HOLDER, graph_server.url, settings.user, settings.database, str(seconds)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

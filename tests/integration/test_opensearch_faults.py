@@ -65,14 +65,6 @@ def through(proxy: Proxy, server: SimpleNamespace) -> SimpleNamespace:
     return SimpleNamespace(url=proxy.url, user=server.user, password=server.password, ca=None)
 
 
-@pytest.fixture
-def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The pauses that were asked for, in seconds; none is made."""
-    found: list[float] = []
-    monkeypatch.setattr(time, "sleep", found.append)
-    return found
-
-
 def test_a_busy_server_is_asked_again_after_the_time_that_it_asks_for(
     proxy: Proxy, server: SimpleNamespace, slept: list[float]
 ) -> None:

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import reindex_worker
 from opensearch_fixture import opened, settings_of
 
 from hlgraph.change import VectorBlock
@@ -35,6 +34,38 @@ from hlgraph.stores.protocols import VectorBatch, VectorQuery
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
 
+# Reads settings as JSON, then regular expressions: for each, a child applies the migrations and kills itself after the first
+# request that matches. Prints the signal that ended the child, or 0.
+_WORKER = r"""
+import json, os, re, signal, sys
+from hlgraph.settings import OpenSearchSettings
+from hlgraph.stores import migrate
+from hlgraph.stores.opensearch import migrations, writes
+from hlgraph.stores.opensearch.connection import Connection
+
+class Mortal(Connection):
+    def send(self, method, path, **more):
+        answer = super().send(method, path, **more)
+        if self.last.search(f"{method} {path} {more.get('body')}"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return answer
+
+target = json.loads(sys.stdin.readline())
+migrations._LEASE_SECONDS = 0.0  # the lock of a killed process would be waited for
+migrations.OpenSearchTarget._try = lambda *_: None
+migrations._PAGE = migrations._BLOCK = 40
+writes.BODY_BYTES = 8_000
+print("ready", flush=True)
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        mortal = Mortal(target["url"], OpenSearchSettings(**target["settings"]))
+        mortal.last = re.compile(line.strip())
+        migrate.apply(migrations.OpenSearchTarget(mortal))
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    print(os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status), flush=True)
+"""
 _EMBEDDER = WordEmbedder(16)
 _STEPS = (
     r"PUT \S+-v002",
@@ -124,7 +155,7 @@ def written_by_the_first_layout(store: OpenSearchVectorStore, corpora: tuple[str
 def worker(url: str, settings: OpenSearchSettings) -> Iterator[Callable[[str], int]]:
     """A process that migrates and is killed after the request that a regular expression describes."""
     process = subprocess.Popen(
-        [sys.executable, reindex_worker.__file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", _WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     with process:
         assert process.stdin

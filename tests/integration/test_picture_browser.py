@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from reports import hostile_results
 
 import hlgraph
@@ -37,21 +35,6 @@ class Seen:
     page: Page
     said: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None:
-        pytest.fail(
-            "there is no Chromium for this test; run: make browser, or: apt-get install chromium", pytrace=False
-        )
-    # The sandbox of Chromium refuses to run as root, which containers are.
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=arguments)
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")

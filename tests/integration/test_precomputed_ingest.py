@@ -12,7 +12,7 @@ from ingest_keywords import keywords
 
 from hlgraph import HLGraph, IngestOptions, Settings, connect
 from hlgraph.ids import entity_id, source_id
-from hlgraph.ingest.pipeline import Report
+from hlgraph.ingest.report import Report
 from hlgraph.records import Entity, Fact, Kind, Relationship, Statement
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores

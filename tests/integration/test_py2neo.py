@@ -5,7 +5,6 @@ from __future__ import annotations
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,9 @@ from typing import Any
 import pytest
 import trustme
 from live_stores import neo4j_of
+from neo4j_graphs import TinyGraph
 from py2neo.errors import ClientError
 from tcp_proxy import passed_on
-from tiny_graph import TinyGraph, tiny_graph
 
 import hlgraph
 from hlgraph.errors import InputError, SettingsError, StoreUnavailableError
@@ -37,12 +36,6 @@ try:
 except MissingExtraError as error:
     print(error)
 """
-
-
-@pytest.fixture(scope="module")
-def tiny(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TinyGraph]:
-    with tiny_graph(servers, tmp_path_factory.mktemp("py2neo")) as found:
-        yield found
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import re
 from collections.abc import Iterator
@@ -11,12 +9,12 @@ from pathlib import Path
 
 import pytest
 from chat_server import MODEL, Asked, ChatServer
+from command_line import call
 from ingest_keywords import keywords
 from pytest_httpserver import HTTPServer
 
 import hlgraph
 from hlgraph import Budget, Document
-from hlgraph.cli import main
 from hlgraph.errors import BudgetError, InputError, UnknownNameError
 from hlgraph.extract.chat import ReplyError
 from hlgraph.extract.chat._verdicts import ask_verdicts, read_verdicts
@@ -314,13 +312,6 @@ def test_orders_in_documents_and_statements_stay_data() -> None:
 
 
 # The command line
-
-
-def call(*arguments: object) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:
-        main([str(item) for item in arguments])
-    return int(str(end.value.code)), out.getvalue(), err.getvalue()
 
 
 def test_the_command_line_says_both(graph: HLGraph) -> None:

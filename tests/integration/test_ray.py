@@ -95,13 +95,6 @@ def _late_once(patch: pytest.MonkeyPatch) -> Callable[[], ModuleType]:
     return loaded
 
 
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    with HTTPServer(threaded=True) as running:
-        yield ChatServer(running)
-        running.check_assertions()
-
-
 def opened(folder: Path, server: ChatServer | None = None) -> HLGraph:
     chat = {"chat": MODEL, "chat_url": server.url} if server else {}
     models = ModelSettings(

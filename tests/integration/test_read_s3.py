@@ -35,21 +35,10 @@ def _credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, aws_models: No
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
 
 
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 @pytest.fixture
-def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
+def bucket(s3: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
     """A bucket with a folder of all kinds of things."""
-    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", s3)
     name = f"b-{abs(hash(request.node.name)) % 10**9}"
     client = boto3.client("s3")
     client.create_bucket(Bucket=name)

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pages import README
-from playwright.sync_api import Browser, sync_playwright
-from readme_picture import (
-    PICTURE,
-    chromium,
-    sandbox_arguments,
-    screenshot,
-    source_page,
-    text_of_page,
-    text_of_picture,
-    with_text,
-)
+from playwright.sync_api import Browser
+from readme_picture import PICTURE, screenshot, source_page, text_of_page, text_of_picture
 from sample_vectors import copied
 
 
@@ -26,17 +16,6 @@ from sample_vectors import copied
 def page(tmp_path_factory: pytest.TempPathFactory, sample_vectors: Path) -> str:
     folder = tmp_path_factory.mktemp("readme")
     return source_page(folder / "reader", copied(sample_vectors, folder / "cache"))
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    executable = chromium()
-    if executable is None:
-        pytest.fail("there is no Chromium for this test; run: make browser", pytrace=False)
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=executable, args=sandbox_arguments())
-        yield started
-        started.close()
 
 
 def test_the_picture_shows_the_page_of_this_build(page: str) -> None:
@@ -56,7 +35,6 @@ def test_the_text_tells_pages_with_other_parameters_or_evidence_apart(page: str)
 def test_a_picture_carries_the_text_of_its_page(browser: Browser, page: str, tmp_path: Path) -> None:
     png = screenshot(browser, page, tmp_path)
     assert text_of_picture(png) == text_of_page(page)
-    assert text_of_picture(png.replace(with_text(b"", text_of_page(page)), b"")) == ""
     assert struct.unpack(">II", png[16:24]) == struct.unpack(">II", PICTURE.read_bytes()[16:24])
 
 

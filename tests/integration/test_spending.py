@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from chat_server import MODEL, Asked, ChatServer, busy, cut_off
+from command_line import call as run
 from ingest_keywords import keywords
-from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
 import hlgraph
 from hlgraph import Budget, Document
-from hlgraph.cli import main
 from hlgraph.errors import BudgetError, InputError, ModelAccessError
 from hlgraph.models.accounts.ledger import total
 from hlgraph.records import Kind
@@ -27,22 +24,12 @@ from hlgraph.settings import ModelSettings, Price, Settings
 from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
 
+pytestmark = pytest.mark.usefixtures("openai_key")
+
 SAMPLES = Path(hlgraph.__file__).parent / "samples"
 DOCUMENTS = sorted(SAMPLES.glob("*.md"))[:6]
 CHAT = IngestOptions(extract="chat")
 PRICES = {MODEL: Price(0.5, 2.0)}
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
-
-
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    with HTTPServer(threaded=True) as running:
-        yield ChatServer(running)
-        running.check_assertions()
 
 
 def settings(folder: Path, server: ChatServer, **more: object) -> Settings:
@@ -349,14 +336,6 @@ def test_without_a_chat_model_there_is_no_plan(tmp_path: Path) -> None:
 
 
 # The command line
-
-
-def run(*arguments: object) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:
-        main([str(item) for item in arguments])
-    assert isinstance(end.value.code, int)
-    return end.value.code, out.getvalue(), err.getvalue()
 
 
 def test_the_command_line_stops_with_6_and_goes_on(

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from extractors import known, sentence_extractor, title_of
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from thoroughness import cases
+from where_filters import is_known
 
 from hlgraph.chunk import WholeChunker
-from hlgraph.errors import WhereError
-from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import (
     Document,
-    Extraction,
     Hit,
     Kind,
-    Mention,
     MetadataValue,
-    Proposition,
     Record,
     Relationship,
     Source,
@@ -36,7 +32,7 @@ from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import GraphStore, Matched, MatchQuery, PullShape, Scope, Stores, VectorQuery, VectorStore
 from hlgraph.subgraph import Subgraph
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.where import And, Compare, In, Not, Op, Or, Where, check_fields, matches, source_values
+from hlgraph.where import And, Compare, In, Not, Op, Or, Where, matches, source_values
 
 _EMBEDDER = WordEmbedder()
 _NAMES = ("Mara", "Ivo", "Orne", "Tessing", "Aldane")
@@ -45,24 +41,6 @@ _RETRIEVERS = (
     StatementGraphRetriever(vector_seeds=1, keyword_seeds=1, must_improve=False, pulls=3, fan_out=2, neighbours=1),
     TopicGraphRetriever(topics=1, statements=1, keyword_seeds=1, path_weight=0.5),
 )
-
-
-class _Names:
-    """Sentences as propositions, the known names in them as mentions, the title as the topic."""
-
-    fingerprint = "names/1"
-    problems: tuple[str, ...] = ()
-
-    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        return [Extraction(tuple(self._sentences(chunk)), (chunk.title,)) for chunk in chunks]
-
-    def _sentences(self, chunk: ChunkInput) -> Iterator[Proposition]:
-        for match in re.finditer(r"[^.]+\.", chunk.text):
-            mentions = tuple(Mention(name) for name in _NAMES if name in match[0])
-            yield Proposition(match[0].strip(), *match.span(), (chunk.title,), mentions)
-
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        return f"{chunk.title}|{chunk.text}"
 
 
 class _Watched(GraphStore):
@@ -127,15 +105,6 @@ _FILTERS = st.recursive(
 )
 
 
-def _is_known(where: Where, stores: Stores) -> bool:
-    """Whether the fields of the filter have values of its types: a search refuses other filters."""
-    try:
-        check_fields(where, stores.graph.stats("c", has_counts=False)[0].fields)
-    except WhereError:
-        return False
-    return True
-
-
 @settings(
     max_examples=cases(12, 25),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -150,10 +119,10 @@ def test_no_hop_sees_what_a_filter_hides(corpus: list[tuple[str, dict[str, Metad
             Document(f"doc:{at}", text, f"Title {at}", {"year": (0, "b"), "tags": (0, "b")} | metadata)
             for at, (text, metadata) in enumerate(corpus)
         ]
-        steps = pipeline.Steps(WholeChunker(), _Names(), _EMBEDDER)
+        steps = pipeline.Steps(WholeChunker(), sentence_extractor(known(_NAMES), topics=title_of), _EMBEDDER)
         pipeline.ingest(documents, "c", stores=opened.stores, steps=steps)
         graph = opened.stores.graph
-        assume(_is_known(where, opened.stores))
+        assume(is_known(where, opened.stores))
         sources = [item for item in graph.find(Kind.SOURCE, Scope("c")) if isinstance(item, Source)]
         admitted = {item.id for item in sources if matches(where, source_values(item))}
         within = Scope("c", sources=tuple(sorted(admitted)))

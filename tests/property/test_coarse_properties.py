@@ -59,11 +59,11 @@ def test_no_row_of_the_k_best_is_lost(  # noqa: PLR0917 - one name for each thin
     if shape == "close":
         question = rows[0]
     held = CoarseRows.of(dimensions).grown(rows[: min(cut, count)]).grown(rows)
-    assert len(held) == count
+    assert held.size == count
     slots = np.flatnonzero(rng.random(count) < 0.7)
     for chosen in (None, slots):
         scores = np.vecdot(rows if chosen is None else rows[chosen], question)
-        found = held.candidates(question, k, slots=chosen)
+        found = vector_files.candidates([held], question, k=k, slots=chosen)
         least = np.sort(scores)[-min(k, len(scores)) :][:1] if len(scores) else scores
         assert set(np.flatnonzero(scores >= least)) <= set(found.tolist()) if len(scores) else len(found) == 0
 
@@ -71,7 +71,7 @@ def test_no_row_of_the_k_best_is_lost(  # noqa: PLR0917 - one name for each thin
 def test_few_rows_are_left_of_vectors_as_models_give_them() -> None:
     rows = _rows(np.random.default_rng(1), 20_000, 384, "any")
     held = CoarseRows.of(384).grown(rows)
-    assert len(held.candidates(rows[3], 100)) < 1_500
+    assert len(vector_files.candidates([held], rows[3], k=100)) < 1_500
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
@@ -79,7 +79,7 @@ def test_a_row_that_is_no_number_hides_no_other(wrong: float) -> None:
     rows = _rows(np.random.default_rng(1), 200, 16, "any")
     rows[7, 3] = wrong
     held = CoarseRows.of(16).grown(rows)
-    found = set(held.candidates(rows[5], 3).tolist())
+    found = set(vector_files.candidates([held], rows[5], k=3).tolist())
     finite = np.delete(np.arange(200), 7)
     best = finite[np.argsort(-(rows[finite] @ rows[5]))[:3]]
     assert {7, *best.tolist()} <= found

@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from image_histories import History, random_step, rankings, whole
+from image_histories import CORPUS, History, random_step, whole
 from thoroughness import cases
 
+from hlgraph.algorithms.projection import ProjectionShape
+from hlgraph.records import Kind
 from hlgraph.stores.embedded import images
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore
 from hlgraph.stores.image import patching, ranker
-from hlgraph.stores.image.ranker import ImageRanker, followed
+from hlgraph.stores.image.ranker import followed
 from hlgraph.stores.in_process import WalkedGraph
 from hlgraph.stores.open import open_stores
+from hlgraph.stores.protocols import RankQuery, Scope
+
+
+def rankings(graph: Any) -> dict[str, dict[str, float]]:
+    """The scores of every shape around the first and the last entity: exact, with synonyms, and around the seeds."""
+    entities = [item.id for item in graph.find(Kind.ENTITY, Scope(CORPUS))]
+    seeds = {name: 1.0 + at for at, name in enumerate(entities[:1] + entities[-1:])}
+    queries = [RankQuery(shape, seeds, k=10_000, tolerance=1e-9) for shape in ProjectionShape] if seeds else []
+    queries += [replace(queries[1], synonyms=0.6), replace(queries[0], epsilon=1e-7)] if seeds else []
+    return {
+        f"{query.shape} {query.synonyms} {query.epsilon}": {
+            hit.id: hit.score for hit in graph.rank(query, scope=Scope(CORPUS))
+        }
+        for query in queries
+    }
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -44,17 +62,16 @@ def test_a_patched_image_is_one_that_is_made_from_nothing(
         history = History(opened.stores)
         history.start(source)
         whole(opened.stores.graph)
-        held = ImageRanker(opened.stores.graph)
-        rankings(opened.stores.graph, held)
+        rankings(opened.stores.graph)
         for _ in range(steps):
             history.take(random_step(source))
             monkeypatch.setattr(images, "LEAST_NODES", 0 if is_in_files else 1 << 30)
             found = whole(opened.stores.graph)
-            scores = rankings(opened.stores.graph, held)
+            scores = rankings(opened.stores.graph)
             monkeypatch.setattr(images, "LEAST_NODES", 1 << 30)
             with EmbeddedGraphStore(Database(tmp_path / "store")) as fresh:
                 assert found == whole(fresh)
-                wanted = rankings(fresh, ImageRanker(fresh))
+                wanted = rankings(fresh)
             assert scores.keys() == wanted.keys()
             for name, items in wanted.items():
                 assert scores[name] == pytest.approx(items, abs=1e-6 if name.endswith("1e-07") else 3e-9), name

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
+from extractors import RuleExtractor
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from image_histories import NAMES as _NAMES
+from image_histories import PIPELINE as _STEPS
+from image_histories import VERBS as _VERBS
 from thoroughness import cases
 
 from hlgraph.chunk import ContentDefinedChunker
-from hlgraph.extract import LocalExtractor
 from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import source_id
 from hlgraph.ingest import pipeline
@@ -23,8 +25,6 @@ from hlgraph.stores.open import open_stores
 from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
 
-_NAMES = ("Mara Quill", "Ivo Brandt", "Tessing", "the Aldane Bridge", "Orne", "Lake Vessel", "Tess Ing", "Mara Quills")
-_VERBS = ("was born in", "designed", "wrote about", "lies on", "met", "left", "was named after")
 _SENTENCE = st.builds(
     lambda a, verb, b, year: f"{a[0].upper()}{a[1:]} {verb} {b} in {year}.",
     st.sampled_from(_NAMES),
@@ -35,28 +35,16 @@ _SENTENCE = st.builds(
 _TEXT = st.lists(_SENTENCE, min_size=1, max_size=25).map(" ".join)
 _STATE = st.tuples(_TEXT, st.sampled_from(("Tessing", "Bridges", "")), st.integers(0, 2))
 _STEP = st.tuples(st.integers(0, 2), st.one_of(st.none(), _STATE))
-_STEPS = pipeline.Steps(ContentDefinedChunker(60, 0.2), LocalExtractor(), WordEmbedder())
+_SAYING = re.compile(r"(\w+) says (\w+) (\w+)\.")
 
 
-class _Spelled:
+def _spelled(chunk: ChunkInput) -> Extraction:
     """Sentences "TOPIC says TEXT DETAIL." as propositions: the same topic in many spellings, a text with other details."""
-
-    fingerprint = "spelled/1"
-    problems: tuple[str, ...] = ()
-    sentence = re.compile(r"(\w+) says (\w+) (\w+)\.")
-
-    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        return [self._one(chunk.text) for chunk in chunks]
-
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        return chunk.text
-
-    def _one(self, text: str) -> Extraction:
-        found = [
-            Proposition(f"It says {said[2]}.", said.start(), said.end(), (said[1],), details=(said[3],))
-            for said in self.sentence.finditer(text)
-        ]
-        return Extraction(tuple(found), ("BRIDGES",) if len(text) % 2 else ())
+    propositions = [
+        Proposition(f"It says {said[2]}.", said.start(), said.end(), (said[1],), details=(said[3],))
+        for said in _SAYING.finditer(chunk.text)
+    ]
+    return Extraction(tuple(propositions), ("BRIDGES",) if len(chunk.text) % 2 else ())
 
 
 _SPELLED = st.builds(
@@ -67,7 +55,7 @@ _SPELLED = st.builds(
 )
 _SPELLED_TEXT = st.lists(_SPELLED, min_size=1, max_size=25).map(" ".join)
 _SPELLED_STATE = st.tuples(_SPELLED_TEXT, st.just(""), st.just(0))
-_SPELLED_STEPS = pipeline.Steps(ContentDefinedChunker(32, 0.2), _Spelled(), WordEmbedder())
+_SPELLED_STEPS = pipeline.Steps(ContentDefinedChunker(32, 0.2), RuleExtractor(_spelled), WordEmbedder())
 
 
 def _document(number: int, state: tuple[str, str, int]) -> Document:

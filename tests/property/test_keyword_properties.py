@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
 from unittest import mock
 
 import numpy as np
+from extractors import known, sentence_extractor
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from thoroughness import cases
 
 from hlgraph.chunk import WholeChunker
-from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
-from hlgraph.records import Document, Extraction, Kind, Mention, Proposition, Statement
+from hlgraph.records import Document, Kind, Statement
 from hlgraph.retrieve import SearchRequest
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps import beam_walk
@@ -27,25 +26,6 @@ from hlgraph.where import parse
 
 _EMBEDDER = WordEmbedder()
 _NAMES = ("Mara", "Ivo", "Orne", "Tessing")
-
-
-class _Names:
-    """Sentences as propositions, the known names in them as mentions."""
-
-    fingerprint = "names/1"
-    problems: tuple[str, ...] = ()
-
-    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        return [Extraction(tuple(self._sentences(chunk.text)), ()) for chunk in chunks]
-
-    def _sentences(self, text: str) -> Iterator[Proposition]:
-        for at, sentence in enumerate(text.split(". ")):
-            start = sum(len(other) + 2 for other in text.split(". ")[:at])
-            mentions = tuple(Mention(name) for name in _NAMES if name in sentence)
-            yield Proposition(sentence, start, start + len(sentence), (), mentions)
-
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        return chunk.text
 
 
 _SENTENCES = st.builds(
@@ -72,7 +52,7 @@ def test_the_best_of_all_statements(
     with tempfile.TemporaryDirectory() as folder:
         opened = open_stores(f"hlgraph://{folder}/s")
         with opened.closing, mock.patch.object(beam_walk, "_TIED", tied):
-            steps = pipeline.Steps(WholeChunker(), _Names(), _EMBEDDER)
+            steps = pipeline.Steps(WholeChunker(), sentence_extractor(known(_NAMES)), _EMBEDDER)
             pipeline.ingest(documents, "c", stores=opened.stores, steps=steps)
             request = SearchRequest(" and ".join(asked), "c", where=where)
             corpus = opened.stores.graph.stats("c", has_counts=False)[0]

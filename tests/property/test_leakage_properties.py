@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, cast, get_args
 
 import pytest
+from extractors import RuleExtractor
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from thoroughness import cases
+from where_filters import is_known
 
 from hlgraph.algorithms.diameter import Distance
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.chunk import WholeChunker
-from hlgraph.errors import InputError, WhereError
+from hlgraph.errors import InputError
 from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import entity_id, source_id
 from hlgraph.ingest import pipeline
@@ -55,7 +57,7 @@ from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import GraphStore, PullShape, RankQuery, Scope, Stores
 from hlgraph.subgraph import KINDS, Subgraph
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.where import And, Compare, Exists, In, Not, Op, Or, Where, check_fields, matches, source_values
+from hlgraph.where import And, Compare, Exists, In, Not, Op, Or, Where, matches, source_values
 
 _EMBEDDER = WordEmbedder()
 _DERIVED = (Relationship.RELATES, Relationship.CO_OCCURS, Relationship.SYNONYM)
@@ -65,27 +67,20 @@ _VERBS = ("met", "left", "named and met")
 _QUESTION = "Who met Mara Quill in Tessing Town, and left Orne with Ivo? A report."
 
 
-class _Facts:
+def _facts(chunk: ChunkInput) -> Extraction:
     """``A verb B.`` is a statement about A and B; "and" in the verb makes two facts of it."""
-
-    fingerprint = "facts/1"
-    problems: tuple[str, ...] = ()
-
-    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        return [Extraction(tuple(map(self._one, re.finditer(r"[^.]+\.", chunk.text))), ("report",)) for chunk in chunks]
-
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        return chunk.text
-
-    def _one(self, sentence: re.Match[str]) -> Proposition:
-        text = sentence[0].strip()
-        start = sentence.start() + sentence[0].index(text)
-        a, verb, b = text.rstrip(".").split(" | ")
-        triples = tuple(Triple(a, part, b) for part in verb.split(" and "))
-        return Proposition(text, start, start + len(text), ("report",), (Mention(a), Mention(b)), triples)
+    return Extraction(tuple(map(_statement, re.finditer(r"[^.]+\.", chunk.text))), ("report",))
 
 
-_STEPS = pipeline.Steps(WholeChunker(), _Facts(), _EMBEDDER)
+def _statement(sentence: re.Match[str]) -> Proposition:
+    text = sentence[0].strip()
+    start = sentence.start() + sentence[0].index(text)
+    a, verb, b = text.rstrip(".").split(" | ")
+    triples = tuple(Triple(a, part, b) for part in verb.split(" and "))
+    return Proposition(text, start, start + len(text), ("report",), (Mention(a), Mention(b)), triples)
+
+
+_STEPS = pipeline.Steps(WholeChunker(), RuleExtractor(_facts), _EMBEDDER)
 
 _SENTENCES = st.builds(
     " | ".join, st.tuples(st.sampled_from(_NAMES), st.sampled_from(_VERBS), st.sampled_from(_NAMES))
@@ -294,7 +289,7 @@ def test_a_filtered_view_is_the_corpus_without_what_is_hidden(corpus: _Corpus, o
         pipeline.ingest(_documents(other, is_new=True), "other", stores=stores, steps=_STEPS)
         # The metadata of today come as an update; a search under the filter has seen those of yesterday.
         pipeline.ingest(_documents(corpus, is_new=False), "c", stores=stores, steps=_STEPS)
-        if _is_known(where, stores):
+        if is_known(where, stores):
             _ask(stores, _Asked("statement", "statement", "vector"), where)
         documents = _documents(corpus, is_new=True)
         pipeline.ingest(documents, "c", stores=stores, steps=_STEPS)
@@ -315,7 +310,7 @@ def test_a_filtered_view_is_the_corpus_without_what_is_hidden(corpus: _Corpus, o
         if admitted:
             assert _edges(filtered) == _edges(alone)
             _check_rankings(stores, fresh.stores, where, seeds)
-        if _is_known(where, stores):
+        if is_known(where, stores):
             _check_searches(stores, fresh.stores, where, admitted)
     finally:
         opened.closing.close()
@@ -334,15 +329,6 @@ def _check_rankings(stores: Stores, alone: Stores, where: Where, seeds: list[str
 
 def _ranked(ranker: GraphStore | PulledRanker, query: RankQuery, where: Where | None) -> dict[str, float]:
     return {hit.id: hit.score for hit in ranker.rank(query, scope=Scope("c", where))}
-
-
-def _is_known(where: Where, stores: Stores) -> bool:
-    """Whether the corpus has the fields of the filter: a search refuses others."""
-    try:
-        check_fields(where, stores.graph.stats("c", has_counts=False)[0].fields)
-    except WhereError:
-        return False
-    return True
 
 
 def _is_by_text(strategy: str | Retriever) -> bool:

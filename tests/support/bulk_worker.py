@@ -5,6 +5,7 @@ The moments, in their order, are those of :data:`MOMENTS`; an empty one kills at
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 import signal
@@ -37,22 +38,17 @@ LAUNCHER = Path(__file__).parents[2] / "docker" / "local" / "servers.py"
 
 def documents() -> list[Document]:
     """Texts with everything that a table of CSV might lose, and metadata of every type, some of them of two types."""
-    found = []
+    result = []
     for n in range(30):
         text = (
             f'# Part "{n % 5}"\n\nMara Quill designed the "bridge" no. {n % 7} in {1890 + n % 9}.\r\nIvo Brandt, of Orne, '
             f"repaired the tower\\ in {1900 + n}; see a,b;c.\t\n\nThe mill of Tessing was built by Mara Quill\u2028."
         )
         metadata: dict[str, Any] = {"year": n % 3, "open": n % 2 == 0, "mixed": n if n % 2 else f"{n}", "empty": ""}
-        metadata |= {
-            "tags": ("a", "") if n % 2 else (),
-            "one": ("",),
-            "odd: name, so": 0.1 * n,
-            "none": None if n else 1,
-        }
-        held = {key: value for key, value in metadata.items() if value is not None}
-        found.append(Document(f"doc:{n}", text * (1 + n % 3) if n else text, f"Title {n}", held))
-    return found
+        metadata |= {"tags": ("a", "") if n % 2 else (), "one": ("",), "odd: name, so": 0.1 * n}
+        metadata |= {} if n else {"none": 1}
+        result.append(Document(f"doc:{n}", text * (1 + n % 3) if n else text, f"Title {n}", metadata))
+    return result
 
 
 def importing(servers: Any) -> str:
@@ -68,17 +64,16 @@ def run(settings: Settings, sources: Any, folder: Path, *, command: str = "") ->
         return bulk_load(graph.ingestion, sources, options=IngestOptions(), bulk=BulkOptions(folder, command))
 
 
-def _die(owner: Any, name: str, *, after: int) -> None:
-    """Has the process killed when a method ended for the given time."""
+def _die(owner: Any, name: str, after: int) -> None:
+    """Has the process killed when a method has ended this many times."""
     real: Callable[..., Any] = getattr(owner, name)
-    calls: list[int] = []
+    calls = itertools.count(1)
 
     def call(*args: Any, **named: Any) -> Any:
-        found = real(*args, **named)
-        calls.append(1)
-        if len(calls) == after:
+        result = real(*args, **named)
+        if next(calls) == after:
             os.kill(os.getpid(), signal.SIGKILL)
-        return found
+        return result
 
     setattr(owner, name, call)
 
@@ -86,23 +81,22 @@ def _die(owner: Any, name: str, *, after: int) -> None:
 def arm(moment: str) -> None:
     """Has this process killed at a moment."""
     from hlgraph.ingest import pipeline
-    from hlgraph.ingest import pipeline as ingestion
     from hlgraph.ingest.bulk_load import _Load
     from hlgraph.stores.neo4j import bulk_load as neo4j_load
     from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 
     pipeline.BATCH_CHARACTERS = BATCH_CHARACTERS
+    ends = (
+        (pipeline._Batches, "_publish", 2),
+        (neo4j_load._File, "write", 8),
+        (_Load, "run_import", 1),
+        (neo4j_load.migrate, "apply", 1),
+        (OpenSearchVectorStore, "upsert", 3),
+        (_Load, "_verify", 1),
+        (neo4j_load.Neo4jBulkGraph, "show", 1),
+    )
     if moment:
-        owner, name, after = {
-            MOMENTS[0]: (ingestion.Writer, "_publish", 2),
-            MOMENTS[1]: (neo4j_load._File, "write", 8),
-            MOMENTS[2]: (_Load, "run_import", 1),
-            MOMENTS[3]: (neo4j_load.migrate, "apply", 1),
-            MOMENTS[4]: (OpenSearchVectorStore, "upsert", 3),
-            MOMENTS[5]: (_Load, "_verify", 1),
-            MOMENTS[6]: (neo4j_load.Neo4jBulkGraph, "show", 1),
-        }[moment]
-        _die(owner, name, after=after)
+        _die(*dict(zip(MOMENTS, ends, strict=True))[moment])
 
 
 if __name__ == "__main__":

@@ -29,10 +29,7 @@ _LONGEST = (
     "tests/unit/retrieve/test_retrieve.py",
 )
 # They change the schema, and Neo4j forgets all plans: after the others that use it.
-_CHANGING = (
-    "tests/integration/test_pages_servers.py",
-    "tests/integration/test_neo4j_migrations.py",
-)
+_CHANGING = ("tests/integration/test_pages_servers.py", "tests/integration/test_neo4j_migrations.py")
 # They start Neo4j again, which then plans every query anew, or wait for it: for the second process, which has less to do.
 _RESTARTING = (
     "tests/congruence/test_bulk_load.py",
@@ -108,6 +105,6 @@ def servers_of(file: str) -> str:
     if parts[0] != "tests" or parts[1] == "unit":
         return ""
     text = (REPOSITORY / file).read_text(encoding="utf-8")
-    if not re.search(r"\bdef \w+\([^)]*\b(servers|graph_server|neo4j_settings)\b", text):
+    if not re.search(r"\bdef \w+\([^)]*\b(servers|graph_server|neo4j_settings|TinyGraph|MillGraph)\b", text):
         return ""
-    return "neo4j" if re.search(r"neo4j|\b(live_stores|tiny_graph|mill_graph)\b", text) else "opensearch"
+    return "neo4j" if re.search(r"neo4j|\blive_stores\b", text) else "opensearch"

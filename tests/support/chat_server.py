@@ -47,22 +47,20 @@ class Asked:
         return re.findall(r"<text (\w+)>\n(.*?)\n</text \1>", self.user, flags=re.DOTALL)[-1][1]
 
 
-def _tree(found: Proposition) -> dict[str, object]:
-    return {
-        "text": found.text,
-        "topics": list(found.topics[:2]),
-        "entities": [item.name for item in found.mentions],
-        "facts": [
-            {"subject": item.subject, "predicate": item.predicate, "object": item.object} for item in found.triples
-        ],
-    }
+def _tree(proposition: Proposition, listed: set[str]) -> dict[str, object]:
+    facts = [
+        {"subject": item.subject, "predicate": item.predicate, "object": item.object}
+        for item in proposition.triples
+        if item.subject in listed
+    ]
+    names, topics = [item.name for item in proposition.mentions], list(proposition.topics[:2])
+    return {"text": proposition.text, "topics": topics, "entities": names, "facts": facts}
 
 
 @cache
 def _extracted(text: str) -> Extraction:
-    """What the rules find in a text, once for all calls about it."""
-    (found,) = LocalExtractor().extract([ChunkInput(text)])
-    return found
+    """What the rules extract from a text, once for all calls about it."""
+    return LocalExtractor().extract([ChunkInput(text)])[0]
 
 
 def good_reply(asked: Asked) -> str:
@@ -76,11 +74,7 @@ def good_reply(asked: Asked) -> str:
         names = {mention.name: mention.kind for item in found.propositions for mention in item.mentions}
         return json.dumps({"entities": [{"name": name, "kind": kind or "thing"} for name, kind in names.items()]})
     listed = set(json.loads(re.findall(r"<entities (\w+)>\n(.*?)\n</entities \1>", asked.user)[0][1]))
-    trees = [_tree(item) for item in found.propositions]
-    for tree in trees:
-        facts = [fact for fact in tree["facts"] if fact["subject"] in listed]  # type: ignore[attr-defined]
-        tree["facts"] = facts
-    return json.dumps({"propositions": trees})
+    return json.dumps({"propositions": [_tree(item, listed) for item in found.propositions]})
 
 
 Fault = Callable[[int, Asked], "Response | str | None"]
@@ -129,16 +123,14 @@ class ChatServer:
             self.tokens += sent + replied
         if is_streamed:
             return streamed(re.findall(r"\s*\S+", text))
-        message = {"role": "assistant", "content": text}
-        body = {
-            "id": "1",
-            "object": "chat.completion",
-            "created": 1,
-            "model": "m",
-            "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-            "usage": {"prompt_tokens": sent, "completion_tokens": replied, "total_tokens": sent + replied},
-        }
-        return Response(json.dumps(body), content_type="application/json")
+        return _completion(text, sent, replied)
+
+
+def _completion(text: str, sent: int, replied: int, *, reason: str = "stop") -> Response:
+    choice = {"index": 0, "finish_reason": reason, "message": {"role": "assistant", "content": text}}
+    usage = {"prompt_tokens": sent, "completion_tokens": replied, "total_tokens": sent + replied}
+    body = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
+    return Response(json.dumps(body), content_type="application/json")
 
 
 def busy(seconds: str | None = None, status: int = 429) -> Response:
@@ -150,10 +142,7 @@ def busy(seconds: str | None = None, status: int = 429) -> Response:
 
 def cut_off(text: str) -> Response:
     """A reply that ended at the limit of its length."""
-    choice = {"index": 0, "finish_reason": "length", "message": {"role": "assistant", "content": text}}
-    usage = {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}
-    body = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
-    return Response(json.dumps(body), content_type="application/json")
+    return _completion(text, 10, 10, reason="length")
 
 
 def streamed(

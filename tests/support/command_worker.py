@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
-from collections.abc import Mapping, Sequence
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import wraps
+from typing import Any
 
 from chat_server import Asked, good_reply
-from kill_moments import Moments, Patch
+from command_line import call
 
-from hlgraph.cli import main
 from hlgraph.ingest import pipeline
 from hlgraph.models.cache import CachedEmbedder
 from hlgraph.models.choose import ChosenModels
@@ -20,8 +21,19 @@ from hlgraph.stores.open import Opened
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.embedder import WordEmbedder
 
+Patch = Callable[[Any, str, Any], None]
+"""Sets an attribute: ``setattr``, or ``monkeypatch.setattr``."""
+
 BROKEN = "HLGRAPH_TEST_BROKEN"
 """The variable that names a word: the chat model says nonsense of texts that hold it."""
+TEXTS = {
+    "abbey": "The Saint Orne Abbey was built in Tessing in 1820. Mara Quill left Saint-Orne Abbey in 1850.",
+    "bridge": "Mara Quill designed the Aldane Bridge in 1868. The Aldane Bridge spans the Orne.",
+    "flood": "The Orne flooded Quarrick in 1871. Sela Vantongeren wrote about Quarrick.",
+    "mill": "Ivo Brandt owned the Vessel Mill. The Vessel Mill lies on the Orne.",
+    "town": "Tessing lies on the Orne. Mara Quill was born in Tessing.",
+}
+"""Documents for the commands."""
 
 
 def models(patch: Patch) -> None:
@@ -45,17 +57,6 @@ def _reply(system: str, user: str) -> str:
     return "I would rather not." if word and word in user else good_reply(Asked(system, user))
 
 
-def call(arguments: Sequence[str]) -> tuple[int, str, str]:
-    """The exit code, the output and the errors of a command in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            main(list(arguments))
-        except SystemExit as end:
-            return int(end.code or 0), out.getvalue(), err.getvalue()
-    raise AssertionError("a command ends with an exit code")
-
-
 def run(arguments: Sequence[str], kill_at: int, environment: Mapping[str, str]) -> None:
     """A command in a process of its own, which ends at this moment.
 
@@ -66,6 +67,69 @@ def run(arguments: Sequence[str], kill_at: int, environment: Mapping[str, str]) 
     models(setattr)
     moments = Moments(kill_at)
     moments.arm(setattr)
-    code, _, errors = call(arguments)
+    code, _, errors = call(*arguments)
     moments.pass_one()  # all is done, and nobody was told
     raise SystemExit(f"{errors} (exit code {code}: {moments.count} moments, not {kill_at})")
+
+
+class Moments:
+    """Counts the moments at which something durable has just happened or is about to.
+
+    The process ends at moment ``kill_at``, counted from 1, as ``kill -9`` or another signal ends it; 0 is none.
+    """
+
+    def __init__(self, kill_at: int = 0, *, by: signal.Signals = signal.SIGKILL) -> None:
+        self.count = 0
+        self._kill_at, self._by = kill_at, by
+
+    def pass_one(self) -> None:
+        self.count += 1
+        if self.count == self._kill_at:
+            os.kill(os.getpid(), self._by)
+
+    def arm(self, patch: Patch) -> None:
+        """Before and after each transaction, each write of vectors, of a backup, and of the files beside a store."""
+        from hlgraph.extract.quarantine import Quarantine
+        from hlgraph.models.sqlite_file import DiskFile
+        from hlgraph.stores.embedded import backup, mirror, vector_files
+        from hlgraph.stores.embedded.database import Database
+        from hlgraph.stores.embedded.migrations import SqliteTarget
+
+        for owner, name in ((Database, "transaction"), (SqliteTarget, "lock")):
+            patch(owner, name, self._around(getattr(owner, name)))
+        for owner, names in (
+            (vector_files, ("write_rows", "zero_rows")),
+            (mirror.Mirror, ("_write", "_cut", "_tidy")),
+            (mirror._Previous, ("save", "drop")),
+            (mirror, ("_unpack",)),
+            (mirror.files, ("sync_folder",)),
+            (backup, ("_exchange",)),
+            (backup.shutil, ("rmtree",)),
+            (DiskFile, ("attempt",)),
+            (Quarantine, ("keep", "release")),
+        ):
+            for name in names:
+                patch(owner, name, self._both(getattr(owner, name)))
+
+    def _both(self, real: Callable[..., object]) -> Callable[..., object]:
+        @wraps(real)
+        def call(*args: object, **named: object) -> object:
+            self.pass_one()
+            result = real(*args, **named)
+            self.pass_one()
+            return result
+
+        return call
+
+    def _around(self, real: Callable[..., AbstractContextManager[object]]) -> Callable[..., object]:
+        @wraps(real)
+        @contextmanager
+        def around(*args: object) -> Iterator[object]:
+            self.pass_one()
+            try:
+                with real(*args) as value:
+                    yield value
+            finally:
+                self.pass_one()
+
+        return around

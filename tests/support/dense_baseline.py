@@ -14,29 +14,11 @@ from hlgraph.models.protocols import Embedder
 def dense_baseline(
     passages: Sequence[Passage], questions: Sequence[Question], *, embedder: Embedder, k: int
 ) -> list[tuple[str, ...]]:
-    """The k passages whose vectors have the highest dot product with each question's vector; ties break by id.
+    """For each question the ids of the k passages with the highest dot product, best first; ties break by id.
 
-    A passage is embedded as its title, a line break and its text, or as its text alone if it has no title. Vectors are
-    normalised, as the embedder gives them. Questions are embedded and compared one at a time, as a search does, since the
-    last digits may depend on what is computed together.
-
-    Parameters
-    ----------
-    passages : the corpus; all its vectors are held in memory
-    questions : the questions to ask
-    embedder : the embedding model
-    k : number of passages per question
-
-    Returns
-    -------
-    list[tuple[str, ...]]
-        Passage ids for each question, best first.
+    Questions are embedded one at a time, as a search does: the last digits may depend on what is computed together.
     """
     ids = np.array([passage.id for passage in passages], dtype=np.str_)
-    texts = [f"{passage.title}\n{passage.text}" if passage.title else passage.text for passage in passages]
-    matrix = embedder.embed(texts)
-    rankings = []
-    for question in questions:
-        scores = matrix @ embedder.embed([question.text])[0]
-        rankings.append(tuple(ids[top_k(scores, k, tie_break=ids)].tolist()))
-    return rankings
+    matrix = embedder.embed([f"{item.title}\n{item.text}" if item.title else item.text for item in passages])
+    scores = (matrix @ embedder.embed([question.text])[0] for question in questions)
+    return [tuple(ids[top_k(row, k, tie_break=ids)].tolist()) for row in scores]

@@ -13,12 +13,13 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import NamedTuple
 
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 WHOLE = "hlgraph[all]"
 SECONDS = 15  # for the whole audit: CI must not wait for an advisory database
@@ -38,79 +39,75 @@ class Package(NamedTuple):
     @property
     def licence(self) -> str:
         """The licence as the package states it: an SPDX expression, a name, or its classifiers; empty if it states none."""
-        told = self.held.metadata
-        stated = told.get("License-Expression") or (told.get("License") or "").strip().partition("\n")[0]
-        classified = [
-            item.rpartition(" :: ")[2] for item in told.get_all("Classifier") or () if item.startswith("License")
-        ]
-        return stated if stated and len(stated) < 80 else " OR ".join(classified)
+        metadata = self.held.metadata
+        stated = metadata.get("License-Expression") or (metadata.get("License") or "").strip().partition("\n")[0]
+        classifiers = [item for item in metadata.get_all("Classifier") or () if item.startswith("License")]
+        return (
+            stated if stated and len(stated) < 80 else " OR ".join(item.rpartition(" :: ")[2] for item in classifiers)
+        )
 
     @property
     def is_copyleft(self) -> bool:
         """Whether every choice that the licence leaves is a GPL; the LGPL is not one."""
         return bool(self.licence) and all(map(_COPYLEFT.search, re.split(r"\s+OR\s+", self.licence)))
 
+    @property
+    def purl(self) -> str:
+        """The package URL."""
+        return f"pkg:pypi/{self.name}@{self.held.version}"
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.held.version}"
+
 
 def packages(whole: str = WHOLE) -> dict[str, Package]:
     """The installed packages that a requirement reaches, by name; extras that are not installed are left out."""
-    found: dict[str, Package] = {}
+    result: dict[str, Package] = {}
     waiting, seen = [Requirement(whole)], set[tuple[str, str]]()
     while waiting:
         wanted = waiting.pop()
-        for extra in {"", *wanted.extras}:
-            key = (_plain(wanted.name), extra)
-            if key in seen:
-                continue
-            seen.add(key)
+        name = canonicalize_name(wanted.name)
+        for extra in {"", *wanted.extras} - {extra for other, extra in seen if other == name}:
+            seen.add((name, extra))
             try:
-                held = distribution(wanted.name)
+                held = distribution(name)
             except PackageNotFoundError:
                 continue
-            needs = list(_needs(held, extra))
-            before = found[key[0]].needs if key[0] in found else ()
-            names = tuple(sorted({*before, *(_plain(item.name) for item in needs)} - {key[0]}))
-            found[key[0]] = Package(key[0], held, names)
+            needs = [item for item in map(Requirement, held.requires or ()) if _applies(item, extra)]
+            before = result[name].needs if name in result else ()
+            names = {*before, *(canonicalize_name(item.name) for item in needs)} - {name}
+            result[name] = Package(name, held, tuple(sorted(names)))
             waiting += needs
-    return dict(sorted(found.items()))
+    return dict(sorted(result.items()))
 
 
-def _needs(held: Distribution, extra: str) -> Iterator[Requirement]:
-    for text in held.requires or ():
-        wanted = Requirement(text)
-        if wanted.marker is None or wanted.marker.evaluate({"extra": extra}):
-            yield wanted
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
+def _applies(requirement: Requirement, extra: str) -> bool:
+    return requirement.marker is None or requirement.marker.evaluate({"extra": extra})
 
 
 def bill(found: Mapping[str, Package]) -> dict[str, object]:
     """The packages as a CycloneDX document, version 1.6; the same packages give the same document."""
 
-    def reference(item: Package) -> str:
-        return f"pkg:pypi/{item.name}@{item.held.version}"
-
     def component(item: Package) -> dict[str, object]:
-        licence = {"license": {"name": item.licence}} if item.licence else None
+        licences = {"licenses": [{"license": {"name": item.licence}}]} if item.licence else {}
+        version = item.held.version
         return {
             "type": "library",
-            "bom-ref": reference(item),
+            "bom-ref": item.purl,
             "name": item.name,
-            "version": item.held.version,
-            "purl": reference(item),
-            **({"licenses": [licence]} if licence else {}),
+            "version": version,
+            "purl": item.purl,
+            **licences,
         }
 
-    own = found["hlgraph"]
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
-        "metadata": {"component": component(own)},
-        "components": [component(item) for item in found.values() if item is not own],
+        "metadata": {"component": component(found["hlgraph"])},
+        "components": [component(item) for name, item in found.items() if name != "hlgraph"],
         "dependencies": [
-            {"ref": reference(item), "dependsOn": [reference(found[name]) for name in item.needs if name in found]}
+            {"ref": item.purl, "dependsOn": [found[name].purl for name in item.needs if name in found]}
             for item in found.values()
         ],
     }
@@ -118,11 +115,8 @@ def bill(found: Mapping[str, Package]) -> dict[str, object]:
 
 def breaches(found: Iterable[Package]) -> list[str]:
     """The packages whose licence is a GPL or is not stated."""
-    return [
-        f"{item.name} {item.held.version}: {item.licence or 'states no licence'}"
-        for item in found
-        if item.is_copyleft or not item.licence
-    ]
+    wrong = (item for item in found if item.is_copyleft or not item.licence)
+    return [f"{item}: {item.licence or 'states no licence'}" for item in wrong]
 
 
 def audit(found: Iterable[Package]) -> tuple[list[str], str]:
@@ -146,48 +140,38 @@ def audit(found: Iterable[Package]) -> tuple[list[str], str]:
 def told(answer: Mapping[str, list[dict[str, object]]]) -> tuple[list[str], str]:
     """What an answer of pip-audit says; see :func:`audit`."""
     items = answer["dependencies"]
-    skipped = [item for item in items if "skip_reason" in item]
+    skipped = sum("skip_reason" in item for item in items)
     wrong = [
         f"{item['name']} {item['version']}: {advisory['id']}, mended in {', '.join(advisory['fix_versions']) or 'no version'}"
         for item in items
         for advisory in item.get("vulns", ())  # type: ignore[attr-defined]
         if advisory["id"] not in IGNORED
     ]
-    if not skipped:
-        return wrong, ""
-    return (
-        wrong,
-        f"{len(skipped)} of {len(items)} packages are unknown to the advisory database: of these nothing is proven",
-    )
+    unproven = f"{skipped} of {len(items)} packages are unknown to the advisory database: of these nothing is proven"
+    return wrong, unproven if skipped else ""
 
 
 def main(arguments: list[str]) -> int:
     """Run one of the three; the exit status is 1 for a vulnerability or a licence that must not be there."""
     found = packages()
-    if arguments[:1] == ["sbom"] and len(arguments) == 2:
-        place = Path(arguments[1])
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(json.dumps(bill(found), indent=1, sort_keys=True) + "\n", encoding="utf-8")
-        print(f"sbom: {len(found)} packages in {place}")
-        return 0
-    if arguments == ["licences"]:
-        wrong = breaches(found.values())
-        print(
-            *(f"licence: {line}" for line in wrong),
-            f"licences: {len(found)} packages, {len(wrong)} not allowed",
-            sep="\n",
-        )
-        return bool(wrong)
-    if arguments == ["audit"]:
-        wrong, unproven = audit(found.values())
-        print(*(f"vulnerable: {line}" for line in wrong), sep="\n", end="\n" * bool(wrong))
-        print(
-            f"audit: {len(found)} packages, {len(wrong)} vulnerabilities known"
-            + (f"; NOTE: {unproven}" if unproven else "")
-        )
-        return bool(wrong)
-    print(__doc__)
-    return 2
+    match arguments:
+        case ["sbom", path]:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).write_text(json.dumps(bill(found), indent=1, sort_keys=True) + "\n", encoding="utf-8")
+            print(f"sbom: {len(found)} packages in {Path(path)}")
+            return 0
+        case ["licences"]:
+            wrong = [f"licence: {line}" for line in breaches(found.values())]
+            print(*wrong, f"licences: {len(found)} packages, {len(wrong)} not allowed", sep="\n")
+        case ["audit"]:
+            wrong, unproven = audit(found.values())
+            note = f"; NOTE: {unproven}" if unproven else ""
+            print(*(f"vulnerable: {line}" for line in wrong), sep="\n", end="\n" * bool(wrong))
+            print(f"audit: {len(found)} packages, {len(wrong)} vulnerabilities known{note}")
+        case _:
+            print(__doc__)
+            return 2
+    return bool(wrong)
 
 
 if __name__ == "__main__":

@@ -39,16 +39,13 @@ def edit(graph: HLGraph, halves: Sequence[int] = (0, 1)) -> None:
         graph.delete(["doc:gone"])
 
 
-def seen(found: Any) -> Any:
-    """All that a search said of the corpus."""
+def search(graph: HLGraph, strategy: str, unit: Any = None, k: int = 5) -> Any:
+    """All that a search says of the corpus."""
+    result = graph.search(QUESTION, strategy=strategy, unit=unit, k=k, where="year >= 1860")
     return [
         (item.text, item.start, item.end, round(item.score, 6), item.source.uri, sorted(item.source.metadata.items()))
-        for item in found.evidence
+        for item in result.evidence
     ]
-
-
-def search(graph: HLGraph, strategy: str, unit: Any = None, k: int = 5) -> Any:
-    return seen(graph.search(QUESTION, strategy=strategy, unit=unit, k=k, where="year >= 1860"))
 
 
 OPERATIONS: dict[str, Callable[[HLGraph], Any]] = {
@@ -64,8 +61,5 @@ OPERATIONS: dict[str, Callable[[HLGraph], Any]] = {
 
 def spread(count: int, most: int) -> list[int]:
     """At most so many places among the first ``count``, evenly, the first and the last among them."""
-    return (
-        sorted({round(at * (count - 1) / max(1, most - 1)) for at in range(most)})
-        if count > most
-        else list(range(count))
-    )
+    steps = range(min(most, count))
+    return sorted({round(at * (count - 1) / max(1, len(steps) - 1)) for at in steps})

@@ -25,12 +25,13 @@ def assert_linear(work: Callable[[int], object], small: int, *, times: int, slac
     was_on = gc.isenabled()
     gc.disable()
     try:
-        found: list[tuple[float, float]] = []
+        tries: list[tuple[float, float]] = []
         for _ in range(_TRIES):
-            found.append((max(_LEAST, *(seconds(small) for _ in range(2))), seconds(times * small)))
-            if found[-1][1] < found[-1][0] * times * slack:
+            few, many = max(_LEAST, seconds(small), seconds(small)), seconds(times * small)
+            if many < few * times * slack:
                 return
+            tries.append((few, many))
     finally:
         if was_on:
             gc.enable()
-    raise AssertionError(f"{times} times the size takes (seconds, small and large): {found}")
+    raise AssertionError(f"{times} times the size takes (seconds, small and large): {tries}")

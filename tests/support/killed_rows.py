@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import random
-from pathlib import Path
 
 _PEOPLE = ("Mara Quill", "Ivo Brandt", "Sela Orne", "Tobin Arkwright", "Una Vessel", "Karel Moss")
 _PLACES = ("Tessing", "Aldane", "Port Verrin", "Hallow Mere", "Quarrick", "Low Fenton")
@@ -14,14 +12,12 @@ _DEEDS = ("was born in", "designed the bridge of", "wrote about", "left", "retur
 def rows(seed: int, count: int) -> list[dict[str, object]]:
     """Documents made of sentences about some people, always the same for a seed."""
     rng = random.Random(seed)
-    found: list[dict[str, object]] = []
-    for number in range(count):
-        sentences = [
-            f"{rng.choice(_PEOPLE)} {rng.choice(_DEEDS)} {rng.choice(_PLACES)} in {rng.randint(1850, 1950)}."
-            for _ in range(rng.randint(3, 14))
-        ]
-        found.append({"id": f"r{number}", "title": rng.choice(_PLACES), "text": " ".join(sentences), "year": number})
-    return found
+
+    def sentence() -> str:
+        return f"{rng.choice(_PEOPLE)} {rng.choice(_DEEDS)} {rng.choice(_PLACES)} in {rng.randint(1850, 1950)}."
+
+    texts = [" ".join(sentence() for _ in range(rng.randint(3, 14))) for _ in range(count)]
+    return [{"id": f"r{at}", "title": rng.choice(_PLACES), "text": text, "year": at} for at, text in enumerate(texts)]
 
 
 def edited(rows: list[dict[str, object]]) -> list[dict[str, object]]:
@@ -30,8 +26,3 @@ def edited(rows: list[dict[str, object]]) -> list[dict[str, object]]:
     for row in kept[::3]:
         row["text"] = f"{row['text']} {_PEOPLE[0]} saw it."
     return [*kept, {"id": "n1", "title": "New", "text": "Una Vessel opened the Orne Hall in 1951."}]
-
-
-def write(path: Path, rows: list[dict[str, object]]) -> None:
-    """The documents as JSON lines."""
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")

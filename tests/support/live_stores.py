@@ -20,33 +20,21 @@ FORGET_SCHEMA = ("MATCH (n:Migration) DELETE n",)
 
 def neo4j_of(servers: Any, *, ranking: str = "auto") -> Neo4jSettings:
     """How to reach the Neo4j server, with images beside what it keeps."""
-    found = servers.neo4j
-    return Neo4jSettings(
-        user=found.user,
-        password=found.password,
-        database=found.database,
-        timeout=20,
-        retry_seconds=20,
-        ranking=ranking,
-        images=str(servers.folder / "images"),
-    )
+    server = servers.neo4j
+    login = {"user": server.user, "password": server.password, "database": server.database}
+    return Neo4jSettings(**login, timeout=20, retry_seconds=20, ranking=ranking, images=str(servers.folder / "images"))
 
 
 def empty(servers: Any) -> None:
     """Remove every node of the Neo4j database but for those that record its schema."""
-    server = Server(servers.neo4j.url, neo4j_of(servers))
-    server.schema(EMPTY)
-    server.close()
+    with contextlib.closing(Server(servers.neo4j.url, neo4j_of(servers))) as server:
+        server.schema(EMPTY)
 
 
 def settings_for(servers: Any) -> Settings:
     """Settings for both servers, with a new prefix for the indexes."""
-    return Settings(
-        store=servers.neo4j.url,
-        vectors=servers.opensearch.url,
-        neo4j=neo4j_of(servers),
-        opensearch=settings_of(servers.opensearch),
-    )
+    login = {"neo4j": neo4j_of(servers), "opensearch": settings_of(servers.opensearch)}
+    return Settings(store=servers.neo4j.url, vectors=servers.opensearch.url, **login)
 
 
 @contextlib.contextmanager
@@ -54,8 +42,16 @@ def opened(servers: Any, settings: Settings | None = None) -> Iterator[Opened]:
     """Both servers, empty; the indexes are removed at the end."""
     empty(servers)
     chosen = settings or settings_for(servers)
-    found = open_stores(chosen)
-    with found.closing:
-        yield found
+    stores = open_stores(chosen)
+    with stores.closing:
+        yield stores
     with opened_vectors(servers.opensearch, prefix=chosen.opensearch.prefix):
         pass
+
+
+def drop_projections(server: Server) -> list[str]:
+    """Drops all projections of hlgraph; returns their names."""
+    names = [row["name"] for row in server.ask("admin/list_projections", prefix="hlgraph-")]
+    for name in names:
+        server.ask("admin/drop_projection", name=name)
+    return names

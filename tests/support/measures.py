@@ -10,61 +10,16 @@ import io
 import json
 import subprocess
 import sys
+import tempfile
 import tokenize
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
+from itertools import chain
 from pathlib import Path
 
 _LAYOUT = {tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}
-_WAYS = """
-import contextlib, io, json, os, sys, tempfile
-from pathlib import Path
-folder = tempfile.mkdtemp()
-os.environ.update({name: f"{folder}/home" for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")})
-import trips
-import hlgraph
-from hlgraph.cli import main
-from hlgraph.sdk.client import HLGraph
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\\n" for row in rows))
-def ways(name):
-    place = Path(folder, name)
-    (place / "set").mkdir(parents=True)
-    write(place / "set" / "corpus.jsonl", [{"id": key, "title": "", "text": text} for key, text in trips.DOCUMENTS.items()])
-    gold = {"answers": ["Wendlecote"], "supporting_passage_ids": ["b.md"]}
-    write(place / "set" / "questions.dev.jsonl", [{"id": "q1", "question": trips.QUESTION, **gold}])
-    for key, text in trips.DOCUMENTS.items():
-        (place / key).write_text(text)
-    def evaluate():
-        try:
-            with contextlib.redirect_stdout(io.StringIO()):
-                main(["--store", f"hlgraph://{place}/eval", "eval", str(place / "set"), "--strategies", "path"])
-        except SystemExit as end:
-            assert not end.code, end.code  # else the way would end early, and look short
-    bearers = set()
-    def note(frame, event, _):
-        if event == "return" and "/hlgraph/" in frame.f_code.co_filename:
-            bearers.update(key for key, value in frame.f_locals.items() if value is trips.QUESTION)
-    with HLGraph(hlgraph.Settings(store=f"hlgraph://{place}/graph"), embedder=trips.HashedWords()) as graph:
-        found = {"an ingest": trips.entered(lambda: graph.ingest([str(place / key) for key in trips.DOCUMENTS]))}
-        found["a search"] = trips.entered(lambda: graph.search(trips.QUESTION, strategy="path", k=3))
-        found["an answer"] = trips.entered(lambda: graph.answer(trips.QUESTION, strategy="path"))
-        sys.setprofile(note)
-        graph.answer(trips.QUESTION, strategy="path")
-        sys.setprofile(None)
-        found["a delete"] = trips.entered(lambda: graph.delete([str(place / "a.md")]))
-    found["an evaluation"] = trips.entered(evaluate)
-    return {key: len(files) for key, files in found.items()} | {
-        "an answer, beside a search": len(set(found["an answer"]) - set(found["a search"])),
-        "an evaluation, beside an ingest and a search": len(
-            set(found["an evaluation"]) - set(found["an ingest"]) - set(found["a search"])
-        ),
-        "names": len(bearers),
-    }
-ways("warm")
-print(json.dumps(ways("measured")))
-"""
+_HOMES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
 
 
 def measures(root: Path) -> dict[str, int]:
@@ -73,22 +28,28 @@ def measures(root: Path) -> dict[str, int]:
     trees = {path: ast.parse(text) for path, text in sources.items()}
     lines = sum((Counter(_kinds(text, trees[path])) for path, text in sources.items()), Counter[str]())
     edges = _edges(root, trees)
-    ways = _ways(root)
-    bearers = ways.pop("names")
-    nodes = [node for tree in trees.values() for node in ast.walk(tree)]
+    trips, bearers = _trips(root)
+    found, answered, evaluated = trips["search"], trips["answer"], trips["evaluation"]
+    nodes = {path: list(ast.walk(tree)) for path, tree in trees.items()}
     return {
         "files": len(sources),
         "lines": sum(lines.values()),
         **{f"lines of {kind}": lines[kind] for kind in ("code", "imports", "docstrings", "comments", "nothing")},
-        "protocols": sum(_is_protocol(node) for node in nodes),
+        "protocols": sum(map(_is_protocol, chain.from_iterable(nodes.values()))),
         "isinstance on stores": sum(
-            _is_check(node) for path, tree in trees.items() if "/stores/" in str(path) for node in ast.walk(tree)
+            _is_check(node) for path in nodes if "/stores/" in str(path) for node in nodes[path]
         ),
         "imports between files": sum(map(len, edges.values())),
         "circles": _circles(edges),
-        **{f"files entered by {name}": count for name, count in ways.items()},
-        "names that a question bears on its way": bearers,
+        **{f"files entered by {_a(name)}": len(files) for name, files in trips.items()},
+        "files entered by an answer, beside a search": len(answered - found),
+        "files entered by an evaluation, beside an ingest and a search": len(evaluated - trips["ingest"] - found),
+        "names that a question bears on its way": len(bearers),
     }
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aei" else f"a {noun}"
 
 
 def _kinds(text: str, tree: ast.Module) -> Iterator[str]:
@@ -100,14 +61,11 @@ def _kinds(text: str, tree: ast.Module) -> Iterator[str]:
             for line in range(token.start[0], token.end[0] + 1):
                 kinds[line] = "code" if "code" in (kind, kinds[line]) else kind
     for node in ast.walk(tree):
-        is_text = (
-            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        )
-        if is_text or isinstance(node, ast.Import | ast.ImportFrom):
-            assert isinstance(node, ast.Expr | ast.Import | ast.ImportFrom)
-            kinds |= dict.fromkeys(
-                range(node.lineno, (node.end_lineno or 0) + 1), "docstrings" if is_text else "imports"
-            )
+        match node:
+            case ast.Expr(value=ast.Constant(value=str())):
+                kinds |= dict.fromkeys(range(node.lineno, (node.end_lineno or 0) + 1), "docstrings")
+            case ast.Import() | ast.ImportFrom():
+                kinds |= dict.fromkeys(range(node.lineno, (node.end_lineno or 0) + 1), "imports")
     return iter(kinds.values())
 
 
@@ -117,14 +75,10 @@ def _is_protocol(node: ast.AST) -> bool:
 
 def _is_check(node: ast.AST) -> bool:
     """Whether a node asks what a store can do."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or not node.args:
-        return False
-    asked = ast.unparse(node.args[0])
-    return node.func.id in {"isinstance", "hasattr", "getattr"} and asked.split(".")[-1] in {
-        "graph",
-        "vectors",
-        "store",
-    }
+    match node:
+        case ast.Call(func=ast.Name(id="isinstance" | "hasattr" | "getattr"), args=[asked, *_]):
+            return ast.unparse(asked).split(".")[-1] in {"graph", "vectors", "store"}
+    return False
 
 
 def _edges(root: Path, trees: Mapping[Path, ast.Module]) -> dict[str, set[str]]:
@@ -161,13 +115,12 @@ def _circles(edges: Mapping[str, set[str]]) -> int:
             return count
 
 
-def _ways(root: Path) -> dict[str, int]:
-    environment = {"PYTHONPATH": f"{root}:{root / 'tests' / 'support'}", "PATH": "/usr/bin:/bin"}
-    run = subprocess.run(
-        [sys.executable, "-c", _WAYS], capture_output=True, text=True, check=True, env=environment, cwd=root
-    )
-    ways: dict[str, int] = json.loads(run.stdout)
-    return ways
+def _trips(root: Path) -> tuple[dict[str, set[str]], list[str]]:
+    """The files that each trip of trips.py enters in a checkout, and the names that a question bears."""
+    command = [sys.executable, str(Path(__file__).with_name("trips.py")), "--all"]
+    environment = {"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin", **dict.fromkeys(_HOMES, tempfile.mkdtemp())}
+    trips, bearers = json.loads(subprocess.check_output(command, text=True, env=environment, cwd=root))
+    return {name: set(files) for name, files in trips.items()}, bearers
 
 
 if __name__ == "__main__":

@@ -9,28 +9,11 @@ from hlgraph.subgraph import Csr
 
 
 def modularity(adjacency: Csr, labels: NDArray[np.integer], *, resolution: float = 1.0) -> float:
-    """Modularity of a partition, ``Q = sum_c (w_c / m - r (k_c / 2m)^2)``.
+    """``Q = sum_c (w_c / m - r (k_c / 2m)^2)``; a graph without edges has the modularity 0.
 
     ``w_c`` is the weight of the edges inside community c, ``k_c`` the sum of the degrees of its nodes, ``m`` the weight of all
-    edges and ``r`` the resolution. A graph without edges has the modularity 0. Time linear in nodes and edges, apart from
-    sorting the labels.
+    edges and ``r`` the resolution (Newman and Girvan, 2004; Reichardt and Bornholdt, 2006).
 
-    Parameters
-    ----------
-    adjacency : CSR of shape (n, n), symmetric
-    labels : shape (n,), the community of each node
-    resolution : r, default 1
-
-    Returns
-    -------
-    The modularity, at most 1.
-
-    References
-    ----------
-    Newman and Girvan, 2004. Reichardt and Bornholdt, 2006 (resolution).
-
-    Examples
-    --------
     >>> import scipy.sparse as sp
     >>> two = sp.csr_array(np.kron(np.eye(2), np.ones((2, 2)) - np.eye(2)))
     >>> modularity(two, np.array([0, 0, 2, 2]))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from extractors import RuleExtractor
+
 from hlgraph.chunk import WholeChunker
 from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import entity_id
@@ -32,39 +34,22 @@ SAYINGS: Mapping[str, Said] = {
 }
 
 
-class NamedExtractor:
-    """The sentences of a document, one a line, with the names of ``sayings``; the title is the topic."""
-
-    fingerprint = "named/1"
-    problems: tuple[str, ...] = ()
-
-    def __init__(self, sayings: Mapping[str, Said]) -> None:
-        self._names = {text: names for said in sayings.values() for text, names in said.items()}
-
-    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        """One extraction a chunk."""
-        return [self._one(chunk.text, chunk.title) for chunk in chunks]
-
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        """All that is looked at."""
-        return f"{self.fingerprint}|{chunk.text}"
-
-    def _one(self, text: str, title: str) -> Extraction:
-        found, start = [], 0
-        for line in text.splitlines():
-            mentions = tuple(Mention(name, "thing") for name in self._names[line])
-            found.append(Proposition(line, start, start + len(line), (title,), mentions))
-            start += len(line) + 1
-        return Extraction(tuple(found), (title,))
-
-
 def ingest(stores: Stores, sayings: Mapping[str, Said] = SAYINGS, *, corpus: str = CORPUS) -> None:
-    """Bring the documents into a corpus."""
-    steps = pipeline.Steps(WholeChunker(), NamedExtractor(sayings), WordEmbedder())
+    """Ingest the documents: each line is a statement with the names of ``sayings``, the title is the topic."""
+    names = {text: found for said in sayings.values() for text, found in said.items()}
+
+    def extract(chunk: ChunkInput) -> Extraction:
+        propositions, start = [], 0
+        for line in chunk.text.splitlines():
+            mentions = tuple(Mention(name, "thing") for name in names[line])
+            propositions.append(Proposition(line, start, start + len(line), (chunk.title,), mentions))
+            start += len(line) + 1
+        return Extraction(tuple(propositions), (chunk.title,))
+
+    steps = pipeline.Steps(WholeChunker(), RuleExtractor(extract), WordEmbedder())
     documents = [Document(uri, "\n".join(said), uri.partition(":")[2], {"file": uri}) for uri, said in sayings.items()]
     report = pipeline.ingest(documents, corpus, stores=stores, steps=steps)
-    assert not report.failed
-    assert not report.problems
+    assert (report.failed, report.problems) == ([], [])
 
 
 def key(name: str, *, corpus: str = CORPUS) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-
-import pytest
+from unittest import mock
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 # Where vectors and models lie; the store and the chat model of the environment are not the notebook's.
@@ -15,21 +14,16 @@ _SECONDS = 300
 
 
 def run_copy(name: str, folder: Path, **variables: str) -> str:
-    """Run the cells of a copy in this folder; returns the first cell that failed with its traceback, or an empty text.
+    """Run the cells of a copy in this folder, with these variables in its environment.
 
-    Parameters
-    ----------
-    variables : of the environment of the notebook
+    Returns the first cell that failed with its traceback, or an empty text.
     """
     from nbmake.nb_run import NotebookRun  # takes a second, and each process of a run imports this file
 
     copy = Path(shutil.copy(NOTEBOOKS / name, folder / name))
-    with pytest.MonkeyPatch.context() as environment:
-        for variable in [item for item in os.environ if item.startswith("HLGRAPH_") and item not in _KEPT]:
-            environment.delenv(variable)
-        settings = {"IPYTHONDIR": str(folder / "ipython"), "JUPYTER_RUNTIME_DIR": str(folder / "runtime"), **variables}
-        for variable, value in settings.items():
-            environment.setenv(variable, value)
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("HLGRAPH_") or key in _KEPT}
+    jupyter = {"IPYTHONDIR": str(folder / "ipython"), "JUPYTER_RUNTIME_DIR": str(folder / "runtime")}
+    with mock.patch.dict(os.environ, {**kept, **jupyter, **variables}, clear=True):
         error = NotebookRun(copy, default_timeout=_SECONDS).execute().error
     return "" if error is None else f"{name}, cell {error.failing_cell_index + 1}: {error.trace}"
 

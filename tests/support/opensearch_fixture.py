@@ -16,21 +16,16 @@ from hlgraph.stores.opensearch.wire import Anything, Mapped
 
 def settings_of(server: SimpleNamespace, **changes: Any) -> OpenSearchSettings:
     """How to reach the server, with a new prefix."""
-    found = OpenSearchSettings(
-        user=server.user or "",
-        password=server.password or "",
-        ca=server.ca or None,
-        prefix=f"t{uuid.uuid4().hex[:12]}",
-        patience=20.0,
+    login = OpenSearchSettings(
+        user=server.user or "", password=server.password or "", ca=server.ca or None, patience=20.0
     )
-    return dataclasses.replace(found, **changes)
+    return dataclasses.replace(login, **{"prefix": f"t{uuid.uuid4().hex[:12]}", **changes})
 
 
 @contextlib.contextmanager
 def opened(server: SimpleNamespace, **changes: Any) -> Iterator[OpenSearchVectorStore]:
     """A store with a prefix of its own; its indexes are removed at the end."""
-    settings = settings_of(server, **changes)
-    with OpenSearchVectorStore(server.url, settings) as store:
+    with OpenSearchVectorStore(server.url, settings_of(server, **changes)) as store:
         try:
             yield store
         finally:
@@ -39,6 +34,7 @@ def opened(server: SimpleNamespace, **changes: Any) -> Iterator[OpenSearchVector
 
 def remove(store: OpenSearchVectorStore) -> None:
     """Delete every index of the store's prefix."""
-    names = store.connection.ask("GET", f"/{store.connection.settings.prefix}-*/_mapping", answer=dict[str, Mapped])
-    for name in names:
+    for name in store.connection.ask(
+        "GET", f"/{store.connection.settings.prefix}-*/_mapping", answer=dict[str, Mapped]
+    ):
         store.connection.ask("DELETE", f"/{name}", answer=Anything)

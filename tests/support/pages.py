@@ -27,7 +27,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from hlgraph.cli import main
+from command_line import call
+
 from hlgraph.settings import Settings, load
 from hlgraph.stores.open import GRAPHS, VECTORS
 
@@ -35,10 +36,7 @@ REPOSITORY = Path(__file__).parents[2]
 README = REPOSITORY / "README.md"
 DOCS = REPOSITORY / "docs"
 BUILT = ("_build", "notebooks")
-PAGES = (
-    README,
-    *(path for path in sorted(DOCS.rglob("*.md")) if path.relative_to(DOCS).parts[0] not in BUILT),
-)
+PAGES = (README, *(path for path in sorted(DOCS.rglob("*.md")) if path.relative_to(DOCS).parts[0] not in BUILT))
 LANGUAGES = {"sh", "python", "output", "yaml", "cypher", "text", "mermaid"}
 _BLOCK = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", flags=re.MULTILINE | re.DOTALL)
 _QUOTED = re.compile(r"'[^']*'|\"[^\"$]*\"|\s#.*")
@@ -127,50 +125,40 @@ class Reader:
                 self._line(line)
 
     def _run(self, block: Block) -> None:
-        if block.language == "sh":
-            self.said = "".join(self._line(line) for line in shell_lines(block.text))
-        elif block.language == "python":
-            with _captured() as said:
-                exec(compile(block.text, block.place, "exec", dont_inherit=True), self.names)  # noqa: S102 - the pages are ours
-            self.said = said.getvalue()
-        elif block.language == "output":
-            missing = missing_line(block.text, self.said)
-            assert missing is None, f"not printed: {missing!r}, in:\n{self.said[-3000:]}"
-        elif block.language == "yaml":
-            path = self.folder / "block.yaml"
-            path.write_text(block.text, encoding="utf-8")
-            assert load(path, environment={"CHAT_URL": ""}) != Settings()
+        match block.language:
+            case "sh":
+                self.said = "".join(self._line(line) for line in shell_lines(block.text))
+            case "python":
+                with contextlib.redirect_stdout(io.StringIO()) as out:
+                    exec(compile(block.text, block.place, "exec", dont_inherit=True), self.names)  # noqa: S102 - the pages are ours
+                self.said = out.getvalue()
+            case "output":
+                missing = missing_line(block.text, self.said)
+                assert missing is None, f"not printed: {missing!r}, in:\n{self.said[-3000:]}"
+            case "yaml":
+                path = self.folder / "block.yaml"
+                path.write_text(block.text, encoding="utf-8")
+                assert load(path, environment={"CHAT_URL": ""}) != Settings()
 
     def _line(self, line: str) -> str:
         if line.startswith(_DONE):
             return ""
-        if not _SHELL.search(_QUOTED.sub("", line)):
-            words = shlex.split(line, comments=True)
-            if words[0] == "export":
-                for each in words[1:]:
-                    key, _, os.environ[key] = each.partition("=")
-                    self.variables[key] = os.environ[key]
-                return ""
-            if words[0] == "unset":
-                for each in words[1:]:
-                    os.environ.pop(each, None)
-                    self.variables.pop(each, None)
+        words = [] if _SHELL.search(_QUOTED.sub("", line)) else shlex.split(line, comments=True)
+        match words:
+            case ["export" | "unset" as command, *assignments]:
+                for key, _, value in (each.partition("=") for each in assignments):
+                    for variables in (os.environ, self.variables):
+                        variables.pop(key, None)
+                        variables.update({key: value} if command == "export" else {})
                 return ""
             # The SDK of OpenTelemetry is that of its process, and stays shut down there: `--trace` gets a process of its own.
-            if words[0] == "hlgraph" and "--trace" not in words:
-                return self._command(words[1:])
+            case ["hlgraph", *arguments] if "--trace" not in words:
+                done = call(*arguments)
+                assert done.code == 0, f"{line}: exit code {done.code}: {done.err[-3000:]}"
+                return done.out
         run = subprocess.run(["bash", "-euo", "pipefail", "-c", line], capture_output=True, text=True, check=False)
         assert run.returncode == 0, f"{line}: {run.stdout[-1000:]}{run.stderr[-3000:]}"
         return run.stdout
-
-    def _command(self, words: list[str]) -> str:
-        with _captured() as said, contextlib.redirect_stderr(io.StringIO()) as complained:
-            try:
-                main(words)
-            except SystemExit as end:
-                code = end.code
-        assert code == 0, f"hlgraph {shlex.join(words)}: exit code {code}: {complained.getvalue()[-3000:]}"
-        return said.getvalue()
 
     @contextlib.contextmanager
     def _at_home(self) -> Iterator[None]:
@@ -179,20 +167,11 @@ class Reader:
             yield
 
 
-@contextlib.contextmanager
-def _captured() -> Iterator[io.StringIO]:
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        yield out
-
-
 def missing_line(wanted: str, said: str) -> str | None:
     """The first line that was not printed, in order; None if all were. Runs of white space count as one blank."""
     lines = iter([" ".join(line.split()) for line in said.splitlines()])
-    for line in wanted.splitlines():
-        words = " ".join(line.split())
-        if words and words != "...":
-            pattern = ".*".join(re.escape(part) for part in words.split("..."))
-            if not any(re.fullmatch(pattern, each) for each in lines):
-                return words
+    for words in (" ".join(line.split()) for line in wanted.splitlines()):
+        pattern = ".*".join(re.escape(part) for part in words.split("..."))
+        if words not in {"", "..."} and not any(re.fullmatch(pattern, each) for each in lines):
+            return words
     return None

@@ -6,25 +6,23 @@ the page that it shows, so that a test can tell whether the current build still 
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import re
 import shutil
-import struct
-import sys
 import tempfile
-import zlib
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
 from pages import DOCS, REPOSITORY, Reader
-from PIL import Image
+from PIL import Image, PngImagePlugin
 from playwright.sync_api import Browser, sync_playwright
 
 PICTURE = DOCS / "search.png"
 QUESTION = "Which architect designed the lighthouse at which the author of The Water Came at Four was born?"
 COMMAND = f'hlgraph search "{QUESTION}" --strategy path --preset tuned --k 3 --picture search.html'
-_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _WIDTH = 1500
 _UNSHOWN = {"style", "script", "title"}
 
@@ -71,23 +69,11 @@ def text_of_page(page: str) -> str:
     return "\n".join([*shown, "", "Parameters", *texts.parts["Parameters"]])
 
 
-def with_text(png: bytes, text: str) -> bytes:
-    """A PNG file that carries a text: a chunk zTXt after its header."""
-    body = b"Source\0\0" + zlib.compress(text.encode())
-    chunk = struct.pack(">I", len(body)) + b"zTXt" + body + struct.pack(">I", zlib.crc32(b"zTXt" + body))
-    return png[:33] + chunk + png[33:]
-
-
 def text_of_picture(png: bytes) -> str:
     """The text that a PNG file carries; empty without one."""
-    at = len(_SIGNATURE)
-    while at < len(png):
-        (size,) = struct.unpack(">I", png[at : at + 4])
-        body = png[at + 8 : at + 8 + size]
-        if png[at + 4 : at + 8] == b"zTXt" and body.startswith(b"Source\0\0"):
-            return zlib.decompress(body[len(b"Source\0\0") :]).decode()
-        at += size + 12
-    return ""
+    with Image.open(io.BytesIO(png)) as image:
+        image.load()
+        return str(image.info.get("Source", "")).encode("latin-1").decode()
 
 
 def screenshot(browser: Browser, page: str, folder: Path) -> bytes:
@@ -102,31 +88,27 @@ def screenshot(browser: Browser, page: str, folder: Path) -> bytes:
     height = legend["y"] + legend["height"] + 16
     png = view.screenshot(full_page=True, clip={"x": 0, "y": 0, "width": _WIDTH, "height": height})
     context.close()
-    small = io.BytesIO()  # 64 colours: a third of the bytes
-    Image.open(io.BytesIO(png)).convert("RGB").quantize(64).save(small, "PNG", optimize=True)
-    return with_text(small.getvalue(), text_of_page(page))
+    text, small = PngImagePlugin.PngInfo(), io.BytesIO()
+    text.add_text("Source", text_of_page(page).encode(), zip=True)
+    image = Image.open(io.BytesIO(png)).convert("RGB").quantize(64)  # 64 colours: a third of the bytes
+    image.save(small, "PNG", optimize=True, pnginfo=text)
+    return small.getvalue()
 
 
-def chromium() -> str | None:
-    """The path of a Chromium on this machine."""
-    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-
-def sandbox_arguments() -> list[str]:
-    """The sandbox of Chromium refuses to run as root, which containers are."""
-    return ["--no-sandbox"] if os.geteuid() == 0 else []
-
-
-def _main() -> None:
-    executable = chromium()
-    if executable is None:
-        sys.exit("there is no Chromium; run: make browser, or: apt-get install chromium")
-    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
-        page = source_page(Path(name) / "reader", str(Path(name) / "cache"))
-        browser = playwright.chromium.launch(executable_path=executable, args=sandbox_arguments())
-        PICTURE.write_bytes(screenshot(browser, page, Path(name)))
+@contextlib.contextmanager
+def chromium() -> Iterator[Browser]:
+    """The Chromium of this machine."""
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if path is None:
+        raise FileNotFoundError("there is no Chromium; run: make browser, or: apt-get install chromium")
+    # The sandbox of Chromium refuses to run as root, which containers are.
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=arguments)
+        yield browser
         browser.close()
 
 
 if __name__ == "__main__":
-    _main()
+    with tempfile.TemporaryDirectory() as name, chromium() as started:
+        PICTURE.write_bytes(screenshot(started, source_page(Path(name, "reader"), f"{name}/cache"), Path(name)))

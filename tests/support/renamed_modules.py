@@ -12,6 +12,7 @@ import importlib
 import re
 import sys
 from collections import defaultdict
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,10 +70,8 @@ def _main() -> None:
     page = PAGE.read_text(encoding="utf-8")
     defined = _definitions()
     for line in lines(page):
-        if not (gone := missing(line)):
-            continue
         moved = defaultdict(list)
-        for was, now in gone:
+        for was, now in missing(line):
             homes = defined[now]
             if len(homes) == 1:
                 moved[homes[0]].append((was, now))
@@ -81,10 +80,11 @@ def _main() -> None:
                 page = f"{page.rstrip()}\n- `{line.old.removeprefix('hlgraph.')}.{was}`\n"
             else:
                 sys.stdout.write(f"{line.old}.{was}: not in {line.new}; defined in {homes}\n")
-        followed = {pair for pairs in moved.values() for pair in pairs}
-        kept = tuple(pair for pair in line.names if pair not in followed)
-        new = ([line._replace(names=kept)] if kept else []) + [
-            Line(line.old, home, tuple(pairs)) for home, pairs in sorted(moved.items()) if home
+        kept = tuple(pair for pair in line.names if pair not in {*chain.from_iterable(moved.values())})
+        new = [
+            Line(line.old, home, tuple(pairs))
+            for home, pairs in [(line.new, kept), *sorted(moved.items())]
+            if home and pairs
         ]
         page = page.replace(f"{line}\n", "".join(f"{each}\n" for each in new))
     PAGE.write_text(page, encoding="utf-8")

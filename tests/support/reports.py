@@ -12,6 +12,7 @@ from hlgraph.evaluate.statistics import Interval, Section, in_pairs
 from hlgraph.models.accounts.ledger import Spent
 
 HOSTILE = '</title><script>document.title = "owned"</script><img src="https://example.org/x">'
+_ANSWER_MEASURES = ("EM", "F1", "sentence_F1", "answer_in_text", "answer_recall")
 
 
 def hostile_results() -> Evaluation:
@@ -27,58 +28,39 @@ def hostile_results() -> Evaluation:
         )
         for at in range(16)
     )
-    report = EvalReport(
-        HOSTILE,
-        questions,
-        {
-            name: result_of(questions, [Outcome(item.id, (found,), 2.0, 1, 3, 4) for item in questions])
-            for name, found in (("good", "g"), ("bad", "x"))
-        },
-    )
+    results = {
+        name: result_of(questions, [Outcome(item.id, (hit,), 2.0, 1, 3, 4) for item in questions])
+        for name, hit in (("good", "g"), ("bad", "x"))
+    }
+    report = EvalReport(HOSTILE, questions, results)
     outcomes = {
         name: tuple(AnswerOutcome(item.id, short, short, (), is_refused=False, milliseconds=1.0) for item in questions)
         for name, short in (("good", "Velm"), ("bad", "wrong"))
     }
     spent = Spent(name="answers", calls=0, input_tokens=0, output_tokens=0, usd=None)
-    intervals = {
-        name: dict.fromkeys(("EM", "F1", "sentence_F1", "answer_in_text", "answer_recall"), Interval(1.0, 1.0, 1.0))
-        for name in outcomes
+    answered = {name: Answered(items, spent) for name, items in outcomes.items()}
+    intervals = {name: dict.fromkeys(_ANSWER_MEASURES, Interval(1.0, 1.0, 1.0)) for name in outcomes}
+    values = {
+        name: tuple((value if at > 1 else None,) for at in range(16)) for name, value in (("good", 1.0), ("bad", 0.0))
     }
-    answers = AnswerReport(
-        False, questions, {name: Answered(items, spent) for name, items in outcomes.items()}, intervals
-    )
     judged = Section(
         title="correctness, judged by a scripted model",
         questions=tuple(item.id for item in questions),
         measures=("correctness",),
-        values={
-            name: tuple((value if at > 1 else None,) for at in range(16))
-            for name, value in (("good", 1.0), ("bad", 0.0))
-        },
+        values=values,
         notes=("2 replies could not be read",),
     )
-    setting = Setting(
-        version="1",
-        preset="paper",
-        extraction=HOSTILE,
-        store="s",
-        embedder="e",
-        reranker="r",
-        k=20,
-        parameters={"good": {"x": HOSTILE}},
-    )
+    models = {"extraction": HOSTILE, "store": "s", "embedder": "e", "reranker": "r"}
+    sections = (section(questions, outcomes, title="answers (extractive)"), judged)
     return Evaluation(
         report=report,
         uncertainty=uncertainty(report),
-        setting=setting,
+        setting=Setting(version="1", preset="paper", k=20, parameters={"good": {"x": HOSTILE}}, **models),
         corpus="corpus-fingerprint",
         asked="a",
         against="good",
         earlier=tuple(run_differences(report, report)),
-        answers=answers,
-        sections=(
-            in_pairs(section(questions, outcomes, title="answers (extractive)"), "good"),
-            in_pairs(judged, "good"),
-        ),
+        answers=AnswerReport(False, questions, answered, intervals),
+        sections=tuple(in_pairs(item, "good") for item in sections),
         titles={"g": "The <b>gold</b> passage", "x": HOSTILE},
     )

@@ -11,15 +11,13 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from unittest import mock
 
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.derived import EmbeddedDerivedStore, EmbeddedMergeStore
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore
 from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
-from hlgraph.stores.image.ranker import StoreRanker
 from hlgraph.stores.neo4j.derived import Neo4jDerivedStore, Neo4jMergeStore
 from hlgraph.stores.neo4j.graph import Neo4jGraphStore
 from hlgraph.stores.neo4j.server import Server
@@ -35,12 +33,12 @@ BELOW: Methods = (
     (Server, "ask"),
     (Server, "read"),
     (Server, "write"),
-    (Connection, "_once"),
+    (Connection, "_sent"),
 )
 CALLS: Methods = tuple(
     (kind, name)
     for kind in (
-        EmbeddedGraphStore, EmbeddedVectorStore, EmbeddedDerivedStore, EmbeddedMergeStore, StoreRanker,
+        EmbeddedGraphStore, EmbeddedVectorStore, EmbeddedDerivedStore, EmbeddedMergeStore,
         Neo4jGraphStore, Neo4jDerivedStore, Neo4jMergeStore, OpenSearchVectorStore,
     )
     for name in (
@@ -51,37 +49,27 @@ CALLS: Methods = tuple(
 )  # fmt: skip
 
 
-@dataclass
-class Places:
-    """The places that a thread passed."""
-
-    at: Callable[[int], object]
-    passed: int = 0
-    thread: int = field(default_factory=threading.get_ident)
-
-    def see(self) -> None:
-        if threading.get_ident() == self.thread:
-            self.passed += 1
-            self.at(self.passed - 1)
-
-
 @contextlib.contextmanager
-def watched(at: Callable[[int], object], methods: Methods = BELOW) -> Iterator[Places]:
-    """Calls ``at`` with the number of each place that this thread passes in the block, before the store goes on."""
-    places = Places(at)
+def watched(at: Callable[[int], object], methods: Methods = BELOW) -> Iterator[list[int]]:
+    """Calls ``at`` with the number of each place that this thread passes in the block, before the store goes on.
 
-    def watching(kind: type, name: str) -> Callable[..., Any]:
-        inner = getattr(kind, name)
+    Yields the list of these numbers.
+    """
+    places: list[int] = []
+    thread = threading.get_ident()
 
-        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-            places.see()
-            return inner(self, *args, **kwargs)
+    def watching(inner: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if threading.get_ident() == thread:
+                places.append(len(places))
+                at(places[-1])
+            return inner(*args, **kwargs)
 
         return call
 
     with contextlib.ExitStack() as stack:
         for kind, name in methods:
-            stack.enter_context(mock.patch.object(kind, name, watching(kind, name)))
+            stack.enter_context(mock.patch.object(kind, name, watching(getattr(kind, name))))
         yield places
 
 
@@ -89,7 +77,7 @@ def counted(first: Callable[[], object], methods: Methods = BELOW) -> int:
     """The number of places that an operation passes."""
     with watched(lambda _: None, methods) as places:
         first()
-    return places.passed
+    return len(places)
 
 
 def interleaved(
@@ -111,44 +99,3 @@ def interleaved(
 
         with watched(at, methods):
             return first()
-
-
-class Fault(NamedTuple):
-    """One kind of call that fails.
-
-    Attributes
-    ----------
-    owner, name : where the function is
-    error : makes what it raises
-    is_after : whether the call is done first, as where a reply is lost
-    """
-
-    owner: Any
-    name: str
-    error: Callable[[], BaseException]
-    is_after: bool = False
-
-
-@contextlib.contextmanager
-def failing(
-    fault: Fault, number: int, *, is_counted: Callable[..., bool] = lambda *_, **__: True
-) -> Iterator[list[int]]:
-    """Fails the call of a kind with this number, once; yields a list that gets an item for each call, on any thread."""
-    inner = getattr(fault.owner, fault.name)
-    calls: list[int] = []
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if not is_counted(*args, **kwargs):
-            return inner(*args, **kwargs)
-        calls.append(len(calls))
-        is_it = calls[-1] == number
-        if is_it and not fault.is_after:
-            raise fault.error()
-        found = inner(*args, **kwargs)
-        if is_it:
-            del found  # the error would keep it, and with it a statement that reads
-            raise fault.error()
-        return found
-
-    with mock.patch.object(fault.owner, fault.name, call):
-        yield calls

@@ -11,11 +11,11 @@ where Works stands for the name ``WORKS``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from extractors import RuleExtractor
 
 from hlgraph.chunk import WholeChunker
 from hlgraph.extract.extractor import ChunkInput
-from hlgraph.ids import entity_id, source_id, statement_id
+from hlgraph.ids import source_id, statement_id
 from hlgraph.ingest import pipeline
 from hlgraph.records import Document, Extraction, Mention, Proposition
 from hlgraph.stores.protocols import Stores
@@ -29,38 +29,19 @@ MILL = f"{WORKS} Old Mill Tessing"
 TEXTS = {WORKS: f"{WORKS} was begun early.", LTD: f"{LTD} was sold.", MILL: f"{MILL} closed.", "Orne": "Orne is far."}
 
 
-class SynonymExtractor:
-    """One proposition a chunk, whose one mention is the longest known name in it."""
-
-    fingerprint = "synonyms/1"
-    problems: tuple[str, ...] = ()
-
-    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        """See :class:`Extractor`."""
-        return [self._one(chunk.text) for chunk in chunks]
-
-    def _one(self, text: str) -> Extraction:
-        name = max((name for name in TEXTS if name in text), key=len)
-        return Extraction((Proposition(text, 0, len(text), (), (Mention(name),)),))
-
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        """See :class:`Extractor`."""
-        return chunk.text
+def _extract(chunk: ChunkInput) -> Extraction:
+    """One proposition, whose one mention is the longest known name in it."""
+    name = max((name for name in TEXTS if name in chunk.text), key=len)
+    return Extraction((Proposition(chunk.text, 0, len(chunk.text), (), (Mention(name),)),))
 
 
 def fill(stores: Stores) -> None:
     """Ingest the corpus."""
     documents = [Document(f"doc:{at}", text, "", {"year": at}) for at, text in enumerate(TEXTS.values())]
-    steps = pipeline.Steps(WholeChunker(), SynonymExtractor(), EMBEDDER)
+    steps = pipeline.Steps(WholeChunker(), RuleExtractor(_extract), EMBEDDER)
     pipeline.ingest(documents, CORPUS, stores=stores, steps=steps)
 
 
 def statement_of(name: str) -> str:
     """The id of the statement that mentions a name."""
-    at = list(TEXTS).index(name)
-    return statement_id(source_id(CORPUS, f"doc:{at}"), TEXTS[name])
-
-
-def entity_of(name: str) -> str:
-    """The id of an entity."""
-    return entity_id(CORPUS, name)
+    return statement_id(source_id(CORPUS, f"doc:{list(TEXTS).index(name)}"), TEXTS[name])

@@ -119,8 +119,5 @@ class TcpProxy:
 @contextlib.contextmanager
 def passed_on(url: str, *, tls: ssl.SSLContext | None = None) -> Iterator[TcpProxy]:
     """A proxy to the server of a url."""
-    proxy = TcpProxy(url, tls=tls)
-    try:
+    with contextlib.closing(TcpProxy(url, tls=tls)) as proxy:
         yield proxy
-    finally:
-        proxy.close()

@@ -39,7 +39,6 @@ def random_weights(config: dict[str, Any], rng: np.random.Generator) -> Weights:
 def make_model(folder: Path, *, dtype: str = "float32", prefix: str = "", **changes: Any) -> Path:
     """A folder in the layout of sentence-transformers; ``changes`` go into config.json."""
     from safetensors.numpy import save_file
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
     config = {
         "model_type": "bert",
@@ -60,13 +59,19 @@ def make_model(folder: Path, *, dtype: str = "float32", prefix: str = "", **chan
     weights = random_weights(config, np.random.default_rng(7))
     arrays = {f"{prefix}{name}": array.astype(dtype) for name, array in weights.items()}
     save_file({**arrays, f"{prefix}pooler.dense.bias": np.zeros(24, np.float32)}, folder / "model.safetensors")
-    vocabulary = {word: number for number, word in enumerate(WORDS)}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
+    save_tokenizer(folder, lowercase=False)
+    return folder
+
+
+def save_tokenizer(folder: Path, *, lowercase: bool, pair: str | None = None) -> None:
+    """Write tokenizer.json; ``pair`` is the template of two texts."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+    tokenizer = Tokenizer(models.WordPiece({word: at for at, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+        single="[CLS] $A [SEP]", pair=pair, special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     tokenizer.enable_padding(length=16)  # as in files that come from training
     tokenizer.save(str(folder / "tokenizer.json"))
-    return folder

@@ -1,20 +1,23 @@
 """Which files of hlgraph a call enters, in the order in which it enters them.
 
 ``python tests/support/trips.py`` prints the three trips of docs/explanation/architecture.md as its tables; ``--json`` prints
-the paths alone. A file counts when a function of it is called, on whatever thread; what only imports it does not count.
-The process is warm: the same calls ran before, on another store.
+the paths alone, ``--all`` those of two more trips and the names that a question bears. A file counts when a function of it is
+called, on whatever thread; what only imports it does not count. The process is warm: the same calls ran before, on another
+store.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
+import io
 import json
 import re
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -24,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hlgraph
+from hlgraph.cli import main
 from hlgraph.sdk.client import HLGraph
 
 PACKAGE = Path(hlgraph.__file__).parent
@@ -74,24 +78,58 @@ def entered(call: Callable[[], object]) -> list[str]:
     return list(found)
 
 
-def trips() -> dict[str, list[str]]:
-    """The files of each trip."""
+def trips(*names: str) -> dict[str, list[str]]:
+    """The files that each trip of these names enters."""
     with tempfile.TemporaryDirectory() as folder:
-        _calls(Path(folder, "warm"), entered)
-        return _calls(Path(folder, "measured"), entered)
+        for place in ("warm", "measured"):
+            result = {name: entered(call) for name, call in _calls(Path(folder, place)) if name in names}
+    return result
 
 
-def _calls(folder: Path, run: Callable[[Callable[[], object]], list[str]]) -> dict[str, list[str]]:
-    documents = folder / "documents"
-    documents.mkdir(parents=True)
-    for name, text in DOCUMENTS.items():
-        (documents / name).write_text(text, encoding="utf-8")
+def _calls(folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
+    """The trips by their names, to be called in this order, on stores in a new folder."""
+    benchmark, files = folder / "set", [folder / name for name in DOCUMENTS]
+    benchmark.mkdir(parents=True)
+    for file, text in zip(files, DOCUMENTS.values(), strict=True):
+        file.write_text(text, encoding="utf-8")
+    passages = [{"id": name, "title": "", "text": text} for name, text in DOCUMENTS.items()]
+    question = {"id": "q1", "question": QUESTION, "answers": ["Wendlecote"], "supporting_passage_ids": ["b.md"]}
+    for name, rows in (("corpus", passages), ("questions.dev", [question])):
+        (benchmark / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     with HLGraph(hlgraph.Settings(store=f"hlgraph://{folder}/graph"), embedder=HashedWords()) as graph:
-        return {
-            "ingest": run(lambda: graph.ingest([str(documents)])),
-            "search": run(lambda: graph.search(QUESTION, strategy="path", k=3)),
-            "delete": run(lambda: graph.delete([str(documents / "a.md")])),
-        }
+        yield "ingest", lambda: graph.ingest([str(file) for file in files])
+        yield "search", lambda: graph.search(QUESTION, strategy="path", k=3)
+        yield "answer", lambda: graph.answer(QUESTION, strategy="path")
+        yield "delete", lambda: graph.delete([str(files[0])])
+    yield "evaluation", lambda: _evaluate(benchmark)
+
+
+def _evaluate(benchmark: Path) -> None:
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            main(["--store", f"hlgraph://{benchmark}/store", "eval", str(benchmark), "--strategies", "path"])
+    except SystemExit as end:
+        if end.code:
+            raise RuntimeError(f"exit code {end.code}") from end  # else the trip would look short
+
+
+def bearers() -> set[str]:
+    """The names of locals that a question bears on its way to an answer."""
+    result = set[str]()
+
+    def note(frame: FrameType, event: str, _argument: Any) -> None:
+        if event == "return" and frame.f_code.co_filename.startswith(f"{PACKAGE}/"):
+            result.update(key for key, value in frame.f_locals.items() if value is QUESTION)
+
+    with tempfile.TemporaryDirectory() as folder:
+        for name, call in _calls(Path(folder, "graph")):
+            if name in {"ingest", "answer"}:
+                call()
+            if name == "answer":
+                sys.setprofile(note)
+                call()
+                sys.setprofile(None)
+    return result
 
 
 def table(files: Sequence[str]) -> str:
@@ -107,6 +145,10 @@ def _about(name: str) -> str:
 
 
 if __name__ == "__main__":
-    taken = trips()
+    if "--all" in sys.argv:
+        measured = trips("ingest", "search", "answer", "delete", "evaluation")
+        sys.stdout.write(json.dumps([measured, sorted(bearers())]))
+        sys.exit()
+    taken = trips("ingest", "search", "delete")
     tables = (f"{name}: {len(files)} files\n\n{table(files)}" for name, files in taken.items())
     sys.stdout.write(json.dumps(taken) if "--json" in sys.argv else "\n\n".join(tables) + "\n")

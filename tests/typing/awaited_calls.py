@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_type
 
 import hlgraph
-from hlgraph.ingest.pipeline import Report
+from hlgraph.ingest.report import Report
 from hlgraph.records import Answer
 from hlgraph.retrieve import SearchResult
 from hlgraph.sdk.communities import BuiltCommunities, FoundCommunities

@@ -27,7 +27,7 @@ from hlgraph.errors import (
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_an_error_is_the_same_in_another_process(error: HLGraphError) -> None:
+def test_errors_survive_pickling(error: HLGraphError) -> None:
     found = pickle.loads(pickle.dumps(error))  # noqa: S301 - made here
     assert (type(found), str(found), found.retryable) == (type(error), str(error), error.retryable)
     assert vars(found) == vars(error)

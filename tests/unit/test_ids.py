@@ -38,7 +38,7 @@ def test_ids_are_equal_only_for_equal_fields(one: list[str], other: list[str]) -
 
 
 @given(fields)
-def test_the_kind_is_no_field(given_fields: list[str]) -> None:
+def test_the_kind_is_hashed_separately_from_the_fields(given_fields: list[str]) -> None:
     made = [ids.content_id(kind, *given_fields) for kind in Kind]
     assert len(set(made)) == len(made)
     assert ids.content_id("topic", "x", *given_fields) != ids.content_id("topicx", *given_fields)
@@ -48,13 +48,13 @@ def test_the_kind_is_no_field(given_fields: list[str]) -> None:
 @example("\u0345\u0301a")
 @example("ΑΙ\u0345")
 @example("<\u0338a>")
-def test_normalising_a_name_twice_is_normalising_it_once(name: str) -> None:
+def test_name_normalisation_is_idempotent(name: str) -> None:
     once = ids.normalise_name(name)
     assert ids.normalise_name(once) == once
 
 
 @given(names)
-def test_a_normalised_name_is_the_same_however_it_was_typed(name: str) -> None:
+def test_spellings_of_a_name_normalise_to_the_same_text(name: str) -> None:
     once = ids.normalise_name(name)
     composed, decomposed = unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name)
     for typed in (f"  {name}\n", f"“{name}”", f"({name})", decomposed, composed.casefold()):
@@ -82,11 +82,11 @@ def test_names_that_differ(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "“”", "'\"'", "( , )", "\u3000\u00a0"])
-def test_a_name_of_nothing_but_edges_is_empty(name: str) -> None:
+def test_a_name_of_punctuation_normalises_to_empty(name: str) -> None:
     assert ids.normalise_name(name) == ""
 
 
-def test_what_is_part_of_an_id_and_what_is_not() -> None:
+def test_mutable_properties_do_not_change_an_id() -> None:
     assert ids.source_id("c", "u") != ids.source_id("d", "u")
     assert ids.chunk_id("s", "text", 0) != ids.chunk_id("s", "text", 1)
     assert ids.chunk_id("s", "text", 0) != ids.chunk_id("t", "text", 0)
@@ -116,7 +116,7 @@ _MAKERS = {
 
 
 @pytest.mark.parametrize("kind", _MAKERS)
-def test_the_name_of_a_corpus_is_in_the_second_half_of_an_id_alone(kind: str) -> None:
+def test_only_the_second_half_of_an_id_hashes_the_corpus_name(kind: str) -> None:
     one, other = (_MAKERS[kind](name, ids.WITHOUT_NAME) for name in ("staging", "production"))
     assert len(one) == len(other) == 32
     assert (one[:16] == other[:16], one[16:] == other[16:]) == (True, False)
@@ -135,17 +135,17 @@ def test_the_name_of_a_corpus_is_in_the_second_half_of_an_id_alone(kind: str) ->
         ("summary", "90c78ec44868b7d354a0a0dbc83ff618"),
     ],
 )
-def test_a_corpus_of_an_older_hlgraph_has_the_ids_that_it_had(kind: str, expected: str) -> None:
+def test_the_old_scheme_gives_the_old_ids(kind: str, expected: str) -> None:
     assert _MAKERS[kind]("staging", ids.WITH_NAME) == expected
 
 
-def test_the_scheme_of_a_corpus_is_that_of_its_sources() -> None:
+def test_the_scheme_is_determined_from_the_sources() -> None:
     found = [Source(_MAKERS["source"]("staging", scheme), "staging", "doc:1", "", "", {}) for scheme in ids.SCHEMES]
     assert [ids.scheme_of("staging", [item]) for item in found] == list(ids.SCHEMES)
     assert ids.scheme_of("staging", ()) == ids.WITHOUT_NAME
 
 
-def test_an_entity_is_the_same_whatever_kind_it_is_said_to_be() -> None:
+def test_the_kind_of_an_entity_does_not_change_its_id() -> None:
     links: list[MentionLink] = []
     for kind in ("person", "place", ""):
         compared = compare(Document("doc:1", "Quill"), "c", stored=None, processing=())

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hlgraph import HLGraph, Settings, progress
+from hlgraph import HLGraph, progress
 from hlgraph.cli import bars
 from hlgraph.models.cache import CachedEmbedder
 from hlgraph.models.local.runtime import run_batches
@@ -37,7 +37,7 @@ def _done(heard: Sequence[Progress], name: str) -> list[tuple[int, int | None]]:
     return [(at.done, at.total) for at in heard if at.step == name]
 
 
-def test_inside_a_step_events_come_not_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_inside_a_step_are_throttled(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(progress, "EVERY", 0.125)
@@ -51,7 +51,7 @@ def test_inside_a_step_events_come_not_too_often(monkeypatch: pytest.MonkeyPatch
     advance("embed")  # without a listener nothing happens
 
 
-def test_the_time_left_is_that_of_the_bytes_of_the_last_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_remaining_time_is_estimated_from_the_bytes_of_the_last_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand bytes of unchanged sources at once, then ten a second: the rest takes what the last ones took."""
     clock = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
@@ -66,7 +66,7 @@ def test_the_time_left_is_that_of_the_bytes_of_the_last_minute(monkeypatch: pyte
     assert (heard[0].found, heard[0].sources, heard[0].seconds_left) == (500, 200, pytest.approx(100))
 
 
-def test_in_the_first_batch_the_time_left_is_that_of_its_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_remaining_time_of_the_first_batch_is_estimated_from_its_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of the bytes are in it: ten seconds are left of its twenty, and then the other half takes twenty."""
     clock = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
@@ -80,7 +80,7 @@ def test_in_the_first_batch_the_time_left_is_that_of_its_embedding(monkeypatch: 
     assert [at.seconds_left for at in heard] == [None, 30.0, 10.0]
 
 
-def test_another_step_is_not_advanced_and_an_error_tells_no_end(heard: list[Progress]) -> None:
+def test_advance_ignores_other_steps_and_a_failed_step_reports_no_end(heard: list[Progress]) -> None:
     def ask() -> None:
         with step("ask", 2, unit="questions"):
             advance("embed")
@@ -113,7 +113,7 @@ def test_embedding_is_never_silent(embed: Callable[[Sequence[str]], object], hea
     assert _done(heard, "embed") == [(0, 5), (3, 5), (5, 5)]
 
 
-def test_what_the_cache_holds_is_done_at_once(heard: list[Progress], tmp_path: Path) -> None:
+def test_cached_texts_count_as_done_at_once(heard: list[Progress], tmp_path: Path) -> None:
     inner = RemoteEmbedder("x:y", lambda some, _: [[1.0, 0.0]] * len(some), batch=2)
     cache = CachedEmbedder(inner, tmp_path / "vectors.db")
     cache.embed(["a", "b", "c"])
@@ -123,12 +123,7 @@ def test_what_the_cache_holds_is_done_at_once(heard: list[Progress], tmp_path: P
     assert _done(heard, "embed") == [(0, 6), (4, 6), (6, 6)]
 
 
-@pytest.fixture
-def graph(tmp_path: Path) -> HLGraph:
-    return HLGraph(Settings(store=f"hlgraph://{tmp_path}/store"), embedder=WordEmbedder())
-
-
-def test_every_long_call_tells_its_steps(graph: HLGraph, heard: list[Progress]) -> None:
+def test_every_long_call_reports_its_steps(graph: HLGraph, heard: list[Progress]) -> None:
     steps: dict[str, list[str]] = {}
 
     def told(name: str, call: Callable[..., object]) -> None:
@@ -169,7 +164,7 @@ def _checked(graph: HLGraph, on_progress: Callable[[Progress], None]) -> None:
 
 
 @pytest.mark.parametrize("is_json", [False, True])
-def test_without_a_terminal_there_is_a_line_now_and_then(
+def test_a_line_is_printed_periodically_without_a_terminal(
     is_json: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The second line comes from a step that tells nothing meanwhile."""
@@ -195,7 +190,7 @@ def test_without_a_terminal_there_is_a_line_now_and_then(
     assert lines[0].endswith("a second; 0 s, about 0 s left")
 
 
-def test_a_short_command_and_a_quiet_one_print_no_line(
+def test_short_and_quiet_commands_print_no_progress(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with bars.progress("ingesting"), step("read"):
@@ -206,7 +201,7 @@ def test_a_short_command_and_a_quiet_one_print_no_line(
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_step_after_the_last_source_has_its_own_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_after_the_last_source_has_its_own_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     heard: list[Progress] = []

@@ -43,7 +43,7 @@ def _file(folder: Path, text: str) -> Path:
     return path
 
 
-def test_without_a_file_there_are_defaults() -> None:
+def test_defaults_apply_without_a_file() -> None:
     assert load(environment={}) == Settings()
     assert Settings().store == DEFAULT_STORE
     assert Settings().chunk == ChunkSettings(max_tokens=300, overlap=0.2)
@@ -83,7 +83,7 @@ def test_the_environment_names_the_file_and_overrides_it(tmp_path: Path) -> None
     assert found.chunk.max_tokens == 120
 
 
-def test_a_file_that_is_given_wins_over_one_that_the_environment_names(tmp_path: Path) -> None:
+def test_an_explicit_file_overrides_that_of_the_environment(tmp_path: Path) -> None:
     given_file = _file(tmp_path, "corpus: given\n")
     assert load(given_file, environment={"HLGRAPH_CONFIG": str(tmp_path / "missing.yaml")}).corpus == "given"
 
@@ -95,7 +95,7 @@ def test_an_empty_variable_overrides_nothing(tmp_path: Path) -> None:
     assert load(_file(tmp_path, _FULL), environment=empty) == load(_file(tmp_path, _FULL), environment={})
 
 
-def test_an_environment_that_is_given_is_the_only_one_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_explicit_environment_replaces_that_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("STORE", "CORPUS", "MODELS", "CACHE"):
         monkeypatch.setenv(f"HLGRAPH_{name}", "from the process")
     monkeypatch.setenv("HLGRAPH_CONFIG", str(tmp_path / "from-the-process.yaml"))
@@ -127,14 +127,14 @@ def test_an_environment_that_is_given_is_the_only_one_read(tmp_path: Path, monke
         ("$A ${} ${a b} $ {A}", "$A ${} ${a b} $ {A}"),
     ],
 )
-def test_names_in_a_text_stand_for_the_environment(tmp_path: Path, written: str, read: str) -> None:
+def test_environment_references_in_values_are_expanded(tmp_path: Path, written: str, read: str) -> None:
     environment = {"A": "one", "B": "two words", "EMPTY": "", "YAML": "a: [1, {b", "TWICE": "${A}"}
     path = _file(tmp_path, yaml.safe_dump({"vectors": written, "models": {"embedder": written}}))
     found = load(path, environment=environment)
     assert (found.vectors, found.models.embedder) == (read, read)
 
 
-def test_a_name_that_is_not_set_is_an_error_with_its_mend(tmp_path: Path) -> None:
+def test_an_unset_environment_reference_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     path = _file(tmp_path, "models: {root: '${MODEL_FOLDER}'}\n")
     with pytest.raises(
         SettingsError, match=r"MODEL_FOLDER is not set; set it, or write \$\{MODEL_FOLDER:-value\}"
@@ -176,7 +176,7 @@ def test_a_misspelt_key_is_an_error(tmp_path: Path, text: str, message: str) -> 
         ("chunk: {overlap: .nan}", "chunk.overlap is nan"),
     ],
 )
-def test_a_wrong_value_is_an_error_that_names_its_place(tmp_path: Path, text: str, place: str) -> None:
+def test_a_value_of_the_wrong_type_is_an_error_with_its_path(tmp_path: Path, text: str, place: str) -> None:
     with pytest.raises(SettingsError, match=place.replace(".", r"\.")):
         load(_file(tmp_path, text), environment={})
 
@@ -184,7 +184,7 @@ def test_a_wrong_value_is_an_error_that_names_its_place(tmp_path: Path, text: st
 @pytest.mark.parametrize(
     "text", ["- a", "just words", "[]", "0", "false", "a: b: c", "a: [", "? [1]\n: 2", "corpus: 2001-99-99"]
 )
-def test_what_is_no_mapping_or_no_yaml_is_an_error(tmp_path: Path, text: str) -> None:
+def test_invalid_yaml_and_non_mappings_are_errors(tmp_path: Path, text: str) -> None:
     path = _file(tmp_path, text)
     with pytest.raises(SettingsError, match="hlgraph config") as error:
         load(path, environment={})
@@ -201,7 +201,7 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         load(environment={"HLGRAPH_CONFIG": str(tmp_path / "missing.yaml")})
 
 
-def test_settings_made_in_python_are_checked_too() -> None:
+def test_settings_constructed_in_python_are_validated() -> None:
     with pytest.raises(SettingsError, match="at least 20 tokens"):
         ChunkSettings(max_tokens=5)
     with pytest.raises(SettingsError, match=r"overlap is -0\.1"):
@@ -222,7 +222,7 @@ _SETTINGS = st.builds(
 
 @hypothesis_settings(max_examples=50)
 @given(settings=_SETTINGS)
-def test_settings_written_as_text_are_read_back(tmp_path_factory: pytest.TempPathFactory, settings: Settings) -> None:
+def test_settings_round_trip_through_yaml(tmp_path_factory: pytest.TempPathFactory, settings: Settings) -> None:
     path = _file(tmp_path_factory.getbasetemp(), as_text(settings))
     assert load(path, environment={}) == settings
 
@@ -233,7 +233,7 @@ def test_an_unknown_runtime_of_the_local_model_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["", " ", "a\0b", "\ud800", 5, None])
-def test_a_name_of_a_corpus_that_no_store_can_hold_is_refused(name: str) -> None:
+def test_unstorable_corpus_names_are_refused(name: str) -> None:
     with pytest.raises(SettingsError, match="the name of the corpus is"):
         Settings(corpus=name)
 
@@ -261,7 +261,7 @@ def test_a_name_of_a_corpus_that_no_store_can_hold_is_refused(name: str) -> None
         ({"read_seconds": float("nan")}, "opensearch.read_seconds is nan; choose a number from 0.01 to 3600"),
     ],
 )
-def test_a_form_of_indexes_that_the_server_does_not_have_is_refused(given: dict[str, object], reason: str) -> None:
+def test_unsupported_index_settings_are_refused(given: dict[str, object], reason: str) -> None:
     with pytest.raises(SettingsError, match=f"^{re.escape(reason)}$"):
         OpenSearchSettings(**given)  # type: ignore[arg-type]
 
@@ -280,7 +280,7 @@ def test_a_form_of_indexes_that_the_server_does_not_have_is_refused(given: dict[
         ("{label_prefix: _a}", "neo4j.label_prefix"),
     ],
 )
-def test_settings_of_neo4j_that_cannot_be_are_refused(tmp_path: Path, text: str, says: str) -> None:
+def test_invalid_neo4j_settings_are_refused(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(SettingsError, match=re.escape(says)):
         load(_file(tmp_path, f"neo4j: {text}\n"), environment={})
 
@@ -295,7 +295,7 @@ def test_secrets_of_neo4j_are_never_shown(tmp_path: Path) -> None:
     assert "token: ${HLGRAPH_NEO4J_TOKEN}" in as_text(given)
 
 
-def test_a_corpus_can_have_a_database_of_its_own(tmp_path: Path) -> None:
+def test_a_corpus_can_have_its_own_database(tmp_path: Path) -> None:
     found = load(
         _file(tmp_path, "store: bolt://h:1\nneo4j: {database: main, databases: {news: press}}\n"), environment={}
     )

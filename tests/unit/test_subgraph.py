@@ -41,7 +41,7 @@ def test_nodes_of_a_kind(graph: Subgraph) -> None:
     assert graph.nodes(Kind.CHUNK).tolist() == []
 
 
-def test_index_gives_places_in_the_order_asked_and_minus_one_for_the_absent(graph: Subgraph) -> None:
+def test_index_keeps_the_requested_order_and_gives_minus_one_for_missing_ids(graph: Subgraph) -> None:
     absent = [f"{at:032x}" for at in (0, 4, 99)]
     asked = [_IDS[3], absent[0], _IDS[0], absent[1], absent[2], _IDS[3], ""]
     assert graph.index(asked).tolist() == [3, -1, 0, -1, -1, 3, -1]
@@ -49,7 +49,7 @@ def test_index_gives_places_in_the_order_asked_and_minus_one_for_the_absent(grap
     assert graph.index([]).dtype == np.intp
 
 
-def test_a_longer_id_is_not_the_id_that_it_begins_with(graph: Subgraph) -> None:
+def test_index_does_not_match_an_id_by_its_prefix(graph: Subgraph) -> None:
     assert graph.index([_IDS[1] + "0", _IDS[1][:-1]]).tolist() == [-1, -1]
 
 
@@ -60,14 +60,14 @@ def test_adjacency_is_the_sum_of_both_directions(graph: Subgraph) -> None:
     assert (found.dtype, found.format) == (np.float32, "csr")
 
 
-def test_adjacency_with_weights_takes_only_what_has_one(graph: Subgraph) -> None:
+def test_adjacency_ignores_relationships_without_a_weight(graph: Subgraph) -> None:
     found = graph.adjacency({Relationship.RELATES: 0.5, Relationship.SIMILAR: 9.0})
     assert found.toarray().tolist() == [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 1.5], [0, 0, 1.5, 0]]
     assert graph.adjacency({Relationship.MENTIONS: 0.0}).nnz == 0
     assert graph.adjacency({}).nnz == 0
 
 
-def test_adjacency_leaves_the_edges_as_they_are(graph: Subgraph) -> None:
+def test_adjacency_does_not_modify_the_edges(graph: Subgraph) -> None:
     before = {item: edges.toarray().tolist() for item, edges in graph.edges.items()}
     graph.adjacency({Relationship.MENTIONS: 2.0, Relationship.RELATES: 3.0}).data[:] = 7.0
     graph.adjacency().data[:] = 7.0
@@ -83,7 +83,7 @@ def test_a_subgraph_without_nodes() -> None:
 
 
 @given(st.data())
-def test_a_block_is_what_two_selections_give(data: st.DataObject) -> None:
+def test_block_equals_row_and_column_selection(data: st.DataObject) -> None:
     height, width = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 8))
     cells = data.draw(st.lists(st.sampled_from([0, 0, 1, 2.5]), min_size=height * width, max_size=height * width))
     matrix = sp.csr_array(np.array(cells, dtype=np.float32).reshape(height, width))

@@ -99,7 +99,7 @@ def attributes(span: ReadableSpan) -> Mapping[str, Any]:
     return dict(span.attributes or {})
 
 
-def test_a_search_is_one_trace_of_its_steps_and_its_calls_to_the_store(filled: Path, seen: Seen) -> None:
+def test_a_search_is_one_trace_of_steps_and_store_calls(filled: Path, seen: Seen) -> None:
     with opened(filled) as graph:
         found = graph.search(QUESTION, strategy="path", k=3)
     spans = seen.spans
@@ -125,7 +125,7 @@ def test_a_search_is_one_trace_of_its_steps_and_its_calls_to_the_store(filled: P
 
 
 @pytest.mark.parametrize("content", [False, True])
-def test_what_a_person_wrote_is_shown_only_where_content_is_set(filled: Path, seen: Seen, content: bool) -> None:
+def test_content_is_recorded_only_if_the_setting_allows_it(filled: Path, seen: Seen, content: bool) -> None:
     with opened(filled, content=content) as graph:
         graph.search(QUESTION, strategy="path", where="uri = 'secret'")
         with pytest.raises(InputError):
@@ -146,12 +146,12 @@ def test_an_ingest_shows_its_stages(tmp_path: Path, seen: Seen) -> None:
 
 
 @pytest.mark.parametrize("is_streamed", [False, True])
-def test_a_call_of_a_chat_model_has_tokens_and_money(seen: Seen, is_streamed: bool) -> None:
+def test_a_chat_call_records_tokens_and_cost(seen: Seen, is_streamed: bool) -> None:
     reply = Completion("It is.", 200, 10)
     chat = StreamedChat([["It ", reply]]) if is_streamed else ScriptedChat([reply])
     chat._name = "openai:gpt-4o-mini"
     executor = Executor(chat, accounts=Accounts(price=Price(1, 2)))
-    with telemetry.operation("test", TelemetrySettings(content=False)):
+    with telemetry.operation("test", content=False):
         asked = executor.about(Purpose())
         *_, found = asked.stream("s", "u", max_tokens=5) if is_streamed else [asked.complete("s", "u", max_tokens=5)]
     assert isinstance(found, Completion)
@@ -166,7 +166,7 @@ def test_a_call_of_a_chat_model_has_tokens_and_money(seen: Seen, is_streamed: bo
     assert "gen_ai.input.messages" not in said
 
 
-def test_a_call_that_fails_shows_the_kind_of_error_alone(seen: Seen) -> None:
+def test_a_failed_call_records_only_the_error_type(seen: Seen) -> None:
     executor = Executor(ScriptedChat([ModelAccessError("the key sk-1 is wrong")]))
     with pytest.raises(ModelAccessError):
         executor.complete("s", "u", max_tokens=5)
@@ -174,7 +174,7 @@ def test_a_call_that_fails_shows_the_kind_of_error_alone(seen: Seen) -> None:
     assert "sk-1" not in seen.words()
 
 
-def test_a_text_that_the_cache_holds_is_no_call_of_the_model(tmp_path: Path, seen: Seen) -> None:
+def test_a_cached_text_is_not_a_model_call(tmp_path: Path, seen: Seen) -> None:
     embedder = CachedEmbedder(SeededEmbedder(), tmp_path / "vectors.db")
     for _ in range(2):
         embedder.embed(["a", "b"])
@@ -226,21 +226,20 @@ def test_without_the_setting_no_query_is_slow(filled: Path, records: _Records) -
 
 
 def test_a_slow_query_that_fails_is_logged_too(records: _Records) -> None:
-    settings = TelemetrySettings(slow_query_seconds=0.0)
     with (
         pytest.raises(StoreError),
-        telemetry.operation("test", settings),
+        telemetry.operation("test", content=False, slow_query_seconds=0.0),
         trace.traced("neo4j", "retrieve/x", text="RETURN 1"),
     ):
         raise StoreError("gone")
     assert [record.getMessage().partition(" took")[0] for record in records.records] == ["slow query: neo4j retrieve/x"]
 
 
-def test_ids_are_of_one_call_and_reach_threads_that_work_for_it() -> None:
+def test_a_correlation_id_reaches_the_threads_of_its_call() -> None:
     found: list[str] = []
-    with telemetry.operation("outer", None):
+    with telemetry.operation("outer"):
         first = telemetry.correlation_id()
-        with telemetry.operation("inner", None):
+        with telemetry.operation("inner"):
             assert telemetry.correlation_id() == first
         thread = threading.Thread(target=copy_context().run, args=(lambda: found.append(telemetry.correlation_id()),))
         thread.start()
@@ -248,11 +247,11 @@ def test_ids_are_of_one_call_and_reach_threads_that_work_for_it() -> None:
         Executor(ScriptedChat([])).run(lambda _: found.append(telemetry.correlation_id()), ["item"])
     assert found == [first, first]
     assert telemetry.correlation_id() == ""
-    with telemetry.operation("outer", None):
+    with telemetry.operation("outer"):
         assert telemetry.correlation_id() != first
 
 
-def test_a_stream_keeps_the_id_of_the_call_that_made_it(filled: Path) -> None:
+def test_a_stream_keeps_the_correlation_id_of_its_call(filled: Path) -> None:
     ids: list[str] = []
 
     def reply(_system: str, _user: str) -> str:
@@ -268,12 +267,12 @@ def test_a_stream_keeps_the_id_of_the_call_that_made_it(filled: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["", "a\nb", "x" * 129])
-def test_an_id_that_cannot_stand_in_a_line_is_refused(wrong: str) -> None:
+def test_unprintable_correlation_ids_are_refused(wrong: str) -> None:
     with pytest.raises(InputError, match="correlation id"), hlgraph.correlated(wrong):
         pass
 
 
-def test_exporters_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_exporters_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match="choose console or otlp"), exporting("file"):
         pass
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.metrics", None)
@@ -281,7 +280,7 @@ def test_exporters_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -
         pass
 
 
-def test_nothing_is_imported_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opentelemetry_is_not_imported_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telemetry, "is_on", lambda: False)
     monkeypatch.setattr(telemetry, "tracer", lambda: pytest.fail("no span is made"))
     with telemetry.span("x") as span, telemetry.model_call("chat", "openai:x"):
@@ -290,6 +289,6 @@ def test_nothing_is_imported_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"exporter": "file"}, {"slow_query_seconds": -1.0}])
-def test_settings_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
+def test_invalid_telemetry_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match=next(iter(wrong))):
         TelemetrySettings(**wrong)

@@ -66,12 +66,12 @@ def test_text_without_stops_falls_back_to_lines() -> None:
     assert split("12 Main Street\nNew York\n10001") == ["12 Main Street", "New York", "10001"]
 
 
-def test_missing_space_after_a_stop_is_mended_before_a_common_word_only() -> None:
+def test_a_stop_without_space_ends_a_sentence_only_before_a_common_word() -> None:
     assert split("It grew in both industries.The firm sold it.") == ["It grew in both industries.", "The firm sold it."]
     assert split("Call System.Console or Booking.Com now.") == ["Call System.Console or Booking.Com now."]
 
 
-def test_list_that_semicolons_set_off() -> None:
+def test_spaced_semicolons_separate_list_items() -> None:
     assert split("Ada Lovelace, writer ; Charles Babbage, inventor") == [
         "Ada Lovelace, writer ;",
         "Charles Babbage, inventor",
@@ -135,11 +135,11 @@ def test_sentences_end_with_their_block() -> None:
     assert split("# Title\nNo stop here\n\nNext paragraph\n- item\n- item. Two") == expected
 
 
-def test_fence_without_an_end_is_plain_text() -> None:
+def test_an_unclosed_fence_is_plain_text() -> None:
     assert [block.kind for block in blocks("```\n# Heading\n")] == [BlockKind.PROSE, BlockKind.HEADING]
 
 
-def test_paragraph_a_line_is_told_from_lines_wrapped_by_hand() -> None:
+def test_one_line_paragraphs_differ_from_hand_wrapped_lines() -> None:
     long = "A paragraph that stands on one line. " * 6
     assert [block.is_loose for block in blocks(f"{long}\n{long}\nShort\nEnd")] == [True, True, True, False]
     assert len(list(blocks("wrapped at forty characters or so, and\nGoing on with a capital, and\nso on."))) == 1
@@ -150,7 +150,7 @@ def test_every_kind_of_line_end_is_one() -> None:
         assert split(f"# A{end}- b{end}- c") == ["# A", "- b", "- c"]
 
 
-def test_empty_and_white_texts_have_nothing() -> None:
+def test_empty_and_blank_texts_have_no_blocks() -> None:
     for text in ("", " ", "\n\n", "\u3000\t\r\n\u00a0\x1c"):
         assert sentences(text) == []
         assert words(text) == []

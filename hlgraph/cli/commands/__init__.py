@@ -1,6 +1,6 @@
 """The commands, one module each: to add a command, add a module here.
 
-Every module defines ``PLACE``, its position in the list of commands, and ``register(app)``, which adds its command or group.
+Every module defines ``PLACE``, its position in the list of commands, and ``app``, a Typer application: a group if it has a name.
 """
 
 from __future__ import annotations

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hlgraph.cli.bars import progress
-from hlgraph.cli.commands.ledger import money
-from hlgraph.cli.commands.plan import duration
-from hlgraph.cli.output import print_json, say
-from hlgraph.cli.state import Json, MaxTokens, MaxUsd, Quiet, State, budget_of, show_help
+from hlgraph.cli.command import Invocation, argument, command, group, option, split
+from hlgraph.cli.commands.plan import GUESSED, cost_lines, duration
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hlgraph.align.audit import Audit
     from hlgraph.align.contest import Comparison
     from hlgraph.align.make import Made, PairsCost
@@ -23,105 +22,57 @@ if TYPE_CHECKING:
 
 PLACE = 175  # position in the list of commands
 
-align_app = typer.Typer(
-    name="align",
-    help="Train a model to prefer answers with a reason that the evidence supports.",
-    invoke_without_command=True,
-    rich_markup_mode=None,
-)
+app = group("align", "Train a model to prefer answers with a reason that the evidence supports.")
 
-Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of the evaluation set.", show_default=False)]
-Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder to write.", show_default=False)]
-Questions = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help="Questions to use instead of those in the folder.", show_default=False),
-]
+Folder = Annotated[str, argument("DIR", "Folder of the evaluation set.")]
+Out = Annotated[Path, option("--out DIR", "The folder to write.")]
+Questions = Annotated[str | None, option("FILE", "Questions to use instead of those in the folder.")]
 Test = Annotated[
     str | None,
-    typer.Option(
-        metavar="FILE",
-        help="Held-out questions over the same passages (default: a part of the questions, see --held-out).",
-        show_default=False,
-    ),
+    option("FILE", "Held-out questions over the same passages (default: a part of the questions, see --held-out)."),
 ]
-Subset = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME", help="Use only the questions of this subset (may be repeated).", show_default=False),
-]
-Limit = Annotated[int | None, typer.Option(metavar="N", help="Use only the first N questions.", show_default=False)]
-Contexts = Annotated[
-    int, typer.Option(metavar="N", help="Maximum number of contexts; each question is used with 0, 1, ... N of them.")
-]
-HeldOut = Annotated[float, typer.Option(metavar="X", help="Share of the questions that is held out; 0: none.")]
+Subset = Annotated[list[str] | None, option("NAME", "Use only the questions of this subset (may be repeated).")]
+Limit = Annotated[int | None, option("N", "Use only the first N questions.")]
+Contexts = Annotated[int, option("N", "Maximum number of contexts; each question is used with 0, 1, ... N of them.")]
+HeldOut = Annotated[float, option("X", "Share of the questions that is held out; 0: none.")]
 Negatives = Annotated[
     str,
-    typer.Option(
-        metavar="NAMES",
-        help="Kinds of rejected answers: bare (the gold answer alone, as in the paper), citation (the same with wrong "
+    option(
+        "NAMES",
+        "Kinds of rejected answers: bare (the gold answer alone, as in the paper), citation (the same with wrong "
         "citations), other (the answer of another question).",
     ),
 ]
-Strategy = Annotated[
-    str, typer.Option("--strategy", "-s", metavar="NAME", help="The strategy that finds the contexts.")
-]
+Strategy = Annotated[str, option("--strategy -s NAME", "The strategy that finds the contexts.")]
 Chats = Annotated[
     list[str] | None,
-    typer.Option(
-        "--chat",
-        metavar="NAME",
-        help="A chat model that writes reasons, such as ollama:llama3:8b (may be repeated; default: models.chat or "
+    option(
+        "--chat NAME",
+        "A chat model that writes reasons, such as ollama:llama3:8b (may be repeated; default: models.chat or "
         "HLGRAPH_CHAT).",
-        show_default=False,
     ),
 ]
-Plan = Annotated[bool, typer.Option("--plan", help="Print what the calls would cost, without making any.")]
-PairsPath = Annotated[
-    Path,
-    typer.Argument(metavar="PAIRS", help="A file of pairs, or the folder that align make wrote.", show_default=False),
-]
+Plan = Annotated[bool, option("--plan", "Print what the calls would cost, without making any.")]
+PairsPath = Annotated[Path, argument("PAIRS", "A file of pairs, or the folder that align make wrote.")]
 MostAuc = Annotated[
     float,
-    typer.Option(
-        metavar="X",
-        help="Refuse the pairs if length alone predicts the preferred answer with at least this AUC; above 1: never.",
+    option(
+        "X", "Refuse the pairs if length alone predicts the preferred answer with at least this AUC; above 1: never."
     ),
 ]
 Model = Annotated[
-    str,
-    typer.Option(
-        "--model",
-        metavar="NAME",
-        help="The model: a folder, a file of GGUF, or a name that transformers loads.",
-        show_default=False,
-    ),
+    str, option("--model NAME", "The model: a folder, a file of GGUF, or a name that transformers loads.")
 ]
-Device = Annotated[str, typer.Option(metavar="NAME", help="cpu, cuda, or auto: a GPU if there is one.")]
+Device = Annotated[str, option("NAME", "cpu, cuda, or auto: a GPU if there is one.")]
 Adapters = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--adapter",
-        metavar="NAME=DIR",
-        help="A trained adapter and its name in the tables (may be repeated).",
-        show_default=False,
-    ),
+    list[str] | None, option("--adapter NAME=DIR", "A trained adapter and its name in the tables (may be repeated).")
 ]
-Ask = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        help="Ask for answers to the first N questions only; 0: to none.",
-        show_default=False,
-    ),
-]
+Ask = Annotated[int | None, option("N", "Ask for answers to the first N questions only; 0: to none.")]
 
 
-@align_app.callback()
-def _show(context: typer.Context) -> None:
-    show_help(context)
-
-
+@command(app, "make", "budget", "quiet")
 def make(
-    context: typer.Context,
+    cli: Invocation,
     folder: Folder,
     out: Out,
     questions: Questions = None,
@@ -134,10 +85,6 @@ def make(
     strategy: Strategy = "hierarchy",
     chat: Chats = None,
     plan: Plan = False,
-    max_tokens: MaxTokens = None,
-    max_usd: MaxUsd = None,
-    quiet: Quiet = False,
-    json: Json = False,
 ) -> None:
     """Make pairs of answers, one preferred and one not, from questions with gold answers.
 
@@ -159,7 +106,6 @@ def make(
     """
     from hlgraph.align.make import PairsOptions, plan_pairs
 
-    state: State = context.obj
     options = PairsOptions(
         questions=questions,
         test=test,
@@ -167,27 +113,28 @@ def make(
         limit=limit,
         contexts=contexts,
         held_out=held_out,
-        negatives=tuple(name.strip() for name in negatives.split(",") if name.strip()),
+        negatives=split(negatives),
         strategy=strategy,
         chats=tuple(chat or ()),
     )
-    pairs = plan_pairs(folder, options, settings=state.settings())
-    corpus = f"eval-{pairs.dataset.name}"
-    with state.open(corpus) as graph, progress("making pairs", quiet=quiet, is_json=json):
+    pairs = plan_pairs(folder, options, settings=cli.settings())
+    with cli.connect("making pairs", corpus=f"eval-{pairs.dataset.name}") as graph:
         if plan:
             cost = pairs.cost(graph)
         else:
-            result = pairs.make(graph, budget=budget_of(max_tokens, max_usd))
+            result = pairs.make(graph, budget=cli.budget)
     if plan:
-        _print_cost(cost, is_json=json)
+        count = len(cost.tasks.train) + len(cost.tasks.test)
+        cli.show({"tasks": count, "models": cost.models}, _pairs_cost_lines(cost))
         return
     result.write(out)
-    _print_made(result, out, is_json=json)
+    cli.show({**result.to_json(), "out": out}, _made_lines(result, out))
     if not result.train:
         raise typer.Exit(1)
 
 
-def audit(pairs: PairsPath, max_length_auc: MostAuc = 0.95, json: Json = False) -> None:
+@command(app, "audit")
+def audit(cli: Invocation, pairs: PairsPath, max_length_auc: MostAuc = 0.95) -> None:
     """Audit pairs for flaws that make training worthless: length, copies, leakage; show their balance.
 
     Held-out pairs (test.jsonl) are read from the same folder. Exit code 1 if a finding breaks training: held-out sources or
@@ -203,38 +150,35 @@ def audit(pairs: PairsPath, max_length_auc: MostAuc = 0.95, json: Json = False) 
     from hlgraph.align.pairs import held_out_beside, read_pairs
 
     report = audited(read_pairs(pairs), held_out_beside(pairs), most_auc=max_length_auc)
-    if json:
-        print_json({**asdict(report), "breaks_training": report.breaks_training})
-    else:
-        say(*_audit_lines(report))
+    cli.show({**asdict(report), "breaks_training": report.breaks_training}, _audit_lines(report))
     if report.breaks_training:
         raise typer.Exit(1)
 
 
+@command(app, "train", "quiet")
 def train(
+    cli: Invocation,
     pairs: PairsPath,
     model: Model,
     out: Out,
     loss: Annotated[
-        Literal["mode-seeking", "dpo"], typer.Option("--loss", help="The loss: that of GraphMPA, or DPO.")
+        Literal["mode-seeking", "dpo"], option("--loss", "The loss: that of GraphMPA, or DPO.")
     ] = "mode-seeking",
-    learning_rate: Annotated[float, typer.Option(metavar="X", help="Learning rate at the start.")] = 1e-5,
-    batch: Annotated[int, typer.Option(metavar="N", help="Pairs in one step.")] = 4,
-    epochs: Annotated[float, typer.Option(metavar="X", help="Passes over the pairs.")] = 2.0,
-    samples: Annotated[int, typer.Option(metavar="N", help="Maximum number of pairs to train on.")] = 20_000,
-    beta: Annotated[float, typer.Option(metavar="X", help="Strength of the reference.")] = 0.1,
-    smoothing: Annotated[float, typer.Option(metavar="X", help="The e of the mode-seeking loss.")] = 1e-3,
-    rank: Annotated[int, typer.Option(metavar="N", help="Rank of the adapter (LoRA).")] = 16,
+    learning_rate: Annotated[float, option("X", "Learning rate at the start.")] = 1e-5,
+    batch: Annotated[int, option("N", "Pairs in one step.")] = 4,
+    epochs: Annotated[float, option("X", "Passes over the pairs.")] = 2.0,
+    samples: Annotated[int, option("N", "Maximum number of pairs to train on.")] = 20_000,
+    beta: Annotated[float, option("X", "Strength of the reference.")] = 0.1,
+    smoothing: Annotated[float, option("X", "The e of the mode-seeking loss.")] = 1e-3,
+    rank: Annotated[int, option("N", "Rank of the adapter (LoRA).")] = 16,
     max_length: Annotated[
-        int, typer.Option(metavar="N", help="Maximum tokens of a prompt with its answer; longer ones are left out.")
+        int, option("N", "Maximum tokens of a prompt with its answer; longer ones are left out.")
     ] = 2048,
-    save_steps: Annotated[int, typer.Option(metavar="N", help="Steps between two checkpoints.")] = 500,
-    log_steps: Annotated[int, typer.Option(metavar="N", help="Steps between two lines of metrics.")] = 10,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the adapter and of the order.")] = 0,
+    save_steps: Annotated[int, option("N", "Steps between two checkpoints.")] = 500,
+    log_steps: Annotated[int, option("N", "Steps between two lines of metrics.")] = 10,
+    seed: Annotated[int, option("N", "Seed of the adapter and of the order.")] = 0,
     device: Device = "auto",
-    resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint in --out.")] = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    resume: Annotated[bool, option("--resume", "Continue from the last checkpoint in --out.")] = False,
 ) -> None:
     """Train an adapter of a language model on pairs. Needs the extra align: pip install 'hlgraph[align]'.
 
@@ -267,37 +211,23 @@ def train(
         seed=seed,
         device=device,
     )
-    with progress("training", quiet=quiet, is_json=json):
+    with cli.progress("training"):
         report = train_on(pairs, model, folder=out, settings=settings, resume=resume)
-    if json:
-        print_json(asdict(report))
-    else:
-        say(*trained_lines(report))
+    cli.show(report, trained_lines(report))
 
 
+@command(app, "compare", "quiet")
 def compare(
-    pairs: Annotated[
-        Path,
-        typer.Argument(
-            metavar="PAIRS",
-            help="A file of held-out pairs, or the folder that align make wrote.",
-            show_default=False,
-        ),
-    ],
+    cli: Invocation,
+    pairs: Annotated[Path, argument("PAIRS", "A file of held-out pairs, or the folder that align make wrote.")],
     model: Model,
     adapter: Adapters = None,
-    limit: Annotated[
-        int | None, typer.Option(metavar="N", help="Use only the first N pairs.", show_default=False)
-    ] = None,
+    limit: Annotated[int | None, option("N", "Use only the first N pairs.")] = None,
     ask: Ask = None,
-    answer_tokens: Annotated[int, typer.Option(metavar="N", help="Maximum tokens of one answer.")] = 200,
-    beta: Annotated[float, typer.Option(metavar="X", help="Strength of the reference, for margin and losses.")] = 0.1,
+    answer_tokens: Annotated[int, option("N", "Maximum tokens of one answer.")] = 200,
+    beta: Annotated[float, option("X", "Strength of the reference, for margin and losses.")] = 0.1,
     device: Device = "auto",
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the figures as JSON.", show_default=False)
-    ] = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    out: Annotated[Path | None, option("--out FILE", "Write the figures as JSON.")] = None,
 ) -> None:
     """Compare the untrained model with trained adapters on held-out pairs. Needs the extra align.
 
@@ -309,56 +239,48 @@ def compare(
     Example:
       hlgraph align compare pairs --model ./llama-3.1-8b --adapter ms=trained --adapter dpo=trained-dpo
     """
+    import msgspec
+
     from hlgraph.align.contest import CompareOptions, compare_adapters
 
     options = CompareOptions(limit=limit, ask=ask, answer_tokens=answer_tokens, beta=beta, device=device)
-    with progress("comparing", quiet=quiet, is_json=json):
+    with cli.progress("comparing"):
         comparison = compare_adapters(pairs, model, adapters=adapter or (), options=options)
     if out is not None:
-        _write(out, asdict(comparison))
-    if json:
-        print_json(asdict(comparison))
-    else:
-        say(*comparison_lines(comparison))
+        try:
+            out.write_bytes(msgspec.json.format(msgspec.json.encode(comparison)) + b"\n")
+        except OSError as error:
+            raise InputError(
+                f"{out}: it cannot be written: {error.strerror}; give a file in an existing folder"
+            ) from error
+    cli.show(comparison, comparison_lines(comparison))
 
 
-def _print_cost(cost: PairsCost, *, is_json: bool) -> None:
-    """Print what the calls would cost."""
-    tasks = cost.tasks
-    if is_json:
-        print_json({"tasks": len(tasks.train) + len(tasks.test), "models": [asdict(item) for item in cost.models]})
-        return
-    say(f"questions: {len(tasks.split.train):,} for training, {len(tasks.split.test):,} held out")
-    for item in cost.models:
-        basis = (
-            f"measured on {item.measured_calls:,} calls of this model in the ledger"
-            if item.measured_calls
-            else "lengths of replies are guessed: the ledger holds too few calls of this model"
-        )
-        say(
-            f"calls: {item.calls:,} of {item.model}, {item.kept_calls:,} more answered from stored replies",
-            f"tokens: {item.input_tokens:,} in, {item.output_tokens:,} out",
-            f"money: {money(item.usd)}",
-            f"time: {duration(item.seconds)}, and the search itself",
-            basis,
+def _pairs_cost_lines(cost: PairsCost) -> Iterator[str]:
+    """What the calls would cost."""
+    split_tasks = cost.tasks.split
+    yield f"questions: {len(split_tasks.train):,} for training, {len(split_tasks.test):,} held out"
+    for model in cost.models:
+        yield from cost_lines(model, time_note=", and the search itself")
+        yield (
+            f"measured on {model.measured_calls:,} calls of this model in the ledger"
+            if model.measured_calls
+            else GUESSED
         )
 
 
-def _print_made(result: Made, out: Path, *, is_json: bool) -> None:
-    """Print what was made, and what was left out."""
-    from hlgraph.align.make import FAULTS, report_tree
+def _made_lines(result: Made, out: Path) -> list[str]:
+    """What was made, and what was left out."""
+    from hlgraph.align.make import FAULTS
 
-    if is_json:
-        print_json({**report_tree(result), "out": str(out)})
-        return
-    say(
+    return [
         f"questions: {result.questions:,} for training, {result.held_out:,} held out",
         f"reasons: {result.tasks:,} asked for, {sum(result.faults.values()):,} left out",
         *(f"  {result.faults[name]:,} {name}: {text}" for name, text in FAULTS.items() if name in result.faults),
         f"pairs: {len(result.train):,} for training, {len(result.test):,} held out, in {out}",
         f"prompts: {len(result.prompts):,} of the held-out questions, to compare models on",
         f"next: hlgraph align audit {out}" if result.train else "no reason was usable, so there is no pair to train on",
-    )
+    ]
 
 
 def _audit_lines(report: Audit) -> list[str]:
@@ -374,7 +296,7 @@ def _audit_lines(report: Audit) -> list[str]:
     for name, counts in report.balance.items():
         shown = ", ".join(f"{value or 'unknown'} {count:,}" for value, count in counts.items())
         lines.append(f"{name}: {shown}")
-    lines += [f"{'broken' if item.breaks_training else 'warning'}: {item.message}" for item in report.findings]
+    lines += [f"{'broken' if finding.breaks_training else 'warning'}: {finding.message}" for finding in report.findings]
     return lines
 
 
@@ -397,27 +319,27 @@ def trained_lines(report: Trained) -> list[str]:
 
 def comparison_lines(comparison: Comparison) -> list[str]:
     """A comparison as readable tables."""
-    width = max(len("policy"), *(len(item.name) for item in comparison.policies))
+    width = max(len("policy"), *(len(row.name) for row in comparison.policies))
     policy = f"{'policy':{width}}"
     lines = [f"{comparison.pairs:,} pairs; margin and losses against {comparison.policies[0].name}", ""]
     lines += [f"{policy}  prefers   margin  mode-seeking      dpo"]
     lines += [
-        f"{item.name:{width}}  {100 * item.prefers:5.1f} %  {item.margin:7.3f}  {item.mode_seeking:12.3f}  {item.dpo:7.3f}"
-        for item in comparison.policies
+        f"{row.name:{width}}  {100 * row.prefers:5.1f} %  {row.margin:7.3f}  {row.mode_seeking:12.3f}  {row.dpo:7.3f}"
+        for row in comparison.policies
     ]
     lines += ["", f"{policy}  rejected  pairs  prefers  margin > 0   margin"]
     lines += [
-        f"{item.name:{width}}  {each.kind:8}  {each.pairs:5,}  {100 * each.prefers:5.1f} %  "
+        f"{row.name:{width}}  {each.kind:8}  {each.pairs:5,}  {100 * each.prefers:5.1f} %  "
         f"{'' if each.gains is None else f'{100 * each.gains:.1f} %':>10}  {each.margin:7.3f}"
-        for item in comparison.policies
-        for each in item.negatives
+        for row in comparison.policies
+        for each in row.negatives
     ]
     lines += ["", f"{policy}  ln pi of    lowest  quarter   median  quarter  highest"]
     lines += [
-        f"{item.name:{width}}  {name:8}  {each.low:8.1f} {each.quarter:8.1f} {each.median:8.1f} {each.three_quarters:8.1f} "
+        f"{row.name:{width}}  {name:8}  {each.low:8.1f} {each.quarter:8.1f} {each.median:8.1f} {each.three_quarters:8.1f} "
         f"{each.high:8.1f}"
-        for item in comparison.policies
-        for name, each in (("chosen", item.chosen), ("rejected", item.rejected))
+        for row in comparison.policies
+        for name, each in (("chosen", row.chosen), ("rejected", row.rejected))
     ]
     return [*lines, *_answer_lines(comparison, policy, width)]
 
@@ -428,34 +350,15 @@ def _answer_lines(comparison: Comparison, policy: str, width: int) -> list[str]:
     lines = ["", f"answers to {comparison.prompts:,} prompts of {comparison.questions:,} questions", ""]
     lines += [f"{policy}   k  questions     EM     F1  has gold  has form"]
     lines += [
-        f"{item.name:{width}}  {each.k:2d}  {each.questions:9,}  {100 * each.exact:5.1f}  {100 * each.f1:5.1f}  "
+        f"{row.name:{width}}  {each.k:2d}  {each.questions:9,}  {100 * each.exact:5.1f}  {100 * each.f1:5.1f}  "
         f"{100 * each.contains:6.1f} %  {100 * each.formed:6.1f} %"
-        for item in comparison.policies
-        for each in item.answers
+        for row in comparison.policies
+        for each in row.answers
     ]
     lines += [
-        f"{item.name}: F1 {100 * item.gain.mean:+.1f} (95 %: {100 * item.gain.low:+.1f} to {100 * item.gain.high:+.1f}"
-        f"{', noise' if item.gain.is_noise else ''}) against {comparison.policies[0].name}, paired over questions"
-        for item in comparison.policies
-        if item.gain is not None
+        f"{row.name}: F1 {100 * row.gain.mean:+.1f} (95 %: {100 * row.gain.low:+.1f} to {100 * row.gain.high:+.1f}"
+        f"{', noise' if row.gain.is_noise else ''}) against {comparison.policies[0].name}, paired over questions"
+        for row in comparison.policies
+        if row.gain is not None
     ]
     return lines
-
-
-def _write(path: Path, tree: dict[str, object]) -> None:
-    """Write figures to a file of JSON."""
-    import msgspec
-
-    try:
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(tree)) + b"\n")
-    except OSError as error:
-        raise InputError(
-            f"{path}: it cannot be written: {error.strerror}; give a file in an existing folder"
-        ) from error
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    for name, command in (("make", make), ("audit", audit), ("train", train), ("compare", compare)):
-        align_app.command(name)(command)
-    app.add_typer(align_app)

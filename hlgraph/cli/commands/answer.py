@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from hlgraph.cli.command import Invocation, Where, command, option
 from hlgraph.cli.commands.search import ByName, Mode, PresetName, Question, Set, StrategyName, UnitName, chosen
-from hlgraph.cli.output import answer_tree, basis_lines, piece, place, print_json, say
-from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Where, budget_of
+from hlgraph.cli.output import answer_tree, basis_lines, piece, place, say
 from hlgraph.errors import InputError
 from hlgraph.records import ANSWER_K, REPORT_K
 
@@ -20,68 +19,56 @@ if TYPE_CHECKING:
 
 PLACE = 30  # position in the list of commands
 
+app = typer.Typer()
+
 _K = Annotated[
     int | None,
-    typer.Option(
-        "--k",
-        "-k",
-        metavar="N",
-        help=f"Pieces of evidence to retrieve (default: {ANSWER_K}; for a report {REPORT_K}, with the strategy global all "
+    option(
+        "--k -k N",
+        f"Pieces of evidence to retrieve (default: {ANSWER_K}; for a report {REPORT_K}, with the strategy global all "
         "statements of the communities that it found).",
-        show_default=False,
     ),
 ]
 _AnswerMode = Annotated[
     Literal["short", "report"],
-    typer.Option(
-        help="A short answer, or a report from many pieces of evidence; best with --strategy global, which reads whole "
-        "communities, one call each. To see the cost first: hlgraph plan --question."
+    option(
+        "",
+        "A short answer, or a report from many pieces of evidence; best with --strategy global, which reads whole "
+        "communities, one call each. To see the cost first: hlgraph plan --question.",
     ),
 ]
 _ContextTokens = Annotated[
     int,
-    typer.Option(
-        metavar="N",
-        help="Maximum tokens of evidence in one call of the chat model; a larger community takes several calls.",
-    ),
+    option("N", "Maximum tokens of evidence in one call of the chat model; a larger community takes several calls."),
 ]
 _Unsupported = Annotated[
-    Literal["flag", "drop"],
-    typer.Option(help="Flag sentences that their evidence does not support, or drop them."),
+    Literal["flag", "drop"], option("", "Flag sentences that their evidence does not support, or drop them.")
 ]
 _Verify = Annotated[
     Literal["lexical", "chat"],
-    typer.Option(help="Find unsupported sentences by comparing words, or by asking the chat model (one more call)."),
+    option("", "Find unsupported sentences by comparing words, or by asking the chat model (one more call)."),
 ]
 _LeastSupport = Annotated[
     float | None,
-    typer.Option(
-        metavar="X",
-        help="Refuse to answer when the evidence matches the question by less than this, from 0 to 1 (default: 0.5 "
+    option(
+        "X",
+        "Refuse to answer when the evidence matches the question by less than this, from 0 to 1 (default: 0.5 "
         "without a chat model; 0 with one, since the model itself says when it cannot answer).",
-        show_default=False,
     ),
 ]
 _Choices = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--choice",
-        metavar="TEXT",
-        help="A possible answer (repeat the option); the best one is chosen.",
-        show_default=False,
-    ),
+    list[str] | None, option("--choice TEXT", "A possible answer (repeat the option); the best one is chosen.")
 ]
 _Style = Annotated[
-    Literal["plain", "reason"],
-    typer.Option(help="Ask the chat model for the answer, or for its reason and then the answer."),
+    Literal["plain", "reason"], option("", "Ask the chat model for the answer, or for its reason and then the answer.")
 ]
-_Stream = Annotated[bool, typer.Option("--stream", help="Print the text as it is written; not with --json.")]
+_Stream = Annotated[bool, option("--stream", "Print the text as it is written; not with --json.")]
 
 
+@command(app, "answer", "corpus", "budget")
 def answer(
-    context: typer.Context,
+    cli: Invocation,
     question: Question,
-    corpus: Corpus = None,
     strategy: StrategyName = "auto",
     preset: PresetName = "paper",
     by: ByName = "rules",
@@ -98,9 +85,6 @@ def answer(
     choice: _Choices = None,
     style: _Style = "plain",
     stream: _Stream = False,
-    max_tokens: MaxTokens = None,
-    max_usd: MaxUsd = None,
-    json: Json = False,
 ) -> None:
     """Answer a question with citations [n].
 
@@ -120,13 +104,12 @@ def answer(
     """
     from hlgraph.records import Answer
 
-    if stream and json:
+    if stream and cli.json:
         raise InputError("--stream prints text as it is written, --json one object at the end; use only one of them")
-    state: State = context.obj
     retriever = chosen(strategy, preset, by=by, sets=sets)
-    with state.open(corpus) as graph:
-        asked = partial(
-            graph.answer_stream if stream else graph.answer,
+    with cli.connect() as graph:
+        ask: Callable[..., Answer | Iterator[AnswerEvent]] = graph.answer_stream if stream else graph.answer
+        answer_or_events = ask(
             question,
             strategy=retriever,
             k=k,
@@ -140,14 +123,10 @@ def answer(
             least_support=least_support,
             choices=choice or None,
             style=style,
-            budget=budget_of(max_tokens, max_usd),
+            budget=cli.budget,
         )
-        answer_or_events = asked()
         result = answer_or_events if isinstance(answer_or_events, Answer) else streamed(answer_or_events)
-    if json:
-        print_json(answer_tree(result))
-    else:
-        say(*answer_lines(result, is_printed=stream))
+    cli.show(answer_tree(result), answer_lines(result, is_printed=stream))
     if result.is_truncated:
         raise typer.Exit(1)
 
@@ -199,11 +178,11 @@ def _doubts(result: Answer) -> Iterator[str]:
         yield f"  not shown to answer the question: no sentence above says {', '.join(result.uncovered)}"
     if result.uncited:
         yield f"  not cited, so not shown to be in the corpus: {' '.join(result.uncited)}"
-    for item in result.sentences:
-        if not item.is_supported and item.citations:
-            yield f"  not supported by what it cites ({item.reason}): {' '.join(item.text.split())}"
-    for item in result.dropped:
-        yield f"  dropped ({item.reason}): {' '.join(item.text.split())}"
+    for sentence in result.sentences:
+        if not sentence.is_supported and sentence.citations:
+            yield f"  not supported by what it cites ({sentence.reason}): {' '.join(sentence.text.split())}"
+    for sentence in result.dropped:
+        yield f"  dropped ({sentence.reason}): {' '.join(sentence.text.split())}"
     if result.dropped_citations:
         yield f"  dropped: {result.dropped_citations} citations of evidence that does not exist"
     if result.is_truncated:
@@ -230,8 +209,3 @@ def report_figures(figures: ReportFigures) -> Iterator[str]:
             f"rejected: {figures.foreign_citations} citations of evidence that the call did not show, and "
             f"{figures.rejected_points} points without any other"
         )
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("answer")(answer)

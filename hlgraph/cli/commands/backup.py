@@ -8,22 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hlgraph.cli.bars import progress
-from hlgraph.cli.output import print_json, say
-from hlgraph.cli.state import Json, Quiet, State, Wait
+from hlgraph.cli.command import Invocation, argument, command, option
 
 if TYPE_CHECKING:
     from hlgraph.stores.protocols import Backup
 
 PLACE = 85  # position in the list of commands
 
+app = typer.Typer()
 
-def backup(
-    context: typer.Context,
-    target: Annotated[Path, typer.Argument(metavar="TARGET", help="The folder of the backup.")],
-    quiet: Quiet = False,
-    json: Json = False,
-) -> None:
+
+@command(app, "backup", "quiet")
+def backup(cli: Invocation, target: Annotated[Path, argument("TARGET", "The folder of the backup.")]) -> None:
     """Back up an embedded store, with all its corpora, to a folder; others may read and write meanwhile.
 
     The backup is one state of the store. Blocks that did not change since the last backup in TARGET are not written again.
@@ -36,25 +32,18 @@ def backup(
     """
     from hlgraph.sdk.backup import back_up
 
-    state: State = context.obj
-    with progress("backing up", quiet=quiet, is_json=json):
-        done = back_up(state.settings(), target)
-    if json:
-        print_json(done)
-        return
-    say(
-        f"{done.target} holds the state of {done.at}: {done.files} files, {done.bytes:,} bytes, {done.written:,} written"
-    )
-    say("the copy is fine", *_unfinished(done))
+    with cli.progress("backing up"):
+        done = back_up(cli.settings(), target)
+    size = f"{done.files} files, {done.bytes:,} bytes, {done.written:,} written"
+    lines = [f"{done.target} holds the state of {done.at}: {size}", "the copy is fine", *_unfinished(done)]
+    cli.show(done, lines)
 
 
+@command(app, "restore", "wait", "quiet")
 def restore(
-    context: typer.Context,
-    backup: Annotated[Path, typer.Argument(metavar="BACKUP", help="The folder that hlgraph backup wrote to.")],
-    replace: Annotated[bool, typer.Option("--replace", help="Replace the store that is there.")] = False,
-    wait: Wait = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    cli: Invocation,
+    backup: Annotated[Path, argument("BACKUP", "The folder that hlgraph backup wrote to.")],
+    replace: Annotated[bool, option("--replace", "Replace the store that is there.")] = False,
 ) -> None:
     """Make the store of --store from a backup.
 
@@ -68,21 +57,12 @@ def restore(
     """
     from hlgraph.sdk.backup import restore as restored
 
-    state: State = context.obj
-    settings = state.settings(wait=wait)
-    with progress("restoring", quiet=quiet, is_json=json):
+    settings = cli.settings()
+    with cli.progress("restoring"):
         done = restored(backup, settings, replace=replace)
-    if json:
-        print_json({**asdict(done), "restored_to": settings.store})
-        return
-    say(f"{settings.store} is the state of {done.at}: {done.files} files, {done.bytes:,} bytes", *_unfinished(done))
+    line = f"{settings.store} is the state of {done.at}: {done.files} files, {done.bytes:,} bytes"
+    cli.show({**asdict(done), "restored_to": settings.store}, [line, *_unfinished(done)])
 
 
 def _unfinished(done: Backup) -> list[str]:
     return ["it has unfinished changes; the next ingest or delete finishes them"] if done.is_unfinished else []
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("backup")(backup)
-    app.command("restore")(restore)

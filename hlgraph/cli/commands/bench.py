@@ -4,50 +4,37 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hlgraph.cli.bars import progress
-from hlgraph.cli.output import print_json, say
-from hlgraph.cli.state import Json, Quiet, State
+from hlgraph.cli.command import Invocation, command, option
 from hlgraph.errors import InputError
 from hlgraph.progress import step
 
 if TYPE_CHECKING:
     from hlgraph.evaluate.bench import Cell, EmbedderName, Size
-    from hlgraph.evaluate.figures import Table
     from hlgraph.settings import Settings
 
 PLACE = 180  # position in the list of commands
 
-Statements = Annotated[
-    str, typer.Option(metavar="N,...", help="Corpus sizes in statements, separated by commas; multiples of 10.")
-]
+app = typer.Typer()
+
+Statements = Annotated[str, option("N,...", "Corpus sizes in statements, separated by commas; multiples of 10.")]
 Strategies = Annotated[
-    str,
-    typer.Option(
-        metavar="NAMES", help="Strategies, separated by commas, or all: every strategy that needs no chat model."
-    ),
+    str, option("NAMES", "Strategies, separated by commas, or all: every strategy that needs no chat model.")
 ]
-Preset = Annotated[str, typer.Option(metavar="NAME", help="Parameters: paper, tuned, fast or plain.")]
+Preset = Annotated[str, option("NAME", "Parameters: paper, tuned, fast or plain.")]
 Vectors = Annotated[
     Literal["made-up", "model"],
-    typer.Option(help="Made-up vectors, which need no model, or vectors of the model in the settings."),
+    option("", "Made-up vectors, which need no model, or vectors of the model in the settings."),
 ]
-Folder = Annotated[
-    str | None,
-    typer.Option(
-        metavar="DIR", help="Create the embedded store here and keep it for the next run.", show_default=False
-    ),
-]
-Out = Annotated[
-    str | None,
-    typer.Option(metavar="DIR", help="Write table.md, results.json and a plot to this folder.", show_default=False),
-]
+Folder = Annotated[str | None, option("DIR", "Create the embedded store here and keep it for the next run.")]
+Out = Annotated[str | None, option("DIR", "Write table.md, results.json and a plot to this folder.")]
 
 
 @contextlib.contextmanager
@@ -75,85 +62,39 @@ def _sizes(text: str) -> list[int]:
     return sizes
 
 
-def _remove(settings: Settings) -> None:
+def _measure(
+    settings: Settings, presets: Mapping[str, str], *, statements: int, questions: int, embedder: EmbedderName
+) -> tuple[Size, list[Cell]]:
+    """Ingest a corpus of a size and ask it by each strategy, with its preset."""
+    from hlgraph.evaluate.bench import BenchPlan, ingest_size, measure, prepare_size, questions_for
     from hlgraph.sdk.client import connect
 
-    with connect(settings) as graph:
-        graph.delete(everything=True)
-
-
-class _Asked(NamedTuple):
-    """What a benchmark asks.
-
-    Attributes
-    ----------
-    names : preset by name of strategy
-    questions : number of questions
-    embedder : what makes the vectors
-    """
-
-    names: dict[str, str]
-    questions: int
-    embedder: EmbedderName
-
-
-def _measured(settings: Settings, asked: _Asked, *, statements: int) -> tuple[Size, list[Cell]]:
-    from hlgraph.evaluate.bench import BenchPlan, ingest_size, measure, prepare_size, questions_for
-
-    questions = questions_for(statements, asked.questions)
-    chosen, size = ingest_size(statements, settings, embedder=asked.embedder)
+    texts = questions_for(statements, questions)
+    chosen, size = ingest_size(statements, settings, embedder=embedder)
     cells = []
     try:
-        prepare_size(chosen, asked.names, embedder=asked.embedder)
-        for name, preset in asked.names.items():
-            plan = BenchPlan(
-                settings=chosen, strategy=name, preset=preset, questions=questions, embedder=asked.embedder
-            )
+        prepare_size(chosen, presets, embedder=embedder)
+        for name, preset in presets.items():
+            plan = BenchPlan(settings=chosen, strategy=name, preset=preset, questions=texts, embedder=embedder)
             with step(f"ask {name} over {statements:,} statements"):
                 cells.append(measure(plan, size=statements))
     finally:
         if not settings.store.startswith("hlgraph://"):
-            with step("remove the corpus"):
-                _remove(chosen)
+            with step("remove the corpus"), connect(chosen) as graph:
+                graph.delete(everything=True)
     return size, cells
 
 
-def _show(tables: Sequence[Table], notes: Sequence[str]) -> None:
-    from hlgraph.evaluate.figures import as_lines
-
-    for table in tables:
-        say(*as_lines(table), "")
-    say(*notes)
-
-
-def _write(
-    folder: str, tree: dict[str, object], *, tables: Sequence[Table], notes: Sequence[str], drawing: str
-) -> None:
-    from json import dumps
-
-    from hlgraph.evaluate.figures import as_markdown
-    from hlgraph.evaluate.report import write_files
-
-    markdown = [line for table in tables for line in (*as_markdown(table), "")]
-    contents = {
-        "table.md": "\n".join(["# hlgraph bench", "", *(f"- {line}" for line in notes), "", *markdown]),
-        "results.json": f"{dumps(tree, indent=2)}\n",
-        "growth.svg": drawing,
-    }
-    write_files(Path(folder), contents)
-
-
+@command(app, "bench", "quiet")
 def bench(
-    context: typer.Context,
+    cli: Invocation,
     statements: Statements = "10000,100000",
     strategies: Strategies = "all",
     preset: Preset = "paper",
-    questions: Annotated[int, typer.Option(metavar="N", help="Questions to ask each strategy.")] = 100,
+    questions: Annotated[int, option("N", "Questions to ask each strategy.")] = 100,
     embedder: Vectors = "made-up",
     folder: Folder = None,
     out: Out = None,
-    quiet: Quiet = False,
-    json: Json = False,
 ) -> None:
     """Measure how the cost of a question grows with the corpus.
 
@@ -171,21 +112,20 @@ def bench(
       hlgraph bench --statements 10000 --strategies chunk,statement --embedder model --json
     """
     from hlgraph.evaluate import bench as benches
-    from hlgraph.evaluate.bench import growths
+    from hlgraph.evaluate.figures import as_lines, as_markdown
+    from hlgraph.evaluate.report import write_files
     from hlgraph.evaluate.runner import chosen
 
-    state: State = context.obj
-    names = dict.fromkeys(chosen(strategies, preset), preset)
+    presets = dict.fromkeys(chosen(strategies, preset), preset)
     sizes: list[Size] = []
     cells: list[Cell] = []
-    with _place(state.settings(), folder) as settings, progress("measuring", quiet=quiet, is_json=json):
-        for number in _sizes(statements):
-            asked = _Asked(names, questions, embedder)
-            size, new_cells = _measured(settings, asked, statements=number)
+    with _place(cli.settings(), folder) as settings, cli.progress("measuring"):
+        for count in _sizes(statements):
+            size, new_cells = _measure(settings, presets, statements=count, questions=questions, embedder=embedder)
             sizes.append(size)
             cells.extend(new_cells)
     tree = {
-        **benches.as_tree(sizes, cells, grown=growths(cells)),
+        **benches.as_tree(sizes, cells),
         "embedder": embedder,
         "preset": preset,
         "questions": questions,
@@ -194,15 +134,13 @@ def bench(
     tables = benches.tables(sizes, cells)
     notes = benches.notes(cells, embedder)
     if out is not None:
-        _write(out, tree, tables=tables, notes=notes, drawing=benches.plot(cells))
-    if json:
-        print_json(tree)
-    else:
-        _show(tables, notes)
+        markdown = [line for table in tables for line in (*as_markdown(table), "")]
+        contents = {
+            "table.md": "\n".join(["# hlgraph bench", "", *(f"- {line}" for line in notes), "", *markdown]),
+            "results.json": f"{dumps(tree, indent=2)}\n",
+            "growth.svg": benches.plot(cells),
+        }
+        write_files(Path(out), contents)
+    cli.show(tree, [*(line for table in tables for line in (*as_lines(table), "")), *notes])
     if any(cell.errors for cell in cells):
         raise typer.Exit(1)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("bench")(bench)

@@ -6,13 +6,12 @@ import csv
 import io
 import json as json_text
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
-from hlgraph.cli.output import note, print_json, say
-from hlgraph.cli.state import Corpus, Json, State, show_help
+from hlgraph.cli.command import Invocation, argument, command, group, option
+from hlgraph.cli.output import note, pick
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,26 +20,14 @@ if TYPE_CHECKING:
 
 PLACE = 190  # position in the list of commands
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the query.", show_default=False)]
-Folder = Annotated[
-    Path | None,
-    typer.Option(metavar="FOLDER", help="A folder with your own queries instead of hlgraph's.", show_default=False),
-]
+Name = Annotated[str, argument("NAME", "The name of the query.")]
+Folder = Annotated[Path | None, option("FOLDER", "A folder with your own queries instead of hlgraph's.")]
 _WIDEST = 60
-app = typer.Typer(
-    help="Run documented read-only queries on a graph in Neo4j.",
-    invoke_without_command=True,
-    rich_markup_mode=None,
-)
+app = group("cypher", "Run documented read-only queries on a graph in Neo4j.")
 
 
-@app.callback()
-def _cypher(context: typer.Context) -> None:
-    show_help(context)
-
-
-@app.command("list")
-def list_queries(folder: Folder = None, json: Json = False) -> None:
+@command(app, "list")
+def list_queries(cli: Invocation, folder: Folder = None) -> None:
     """List the queries with a summary of each. No store is needed.
 
     \b
@@ -51,16 +38,14 @@ def list_queries(folder: Folder = None, json: Json = False) -> None:
     from hlgraph.sdk.cypher import load_all
 
     queries = load_all(folder)
-    if json:
-        print_json({"queries": [_tree(name, query) for name, query in queries.items()]})
-        return
     width = max(map(len, queries))
-    say(*(f"{name:<{width}}  {_first_sentence(query.summary)}" for name, query in queries.items()))
-    say("next: hlgraph cypher show NAME")
+    lines = [f"{name:<{width}}  {_first_sentence(query.summary)}" for name, query in queries.items()]
+    tree = {"queries": [_tree(name, query) for name, query in queries.items()]}
+    cli.show(tree, [*lines, "next: hlgraph cypher show NAME"])
 
 
-@app.command("show")
-def show(context: typer.Context, name: Name, corpus: Corpus = None, folder: Folder = None, json: Json = False) -> None:
+@command(app, "show", "corpus")
+def show(cli: Invocation, name: Name, folder: Folder = None) -> None:
     """Show a query: what it does, its parameters, and its text to paste into Neo4j's browser. No store is needed.
 
     \b
@@ -69,33 +54,35 @@ def show(context: typer.Context, name: Name, corpus: Corpus = None, folder: Fold
     """
     from hlgraph.sdk.cypher import browser_lines, load
 
-    state: State = context.obj
     query = load(name, folder)
-    params = browser_lines(query, corpus=state.settings(corpus).corpus)
-    if json:
-        print_json({**_tree(name, query), "text": query.text, "browser": params})
-        return
-    say(f"{name}: {query.summary}", "", "Parameters:")
-    width = max((len(item.name) for item in query.parameters), default=0)
-    say(*(f"  --{item.name:<{width}}  {item.shape}: {item.meaning}" for item in query.parameters))
-    say("", f"Columns: {', '.join(query.columns)}")
-    if query.example:
-        say("", f"Example: {query.example}")
-    say("", "To run it in Neo4j's browser or cypher-shell, set the parameters first:", "", *params, "", query.text)
+    params = browser_lines(query, corpus=cli.settings().corpus)
+    width = max((len(parameter.name) for parameter in query.parameters), default=0)
+    lines = [
+        f"{name}: {query.summary}",
+        "",
+        "Parameters:",
+        *(f"  --{each.name:<{width}}  {each.shape}: {each.meaning}" for each in query.parameters),
+        "",
+        f"Columns: {', '.join(query.columns)}",
+        *(["", f"Example: {query.example}"] if query.example else []),
+        "",
+        "To run it in Neo4j's browser or cypher-shell, set the parameters first:",
+        "",
+        *params,
+        "",
+        query.text,
+    ]
+    cli.show({**_tree(name, query), "text": query.text, "browser": params}, lines)
 
 
-@app.command("run", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@command(app, "run", "corpus", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def run(
-    context: typer.Context,
+    cli: Invocation,
     name: Name,
-    corpus: Corpus = None,
     folder: Folder = None,
-    format_: Annotated[
-        Literal["table", "json", "csv"], typer.Option("--format", help="Output format of the rows.")
-    ] = "table",
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="The server stops the query after this time.")] = 30,
-    max_rows: Annotated[int, typer.Option("--max-rows", metavar="N", help="Maximum number of rows.")] = 1_000,
-    json: Json = False,
+    format_: Annotated[Literal["table", "json", "csv"], option("--format", "Output format of the rows.")] = "table",
+    timeout: Annotated[float, option("SECONDS", "The server stops the query after this time.")] = 30,
+    max_rows: Annotated[int, option("--max-rows N", "Maximum number of rows.")] = 1_000,
 ) -> None:
     """Run a read-only query; set its parameters with --name value. Entities may be given by name.
 
@@ -111,56 +98,40 @@ def run(
     from hlgraph.stores.cypher import Limits
     from hlgraph.stores.open import open_graph
 
-    state: State = context.obj
-    settings = state.settings(corpus)
+    settings = cli.settings()
     limits = Limits(timeout, max_rows)
     query = analyst.load(name, folder)
-    given = analyst.read_texts(query, _given(context.args))
+    values = analyst.read_texts(query, _parameters(cli.extra))
     with open_graph(settings) as graph:
-        table = analyst.run(query, given, graph=graph, corpus=settings.corpus, limits=limits)
-    if json or format_ == "json":
-        print_json(
-            {
-                "query": name,
-                "params": dict(table.params),
-                "columns": list(table.columns),
-                "rows": [dict(row) for row in table.rows],
-                "is_cut": table.is_cut,
-                "milliseconds": round(table.milliseconds, 1),
-            }
-        )
-        return
-    say(*(_csv(table) if format_ == "csv" else _lines(table)))
-    if table.is_cut:
+        table = analyst.run(query, values, graph=graph, corpus=settings.corpus, limits=limits)
+    tree = pick(table, "params columns rows is_cut", milliseconds=round(table.milliseconds, 1))
+    if format_ == "json":
+        cli = replace(cli, json=True)
+    cli.show({"query": name, **tree}, _csv(table) if format_ == "csv" else _lines(table))
+    if table.is_cut and not cli.json:
         note(f"only the first {max_rows} rows are shown; raise --max-rows for more")
 
 
-def _given(words: Sequence[str]) -> dict[str, str]:
+def _parameters(words: Sequence[str]) -> dict[str, str]:
     """The parameter values by name, from arguments such as ``--k 5`` and ``--k=5``."""
-    given: dict[str, str] = {}
+    values: dict[str, str] = {}
     rest = iter(words)
     for word in rest:
         name, has_value, value = word.removeprefix("--").partition("=")
         if not word.startswith("--") or not name:
             raise InputError(f"{word!r} is not a parameter; write --name value, or --name=value")
-        argument = value if has_value else next(rest, None)
-        if argument is None:
+        text = value if has_value else next(rest, None)
+        if text is None:
             raise InputError(f"--{name} has no value; write --{name} VALUE")
         key = name.replace("-", "_")
-        if key in given:
+        if key in values:
             raise InputError(f"--{name} is given twice; give it once")
-        given[key] = argument
-    return given
+        values[key] = text
+    return values
 
 
 def _tree(name: str, query: Query) -> dict[str, object]:
-    return {
-        "name": name,
-        "what": query.summary,
-        "parameters": query.parameters,
-        "columns": query.columns,
-        "example": query.example,
-    }
+    return {"name": name, "what": query.summary, **pick(query, "parameters columns example")}
 
 
 def _first_sentence(text: str) -> str:
@@ -251,8 +222,3 @@ def _csv_cell(value: Plain) -> str | int | float | None:
     if isinstance(value, list | Mapping):
         return json_text.dumps(value, ensure_ascii=False)
     return value
-
-
-def register(parent: typer.Typer) -> None:
-    """Add the commands."""
-    parent.add_typer(app, name="cypher")

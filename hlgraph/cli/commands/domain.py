@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from hlgraph.cli.commands.ingest import Chunked, Encoding, FollowLinks, Format, Map, existing, pairs
-from hlgraph.cli.output import domain_tree, print_json, say, usage_tree
-from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, State, Wait, budget_of, show_help
-from hlgraph.errors import InputError
+from hlgraph.cli.command import Invocation, argument, command, group, read_file
+from hlgraph.cli.commands.ingest import existing
+from hlgraph.cli.output import domain_tree, usage_tree
 
 if TYPE_CHECKING:
     from hlgraph.records import Domain
 
 PLACE = 120  # position in the list of commands
 
-app = typer.Typer(
-    help="Show and change the domain of a corpus: the entity kinds and topics that prompts name.",
-    invoke_without_command=True,
-    rich_markup_mode=None,
-)
+app = group("domain", "Show and change the domain of a corpus: the entity kinds and topics that prompts name.")
 _AGAIN = "the next ingest with a chat model extracts every source that it reads again; to see the cost: hlgraph plan"
 
 
-@app.callback()
-def _domain(context: typer.Context) -> None:
-    show_help(context)
-
-
-@app.command("show")
-def show(context: typer.Context, corpus: Corpus = None, json: Json = False) -> None:
+@command(app, "show", "corpus")
+def show(cli: Invocation) -> None:
     """Print the entity kinds and topics that the prompts name, as YAML that domain set accepts.
 
     \b
@@ -40,41 +26,19 @@ def show(context: typer.Context, corpus: Corpus = None, json: Json = False) -> N
       hlgraph domain show
       hlgraph domain show > domain.yaml
     """
-    state: State = context.obj
-    with state.open(corpus) as graph:
+    with cli.connect() as graph:
         domain = graph.domain.find()
-    if json:
-        print_json({"domain": None if domain is None else domain_tree(domain)})
-    elif domain is None:
-        say(
-            "# no domain; next: hlgraph domain infer, hlgraph domain set FILE, or hlgraph ingest --extract chat --adapt"
-        )
-    else:
-        say(*_lines(domain))
+    none = "# no domain; next: hlgraph domain infer, hlgraph domain set FILE, or hlgraph ingest --extract chat --adapt"
+    cli.show({"domain": domain_tree(domain)}, [none] if domain is None else _lines(domain))
 
 
-@app.command("infer")
+@command(app, "infer", "corpus", "reading", "budget", "wait")
 def infer(
-    context: typer.Context,
+    cli: Invocation,
     paths: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="PATH",
-            help="Sources, as for ingest (default: the sources in the corpus).",
-            show_default=False,
-            callback=existing,
-        ),
+        argument("PATH", "Sources, as for ingest (default: the sources in the corpus).", callback=existing),
     ] = None,
-    corpus: Corpus = None,
-    format_: Format = None,
-    map_: Map = None,
-    encoding: Encoding = None,
-    follow_links: FollowLinks = False,
-    chunked: Chunked = False,
-    max_tokens: MaxTokens = None,
-    max_usd: MaxUsd = None,
-    wait: Wait = None,
-    json: Json = False,
 ) -> None:
     """Infer the domain of the corpus with one chat call on five chunks, and replace the stored domain.
 
@@ -85,37 +49,18 @@ def infer(
       hlgraph domain infer docs/
       hlgraph domain infer --corpus news
     """
-    from hlgraph.ingest.options import IngestOptions
-
-    options = IngestOptions(
-        format=format_,
-        mapping=pairs(map_ or []),
-        encoding=encoding,
-        follow_links=follow_links,
-        is_chunked=chunked,
-    )
-    state: State = context.obj
-    with state.open(corpus, wait=wait) as graph:
-        inferred = graph.domain.infer(paths or (), options=options, budget=budget_of(max_tokens, max_usd))
-    if json:
-        samples = [{"uri": uri, "position": position} for uri, position in inferred.samples]
-        more = {"samples": samples, "is_changed": inferred.is_changed, "usage": usage_tree(inferred.usage)}
-        print_json({"domain": domain_tree(inferred.domain), **more})
-        return
-    say(*_lines(inferred.domain))
-    say(*(f"# from chunk {position} of {uri}" for uri, position in inferred.samples))
-    say(f"# {_AGAIN}" if inferred.is_changed else "# unchanged")
+    options = cli.ingest_options()
+    with cli.connect() as graph:
+        inferred = graph.domain.infer(paths or (), options=options, budget=cli.budget)
+    samples = [{"uri": uri, "position": position} for uri, position in inferred.samples]
+    tree = {"domain": domain_tree(inferred.domain), "samples": samples, "is_changed": inferred.is_changed}
+    lines = [*_lines(inferred.domain), *(f"# from chunk {position} of {uri}" for uri, position in inferred.samples)]
+    cli.show({**tree, **usage_tree(inferred.usage)}, [*lines, f"# {_AGAIN if inferred.is_changed else 'unchanged'}"])
 
 
-@app.command("set")
+@command(app, "set", "corpus", "wait")
 def set_domain(
-    context: typer.Context,
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A YAML or JSON file, or - for standard input.", show_default=False)
-    ],
-    corpus: Corpus = None,
-    wait: Wait = None,
-    json: Json = False,
+    cli: Invocation, file: Annotated[str, argument("FILE", "A YAML or JSON file, or - for standard input.")]
 ) -> None:
     """Replace the stored domain with one that you wrote; no model is called.
 
@@ -129,31 +74,25 @@ def set_domain(
     """
     from hlgraph.sdk.domain import parsed
 
-    given = parsed(_read(file), file)
-    state: State = context.obj
-    with state.open(corpus, wait=wait) as graph:
-        domain = graph.domain.set(given)
-    if json:
-        print_json({"domain": domain_tree(domain)})
-    else:
-        say(f"stored {len(domain.kinds)} kinds and {len(domain.topics)} topics", _AGAIN)
+    new = parsed(read_file(file, "the domain", "YAML or JSON"), file)
+    with cli.connect() as graph:
+        domain = graph.domain.set(new)
+    line = f"stored {len(domain.kinds)} kinds and {len(domain.topics)} topics"
+    cli.show({"domain": domain_tree(domain)}, [line, _AGAIN])
 
 
-@app.command("clear")
-def clear(context: typer.Context, corpus: Corpus = None, wait: Wait = None, json: Json = False) -> None:
+@command(app, "clear", "corpus", "wait")
+def clear(cli: Invocation) -> None:
     """Remove the stored domain; prompts then name no kinds and topics.
 
     \b
     Example:
       hlgraph domain clear
     """
-    state: State = context.obj
-    with state.open(corpus, wait=wait) as graph:
-        gone = graph.domain.clear()
-    if json:
-        print_json({"removed": None if gone is None else domain_tree(gone)})
-    else:
-        say(*(("there was no domain",) if gone is None else ("removed the domain", _AGAIN)))
+    with cli.connect() as graph:
+        removed = graph.domain.clear()
+    lines = ["there was no domain"] if removed is None else ["removed the domain", _AGAIN]
+    cli.show({"removed": domain_tree(removed)}, lines)
 
 
 def _lines(domain: Domain) -> list[str]:
@@ -162,16 +101,3 @@ def _lines(domain: Domain) -> list[str]:
     lists = {"kinds": list(domain.kinds), "topics": list(domain.topics)}
     text = yaml.safe_dump({name: names for name, names in lists.items() if names}, allow_unicode=True, sort_keys=False)
     return [f"# by {domain.made_by or 'hand'}", *text.splitlines()]
-
-
-def _read(file: str) -> str:
-    try:
-        return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise InputError(f"{file}: the domain cannot be read ({reason}); give a YAML or JSON file") from error
-
-
-def register(parent: typer.Typer) -> None:
-    """Add the commands."""
-    parent.add_typer(app, name="domain")

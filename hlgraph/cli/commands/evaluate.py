@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hlgraph.cli.bars import progress
+from hlgraph.cli.command import Invocation, MaxTokens, MaxUsd, argument, budget_of, command, option
 from hlgraph.cli.commands.judge_answers import Criteria, JudgeModel, Trials, judge_options
-from hlgraph.cli.output import note, print_json, say
-from hlgraph.cli.state import Json, MaxTokens, MaxUsd, Quiet, State, budget_of
+from hlgraph.cli.output import note, pick
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.evaluate.evaluation import EvaluationOptions
     from hlgraph.evaluate.judges.report import JudgeOptions
-    from hlgraph.evaluate.recipes import Measure
+    from hlgraph.evaluate.recipes import Measure, RecipeReport
     from hlgraph.evaluate.report import Evaluation
     from hlgraph.ingest.report import Report
 
 PLACE = 170  # position in the list of commands
+
+app = typer.Typer()
 _LIST = "list"
 
-Folder = Annotated[str | None, typer.Argument(metavar="DIR", help="Folder of the evaluation set.", show_default=False)]
+Folder = Annotated[str | None, argument("DIR", "Folder of the evaluation set.")]
 RecipeName = Annotated[
     str | None,
-    typer.Option(
-        "--recipe",
-        metavar="NAME",
-        help="Run a table of a paper, such as proprag-table-2, as far as the available sets and models allow, beside the "
+    option(
+        "--recipe NAME",
+        "Run a table of a paper, such as proprag-table-2, as far as the available sets and models allow, beside the "
         "published figures. list: print the names.",
-        show_default=False,
     ),
 ]
 Data = Annotated[
@@ -45,121 +45,83 @@ Data = Annotated[
         show_default=False,
     ),
 ]
-Questions = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help="Questions to use instead of those in the folder.", show_default=False),
-]
+Questions = Annotated[str | None, option("FILE", "Questions to use instead of those in the folder.")]
 Qrels = Annotated[
     str | None,
-    typer.Option(
-        metavar="FILE",
-        help="TREC qrels file with the supporting passages, in place of those that the questions name.",
-        show_default=False,
-    ),
+    option("FILE", "TREC qrels file with the supporting passages, in place of those that the questions name."),
 ]
 Runs = Annotated[
     list[str] | None,
-    typer.Option(
-        "--run",
-        metavar="NAME=FILE",
-        help="TREC run file of another system, to stand beside the strategies (may be repeated).",
-        show_default=False,
-    ),
+    option("--run NAME=FILE", "TREC run file of another system, to stand beside the strategies (may be repeated)."),
 ]
 Strategies = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAMES",
-        help="Strategies, separated by commas, or all: every strategy that needs no chat model.  [default: those of --set, "
+    option(
+        "NAMES",
+        "Strategies, separated by commas, or all: every strategy that needs no chat model.  [default: those of --set, "
         "otherwise all]",
-        show_default=False,
     ),
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="STRATEGY.PARAMETER=VALUES",
-        help="Ask the strategy again with other values of a parameter, separated by commas (may be repeated).",
-        show_default=False,
+    option(
+        "--set STRATEGY.PARAMETER=VALUES",
+        "Ask the strategy again with other values of a parameter, separated by commas (may be repeated).",
     ),
 ]
-Subset = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME", help="Ask only the questions of this subset (may be repeated).", show_default=False),
-]
-Limit = Annotated[int | None, typer.Option(metavar="N", help="Ask only the first N questions.", show_default=False)]
+Subset = Annotated[list[str] | None, option("NAME", "Ask only the questions of this subset (may be repeated).")]
+Limit = Annotated[int | None, option("N", "Ask only the first N questions.")]
 Preset = Annotated[
     str,
-    typer.Option(
-        metavar="NAME",
-        help="Parameters: paper (as in the papers), tuned (for small models), fast (strategy path in less time), plain "
+    option(
+        "NAME",
+        "Parameters: paper (as in the papers), tuned (for small models), fast (strategy path in less time), plain "
         "(no reranker).",
     ),
 ]
-Against = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME", help="Compare the others with this strategy (default: the best one).", show_default=False
-    ),
-]
-Alone = Annotated[
-    bool,
-    typer.Option("--alone", help="Leave out the plain baselines bm25, dense and rrf (searches over chunks)."),
-]
+Against = Annotated[str | None, option("NAME", "Compare the others with this strategy (default: the best one).")]
+Alone = Annotated[bool, option("--alone", "Leave out the plain baselines bm25, dense and rrf (searches over chunks).")]
 Metrics = Annotated[
     str,
-    typer.Option(
-        metavar="NAMES",
-        help="Further measures, separated by commas: nDCG, AP, RR, P, R, Success, Rprec, with @k or without, such as "
+    option(
+        "NAMES",
+        "Further measures, separated by commas: nDCG, AP, RR, P, R, Success, Rprec, with @k or without, such as "
         "nDCG@10,RR; with --answers also ROUGE-1, ROUGE-2, ROUGE-L, BLEU, BLEU-1, token_recall, accuracy (of questions with "
         "options).",
-        show_default=False,
     ),
 ]
 Answers = Annotated[
     bool,
-    typer.Option(
+    option(
         "--answers",
-        help="Also answer the questions that have gold answers: exact match and F1 of the chat model's answer, without one "
+        "Also answer the questions that have gold answers: exact match and F1 of the chat model's answer, without one "
         "of the best span.",
     ),
 ]
 Claims = Annotated[
     str,
-    typer.Option(
-        metavar="WAY",
-        help="With --answers, RAGChecker's measures of their claims, split and checked by words or by chat, the chat model.",
-        show_default=False,
+    option(
+        "WAY",
+        "With --answers, RAGChecker's measures of their claims, split and checked by words or by chat, the chat model.",
     ),
 ]
 Judges = Annotated[
     str | None,
-    typer.Option(
-        "--judge",
-        metavar="NAMES",
-        help="With --answers: judges to run, separated by commas: correctness, pairwise, assertions, as in the command judge.",
-        show_default=False,
+    option(
+        "--judge NAMES",
+        "With --answers: judges to run, separated by commas: correctness, pairwise, assertions, as in the command judge.",
     ),
 ]
-Save = Annotated[
-    str | None, typer.Option(metavar="RUN.json", help="Save every outcome to this file.", show_default=False)
-]
-Baseline = Annotated[
-    str | None, typer.Option(metavar="RUN.json", help="Compare with this saved run.", show_default=False)
-]
+Save = Annotated[str | None, option("RUN.json", "Save every outcome to this file.")]
+Baseline = Annotated[str | None, option("RUN.json", "Compare with this saved run.")]
 Out = Annotated[
-    str | None,
-    typer.Option(
-        metavar="DIR",
-        help="Write report.html, tables, results.json, a plot and TREC files to this folder.",
-        show_default=False,
-    ),
+    str | None, option("DIR", "Write report.html, tables, results.json, a plot and TREC files to this folder.")
 ]
 
 
+@command(app, "eval", "quiet")
 def evaluate(
-    context: typer.Context,
+    cli: Invocation,
     folder: Folder = None,
     questions: Questions = None,
     qrels: Qrels = None,
@@ -185,8 +147,6 @@ def evaluate(
     out: Out = None,
     recipe: RecipeName = None,
     data: Data = None,
-    quiet: Quiet = False,
-    json: Json = False,
 ) -> None:
     """Measure retrieval on an evaluation set.
 
@@ -239,12 +199,15 @@ def evaluate(
         budget=budget_of(max_tokens, max_usd),
         baseline=baseline,
     )
-    measure = partial(_measured, context.obj, quiet=quiet, is_json=json)
+    measure = partial(_measured, cli)
+    if recipe == _LIST:
+        _list_recipes(cli)
+        return
     if recipe is None:
-        code = _run_set(folder, options, measure=measure, save=save, out=out, is_json=json)
+        code = _run_set(cli, folder, options, measure=measure, save=save, out=out)
     else:
         _check_recipe(recipe, options, save=save)
-        code = _run_recipe(context.obj, recipe, options, measure, folder=folder, data=data, out=out, is_json=json)
+        code = _run_recipe(cli, recipe, options, measure=measure, folder=folder, data=data, out=out)
     if code:
         raise typer.Exit(code)
 
@@ -261,13 +224,13 @@ def _judging(
 
 
 def _run_set(
+    cli: Invocation,
     folder: str | None,
     options: EvaluationOptions,
     *,
     measure: Measure,
     save: str | None,
     out: str | None,
-    is_json: bool,
 ) -> int:
     """Evaluate one set, write the files, and print the results."""
     from hlgraph.evaluate.report import as_text
@@ -281,10 +244,7 @@ def _run_set(
         evaluation.save(save)
     if out is not None:
         evaluation.write(out)
-    if is_json:
-        print_json(evaluation.to_json())
-    else:
-        say(*as_text(evaluation))
+    cli.show(evaluation.to_json(), as_text(evaluation))
     return _exit_code(evaluation)
 
 
@@ -292,8 +252,6 @@ def _check_recipe(name: str, options: EvaluationOptions, *, save: str | None) ->
     """Refuse an unknown recipe, and options beside it that it decides."""
     from hlgraph.evaluate.recipes import load_recipe
 
-    if name == _LIST:
-        return
     load_recipe(name)
     decided: dict[str, object] = {
         "--strategies": options.strategies,
@@ -311,56 +269,55 @@ def _check_recipe(name: str, options: EvaluationOptions, *, save: str | None) ->
 
 
 def _run_recipe(
-    state: State,
+    cli: Invocation,
     name: str,
     options: EvaluationOptions,
-    measure: Measure,
     *,
+    measure: Measure,
     folder: str | None,
     data: str | None,
     out: str | None,
-    is_json: bool,
 ) -> int:
-    """Run a recipe, write the files, and print the tables and what is missing; the exit code is the highest of all sets."""
-    from hlgraph.evaluate.figures import as_lines
-    from hlgraph.evaluate.recipes import models_line, run_recipe
+    """Run a recipe, write the files, and print the tables; the exit code is the highest of all sets."""
+    from hlgraph.evaluate.recipes import run_recipe
 
-    if name == _LIST:
-        _list_recipes(is_json=is_json)
-        return 0
-    has_chat = bool(state.settings().models.chat)
+    has_chat = bool(cli.settings().models.chat)
     result = run_recipe(name, options, measure=measure, has_chat=has_chat, folder=folder, data=data)
     if out is not None:
         result.write(out)
-    if is_json:
-        print_json(result.to_json())
-    else:
-        for run, table in zip(result.runs, result.tables(), strict=True):
-            say(*as_lines(table), models_line(result.recipe, run), "")
-        say(*result.notes())
+    cli.show(result.to_json(), _recipe_lines(result))
     return max((_exit_code(run.results) for run in result.runs), default=0)
 
 
-def _measured(state: State, folder: Path, options: EvaluationOptions, *, quiet: bool, is_json: bool) -> Evaluation:
+def _recipe_lines(result: RecipeReport) -> Iterator[str]:
+    """The tables of a recipe, and what is missing."""
+    from hlgraph.evaluate.figures import as_lines
+    from hlgraph.evaluate.recipes import models_line
+
+    for run, table in zip(result.runs, result.tables(), strict=True):
+        yield from as_lines(table)
+        yield models_line(result.recipe, run)
+        yield ""
+    yield from result.notes()
+
+
+def _measured(cli: Invocation, folder: Path, options: EvaluationOptions) -> Evaluation:
     """The evaluation of a set; all checks run before the store is opened."""
     from hlgraph.evaluate.evaluation import plan_evaluation
 
-    plan = plan_evaluation(folder, options, settings=state.settings())
+    plan = plan_evaluation(folder, options, settings=cli.settings())
+    name = plan.dataset.name
 
     def on_ingested(report: Report) -> None:
-        if not is_json:
-            note(_ingest_line(plan.dataset.name, report))
+        if not cli.json:
+            seconds = ", ".join(f"{step} {value:.1f} s" for step, value in report.seconds.items())
+            note(
+                f"{name}: {report.sources_added} passages added, {report.sources_changed} changed, "
+                f"{report.sources_unchanged} unchanged ({seconds})"
+            )
 
-    with state.open(f"eval-{plan.dataset.name}") as graph, progress("evaluating", quiet=quiet, is_json=is_json):
+    with cli.connect("evaluating", corpus=f"eval-{name}") as graph:
         return plan.run(graph, on_ingested=on_ingested)
-
-
-def _ingest_line(name: str, report: Report) -> str:
-    seconds = ", ".join(f"{step} {value:.1f} s" for step, value in report.seconds.items())
-    return (
-        f"{name}: {report.sources_added} passages added, {report.sources_changed} changed, "
-        f"{report.sources_unchanged} unchanged ({seconds})"
-    )
 
 
 def _exit_code(evaluation: Evaluation) -> int:
@@ -370,21 +327,13 @@ def _exit_code(evaluation: Evaluation) -> int:
     return 0 if evaluation.is_complete else 1
 
 
-def _list_recipes(*, is_json: bool) -> None:
+def _list_recipes(cli: Invocation) -> None:
     """Print the available recipes."""
     from hlgraph.evaluate.recipes import load_recipe, names
 
     recipes = {name: load_recipe(name) for name in names()}
-    if is_json:
-        keys = ("paper", "table", "title", "metrics")
-        print_json(
-            {"recipes": [{"name": name, **{key: getattr(item, key) for key in keys}} for name, item in recipes.items()]}
-        )
-        return
     width = max(map(len, recipes))
-    say(*(f"{name:<{width}}  {item.paper}, {item.table}: {item.title}" for name, item in recipes.items()))
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("eval")(evaluate)
+    cli.show(
+        {"recipes": [{"name": name, **pick(recipe, "paper table title metrics")} for name, recipe in recipes.items()]},
+        (f"{name:<{width}}  {recipe.paper}, {recipe.table}: {recipe.title}" for name, recipe in recipes.items()),
+    )

@@ -5,67 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from hlgraph.cli.bars import progress
-from hlgraph.cli.output import LISTED, print_json, run_tree, say
-from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, Wait, budget_of, show_help
+from hlgraph.cli.command import Invocation, command, group, option
+from hlgraph.cli.output import LISTED, run_tree
 
 if TYPE_CHECKING:
     from hlgraph.index.hierarchy import BuiltHierarchy
+    from hlgraph.sdk.hierarchy import FoundHierarchy
 
 PLACE = 50  # position in the list of commands
 
-app = typer.Typer(
-    help="Build and list the summaries above the chunks of a corpus.",
-    invoke_without_command=True,
-    rich_markup_mode=None,
-)
+app = group("hierarchy", "Build and list the summaries above the chunks of a corpus.")
 
 
-@app.callback()
-def _hierarchy(context: typer.Context) -> None:
-    show_help(context)
-
-
-@app.command("build")
+@command(app, "build", "corpus", "budget", "wait", "quiet")
 def build(
-    context: typer.Context,
-    corpus: Corpus = None,
-    layers: Annotated[
-        int, typer.Option(metavar="N", help="Number of layers: the chunks and the summaries above them.")
-    ] = 3,
-    neighbours: Annotated[
-        int, typer.Option(metavar="N", help="Number of nearest nodes that each node is linked to.")
-    ] = 10,
+    cli: Invocation,
+    layers: Annotated[int, option("N", "Number of layers: the chunks and the summaries above them.")] = 3,
+    neighbours: Annotated[int, option("N", "Number of nearest nodes that each node is linked to.")] = 10,
     threshold: Annotated[
         float | None,
-        typer.Option(
-            metavar="COSINE",
-            help="Minimum similarity of two neighbours, from 0 to 1. By default 0.5, adapted to the corpus.",
-            show_default=False,
-        ),
+        option("COSINE", "Minimum similarity of two neighbours, from 0 to 1. By default 0.5, adapted to the corpus."),
     ] = None,
-    max_size: Annotated[int, typer.Option(metavar="N", help="Larger communities are split.")] = 10,
-    long_source: Annotated[
-        int, typer.Option(metavar="TOKENS", help="Longer sources get their own summary; 0 for none.")
-    ] = 4_000,
+    max_size: Annotated[int, option("N", "Larger communities are split.")] = 10,
+    long_source: Annotated[int, option("TOKENS", "Longer sources get their own summary; 0 for none.")] = 4_000,
     large_chunk: Annotated[
-        int,
-        typer.Option(metavar="TOKENS", help="Every run of chunks of this size gets its own summary; 0 for none."),
+        int, option("TOKENS", "Every run of chunks of this size gets its own summary; 0 for none.")
     ] = 0,
     summaries: Annotated[
-        str,
-        typer.Option(
-            metavar="HOW", help="chat (the chat model), extractive, or auto: chat if a chat model is configured."
-        ),
+        str, option("HOW", "chat (the chat model), extractive, or auto: chat if a chat model is configured.")
     ] = "auto",
-    whole: Annotated[bool, typer.Option("--whole", help="Cluster everything again.")] = False,
-    max_tokens: MaxTokens = None,
-    max_usd: MaxUsd = None,
-    wait: Wait = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    whole: Annotated[bool, option("--whole", "Cluster everything again.")] = False,
 ) -> None:
     """Build the summaries that --strategy hierarchy searches, or update them to the current corpus.
 
@@ -78,7 +47,6 @@ def build(
     """
     from hlgraph.sdk.hierarchy import HierarchyQuery
 
-    state: State = context.obj
     query = HierarchyQuery(
         layers=layers,
         neighbours=neighbours,
@@ -87,23 +55,20 @@ def build(
         long_source=long_source,
         large_chunk=large_chunk,
     )
-    with state.open(corpus, wait=wait) as graph, progress("building summaries", quiet=quiet, is_json=json):
-        built = graph.hierarchy.build(query, summaries=summaries, rebuild=whole, budget=budget_of(max_tokens, max_usd))
-    if json:
-        print_json(_built_tree(built))
-    else:
-        say(*_built_lines(built))
-
-
-def _built_tree(built: BuiltHierarchy) -> dict[str, object]:
-    counts: dict[str, object] = {
+    with cli.connect("building summaries") as graph:
+        built = graph.hierarchy.build(query, summaries=summaries, rebuild=whole, budget=cli.budget)
+    tree = {
+        "run": run_tree(built.run),
         "chunks": built.chunks,
         "summaries": built.communities,
         "written": built.written,
+        "source_summaries": built.sources,
+        "alone": built.alone,
+        "kept": built.kept,
+        "is_unchanged": built.is_unchanged,
+        "is_whole": built.is_whole,
     }
-    counts |= {"source_summaries": built.sources, "alone": built.alone}
-    states = {"kept": built.kept, "is_unchanged": built.is_unchanged, "is_whole": built.is_whole}
-    return {"run": run_tree(built.run), **counts, **states}
+    cli.show(tree, _built_lines(built))
 
 
 def _built_lines(built: BuiltHierarchy) -> Iterator[str]:
@@ -123,15 +88,11 @@ def _built_lines(built: BuiltHierarchy) -> Iterator[str]:
         yield f"{built.written} written, {built.kept} kept"
 
 
-@app.command("list")
+@command(app, "list", "corpus")
 def list_summaries(
-    context: typer.Context,
-    corpus: Corpus = None,
-    level: Annotated[
-        int | None, typer.Option(metavar="N", help="Only this level; 0 is the finest.", show_default=False)
-    ] = None,
-    k: Annotated[int, typer.Option("--k", metavar="N", help="Maximum number of summaries.")] = LISTED,
-    json: Json = False,
+    cli: Invocation,
+    level: Annotated[int | None, option("N", "Only this level; 0 is the finest.")] = None,
+    k: Annotated[int, option("--k N", "Maximum number of summaries.")] = LISTED,
 ) -> None:
     """List the stored summaries of a corpus: the highest level first, those of most chunks first within a level.
 
@@ -140,30 +101,24 @@ def list_summaries(
       hlgraph hierarchy list
       hlgraph hierarchy list --level 0 --k 5 --json
     """
-    state: State = context.obj
-    with state.open(corpus) as graph:
+    with cli.connect() as graph:
         listing = graph.hierarchy.find(level=level, k=k)
-    if json:
-        items = [
-            {"id": summary.id, "level": summary.level, "chunks": community.size, "text": summary.text}
-            for summary, community in listing.summaries
-        ]
-        run = None if listing.run is None else run_tree(listing.run)
-        of_sources = [{"id": summary.id, "source": uri, "text": summary.text} for summary, uri in listing.sources]
-        tree = {"run": run, "waiting": listing.waiting, "alone": listing.alone, "summaries": items}
-        print_json(tree | {"source_summaries": of_sources})
-        return
+    summaries = [
+        {"id": summary.id, "level": summary.level, "chunks": community.size, "text": summary.text}
+        for summary, community in listing.summaries
+    ]
+    of_sources = [{"id": summary.id, "source": uri, "text": summary.text} for summary, uri in listing.sources]
+    tree = {"run": run_tree(listing.run), "waiting": listing.waiting, "alone": listing.alone, "summaries": summaries}
+    cli.show({**tree, "source_summaries": of_sources}, _lines(listing))
+
+
+def _lines(listing: FoundHierarchy) -> Iterator[str]:
     if listing.run is None:
-        say("no hierarchy has been built; next: hlgraph hierarchy build")
+        yield "no hierarchy has been built; next: hlgraph hierarchy build"
         return
     if listing.run.is_stale:
-        say(f"STALE: the corpus has changed since version {listing.run.version}; next: hlgraph hierarchy build")
+        yield f"STALE: the corpus has changed since version {listing.run.version}; next: hlgraph hierarchy build"
     for summary, community in listing.summaries:
-        say(f"level {summary.level}, {community.size} chunks: {' '.join(summary.text.split())}")
+        yield f"level {summary.level}, {community.size} chunks: {' '.join(summary.text.split())}"
     for summary, uri in listing.sources:
-        say(f"source {uri}: {' '.join(summary.text.split())}")
-
-
-def register(parent: typer.Typer) -> None:
-    """Add the commands."""
-    parent.add_typer(app, name="hierarchy")
+        yield f"source {uri}: {' '.join(summary.text.split())}"

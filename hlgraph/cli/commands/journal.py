@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hlgraph.cli.output import print_json, say
-from hlgraph.cli.state import Json, State, Wait
+from hlgraph.cli.command import Invocation, argument, command, option
 from hlgraph.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -15,15 +14,14 @@ if TYPE_CHECKING:
 
 PLACE = 90  # position in the list of commands
 
+app = typer.Typer()
 
+
+@command(app, "journal", "wait")
 def journal(
-    context: typer.Context,
-    action: Annotated[Literal["list", "drop"], typer.Argument(metavar="ACTION", help="list or drop.")] = "list",
-    change: Annotated[
-        str | None, typer.Option("--change", metavar="ID", help="Only this change.", show_default=False)
-    ] = None,
-    wait: Wait = None,
-    json: Json = False,
+    cli: Invocation,
+    action: Annotated[Literal["list", "drop"], argument("ACTION", "list or drop.")] = "list",
+    change: Annotated[str | None, option("--change ID", "Only this change.")] = None,
 ) -> None:
     """List the unfinished changes of interrupted runs and active writers, or drop those of interrupted runs.
 
@@ -40,49 +38,36 @@ def journal(
     from hlgraph.persist import abandon
     from hlgraph.stores.open import open_stores
 
-    state: State = context.obj
-    opened = open_stores(state.settings(wait=wait))
+    opened = open_stores(cli.settings())
     dropped: list[str] = []
     with opened.closing:
         graph = opened.stores.graph
-        unfinished = [item for item in graph.unfinished() if change in {None, item.change.id}]
+        unfinished = [entry for entry in graph.unfinished() if change in {None, entry.change.id}]
         if change is not None and not unfinished:
             raise UnknownNameError(f"there is no unfinished change {change}; to list them: hlgraph journal")
-        corpora = sorted({item.change.corpus for item in unfinished}) if action == "drop" else []
+        corpora = sorted({entry.change.corpus for entry in unfinished}) if action == "drop" else []
         for corpus in corpora:
             with graph.lock(corpus) as pending:  # what a writer at work had begun is finished by now
-                for item in pending:
-                    if item.change.id == change or (change is None and item.state is ChangeState.STAGED):
-                        abandon(item, opened.stores)
-                        dropped.append(item.change.id)
-    if json:
-        print_json({"changes": [_tree(item) for item in unfinished], "dropped": dropped})
-        return
-    for item in unfinished:
-        tree = _tree(item)
-        state_name = "dropped" if item.change.id in dropped else item.state.value
-        say(
-            f"{item.change.id}  {state_name}: corpus {item.change.corpus}, {tree['sources']} sources, "
-            f"{tree['removed_sources']} to remove, {tree['statements']} statements"
-        )
-    if not unfinished:
-        say("no change is unfinished")
-    elif action == "list":
-        say("next: run any ingest or delete to finish them, or: hlgraph journal drop")
+                for entry in pending:
+                    if entry.change.id == change or (change is None and entry.state is ChangeState.STAGED):
+                        abandon(entry, opened.stores)
+                        dropped.append(entry.change.id)
+    lines = [_line(entry, is_dropped=entry.change.id in dropped) for entry in unfinished]
+    if action == "list":
+        lines.append("next: run any ingest or delete to finish them, or: hlgraph journal drop")
+    changes = [_tree(entry) for entry in unfinished]
+    cli.show({"changes": changes, "dropped": dropped}, lines if unfinished else ["no change is unfinished"])
 
 
-def _tree(item: Pending) -> dict[str, object]:
-    change = item.change
-    return {
-        "id": change.id,
-        "corpus": change.corpus,
-        "state": item.state.value,
-        "sources": len(change.sources),
-        "removed_sources": len(change.removed_sources),
-        "statements": len(change.statements),
-    }
+def _line(pending: Pending, *, is_dropped: bool) -> str:
+    change, state = pending.change, "dropped" if is_dropped else pending.state.value
+    return (
+        f"{change.id}  {state}: corpus {change.corpus}, {len(change.sources)} sources, "
+        f"{len(change.removed_sources)} to remove, {len(change.statements)} statements"
+    )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("journal")(journal)
+def _tree(pending: Pending) -> dict[str, object]:
+    change = pending.change
+    counts = {name: len(getattr(change, name)) for name in ("sources", "removed_sources", "statements")}
+    return {"id": change.id, "corpus": change.corpus, "state": pending.state.value, **counts}

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hlgraph.cli.output import print_json, say
-from hlgraph.cli.state import Corpus, Json, State
+from hlgraph.cli.command import Invocation, command, option
+from hlgraph.cli.output import pick
 
 if TYPE_CHECKING:
     from hlgraph.models.accounts.ledger import Spent
 
 PLACE = 150  # position in the list of commands
 
-By = Annotated[
-    Literal["source", "stage", "strategy", "corpus", "model"], typer.Option("--by", help="How calls are grouped.")
-]
+app = typer.Typer()
+
+By = Annotated[Literal["source", "stage", "strategy", "corpus", "model"], option("--by", "How calls are grouped.")]
 
 
 def money(usd: float | None) -> str:
@@ -24,26 +24,28 @@ def money(usd: float | None) -> str:
     return "price unknown" if usd is None else f"{usd:,.4f} USD"
 
 
-def _line(item: Spent) -> str:
+def _line(row: Spent) -> str:
     # A line without paid calls costs 0, whether or not the price is known.
-    cost = money(item.usd if item.calls else 0.0)
+    cost = money(row.usd if row.calls else 0.0)
     more = [
         f"{count} {what}"
         for count, what in (
-            (item.unpriced_calls if item.usd is not None else 0, "of them without a known price"),
-            (item.estimated_calls, "with estimated tokens"),
-            (item.kept_calls, "answered from stored replies"),
-            (item.unfinished_calls, "never ended, so possibly paid"),
+            (row.unpriced_calls if row.usd is not None else 0, "of them without a known price"),
+            (row.estimated_calls, "with estimated tokens"),
+            (row.kept_calls, "answered from stored replies"),
+            (row.unfinished_calls, "never ended, so possibly paid"),
         )
         if count
     ]
-    text = (
-        f"{item.name or '-'}: {item.calls:,} calls, {item.input_tokens:,} tokens in, {item.output_tokens:,} out, {cost}"
-    )
+    text = f"{row.name or '-'}: {row.calls:,} calls, {row.input_tokens:,} tokens in, {row.output_tokens:,} out, {cost}"
     return f"{text}; {', '.join(more)}" if more else text
 
 
-def ledger(context: typer.Context, corpus: Corpus = None, by: By = "stage", json: Json = False) -> None:
+@command(app, "ledger", "corpus")
+def ledger(
+    cli: Invocation,
+    by: By = "stage",
+) -> None:
     """Show the tokens and the money spent on chat models.
 
     A call is entered in the ledger before it is made, and its tokens and price when it ends. Prices come from models.prices in
@@ -58,23 +60,11 @@ def ledger(context: typer.Context, corpus: Corpus = None, by: By = "stage", json
     from hlgraph.models.accounts.budget import price_list
     from hlgraph.models.accounts.ledger import total
 
-    state: State = context.obj
-    with state.open(corpus) as graph:
-        lines = graph.ledger(by)
+    with cli.connect() as graph:
+        rows = graph.ledger(by)
     known = price_list()
-    if json:
-        prices = {"date": known.date, "source": known.source}
-        print_json({"by": by, "lines": lines, "all": total(lines), "prices": prices})
-        return
-    if not lines:
-        say("no chat model has been called")
-        return
-    say(*(_line(item) for item in lines))
-    if len(lines) > 1:
-        say(_line(total(lines)))
-    say(f"prices: your own, else {known.source} ({known.date})")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("ledger")(ledger)
+    whole = total(rows)
+    lines = [_line(row) for row in ([*rows, whole] if len(rows) > 1 else rows)]
+    lines.append(f"prices: your own, else {known.source} ({known.date})")
+    tree = {"by": by, "lines": rows, "all": whole, "prices": pick(known, "date source")}
+    cli.show(tree, lines if rows else ["no chat model has been called"])

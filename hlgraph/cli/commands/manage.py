@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hlgraph.cli.bars import progress
-from hlgraph.cli.output import piece, print_json, say
-from hlgraph.cli.state import Corpus, Json, Quiet, State, Wait
+from hlgraph.cli.command import Invocation, argument, command, option
+from hlgraph.cli.output import pick, piece
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,14 +23,16 @@ if TYPE_CHECKING:
 
 PLACE = 70  # position in the list of commands
 
+app = typer.Typer()
 
+
+@command(app, "init")
 def init(
-    context: typer.Context,
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="The settings file to write.")] = Path("hlgraph.yaml"),
+    cli: Invocation,
+    path: Annotated[Path, argument("FILE", "The settings file to write.")] = Path("hlgraph.yaml"),
     servers: Annotated[
-        bool, typer.Option("--servers", help="Write settings for Neo4j and OpenSearch; contacts no server.")
+        bool, option("--servers", "Write settings for Neo4j and OpenSearch; contacts no server.")
     ] = False,
-    json: Json = False,
 ) -> None:
     """Write the current settings to a file, and create the store.
 
@@ -43,23 +44,21 @@ def init(
       hlgraph --store hlgraph://./my-graph init
       hlgraph init --servers
     """
-    state: State = context.obj
-    settings = state.settings()
+    settings = cli.settings()
     if path.exists():
         raise InputError(f"{path} already exists; edit it, or give another file name")
     if not path.parent.is_dir():
         raise InputError(f"{path}: the folder {path.parent} does not exist; create it first")
     if servers:
-        _init_servers(path, settings, is_json=json)
-        return
-    from hlgraph.settings import as_text
-
-    applied = _make_store(settings)
-    path.write_text(as_text(settings), encoding="utf-8")
-    if json:
-        print_json({"settings": str(path), "store": settings.store, "vectors": settings.vectors, "migrations": applied})
+        settings, lines = _init_servers(path, settings)
+        applied: list[str] = []
     else:
-        say(f"wrote {path}; the store is {settings.store}", f"next: hlgraph --config {path} ingest PATH...")
+        from hlgraph.settings import as_text
+
+        applied = _make_store(settings)
+        path.write_text(as_text(settings), encoding="utf-8")
+        lines = [f"wrote {path}; the store is {settings.store}", f"next: hlgraph --config {path} ingest PATH..."]
+    cli.show({"settings": path, **pick(settings, "store vectors"), "migrations": applied}, lines)
 
 
 def _make_store(settings: Settings) -> list[str]:
@@ -71,41 +70,30 @@ def _make_store(settings: Settings) -> list[str]:
     with opened.closing:
         with opened.stores.graph.lock():  # creates the store
             pass
-        return [item.label for target in opened.targets for item in migration.plan(target).applied]
+        return [step.label for target in opened.targets for step in migration.plan(target).applied]
 
 
-def _init_servers(path: Path, settings: Settings, *, is_json: bool) -> None:
+def _init_servers(path: Path, settings: Settings) -> tuple[Settings, list[str]]:
+    """Write settings for servers; return them, and what to do next."""
     from hlgraph.cli.server_settings import PASSWORDS, as_commented_text, on_servers
     from hlgraph.stores.open import open_stores
 
     chosen = on_servers(settings)
     open_stores(chosen).closing.close()  # contacts no server, but refuses invalid URLs
     path.write_text(as_commented_text(chosen), encoding="utf-8")
-    if is_json:
-        print_json({"settings": str(path), "store": chosen.store, "vectors": chosen.vectors, "migrations": []})
-        return
     wanted = PASSWORDS[:1] if chosen.opensearch.service else PASSWORDS
-    say(
+    return chosen, [
         f"wrote {path}; the graph is {chosen.store}, the vectors are {chosen.vectors}",
         f"next: review it, and export {' and '.join(wanted)}",
         f"then: hlgraph --config {path} migrate apply",
         f"      hlgraph --config {path} ingest PATH...",
-    )
+    ]
 
 
-def _stats_tree(item: CorpusStats) -> dict[str, object]:
-    return {
-        "version": item.version,
-        "embedding": item.embedding,
-        "dimensions": item.dimensions,
-        "records": item.records,
-        "relationships": item.relationships,
-        "fields": list(item.fields),
-        "pending": item.pending,
-        "calibration": item.calibration,
-        "thresholds": _thresholds(item.calibration),
-        "co_occurs": item.co_occurs,
-    }
+def _stats_tree(stats: CorpusStats) -> dict[str, object]:
+    tree = pick(stats, "version embedding dimensions records relationships", fields=list(stats.fields))
+    more = pick(stats, "pending calibration", thresholds=_thresholds(stats.calibration), co_occurs=stats.co_occurs)
+    return tree | more
 
 
 def _fitted(calibration: Calibration | None) -> str:
@@ -132,11 +120,10 @@ def _thresholds(calibration: Calibration | None) -> dict[str, float]:
     }
 
 
+@command(app, "stats", "corpus")
 def stats(
-    context: typer.Context,
-    corpus: Corpus = None,
-    all_: Annotated[bool, typer.Option("--all", help="Show every corpus of the store.")] = False,
-    json: Json = False,
+    cli: Invocation,
+    all_: Annotated[bool, option("--all", "Show every corpus of the store.")] = False,
 ) -> None:
     """Show what the corpus holds.
 
@@ -145,71 +132,36 @@ def stats(
       hlgraph stats --json
       hlgraph stats --all
     """
-    if corpus is not None and all_:
+    if cli.corpus is not None and all_:
         raise InputError("--corpus and --all contradict each other; leave one of them out")
-    state: State = context.obj
-    with state.open(corpus) as graph:
+    with cli.connect() as graph:
         corpora = graph.stats(everything=all_)
     store = graph.settings.store
-    if json:
-        print_json({"store": store, "corpora": {item.corpus: _stats_tree(item) for item in corpora}})
-        return
+    lines = [line for corpus in corpora for line in _stats_lines(corpus)]
     if not corpora:
         empty = f"{store} is empty" if all_ else f"there is no corpus {graph.corpus!r} in {store}"
-        say(f"{empty}; next: hlgraph ingest PATH...")
-    for item in corpora:
-        say(
-            f"corpus {item.corpus} (version {item.version}, {item.embedding or 'no vectors'})",
-            f"  records: {_counts(item.records)}",
-            f"  relationships: {_counts(item.relationships)}",
-            f"  fields: {', '.join(item.fields)}",
-            f"  thresholds: {_fitted(item.calibration)}",
-        )
-        if item.co_occurs is not None:
-            is_present = item.co_occurs == item.version
-            stored = f"stored for version {item.co_occurs}" if item.co_occurs else "stored in part"
-            say(f"  CO_OCCURS: {stored}{'' if is_present else '; outdated, next: hlgraph materialise co_occurs'}")
-        if item.pending:
-            say(f"  unfinished: {len(item.pending)} changes; run any ingest or delete to finish them")
+        lines = [f"{empty}; next: hlgraph ingest PATH..."]
+    cli.show({"store": store, "corpora": {corpus.corpus: _stats_tree(corpus) for corpus in corpora}}, lines)
 
 
-def doctor(context: typer.Context, quiet: Quiet = False, json: Json = False) -> None:
-    """Check that the stored data equals what was written.
-
-    Checks links, counts, journal and files, the content of records against their ids, and vectors and full text against
-    checksums and records (on servers: of 500 records of each kind). Prints each finding as it is made. Changes nothing;
-    the exit code is 1 if a check fails.
-
-    \b
-    Example:
-      hlgraph doctor
-    """
-    from hlgraph.sdk.health import open_checked
-
-    state: State = context.obj
-    opened = open_checked(state.settings())
-    findings: list[Finding] = []
-    with opened.closing, progress("checking the store", quiet=quiet, is_json=json):
-        for item in opened.check():
-            findings.append(item)
-            if not json:
-                piece(f"{'ok ' if item.is_fine else 'BAD'}  {item.check}: {item.seen}\n")
-    is_fine = all(item.is_fine for item in findings)
-    if json:
-        print_json({"is_fine": is_fine, "checks": [item._asdict() for item in findings]})
-    else:
-        say("the store is fine" if is_fine else "the store is not fine")
-    if not is_fine:
-        raise typer.Exit(1)
+def _stats_lines(stats: CorpusStats) -> Iterator[str]:
+    yield f"corpus {stats.corpus} (version {stats.version}, {stats.embedding or 'no vectors'})"
+    yield f"  records: {_counts(stats.records)}"
+    yield f"  relationships: {_counts(stats.relationships)}"
+    yield f"  fields: {', '.join(stats.fields)}"
+    yield f"  thresholds: {_fitted(stats.calibration)}"
+    if stats.co_occurs is not None:
+        is_present = stats.co_occurs == stats.version
+        stored = f"stored for version {stats.co_occurs}" if stats.co_occurs else "stored in part"
+        yield f"  CO_OCCURS: {stored}{'' if is_present else '; outdated, next: hlgraph materialise co_occurs'}"
+    if stats.pending:
+        yield f"  unfinished: {len(stats.pending)} changes; run any ingest or delete to finish them"
 
 
+@command(app, "health", "corpus")
 def health(
-    context: typer.Context,
-    corpus: Corpus = None,
-    timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", help="Seconds after which a store counts as down.")
-    ] = 5.0,
-    json: Json = False,
+    cli: Invocation,
+    timeout: Annotated[float, option("--timeout SECONDS", "Seconds after which a store counts as down.")] = 5.0,
 ) -> None:
     """Check whether the stores respond and are usable, for service probes.
 
@@ -223,26 +175,50 @@ def health(
     """
     from hlgraph.sdk import health as probing
 
-    state: State = context.obj
-    report = probing.health(state.settings(corpus), timeout=timeout)
-    if json:
-        image = None if report.image is None else {**report.image._asdict(), "behind": report.image.behind}
-        print_json({**asdict(report), "checks": [item._asdict() for item in report.checks], "image": image})
-    else:
-        say(*probing.lines(report))
+    report = probing.health(cli.settings(), timeout=timeout)
+    image = None if report.image is None else {**report.image._asdict(), "behind": report.image.behind}
+    tree = {**asdict(report), "checks": [check._asdict() for check in report.checks], "image": image}
+    cli.show(tree, probing.lines(report))
     if not report.is_ready:
         raise typer.Exit(1)
 
 
+@command(app, "doctor", "quiet")
+def doctor(
+    cli: Invocation,
+) -> None:
+    """Check that the stored data equals what was written.
+
+    Checks links, counts, journal and files, the content of records against their ids, and vectors and full text against
+    checksums and records (on servers: of 500 records of each kind). Prints each finding as it is made. Changes nothing;
+    the exit code is 1 if a check fails.
+
+    \b
+    Example:
+      hlgraph doctor
+    """
+    from hlgraph.sdk.health import open_checked
+
+    opened = open_checked(cli.settings())
+    findings: list[Finding] = []
+    with opened.closing, cli.progress("checking the store"):
+        for finding in opened.check():
+            findings.append(finding)
+            if not cli.json:
+                piece(f"{'ok ' if finding.is_fine else 'BAD'}  {finding.check}: {finding.seen}\n")
+    is_fine = all(finding.is_fine for finding in findings)
+    tree = {"is_fine": is_fine, "checks": [finding._asdict() for finding in findings]}
+    cli.show(tree, ["the store is fine" if is_fine else "the store is not fine"])
+    if not is_fine:
+        raise typer.Exit(1)
+
+
+@command(app, "migrate", "wait", "quiet")
 def migrate(
-    context: typer.Context,
+    cli: Invocation,
     action: Annotated[
-        Literal["plan", "apply", "verify", "repair"],
-        typer.Argument(metavar="ACTION", help="plan, apply, verify or repair."),
+        Literal["plan", "apply", "verify", "repair"], argument("ACTION", "plan, apply, verify or repair.")
     ] = "plan",
-    wait: Wait = None,
-    quiet: Quiet = False,
-    json: Json = False,
 ) -> None:
     """Migrate the store to the schema of this version of hlgraph; verify and repair the schema.
 
@@ -260,11 +236,10 @@ def migrate(
     from hlgraph.stores import migrate as migration
     from hlgraph.stores.open import open_stores
 
-    state: State = context.obj
-    settings = state.settings(wait=wait)
+    settings = cli.settings()
     opened = open_stores(settings)
     stores: dict[str, dict[str, list[str]]] = {}
-    with opened.closing, progress("migrating", quiet=quiet, is_json=json):
+    with opened.closing, cli.progress("migrating"):
         before = {target.kind: len(migration.plan(target).applied) for target in opened.targets}
         if action == "apply" and not any(before.values()) and settings.store.startswith("hlgraph://"):
             with opened.stores.graph.lock():  # creates the store
@@ -278,9 +253,13 @@ def migrate(
         if action == "apply":
             with opened.stores.graph.lock() as pending:  # renews the topics of corpora of an older version
                 resume(pending, opened.stores)
-    _say_schemas(stores, is_json=json)
+    is_pending, is_different = (any(schema[name] for schema in stores.values()) for name in ("pending", "differences"))
+    lines = [*_schema_lines(stores)]
+    if is_pending or is_different:
+        lines.append(f"next: hlgraph migrate {'apply' if is_pending else 'repair'}")
+    cli.show({"stores": stores, "is_pending": is_pending, "is_different": is_different}, lines)
     wrong = {"verify": ("pending", "differences"), "repair": ("differences",)}.get(action, ())
-    if any(item[name] for item in stores.values() for name in wrong):
+    if any(schema[name] for schema in stores.values() for name in wrong):
         raise typer.Exit(1)
 
 
@@ -289,32 +268,27 @@ def _schema_of(target: MigrationTarget, *, before: int, mended: Sequence[Differe
     from hlgraph.stores import migrate as migration
 
     plan = migration.plan(target)
-    applied = [item.label for item in plan.applied]
+    applied = [step.label for step in plan.applied]
     return {
         "applied": applied,
-        "pending": [item.label for item in plan.pending],
+        "pending": [step.label for step in plan.pending],
         "now": applied[before:],
-        "differences": [str(item) for item in migration.differences(target)],
-        "mended": [str(item) for item in mended],
+        "differences": [str(difference) for difference in migration.differences(target)],
+        "mended": [str(difference) for difference in mended],
     }
 
 
-def _say_schemas(stores: dict[str, dict[str, list[str]]], *, is_json: bool) -> None:
-    is_pending, is_different = (any(item[name] for item in stores.values()) for name in ("pending", "differences"))
-    if is_json:
-        print_json({"stores": stores, "is_pending": is_pending, "is_different": is_different})
-        return
+def _schema_lines(stores: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[str]:
     words = {"applied now": "now", "pending": "pending", "mended": "mended", "differs": "differences"}
-    for kind, item in stores.items():
-        counts = ", ".join(f"{len(item[name])} {name}" for name in ("applied", "pending"))
-        say(f"{kind}: {counts}", *(f"  {word}: {said}" for word, name in words.items() for said in item[name]))
-    if is_pending:
-        say("next: hlgraph migrate apply")
-    elif is_different:
-        say("next: hlgraph migrate repair")
+    for kind, schema in stores.items():
+        yield f"{kind}: {len(schema['applied'])} applied, {len(schema['pending'])} pending"
+        yield from (f"  {word}: {label}" for word, name in words.items() for label in schema[name])
 
 
-def config(context: typer.Context, json: Json = False) -> None:
+@command(app, "config")
+def config(
+    cli: Invocation,
+) -> None:
     """Print the settings in effect, combined from file, environment and options.
 
     \b
@@ -323,22 +297,5 @@ def config(context: typer.Context, json: Json = False) -> None:
     """
     from hlgraph.settings import as_text, as_tree
 
-    state: State = context.obj
-    settings = state.settings()
-    if json:
-        print_json(as_tree(settings))
-    else:
-        say(*as_text(settings).splitlines())
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    for name, command in (
-        ("init", init),
-        ("stats", stats),
-        ("health", health),
-        ("doctor", doctor),
-        ("migrate", migrate),
-        ("config", config),
-    ):
-        app.command(name)(command)
+    settings = cli.settings()
+    cli.show(as_tree(settings), as_text(settings).splitlines())

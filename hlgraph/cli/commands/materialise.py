@@ -6,24 +6,21 @@ from typing import Annotated, Literal
 
 import typer
 
-from hlgraph.cli.bars import progress
-from hlgraph.cli.output import print_json, say
-from hlgraph.cli.state import Corpus, Json, Quiet, State, Wait
+from hlgraph.cli.command import Invocation, argument, command, option
 from hlgraph.errors import InputError
 
 PLACE = 195  # position in the list of commands
 
+app = typer.Typer()
 
+
+@command(app, "materialise", "corpus", "wait", "quiet")
 def materialise(
-    context: typer.Context,
+    cli: Invocation,
     relationship: Annotated[  # noqa: ARG001 - there is one, and Typer refuses others
-        Literal["co_occurs"], typer.Argument(metavar="RELATIONSHIP", help="co_occurs.")
+        Literal["co_occurs"], argument("RELATIONSHIP", "co_occurs.")
     ],
-    corpus: Corpus = None,
-    drop: Annotated[bool, typer.Option("--drop", help="Remove what is stored.")] = False,
-    wait: Wait = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    drop: Annotated[bool, option("--drop", "Remove what is stored.")] = False,
 ) -> None:
     """Store a derived relationship of a corpus in Neo4j, for your own queries.
 
@@ -38,23 +35,14 @@ def materialise(
     """
     from hlgraph.stores.open import open_graph
 
-    state: State = context.obj
-    settings = state.settings(corpus, wait=wait)
-    with (
-        open_graph(settings) as graph,
-        progress("storing co_occurs", quiet=quiet, is_json=json),
-    ):
+    settings = cli.settings()
+    with open_graph(settings) as graph, cli.progress("storing co_occurs"):
         if settings.store.startswith("hlgraph://"):
             raise InputError(
                 f"{settings.store} is an embedded store, which has no Cypher; relationships are stored for queries on Neo4j"
             )
         count = graph.drop_co_occurs(settings.corpus) if drop else graph.write_co_occurs(settings.corpus)
-    if json:
-        print_json({"corpus": settings.corpus, "relationship": "co_occurs", "is_dropped": drop, "relationships": count})
-    else:
-        say(f"corpus {settings.corpus}: {count} relationships CO_OCCURS {'removed' if drop else 'stored'}")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("materialise")(materialise)
+    cli.show(
+        {"corpus": settings.corpus, "relationship": "co_occurs", "is_dropped": drop, "relationships": count},
+        [f"corpus {settings.corpus}: {count} relationships CO_OCCURS {'removed' if drop else 'stored'}"],
+    )

@@ -2,44 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hlgraph.cli.bars import progress
-from hlgraph.cli.output import LISTED, print_json, say
-from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, Wait, budget_of, show_help
+from hlgraph.cli.command import Invocation, argument, command, group, option
+from hlgraph.cli.output import LISTED, pick
 
 if TYPE_CHECKING:
-    from hlgraph.sdk.merges import Candidate, CandidateQuery
+    from hlgraph.sdk.merges import Candidate, CandidateQuery, FoundMerges, JudgedMerges
     from hlgraph.stores.protocols import Decision
 
 PLACE = 60  # position in the list of commands
 
-app = typer.Typer(
-    help="Merge entities that are the same, and undo merges.", invoke_without_command=True, rich_markup_mode=None
-)
+app = group("merges", "Merge entities that are the same, and undo merges.")
 Lower = Annotated[
     float | None,
-    typer.Option(
-        metavar="COSINE",
-        help="Minimum similarity that alone makes two names a candidate. By default 0.8, adapted to the corpus.",
-        show_default=False,
+    option(
+        "COSINE", "Minimum similarity that alone makes two names a candidate. By default 0.8, adapted to the corpus."
     ),
 ]
 Upper = Annotated[
-    float,
-    typer.Option(
-        metavar="COSINE", help="Minimum similarity at which names with the same words are merged without asking."
-    ),
+    float, option("COSINE", "Minimum similarity at which names with the same words are merged without asking.")
 ]
-Most = Annotated[int, typer.Option(metavar="N", help="Maximum number of pairs, the most certain first.")]
-
-
-@app.callback()
-def _merges(context: typer.Context) -> None:
-    show_help(context)
+Most = Annotated[int, option("N", "Maximum number of pairs, the most certain first.")]
 
 
 def _query(lower: float | None, upper: float, most: int) -> CandidateQuery:
@@ -48,16 +35,8 @@ def _query(lower: float | None, upper: float, most: int) -> CandidateQuery:
     return CandidateQuery(lower=lower, upper=upper, most=most)
 
 
-@app.command("propose")
-def propose(
-    context: typer.Context,
-    corpus: Corpus = None,
-    lower: Lower = None,
-    upper: Upper = 0.95,
-    most: Most = 100,
-    quiet: Quiet = False,
-    json: Json = False,
-) -> None:
+@command(app, "propose", "corpus", "quiet")
+def propose(cli: Invocation, lower: Lower = None, upper: Upper = 0.95, most: Most = 100) -> None:
     """List pairs of entities that may be the same. Nothing is changed.
 
     Names are compared by vector and by spelling: the same words, initials, a name within a longer one, one letter apart.
@@ -67,38 +46,30 @@ def propose(
       hlgraph merges propose
       hlgraph merges propose --lower 0.9 --json
     """
-    state: State = context.obj
-    with state.open(corpus) as graph, progress("finding candidates", quiet=quiet, is_json=json):
+    with cli.connect("finding candidates") as graph:
         result = graph.merges.propose(_query(lower, upper, most))
-    if json:
-        print_json({"candidates": [_candidate(item) for item in result.found], "left_out": result.left_out})
-        return
-    for item in result.found:
-        say(f"{_sure(item)}  {item.alias.name}  ->  {item.canonical.name}  ({item.why})")
     more = f"; {result.left_out} more with a higher --most" if result.left_out else ""
-    say(f"{len(result.found)} pairs{more}")
-    say("next: hlgraph merges judge, or hlgraph merges apply ALIAS CANONICAL")
+    lines = [
+        *(
+            f"{'certain  ' if pair.is_certain else 'uncertain'}  {pair.alias.name}  ->  {pair.canonical.name}  ({pair.why})"
+            for pair in result.found
+        ),
+        f"{len(result.found)} pairs{more}",
+        "next: hlgraph merges judge, or hlgraph merges apply ALIAS CANONICAL",
+    ]
+    cli.show({"candidates": [_candidate(pair) for pair in result.found], "left_out": result.left_out}, lines)
 
 
-@app.command("judge")
+@command(app, "judge", "corpus", "budget", "wait", "quiet")
 def judge(
-    context: typer.Context,
-    corpus: Corpus = None,
+    cli: Invocation,
     by: Annotated[
-        str,
-        typer.Option(metavar="HOW", help="chat (the chat model), rules, or auto: chat if a chat model is configured."),
+        str, option("HOW", "chat (the chat model), rules, or auto: chat if a chat model is configured.")
     ] = "auto",
-    write: Annotated[
-        bool, typer.Option("--write", help="Make the changes; without it, only show what would be done.")
-    ] = False,
+    write: Annotated[bool, option("--write", "Make the changes; without it, only show what would be done.")] = False,
     lower: Lower = None,
     upper: Upper = 0.95,
     most: Most = 1_000,
-    max_tokens: MaxTokens = None,
-    max_usd: MaxUsd = None,
-    wait: Wait = None,
-    quiet: Quiet = False,
-    json: Json = False,
 ) -> None:
     """Merge certain pairs, and let the chat model decide the others.
 
@@ -111,46 +82,38 @@ def judge(
       hlgraph merges judge --by rules --write
       hlgraph merges judge --write --max-usd 1
     """
-    state: State = context.obj
-    with state.open(corpus, wait=wait) as graph, progress("judging candidates", quiet=quiet, is_json=json):
-        report = graph.merges.judge(
-            _query(lower, upper, most), by=by, budget=budget_of(max_tokens, max_usd), dry_run=not write
-        )
-    if json:
-        conflicts = [{"pair": list(item.pair), "apart": list(item.apart)} for item in report.conflicts]
-        undecided = [{**_candidate(item), "reason": reason} for item, reason in report.undecided]
-        decided = {
-            name: [_tree(item, report.names) for item in getattr(report, name)] for name in ("merged", "apart", "held")
-        }
-        counts = {"calls": report.calls, "left_out": report.left_out, "is_dry_run": report.is_dry_run}
-        print_json({**decided, "conflicts": conflicts, "undecided": undecided, **counts})
-    else:
-        would = "would be " if report.is_dry_run else ""
-        for word, some in (("merged", report.merged), ("kept apart", report.apart), ("held back", report.held)):
-            for item in some:
-                say(f"{would}{word}: {_line(item, report.names)}")
-        for pair, reason in report.undecided:
-            say(f"undecided: {pair.alias.name} and {pair.canonical.name} ({pair.why}); {reason}")
-        say(
-            f"{len(report.merged)} {would}merged, {len(report.apart)} kept apart, {len(report.held)} held back, "
-            f"{len(report.undecided)} undecided; {report.calls} calls of the chat model"
-        )
-        if report.is_dry_run:
-            say("no model was called and nothing was changed; next: hlgraph merges judge --write")
+    with cli.connect("judging candidates") as graph:
+        report = graph.merges.judge(_query(lower, upper, most), by=by, budget=cli.budget, dry_run=not write)
+    tree = {
+        **{name: _trees(getattr(report, name), report.names) for name in ("merged", "apart", "held")},
+        "conflicts": [pick(conflict, "pair apart") for conflict in report.conflicts],
+        "undecided": [{**_candidate(pair), "reason": reason} for pair, reason in report.undecided],
+        **pick(report, "calls left_out is_dry_run"),
+    }
+    cli.show(tree, _judged_lines(report))
     if report.conflicts:
         raise typer.Exit(1)
 
 
-@app.command("list")
+def _judged_lines(report: JudgedMerges) -> Iterator[str]:
+    would = "would be " if report.is_dry_run else ""
+    for word, decisions in (("merged", report.merged), ("kept apart", report.apart), ("held back", report.held)):
+        yield from (f"{would}{word}: {_line(decision, report.names)}" for decision in decisions)
+    for pair, reason in report.undecided:
+        yield f"undecided: {pair.alias.name} and {pair.canonical.name} ({pair.why}); {reason}"
+    yield (
+        f"{len(report.merged)} {would}merged, {len(report.apart)} kept apart, {len(report.held)} held back, "
+        f"{len(report.undecided)} undecided; {report.calls} calls of the chat model"
+    )
+    if report.is_dry_run:
+        yield "no model was called and nothing was changed; next: hlgraph merges judge --write"
+
+
+@command(app, "list", "corpus")
 def list_merges(
-    context: typer.Context,
-    corpus: Corpus = None,
-    verdict: Annotated[
-        str | None,
-        typer.Option(metavar="VERDICT", help="Only same, different or open (default: all).", show_default=False),
-    ] = None,
-    k: Annotated[int, typer.Option("--k", metavar="N", help="Maximum number of decisions.")] = LISTED,
-    json: Json = False,
+    cli: Invocation,
+    verdict: Annotated[str | None, option("VERDICT", "Only same, different or open (default: all).")] = None,
+    k: Annotated[int, option("--k N", "Maximum number of decisions.")] = LISTED,
 ) -> None:
     """List the decisions, newest first, and the resulting groups. Contradictions make the exit code 1.
 
@@ -159,45 +122,38 @@ def list_merges(
       hlgraph merges list
       hlgraph merges list --verdict open --json
     """
-    state: State = context.obj
-    with state.open(corpus) as graph:
+    with cli.connect() as graph:
         listing = graph.merges.list(verdict, k=k)
-    if json:
-        groups = [
-            {"canonical": item.canonical.name, "aliases": [each.name for each in item.aliases]}
-            for item in listing.groups
-        ]
-        tree = {
-            name: [_tree(item, listing.names) for item in getattr(listing, name)]
-            for name in ("decisions", "contradictions")
-        }
-        print_json({**tree, "groups": groups})
-    else:
-        for item in listing.decisions:
-            say(f"{item.verdict}: {_line(item, listing.names)}  ({item.id})")
-        for group in listing.groups:
-            say(f"merged: {group.canonical.name}, also called {', '.join(each.name for each in group.aliases)}")
-        for item in listing.contradictions:
-            say(f"CONTRADICTION: kept apart, but joined by other merges: {_line(item, listing.names)}  ({item.id})")
-        if not listing.decisions:
-            say("no decisions yet; next: hlgraph merges propose")
+    tree = {name: _trees(getattr(listing, name), listing.names) for name in ("decisions", "contradictions")}
+    groups = [
+        {"canonical": merged.canonical.name, "aliases": [alias.name for alias in merged.aliases]}
+        for merged in listing.groups
+    ]
+    cli.show({**tree, "groups": groups}, _list_lines(listing))
     if listing.contradictions:
         raise typer.Exit(1)
 
 
-@app.command("apply")
+def _list_lines(listing: FoundMerges) -> Iterator[str]:
+    for decision in listing.decisions:
+        yield f"{decision.verdict}: {_line(decision, listing.names)}  ({decision.id})"
+    for merged in listing.groups:
+        yield f"merged: {merged.canonical.name}, also called {', '.join(alias.name for alias in merged.aliases)}"
+    for decision in listing.contradictions:
+        where = f"{_line(decision, listing.names)}  ({decision.id})"
+        yield f"CONTRADICTION: kept apart, but joined by other merges: {where}"
+    if not listing.decisions:
+        yield "no decisions yet; next: hlgraph merges propose"
+
+
+@command(app, "apply", "corpus", "wait")
 def apply(
-    context: typer.Context,
-    alias: Annotated[str, typer.Argument(metavar="ALIAS", help="An entity, by name or id.")],
-    canonical: Annotated[str, typer.Argument(metavar="CANONICAL", help="The entity to merge it into.")],
-    corpus: Corpus = None,
-    different: Annotated[bool, typer.Option("--different", help="Decide that the two are different instead.")] = False,
-    made_by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who decided.", show_default=False)] = "",
-    why: Annotated[
-        str, typer.Option(metavar="TEXT", help="The reason, stored with the decision.", show_default=False)
-    ] = "",
-    wait: Wait = None,
-    json: Json = False,
+    cli: Invocation,
+    alias: Annotated[str, argument("ALIAS", "An entity, by name or id.")],
+    canonical: Annotated[str, argument("CANONICAL", "The entity to merge it into.")],
+    different: Annotated[bool, option("--different", "Decide that the two are different instead.")] = False,
+    made_by: Annotated[str, option("--by NAME", "Who decided.")] = "",
+    why: Annotated[str, option("TEXT", "The reason, stored with the decision.")] = "",
 ) -> None:
     """Merge an entity into another one. The extracted data stays as it is, and undo reverts the merge.
 
@@ -206,25 +162,19 @@ def apply(
       hlgraph merges apply "M. Quill" "Mara Quill" --by Ada
       hlgraph merges apply "Orne" "Ivo Brandt" --different
     """
-    state: State = context.obj
-    with state.open(corpus, wait=wait) as graph:
+    with cli.connect() as graph:
         decisions = graph.merges.apply([(alias, canonical)], keep_apart=different, made_by=made_by, why=why)
         names = graph.merges.list().names
-    if json:
-        print_json({"decisions": [_tree(item, names) for item in decisions], "is_unchanged": not decisions})
-        return
-    say(*(f"{item.verdict}: {_line(item, names)}  ({item.id})" for item in decisions))
-    if not decisions:
-        say("unchanged: the decision already exists")
+    lines = [f"{decision.verdict}: {_line(decision, names)}  ({decision.id})" for decision in decisions]
+    cli.show(
+        {"decisions": _trees(decisions, names), "is_unchanged": not decisions},
+        lines or ["unchanged: the decision already exists"],
+    )
 
 
-@app.command("undo")
+@command(app, "undo", "corpus", "wait")
 def undo(
-    context: typer.Context,
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of decisions, as merges list shows them.")],
-    corpus: Corpus = None,
-    wait: Wait = None,
-    json: Json = False,
+    cli: Invocation, ids: Annotated[list[str], argument("ID...", "Ids of decisions, as merges list shows them.")]
 ) -> None:
     """Remove decisions and restore the graph to its state without them.
 
@@ -232,46 +182,37 @@ def undo(
     Example:
       hlgraph merges undo 5d0c0f2f1f1b4a53a1a5ad2a6ac7c7b0
     """
-    state: State = context.obj
-    with state.open(corpus, wait=wait) as graph:
+    with cli.connect() as graph:
         names = graph.merges.list().names
         gone = graph.merges.undo(ids)
-    before = [name for name in dict.fromkeys(ids) if name not in {item.id for item in gone}]
-    if json:
-        print_json({"undone": [_tree(item, names) for item in gone], "undone_before": before})
-        return
-    say(*(f"undone: {_line(item, names)}" for item in gone), *(f"undone before: {name}" for name in before))
+    before = [name for name in dict.fromkeys(ids) if name not in {decision.id for decision in gone}]
+    lines = [f"undone: {_line(decision, names)}" for decision in gone]
+    cli.show(
+        {"undone": _trees(gone, names), "undone_before": before}, [*lines, *(f"undone before: {id_}" for id_ in before)]
+    )
 
 
-def _sure(item: Candidate) -> str:
-    return "certain  " if item.is_certain else "uncertain"
+def _candidate(pair: Candidate) -> dict[str, object]:
+    ends = {"alias": pair.alias.name, "canonical": pair.canonical.name}
+    ids = {"alias_id": pair.alias.id, "canonical_id": pair.canonical.id}
+    return {**ends, **ids, **pick(pair, "score evidence is_certain")}
 
 
-def _candidate(item: Candidate) -> dict[str, object]:
-    return {
-        "alias": item.alias.name,
-        "canonical": item.canonical.name,
-        "alias_id": item.alias.id,
-        "canonical_id": item.canonical.id,
-        "score": item.score,
-        "evidence": list(item.evidence),
-        "is_certain": item.is_certain,
-    }
+def _trees(decisions: Iterable[Decision], names: Mapping[str, str]) -> list[dict[str, object]]:
+    return [
+        {
+            "id": decision.id,
+            "alias": names.get(decision.alias, ""),
+            "canonical": names.get(decision.canonical, ""),
+            "alias_id": decision.alias,
+            "canonical_id": decision.canonical,
+            **pick(decision, "verdict by made_by why score at"),
+        }
+        for decision in decisions
+    ]
 
 
-def _tree(item: Decision, names: Mapping[str, str]) -> dict[str, object]:
-    ends = {"alias": names.get(item.alias, ""), "canonical": names.get(item.canonical, "")}
-    ids = {"alias_id": item.alias, "canonical_id": item.canonical}
-    rest = {name: getattr(item, name) for name in ("made_by", "why", "score", "at")}
-    return {"id": item.id, **ends, **ids, "verdict": item.verdict.value, "by": item.by.value, **rest}
-
-
-def _line(item: Decision, names: Mapping[str, str]) -> str:
-    alias, canonical = names.get(item.alias, item.alias), names.get(item.canonical, item.canonical)
-    who = ", ".join(part for part in (f"by {item.by}", item.made_by, item.why, item.at) if part)
+def _line(decision: Decision, names: Mapping[str, str]) -> str:
+    alias, canonical = (names.get(id_, id_) for id_ in (decision.alias, decision.canonical))
+    who = ", ".join(part for part in (f"by {decision.by}", decision.made_by, decision.why, decision.at) if part)
     return f"{alias}  ->  {canonical}  ({who})"
-
-
-def register(parent: typer.Typer) -> None:
-    """Add the commands."""
-    parent.add_typer(app, name="merges")

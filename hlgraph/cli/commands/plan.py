@@ -2,94 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hlgraph.cli.bars import progress
-from hlgraph.cli.commands.ingest import Adapt, Chunked, Encoding, FollowLinks, Format, Map, existing, pairs
+from hlgraph.cli.command import Invocation, argument, command, option
+from hlgraph.cli.commands.ingest import Adapt, existing
 from hlgraph.cli.commands.ledger import money
 from hlgraph.cli.commands.search import chosen
-from hlgraph.cli.output import print_json, say
-from hlgraph.cli.state import Corpus, Json, Quiet, State
+from hlgraph.cli.output import pick
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.answer.plan import AnswerPlan
-    from hlgraph.answer.request import AnswerRequest
-    from hlgraph.ingest.options import IngestOptions
     from hlgraph.ingest.plan import Plan
     from hlgraph.models.accounts.budget import ExpectedCost
-    from hlgraph.retrieve import Retriever
-    from hlgraph.sdk.client import HLGraph
-    from hlgraph.settings import Settings
 
 PLACE = 100  # position in the list of commands
 
-ChatName = Annotated[
-    str | None,
-    typer.Option(
-        "--chat",
-        metavar="NAME",
-        help="The chat model to plan for, such as openai:gpt-4o-mini (also HLGRAPH_CHAT).",
-        show_default=False,
-    ),
-]
+app = typer.Typer()
 
+GUESSED = "lengths of replies are guessed: the ledger holds too few calls of this model"
 
 _Paths = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="PATH",
-        help="Sources of an ingest: files, folders, globs, s3://bucket/key or s3://bucket/folder/, or - for standard "
-        "input.",
-        show_default=False,
+    argument(
+        "PATH",
+        "Sources of an ingest: files, folders, globs, s3://bucket/key or s3://bucket/folder/, or - for standard input.",
         callback=existing,
     ),
 ]
 _QuestionText = Annotated[
-    str | None,
-    typer.Option(
-        "--question",
-        metavar="TEXT",
-        help="Plan an answer to this question, in place of an ingest.",
-        show_default=False,
-    ),
+    str | None, option("--question TEXT", "Plan an answer to this question, in place of an ingest.")
 ]
-_Strategy = Annotated[
-    str | None,
-    typer.Option(
-        "--strategy", "-s", metavar="NAME", help="With --question: the strategy (default: auto).", show_default=False
-    ),
-]
+_Strategy = Annotated[str | None, option("--strategy -s NAME", "With --question: the strategy (default: auto).")]
 _Preset = Annotated[
     Literal["paper", "tuned", "fast", "plain"] | None,
-    typer.Option("--preset", help="With --question: parameters of the strategy (default: paper).", show_default=False),
+    option("--preset", "With --question: parameters of the strategy (default: paper)."),
 ]
 _Mode = Annotated[
-    Literal["short", "report"] | None,
-    typer.Option("--mode", help="With --question: the kind of answer (default: short).", show_default=False),
+    Literal["short", "report"] | None, option("--mode", "With --question: the kind of answer (default: short).")
 ]
 _By = Annotated[
-    Literal["rules", "chat"] | None,
-    typer.Option("--by", help="With --question: who decides in the search (default: rules).", show_default=False),
+    Literal["rules", "chat"] | None, option("--by", "With --question: who decides in the search (default: rules).")
 ]
 _Set = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="STRATEGY.PARAMETER=VALUE",
-        help="With --question: set a parameter of the strategy.",
-        show_default=False,
-    ),
+    list[str] | None, option("--set STRATEGY.PARAMETER=VALUE", "With --question: set a parameter of the strategy.")
 ]
 _ContextTokens = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", help="With --question: maximum tokens of evidence in one call (default: 8000).", show_default=False
-    ),
+    int | None, option("N", "With --question: maximum tokens of evidence in one call (default: 8000).")
 ]
 
 
@@ -98,7 +61,7 @@ def answer_plan_lines(plan: AnswerPlan) -> list[str]:
     basis = (
         f"lengths of replies measured on {plan.measured_calls:,} calls of this model in the ledger"
         if plan.measured_calls
-        else "lengths of replies are guessed: the ledger holds too few calls of this model"
+        else GUESSED
     )
     evidence = f"evidence: {plan.statements:,} statements, {plan.passages:,} passages"
     if plan.communities:
@@ -122,13 +85,13 @@ def duration(seconds: float) -> str:
     return f"{hours} h {rest // 60} min {rest % 60} s"
 
 
-def cost_lines(cost: ExpectedCost) -> list[str]:
+def cost_lines(cost: ExpectedCost, *, time_note: str = "") -> list[str]:
     """Calls, tokens, money and time as readable lines."""
     return [
         f"calls: {cost.calls:,} of {cost.model}, {cost.kept_calls:,} more answered from stored replies",
         f"tokens: {cost.input_tokens:,} in, {cost.output_tokens:,} out",
         f"money: {money(cost.usd)}",
-        f"time: {duration(cost.seconds)}",
+        f"time: {duration(cost.seconds)}{time_note}",
     ]
 
 
@@ -147,20 +110,14 @@ def plan_lines(plan: Plan) -> list[str]:
     ]
     if plan.given_up:
         lines.insert(2, f"skipped: {plan.given_up:,} chunks that failed too often; next: hlgraph failures list")
-    lines.extend(f"failed: {item.error}" for item in plan.failed)
+    lines.extend(f"failed: {failure.error}" for failure in plan.failed)
     return lines
 
 
+@command(app, "plan", "corpus", "chat", "reading", "quiet")
 def plan(
-    context: typer.Context,
+    cli: Invocation,
     paths: _Paths = None,
-    corpus: Corpus = None,
-    chat: ChatName = None,
-    format_: Format = None,
-    map_: Map = None,
-    encoding: Encoding = None,
-    follow_links: FollowLinks = False,
-    chunked: Chunked = False,
     adapt: Adapt = False,
     question: _QuestionText = None,
     strategy: _Strategy = None,
@@ -169,8 +126,6 @@ def plan(
     by: _By = None,
     sets: _Set = None,
     context_tokens: _ContextTokens = None,
-    quiet: Quiet = False,
-    json: Json = False,
 ) -> None:
     """Estimate the cost of the chat model for an ingest or an answer.
 
@@ -185,32 +140,22 @@ def plan(
       hlgraph plan articles.jsonl.gz --map text=body --corpus news --json
       hlgraph plan --question "How did the floods change the towns?" --strategy global --mode report
     """
-    from dataclasses import replace
-
-    state: State = context.obj
-    settings = state.settings(corpus)
-    if chat is not None:
-        settings = replace(settings, models=replace(settings.models, chat=chat))
-    of_ingest: dict[str, object] = {"PATH": paths, "--format": format_, "--map": map_, "--encoding": encoding}
-    of_ingest |= {"--follow-links": follow_links, "--chunked": chunked, "--adapt": adapt}
+    of_ingest: dict[str, object] = {"PATH": paths, "--format": cli.format_, "--map": cli.map_}
+    of_ingest |= {"--encoding": cli.encoding, "--follow-links": cli.follow_links}
+    of_ingest |= {"--chunked": cli.chunked, "--adapt": adapt}
     of_answer: dict[str, object] = {"--strategy": strategy, "--preset": preset, "--mode": mode, "--by": by}
     of_answer |= {"--set": sets, "--context-tokens": context_tokens}
     if question is None:
         _check_none(of_answer, "is about an answer; give its question with --question, or leave it out")
         if not paths:
             raise InputError("there is nothing to plan; give the sources of an ingest, or --question")
-        from hlgraph.ingest.options import IngestOptions
-
-        options = IngestOptions(
-            format=format_,
-            mapping=pairs(map_ or []),
-            encoding=encoding,
-            extract="chat",
-            follow_links=follow_links,
-            is_chunked=chunked,
-            adapt=adapt,
-        )
-        _plan_ingest(settings, paths, options, quiet=quiet, is_json=json)
+        options = cli.ingest_options(extract="chat", adapt=adapt)
+        with cli.connect("planning") as graph:
+            estimate = graph.plan(list(paths), options=options)
+        failed = [pick(failure, "uri error") for failure in estimate.failed]
+        cli.show({**asdict(estimate), "failed": failed}, plan_lines(estimate))
+        if failed:
+            raise typer.Exit(1)
         return
     _check_none(of_ingest, "is about an ingest, and --question about an answer; give only one of them")
     from hlgraph.answer.context import CONTEXT_TOKENS
@@ -219,47 +164,13 @@ def plan(
     tokens = CONTEXT_TOKENS if context_tokens is None else context_tokens
     request = AnswerRequest(question=question, mode=mode or "short", context_tokens=tokens)
     retriever = chosen(strategy or "auto", preset or "paper", by=by or "rules", sets=sets)
-    _plan_answer(settings, request, retriever, is_json=json)
-
-
-def _plan_answer(settings: Settings, request: AnswerRequest, strategy: Retriever, *, is_json: bool) -> None:
-    with _connected(settings) as graph:
-        estimate = graph.answers.plan(request, strategy=strategy)
-    if is_json:
-        print_json(estimate)
-    else:
-        say(*answer_plan_lines(estimate))
-
-
-def _plan_ingest(
-    settings: Settings, paths: Sequence[str], options: IngestOptions, *, quiet: bool, is_json: bool
-) -> None:
-    with _connected(settings) as graph, progress("planning", quiet=quiet, is_json=is_json):
-        estimate = graph.plan(list(paths), options=options)
-    if is_json:
-        tree = asdict(estimate)
-        tree["failed"] = [{"uri": item.uri, "error": item.error} for item in estimate.failed]
-        print_json(tree)
-    else:
-        say(*plan_lines(estimate))
-    if estimate.failed:
-        raise typer.Exit(1)
-
-
-def _connected(settings: Settings) -> HLGraph:
-    """The SDK, imported when it is needed."""
-    from hlgraph.sdk.client import connect
-
-    return connect(settings)
+    with cli.connect() as graph:
+        answer_plan = graph.answers.plan(request, strategy=retriever)
+    cli.show(answer_plan, answer_plan_lines(answer_plan))
 
 
 def _check_none(options: Mapping[str, object], why: str) -> None:
     """Refuse options that belong to the other kind of plan."""
-    given = next((name for name, value in options.items() if value), None)
-    if given is not None:
-        raise InputError(f"{given} {why}")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("plan")(plan)
+    for name, value in options.items():
+        if value:
+            raise InputError(f"{name} {why}")

@@ -2,46 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from hlgraph.cli.bars import progress
-from hlgraph.cli.output import print_json, say, usage_tree
-from hlgraph.cli.state import Corpus, Json, MaxTokens, MaxUsd, Quiet, State, budget_of, show_help
+from hlgraph.cli.command import Invocation, command, group, option
+from hlgraph.cli.output import pick, usage_line, usage_tree
 
 if TYPE_CHECKING:
-    from hlgraph.sdk.quality import Coverage, Faithfulness, SourceCoverage
+    from hlgraph.sdk.quality import Coverage, Faithfulness
 
 PLACE = 140  # position in the list of commands
 
-app = typer.Typer(
-    help="Measure how well the statements represent the text.",
-    invoke_without_command=True,
-    rich_markup_mode=None,
-)
+app = group("quality", "Measure how well the statements represent the text.")
 _SHOWN = 20
 
 
-@app.callback()
-def _quality(context: typer.Context) -> None:
-    show_help(context)
-
-
-@app.command("coverage")
+@command(app, "coverage", "corpus", "quiet")
 def coverage(
-    context: typer.Context,
-    corpus: Corpus = None,
-    source: Annotated[
-        list[str] | None,
-        typer.Option(metavar="URI", help="Only this source, by URI or path (may be repeated).", show_default=False),
-    ] = None,
-    share: Annotated[
-        float, typer.Option(metavar="X", help="Share of its words from which a sentence counts as covered.")
-    ] = 0.5,
-    show: Annotated[bool, typer.Option("--show", help="Print the sentences that are not covered.")] = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    cli: Invocation,
+    source: Annotated[list[str] | None, option("URI", "Only this source, by URI or path (may be repeated).")] = None,
+    share: Annotated[float, option("X", "Share of its words from which a sentence counts as covered.")] = 0.5,
+    show: Annotated[bool, option("--show", "Print the sentences that are not covered.")] = False,
 ) -> None:
     """Show the share of each source's sentences that its statements cover, the least covered sources first.
 
@@ -54,31 +35,21 @@ def coverage(
       hlgraph quality coverage --source docs/plan.md --show
       hlgraph quality coverage --json
     """
-    state: State = context.obj
-    with state.open(corpus) as graph, progress("measuring coverage", quiet=quiet, is_json=json):
+    with cli.connect("measuring coverage") as graph:
         report = graph.quality.coverage(source or (), share=share)
-    if json:
-        totals = {"sentences": report.sentences, "covered": report.covered, "share": report.share}
-        sources = [_coverage_tree(item, is_shown=show) for item in report.sources]
-        print_json({**totals, "threshold": report.threshold, "sources": sources})
-    else:
-        _say_coverage(report, is_shown=show, is_chosen=bool(source))
+    fields = f"uri title sentences covered share failed_chunks {'uncovered' if show else ''}"
+    tree = pick(report, "sentences covered share threshold", sources=[pick(each, fields) for each in report.sources])
+    cli.show(tree, _coverage_lines(report, is_shown=show, is_chosen=bool(source)))
 
 
-@app.command("faithfulness")
+@command(app, "faithfulness", "corpus", "budget", "quiet")
 def faithfulness(
-    context: typer.Context,
-    corpus: Corpus = None,
-    sample: Annotated[int, typer.Option(metavar="N", help="Statements in the sample.")] = 200,
-    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same sample.")] = 0,
+    cli: Invocation,
+    sample: Annotated[int, option("N", "Statements in the sample.")] = 200,
+    seed: Annotated[int, option("N", "The same seed gives the same sample.")] = 0,
     by: Annotated[
-        str,
-        typer.Option(metavar="JUDGE", help="model (the chat model), words, or auto: the model if one is configured."),
+        str, option("JUDGE", "model (the chat model), words, or auto: the model if one is configured.")
     ] = "auto",
-    max_tokens: MaxTokens = None,
-    max_usd: MaxUsd = None,
-    quiet: Quiet = False,
-    json: Json = False,
 ) -> None:
     """Estimate the share of statements that their chunks support, from a random sample, and list the others.
 
@@ -92,65 +63,36 @@ def faithfulness(
       hlgraph quality faithfulness --sample 1000 --by words --json
       hlgraph quality faithfulness --by model --max-usd 0.5
     """
-    state: State = context.obj
-    with state.open(corpus) as graph, progress("judging statements", quiet=quiet, is_json=json):
-        report = graph.quality.faithfulness(sample=sample, seed=seed, by=by, budget=budget_of(max_tokens, max_usd))
-    if json:
-        print_json(_faithfulness_tree(report))
-    else:
-        _say_faithfulness(report)
+    with cli.connect("judging statements") as graph:
+        report = graph.quality.faithfulness(sample=sample, seed=seed, by=by, budget=cli.budget)
+    tree = pick(report, "by seed statements sampled", accurate=report.accurate._asdict())
+    cli.show({**tree, **pick(report, "offenders unjudged"), **usage_tree(report.usage)}, _faithfulness_lines(report))
 
 
-def _coverage_tree(item: SourceCoverage, *, is_shown: bool) -> dict[str, object]:
-    counts = {"sentences": item.sentences, "covered": item.covered, "share": item.share}
-    tree = {"uri": item.uri, "title": item.title, **counts, "failed_chunks": item.failed_chunks}
-    if is_shown:
-        tree["uncovered"] = item.uncovered
-    return tree
-
-
-def _say_coverage(report: Coverage, *, is_shown: bool, is_chosen: bool) -> None:
-    say(f"{report.covered:,} of {report.sentences:,} sentences are covered ({100 * report.share:.1f} %)")
-    lacking = [item for item in report.sources if item.covered < item.sentences or item.failed_chunks]
+def _coverage_lines(report: Coverage, *, is_shown: bool, is_chosen: bool) -> Iterator[str]:
+    yield f"{report.covered:,} of {report.sentences:,} sentences are covered ({100 * report.share:.1f} %)"
+    lacking = [source for source in report.sources if source.covered < source.sentences or source.failed_chunks]
     named = report.sources if is_chosen else lacking if is_shown else lacking[:_SHOWN]
-    for item in named:
-        failed = f"; {item.failed_chunks} chunks were not extracted" if item.failed_chunks else ""
-        say(f"{100 * item.share:5.1f} %  {item.covered} of {item.sentences}  {item.uri}{failed}")
+    for source in named:
+        failed = f"; {source.failed_chunks} chunks were not extracted" if source.failed_chunks else ""
+        yield f"{100 * source.share:5.1f} %  {source.covered} of {source.sentences}  {source.uri}{failed}"
         if is_shown:
-            say(*(f"    {one.start}-{one.end}: {' '.join(one.text.split())}" for one in item.uncovered))
+            for sentence in source.uncovered:
+                yield f"    {sentence.start}-{sentence.end}: {' '.join(sentence.text.split())}"
     if len(lacking) > len(named):
-        say(f"... and {len(lacking) - len(named)} more incompletely covered sources (--show or --json lists all)")
+        yield f"... and {len(lacking) - len(named)} more incompletely covered sources (--show or --json lists all)"
 
 
-def _faithfulness_tree(report: Faithfulness) -> dict[str, object]:
-    return {
-        "by": report.by,
-        "seed": report.seed,
-        "statements": report.statements,
-        "sampled": report.sampled,
-        "accurate": report.accurate._asdict(),
-        "offenders": report.offenders,
-        "unjudged": report.unjudged,
-        **({"usage": usage_tree(report.usage)} if report.usage else {}),
-    }
-
-
-def _say_faithfulness(report: Faithfulness) -> None:
+def _faithfulness_lines(report: Faithfulness) -> Iterator[str]:
     share, low, high = (100 * each for each in report.accurate)
-    say(
+    yield (
         f"{report.sampled - len(report.offenders)} of {report.sampled} sampled statements are accurate: {share:.1f} % "
         f"(95 %: {low:.1f} to {high:.1f}), by {report.by}; the corpus has {report.statements:,}"
     )
-    for item in report.offenders:
-        say(f"{item.uri}, characters {item.start}-{item.end}: {' '.join(item.text.split())}")
-        say(*(f"    {' '.join(reason.split())}" for reason in item.reasons))
-    for item in report.unjudged:
-        say(f"not judged: {' '.join(item.text.split())} ({'; '.join(item.reasons)})")
+    for offender in report.offenders:
+        yield f"{offender.uri}, characters {offender.start}-{offender.end}: {' '.join(offender.text.split())}"
+        yield from (f"    {' '.join(reason.split())}" for reason in offender.reasons)
+    for unjudged in report.unjudged:
+        yield f"not judged: {' '.join(unjudged.text.split())} ({'; '.join(unjudged.reasons)})"
     if report.usage:
-        usage = report.usage
-        say(f"chat model: {usage.calls} calls, {usage.input_tokens} tokens in, {usage.output_tokens} out")
-
-
-def register(parent: typer.Typer) -> None:
-    """Add the commands."""
-    parent.add_typer(app, name="quality")
+        yield usage_line(report.usage)

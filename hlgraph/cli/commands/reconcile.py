@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hlgraph.cli.bars import progress
-from hlgraph.cli.output import print_json, say
-from hlgraph.cli.state import Corpus, Json, Quiet, State, Wait
+from hlgraph.cli.command import Invocation, command, option
+from hlgraph.cli.output import pick
 from hlgraph.errors import ModelMismatchError, StoreConflictError
 
 if TYPE_CHECKING:
@@ -16,14 +15,13 @@ if TYPE_CHECKING:
 
 PLACE = 80  # position in the list of commands
 
+app = typer.Typer()
 
+
+@command(app, "reconcile", "corpus", "wait", "quiet")
 def reconcile(
-    context: typer.Context,
-    corpus: Corpus = None,
-    repair: Annotated[bool, typer.Option("--repair", help="Repair the differences.")] = False,
-    wait: Wait = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    cli: Invocation,
+    repair: Annotated[bool, option("--repair", "Repair the differences.")] = False,
 ) -> None:
     """Check that graph and vectors of every corpus hold the same data, as it was written; with --repair fix the differences.
 
@@ -37,36 +35,32 @@ def reconcile(
       hlgraph reconcile
       hlgraph reconcile --repair --corpus reports
     """
-    state: State = context.obj
     drifts: list[tuple[Drift, Drift]] = []
     wrong: dict[str, str] = {}
-    with state.open(corpus, wait=wait) as graph, progress("reconciling", quiet=quiet, is_json=json):
-        names = [graph.corpus] if corpus else [item.corpus for item in graph.stats(everything=True)]
+    with cli.connect("reconciling") as graph:
+        names = [graph.corpus] if cli.corpus else [stats.corpus for stats in graph.stats(everything=True)]
         for name in names:
             try:
                 drifts.append(graph.in_corpus(name).reconcile(repair=repair))
             except (ModelMismatchError, StoreConflictError) as error:
-                if corpus:
+                if cli.corpus:
                     raise
                 wrong[name] = str(error)
     is_left = bool(wrong) or not all(after.is_none for _, after in drifts)
-    if json:
-        corpora: dict[str, object] = {
-            before.corpus: {"found": _tree(before), "left": _tree(after)} for before, after in drifts
-        }
-        corpora |= {name: {"error": message} for name, message in wrong.items()}
-        print_json({"corpora": corpora, "is_repaired": repair, "is_fine": not is_left})
-    else:
-        for before, after in drifts:
-            say(*_lines(before))
-            if repair and not before.is_none:
-                say(
-                    "  repaired" if after.is_none else "  remaining:", *(_lines(after)[1:] if not after.is_none else ())
-                )
-        for name, message in wrong.items():
-            say(f"corpus {name}: not {'repaired' if repair else 'compared'}: {message}")
-        if is_left and not repair:
-            say("next: hlgraph reconcile --repair")
+    lines: list[str] = []
+    for before, after in drifts:
+        lines += _lines(before)
+        if repair and not before.is_none:
+            lines += ["  repaired"] if after.is_none else ["  remaining:", *_lines(after)[1:]]
+    for name, message in wrong.items():
+        lines.append(f"corpus {name}: not {'repaired' if repair else 'compared'}: {message}")
+    if is_left and not repair:
+        lines.append("next: hlgraph reconcile --repair")
+    corpora: dict[str, object] = {
+        before.corpus: {"found": pick(before, _FIELDS), "left": pick(after, _FIELDS)} for before, after in drifts
+    }
+    corpora |= {name: {"error": message} for name, message in wrong.items()}
+    cli.show({"corpora": corpora, "is_repaired": repair, "is_fine": not is_left}, lines)
     if is_left:
         raise typer.Exit(1)
 
@@ -78,15 +72,7 @@ _BY_KIND = {
     "altered_texts": "with an altered full text",
     "altered_records": "altered",
 }
-
-
-def _tree(drift: Drift) -> dict[str, object]:
-    return {
-        **{name: getattr(drift, name) for name in _BY_KIND},
-        "stray_texts": drift.stray_texts,
-        "sources_to_ingest": drift.sources_to_ingest,
-        "is_restored": drift.is_restored,
-    }
+_FIELDS = " ".join((*_BY_KIND, "stray_texts", "sources_to_ingest", "is_restored"))
 
 
 def _lines(drift: Drift) -> list[str]:
@@ -102,8 +88,3 @@ def _lines(drift: Drift) -> list[str]:
     lines.extend(f"  full text of no {kind.value}: {count}" for kind, count in drift.stray_texts.items())
     lines.extend(f"  lost or altered; ingest this source again: {uri}" for uri in drift.sources_to_ingest)
     return lines
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("reconcile")(reconcile)

@@ -2,94 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from hlgraph.cli.choices import STRATEGIES
-from hlgraph.cli.output import basis_lines, explain_lines, note, place, print_json, result_line, say, search_tree, why
-from hlgraph.cli.state import Corpus, Json, State, Where
+from hlgraph.cli.command import Invocation, Where, argument, command, option
+from hlgraph.cli.output import basis_lines, explain_lines, note, place, result_line, search_tree, why
 from hlgraph.errors import InputError
 from hlgraph.records import SEARCH_K
 
 if TYPE_CHECKING:
     from hlgraph.records import Evidence
-    from hlgraph.retrieve import Explanation, Retriever
+    from hlgraph.retrieve import Explanation, Retriever, SearchResult
     from hlgraph.retrieve.retriever import By
 
 PLACE = 20  # position in the list of commands
 
-Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question.", show_default=False)]
-StrategyName = Annotated[
-    str,
-    typer.Option(
-        "--strategy",
-        "-s",
-        metavar="NAME",
-        help=f"One of: {', '.join(STRATEGIES)}.",
-    ),
-]
+app = typer.Typer()
+
+Question = Annotated[str, argument("QUESTION", "The question.")]
+StrategyName = Annotated[str, option("--strategy -s NAME", f"One of: {', '.join(STRATEGIES)}.")]
 PresetName = Annotated[
     Literal["paper", "tuned", "fast", "plain"],
-    typer.Option(
+    option(
         "--preset",
-        help="Parameters: paper (as in the papers), tuned (for a small embedder), fast (strategy path in less time), "
+        "Parameters: paper (as in the papers), tuned (for a small embedder), fast (strategy path in less time), "
         "plain (no reranker).",
     ),
 ]
 ByName = Annotated[
     Literal["rules", "chat"],
-    typer.Option(
+    option(
         "--by",
-        help="Who decides in the steps of the strategy that a chat model can take, such as which statements to follow: "
+        "Who decides in the steps of the strategy that a chat model can take, such as which statements to follow: "
         "rules, or the chat model, at the cost of calls. With chat the strategy must have such a step: auto, diameter, "
         "fused, global, local, statement_graph, topic_graph.",
     ),
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="STRATEGY.PARAMETER=VALUE",
-        help="Set a parameter of the strategy, such as global.anchors=600 (may be repeated).",
-        show_default=False,
+    option(
+        "--set STRATEGY.PARAMETER=VALUE",
+        "Set a parameter of the strategy, such as global.anchors=600 (may be repeated).",
     ),
 ]
 UnitName = Annotated[
     Literal["statement", "chunk", "summary", "mixed"] | None,
-    typer.Option(
-        help="Unit of evidence (default: the strategy's own); summary and mixed (chunks and summaries) with "
+    option(
+        "",
+        "Unit of evidence (default: the strategy's own); summary and mixed (chunks and summaries) with "
         "--strategy hierarchy.",
-        show_default=False,
     ),
 ]
-Mode = Annotated[Literal["vector", "text", "hybrid"], typer.Option(help="How seeds are found.")]
+Mode = Annotated[Literal["vector", "text", "hybrid"], option("", "How seeds are found.")]
 Diversity = Annotated[
     float | None,
-    typer.Option(
-        metavar="TAU",
-        help="Drop evidence that repeats better evidence (word cosine above 1 - TAU); 0 keeps all "
+    option(
+        "TAU",
+        "Drop evidence that repeats better evidence (word cosine above 1 - TAU); 0 keeps all "
         "(default: that of the strategy).",
-        show_default=False,
     ),
 ]
-Tabular = Annotated[bool, typer.Option("--tabular", help="Label numbers from tables with their row and column.")]
+Tabular = Annotated[bool, option("--tabular", "Label numbers from tables with their row and column.")]
 Explain = Annotated[
     Literal["short", "full"] | None,
-    typer.Option(
-        "--explain",
-        metavar="[full]",
-        help="Say in plain words why this evidence was chosen: seeds, hops and paths. --explain full shows every score, "
+    option(
+        "--explain [full]",
+        "Say in plain words why this evidence was chosen: seeds, hops and paths. --explain full shows every score, "
         "step and parameter, the times, and the queries to rerun.",
-        show_default=False,
     ),
 ]
-Picture = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Write the evidence and the paths to it as an HTML page.", show_default=False),
-]
+Picture = Annotated[Path | None, option("FILE", "Write the evidence and the paths to it as an HTML page.")]
 
 
 def chosen(strategy: str, preset: str, *, by: By, sets: Sequence[str] | None) -> Retriever:
@@ -110,15 +96,15 @@ def chosen(strategy: str, preset: str, *, by: By, sets: Sequence[str] | None) ->
     return with_values(strategy, result, knobs=[knob(text) for text in sets])
 
 
+@command(app, "search", "corpus")
 def search(
-    context: typer.Context,
+    cli: Invocation,
     question: Question,
-    corpus: Corpus = None,
     strategy: StrategyName = "auto",
     preset: PresetName = "paper",
     by: ByName = "rules",
     sets: Set = None,
-    k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="Maximum number of pieces of evidence.")] = SEARCH_K,
+    k: Annotated[int, option("--k -k N", "Maximum number of pieces of evidence.")] = SEARCH_K,
     unit: UnitName = None,
     where: Where = None,
     mode: Mode = "vector",
@@ -126,7 +112,6 @@ def search(
     tabular: Tabular = False,
     explain: Explain = None,
     picture: Picture = None,
-    json: Json = False,
 ) -> None:
     """Find evidence for a question.
 
@@ -143,10 +128,9 @@ def search(
       hlgraph search "Who designed the bridge?" --explain --picture bridge.html
       hlgraph search "Who designed the bridge?" --strategy local --by chat --set local.cycles=1
     """
-    state: State = context.obj
     is_explained = explain is not None or picture is not None
     retriever = chosen(strategy, preset, by=by, sets=sets)
-    with state.open(corpus) as graph:
+    with cli.connect() as graph:
         result = graph.search(
             question,
             strategy=retriever,
@@ -165,38 +149,36 @@ def search(
             raise InputError(
                 f"{picture}: the picture cannot be written ({error.strerror}); give a file in an existing folder"
             ) from error
-    if json:
-        print_json(search_tree(result))
-        return
-    for number, item in enumerate(result.evidence, 1):
-        say(f"[{number}] {item.score:.3f}  {' '.join(item.text.split())}", f"    {place(item)}")
-        say(*(f"    {line}" for line in basis_lines(item)))
-        say(*(f"    table: {label}" for label in item.labels))
-        if explain is not None:
-            say(f"    why: {_why(item, result.explain, number, is_full=explain == 'full')}")
-    if not result.evidence:
-        say("no evidence")
-    if explain == "full":
-        say(*explain_lines(result.explain))
-    elif explain is not None:
-        from hlgraph.retrieve.explain.page import how_lines
-
-        say(*how_lines(result.explain), "more: --explain full shows every score, step, parameter and query")
-    if picture is not None:
+    cli.show(search_tree(result), _lines(result, explain))
+    if picture is not None and not cli.json:
         note(f"picture: {picture}")
 
 
-def _why(item: Evidence, explain: Explanation, number: int, *, is_full: bool) -> str:
+def _lines(result: SearchResult, explain: Literal["short", "full"] | None) -> Iterator[str]:
+    for number, evidence in enumerate(result.evidence, 1):
+        yield f"[{number}] {evidence.score:.3f}  {' '.join(evidence.text.split())}"
+        yield f"    {place(evidence)}"
+        yield from (f"    {line}" for line in basis_lines(evidence))
+        yield from (f"    table: {label}" for label in evidence.labels)
+        if explain is not None:
+            yield f"    why: {_why(evidence, result.explain, number, is_full=explain == 'full')}"
+    if not result.evidence:
+        yield "no evidence"
+    if explain == "full":
+        yield from explain_lines(result.explain)
+    elif explain is not None:
+        from hlgraph.retrieve.explain.page import how_lines
+
+        yield from how_lines(result.explain)
+        yield "more: --explain full shows every score, step, parameter and query"
+
+
+def _why(evidence: Evidence, explain: Explanation, number: int, *, is_full: bool) -> str:
     """Why a piece of evidence was chosen: with all scores, or in words."""
     if is_full:
-        return "; ".join(filter(None, (why(item), result_line(explain, number))))
+        return "; ".join(filter(None, (why(evidence), result_line(explain, number))))
     from hlgraph.retrieve.explain.page import result_words
 
-    cosine = item.why.get("cosine")
+    cosine = evidence.why.get("cosine")
     close = f"; similarity to the question {cosine:.2f}" if isinstance(cosine, float) else ""
     return f"{result_words(explain, explain.results[number - 1])}{close}"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("search")(search)

@@ -19,13 +19,13 @@ from hlgraph import progress
 from hlgraph.answer.citations import Wording, objection, telling_words
 from hlgraph.errors import BudgetError, InputError, ModelAccessError, ModelAnswerError, ModelUnavailableError
 from hlgraph.evaluate.metrics.answer_scores import f1
+from hlgraph.evaluate.parsed_replies import MAX_TOKENS, ask_twice
 from hlgraph.evaluate.statistics import Section
-from hlgraph.extract.chat.messages import Messages, ReplyError, Words, ask_again, parse, schema
-from hlgraph.extract.chat.messages import prompt as extraction_prompt
+from hlgraph.extract.chat.messages import Messages, ReplyError, Words
 from hlgraph.models import choose
 from hlgraph.models.accounts.ledger import Purpose, Spent
 from hlgraph.models.accounts.open import executor_of
-from hlgraph.models.executor import Asking, Executor
+from hlgraph.models.executor import Executor
 from hlgraph.models.prompts import delimited, read_prompt
 from hlgraph.text import content_words, fold, sentences
 
@@ -40,7 +40,6 @@ STAGE = "claims"
 """The stage of these calls in the ledger."""
 AT_ONCE = 20
 _PROMPTS = Path(__file__).with_name("prompts")
-_MAX_TOKENS = 2_048  # of a reply, with room for models that reason before they answer
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 _Reply = TypeVar("_Reply", bound=BaseModel)
@@ -81,7 +80,7 @@ class ChatClaims:
     max_tokens : maximum length of a reply, in tokens (default 2,048)
     """
 
-    def __init__(self, calls: Executor, *, max_tokens: int = _MAX_TOKENS) -> None:
+    def __init__(self, calls: Executor, *, max_tokens: int = MAX_TOKENS) -> None:
         self._calls = calls
         self._max_tokens = max_tokens
 
@@ -144,55 +143,23 @@ class ChatClaims:
         return self._calls.run(action, items, step=step)
 
     def _ask(
-        self,
-        name: str,
-        values: Mapping[str, str],
-        form: type[_Reply],
-        *,
-        check: Callable[[_Reply], None] | None = None,
+        self, name: str, values: Mapping[str, str], form: type[_Reply], *, check: Callable[[_Reply], None] | None = None
     ) -> _Reply:
         """The reply in its form; raises ModelAnswerError where the second one cannot be read either."""
-        chosen = read_prompt(_PROMPTS / f"{name}.md")
-        first_asked = Messages(chosen.system, chosen.filled(values))
-
-        def read(text: str) -> _Reply:
-            parsed = parse(text, form)
-            if check is not None:
-                check(parsed)
-            return parsed
-
-        def about(version: str) -> Asking:
-            return self._calls.about(
-                Purpose(stage=STAGE, prompt=version), accept=lambda text: _is_read(read, text), form=schema(form)
+        prompt = read_prompt(_PROMPTS / f"{name}.md")
+        messages, purpose = Messages(prompt.system, prompt.filled(values)), Purpose(stage=STAGE, prompt=prompt.version)
+        try:
+            return ask_twice(
+                self._calls, messages, form=form, purpose=purpose, max_tokens=self._max_tokens, check=check
             )
-
-        first = about(chosen.version).complete(*first_asked, max_tokens=self._max_tokens)
-        try:
-            return read(first.text)
-        except ReplyError as error:
-            again = ask_again(first_asked, first.text, reason=str(error))
-        second = about(extraction_prompt("repair").version).complete(*again, max_tokens=self._max_tokens)
-        try:
-            reply = read(second.text)
         except ReplyError as error:
             raise ModelAnswerError(f"{self._calls.fingerprint}: the reply cannot be read: {error}") from error
-        # Kept as the reply to the first request, so that a repeated run pays for neither of the two calls.
-        about(chosen.version).settle(*first_asked, max_tokens=self._max_tokens, completion=second)
-        return reply
 
 
 def _check_numbers(reply: FoundEntailments, *, count: int) -> None:
     """Raises ReplyError unless there is one verdict for each claim."""
     if sorted(item.number for item in reply.verdicts) != list(range(1, count + 1)):
         raise ReplyError(f"there must be one verdict for each of the numbers from 1 to {count}")
-
-
-def _is_read(read: Callable[[str], object], text: str) -> bool:
-    try:
-        read(text)
-    except ReplyError:
-        return False
-    return True
 
 
 # The eleven measures of RAGChecker, from which claim follows from which text.
@@ -243,7 +210,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimScores:
-    """The measures of one question, or their means, each from 0 to 1; None where one is not defined.
+    """The measures of one question, each from 0 to 1; None if not defined.
 
     Attributes
     ----------
@@ -304,15 +271,6 @@ def claim_scores(checked: Checked) -> ClaimScores:
     )
 
 
-def mean_scores(scores: Sequence[ClaimScores]) -> ClaimScores:
-    """The mean of each measure over the questions that define it; None where none does."""
-    means: dict[str, float | None] = {}
-    for item in fields(ClaimScores):
-        known = [value for one in scores if (value := getattr(one, item.name)) is not None]
-        means[item.name] = float(np.mean(known)) if known else None
-    return ClaimScores(**means)
-
-
 def _any(flags: NDArray[np.bool_], *, axis: int) -> NDArray[np.bool_]:
     result: NDArray[np.bool_] = np.any(flags, axis=axis)
     return result
@@ -352,17 +310,6 @@ class ClaimReport:
     by: str
     questions: tuple[str, ...]
     scores: Mapping[str, tuple[ClaimScores | MissingScores, ...]]
-
-    def means(self) -> dict[str, ClaimScores]:
-        """The mean of each measure over the questions that have it, by strategy."""
-        return {
-            name: mean_scores([item for item in items if isinstance(item, ClaimScores)])
-            for name, items in self.scores.items()
-        }
-
-    def missing(self) -> dict[str, int]:
-        """The number of questions without measures, by strategy."""
-        return {name: sum(isinstance(item, MissingScores) for item in items) for name, items in self.scores.items()}
 
     def notes(self) -> list[str]:
         """A line for each reason why questions have no measures."""

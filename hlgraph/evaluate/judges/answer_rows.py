@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from hlgraph.errors import InputError, ReadError
+from hlgraph.evaluate.json_lines import json_lines
 from hlgraph.ids import checksum
 
 if TYPE_CHECKING:
@@ -28,35 +27,26 @@ class Candidate:
     ----------
     strategy : who answered; the judge never reads it
     question_id, question : the question
-    golds : accepted answers
+    answers : accepted answers
     text : the answer; empty: there is none
     assertions : what an answer has to say, by the author of the question; empty: made from the accepted answers
     made_by : prompt and model that wrote it; empty without a model
+    error : why there is no answer; read from files only
     """
 
     strategy: str
     question_id: str
     question: str
-    golds: tuple[str, ...]
+    answers: tuple[str, ...]
     text: str
     assertions: tuple[str, ...] = ()
     made_by: str = ""
+    error: str = ""
 
     @property
     def answer_id(self) -> str:
         """A hash of the text, by which a label is known to be about this answer."""
         return checksum(self.text)[:_ID]
-
-
-class _Row(msgspec.Struct):
-    strategy: str
-    question_id: str
-    question: str
-    answers: list[str]
-    text: str
-    assertions: list[str] = []
-    made_by: str = ""
-    error: str = ""
 
 
 def candidates_of(report: AnswerReport) -> list[Candidate]:
@@ -66,7 +56,7 @@ def candidates_of(report: AnswerReport) -> list[Candidate]:
             strategy=name,
             question_id=question.id,
             question=question.text,
-            golds=question.answers,
+            answers=question.answers,
             text="" if outcome.error else outcome.text.strip(),
             assertions=question.assertions,
             made_by=outcome.made_by,
@@ -88,36 +78,11 @@ def load_candidates(path: str | Path) -> list[Candidate]:
     ReadError
         The file cannot be read, a line is no answer (the message has its number), or there is none.
     """
-    decoder = msgspec.json.Decoder(_Row)
-    candidates = []
-    for number, line in lines_of(path):
-        try:
-            row = decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise ReadError(f"{path}, line {number}", f"no saved answer: {error}", _MEND) from error
-        candidates.append(
-            Candidate(
-                strategy=row.strategy,
-                question_id=row.question_id,
-                question=row.question,
-                golds=tuple(row.answers),
-                text="" if row.error else row.text.strip(),
-                assertions=tuple(row.assertions),
-                made_by=row.made_by,
-            )
-        )
+    rows = json_lines(path, Candidate, mend=_MEND, what="no saved answer: ")
+    candidates = [replace(row, text="" if row.error else row.text.strip(), error="") for _, row in rows]
     if not candidates:
         raise ReadError(str(path), "it holds no answer", _MEND)
     return candidates
-
-
-def lines_of(path: str | Path) -> list[tuple[int, bytes]]:
-    """The lines of a file that are not empty, with their numbers. Raises ReadError if it cannot be read."""
-    try:
-        read = Path(path).read_bytes()
-    except OSError as error:
-        raise ReadError(str(path), error.strerror or str(error), "give a readable file of JSON lines") from error
-    return [(number, line) for number, line in enumerate(read.splitlines(), 1) if line.strip()]
 
 
 def check_candidates(candidates: Sequence[Candidate]) -> None:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar, cast
 
@@ -44,16 +44,15 @@ from hlgraph.evaluate.judges.report import (
     wins_of,
     wrote_itself,
 )
+from hlgraph.evaluate.parsed_replies import ask_twice
 from hlgraph.evaluate.statistics import Resamples, holm
-from hlgraph.extract.chat.messages import Messages, ReplyError, Words, ask_again, parse, schema
-from hlgraph.extract.chat.messages import prompt as extraction_prompt
+from hlgraph.extract.chat.messages import Messages, ReplyError, Words
 from hlgraph.models import choose
 from hlgraph.models.accounts.budget import Budget, ExpectedCost, Purse, price_of
 from hlgraph.models.accounts.ledger import Purpose, Spent
 from hlgraph.models.accounts.open import executor_of
 from hlgraph.models.executor import Executor, Request
 from hlgraph.models.prompts import Prompt, delimited, read_prompt
-from hlgraph.models.protocols import Completion
 from hlgraph.settings import Settings
 
 # Calls of a judge: a structured reply, asked for once more if it cannot be read, else missing with a reason.
@@ -62,7 +61,6 @@ from hlgraph.settings import Settings
 STAGE = "judge"
 """The stage of these calls in the ledger."""
 _PROMPTS = Path(__file__).with_name("prompts")
-_MAX_TOKENS = 2_048  # of a reply, with room for models that reason before they answer
 _Reply = TypeVar("_Reply", bound=BaseModel)
 Why = Literal["unreadable", "refused", "unavailable", "budget"]
 
@@ -135,37 +133,14 @@ class Judge:
         """
         chosen = prompt(name)
         messages = Messages(chosen.system, chosen.filled(values))
-
-        def read(text: str) -> _Reply:
-            parsed = parse(text, form)
-            if check is not None:
-                check(parsed)
-            return parsed
-
-        def complete(asked: Messages, version: str) -> Completion:
-            calls = self.executor.about(
-                Purpose(stage=STAGE, strategy=strategy, prompt=version), accept=_accept(read), form=schema(form)
-            )
-            return calls.complete(asked.system, asked.user, max_tokens=_MAX_TOKENS)
-
+        purpose = Purpose(stage=STAGE, strategy=strategy, prompt=chosen.version)
         try:
-            first = complete(messages, chosen.version)
-            try:
-                return read(first.text)
-            except ReplyError as error:
-                again = ask_again(messages, first.text, reason=str(error))
-            second = complete(again, extraction_prompt("repair").version)
-            reply = read(second.text)
+            return ask_twice(self.executor, messages, form=form, purpose=purpose, check=check)
         except (ReplyError, ModelAnswerError, ModelUnavailableError, ModelAccessError, BudgetError) as error:
             missing = Missing(_why(error), str(error))
             with self._lock:
                 self._missing.append(missing)
             return missing
-        # Kept as the reply to the first request, so that a repeated run pays for neither of the two calls.
-        self.executor.about(
-            Purpose(stage=STAGE, strategy=strategy, prompt=chosen.version), accept=_accept(read)
-        ).settle(*messages, max_tokens=_MAX_TOKENS, completion=second)
-        return reply
 
 
 def _why(error: Exception) -> Why:
@@ -174,17 +149,6 @@ def _why(error: Exception) -> Why:
     if isinstance(error, BudgetError):
         return "budget"
     return "refused" if isinstance(error, ModelAnswerError) else "unavailable"
-
-
-def _accept(read: Callable[[str], object]) -> Callable[[str], bool]:
-    def accept(text: str) -> bool:
-        try:
-            read(text)
-        except ReplyError:
-            return False
-        return True
-
-    return accept
 
 
 # Asks a judge which of two answers is better, by criterion.
@@ -340,7 +304,7 @@ def judge_assertions(judge: Judge, item: Candidate, *, assertions: Sequence[str]
 
 
 def _asked(item: Candidate) -> dict[str, str]:
-    golds = "\n".join(f"- {' '.join(gold.split())}" for gold in item.golds)
+    golds = "\n".join(f"- {' '.join(gold.split())}" for gold in item.answers)
     return {"question": delimited("question", item.question), "golds": delimited("accepted", golds)}
 
 
@@ -389,12 +353,12 @@ def judge_all(
     assertions_of: dict[str, tuple[str, ...] | Missing] = {}
     correct: dict[_Key, float | Missing] = {}
     if "correctness" in options.judges:
-        items = [item for item in candidates if item.golds]
+        items = [item for item in candidates if item.answers]
         _check_golds(items, "correctness")
         correct = _verdicts(judge, items, "judge correctness", partial(judge_correctness, judge))
         answers += _judged("correctness", items, correct)
     if "assertions" in options.judges:
-        items = [item for item in candidates if item.golds or item.assertions]
+        items = [item for item in candidates if item.answers or item.assertions]
         _check_golds(items, "assertions")
         assertions_of = _assertions(judge, items)
         answers += _judged(
@@ -403,6 +367,7 @@ def judge_all(
             _verdicts(judge, items, "judge assertions", partial(_supported, judge, assertions_of=assertions_of)),
         )
     pairs, calibration = _judged_pairs(judge, pairs_of, candidates, options=options)
+    known = {key: None if isinstance(value, Missing) else value for key, value in correct.items()}
     calls, sent, replied = purse.calls - before[0], purse.input_tokens - before[1], purse.output_tokens - before[2]
     usd = None if price is None else purse.usd - before[3]
     return JudgeReport(
@@ -411,7 +376,7 @@ def judge_all(
         answers=tuple(answers),
         pairs=pairs,
         calibration=calibration,
-        agreement=agreements(labels, _known(correct), pairs=pairs) if labels else (),
+        agreement=agreements(labels, known, pairs=pairs) if labels else (),
         assertions={
             question: () if isinstance(assertions, Missing) else assertions
             for question, assertions in assertions_of.items()
@@ -432,10 +397,6 @@ def _check_golds(items: Sequence[Candidate], name: str) -> None:
 def _run(judge: Judge, items: Sequence[_Item], *, step: str, action: Callable[[_Item], _Result]) -> list[_Result]:
     with progress.step(step, len(items), unit="calls"):
         return judge.executor.run(action, items, step=step)
-
-
-def _known(verdicts: Mapping[_Key, float | Missing]) -> dict[_Key, float | None]:
-    return {key: None if isinstance(value, Missing) else value for key, value in verdicts.items()}
 
 
 def _verdicts(
@@ -544,14 +505,10 @@ def _judged_pairs(
         return None if isinstance(scores, Missing) else scores
 
     replies = _run(judge, tasks, step="judge pairs", action=read)
-    ours, rest = replies[: len(same)], replies[len(same) :]
-    readings: dict[tuple[str, str], list[Readings]] = {}
-    at = 0
-    for pair in pairs:
-        readings[pair.names] = []
-        for _ in pair.answers:
-            readings[pair.names].append(tuple(rest[at : at + options.trials]))
-            at += options.trials
+    ours, rest = replies[: len(same)], iter(replies[len(same) :])
+    readings: dict[tuple[str, str], list[Readings]] = {
+        pair.names: [tuple(islice(rest, options.trials)) for _ in pair.answers] for pair in pairs
+    }
     wins = [won for name in options.criteria for won in _wins(pairs, readings, name)]
     return tuple(wins), tuple(_calibrations(pairs, ours, readings=readings, options=options))
 
@@ -562,10 +519,7 @@ def _wins(
     """The wins of all pairs by one criterion, their p corrected by Holm."""
     wins = [
         wins_of(
-            pair.names,
-            [own.question_id for own, _ in pair.answers],
-            readings=readings[pair.names],
-            criterion=criterion,
+            pair.names, [own.question_id for own, _ in pair.answers], readings=readings[pair.names], criterion=criterion
         )
         for pair in pairs
     ]

@@ -14,7 +14,8 @@ import numpy as np
 from hlgraph.algorithms.intervals import Share, wilson
 from hlgraph.errors import InputError, ReadError, UnknownNameError
 from hlgraph.evaluate.figures import Table, as_csv
-from hlgraph.evaluate.judges.answer_rows import Candidate, lines_of
+from hlgraph.evaluate.json_lines import json_lines
+from hlgraph.evaluate.judges.answer_rows import Candidate
 from hlgraph.evaluate.statistics import Interval, Kappa, Resamples, Section, cohen_kappa, permutation_test
 from hlgraph.models.accounts.ledger import Spent
 
@@ -332,17 +333,11 @@ def load_labels(path: str | Path, candidates: Sequence[Candidate]) -> list[Label
     InputError
         A label is about an answer that is not judged here: another question or strategy, or another text.
     """
-    decoder = msgspec.json.Decoder(Label)
     candidate_of = {(item.strategy, item.question_id): item for item in candidates}
     labels = []
-    for number, line in lines_of(path):
-        place = f"{path}, line {number}"
-        try:
-            label = decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise ReadError(place, str(error), _MEND) from error
+    for number, label in json_lines(path, Label, mend=_MEND):
         if label.label:
-            _check(label, candidate_of, place=place)
+            _check(label, candidate_of, place=f"{path}, line {number}")
             labels.append(label)
     if not labels:
         raise ReadError(str(path), "it holds no label", _MEND)
@@ -368,10 +363,7 @@ def _check(label: Label, candidate_of: Mapping[tuple[str, str], Candidate], *, p
 
 
 def agreements(
-    labels: Sequence[Label],
-    correct: Mapping[tuple[str, str], float | None],
-    *,
-    pairs: Sequence[PairwiseWins],
+    labels: Sequence[Label], correct: Mapping[tuple[str, str], float | None], *, pairs: Sequence[PairwiseWins]
 ) -> tuple[Agreement, ...]:
     """The agreement of the judge with people, on correctness and by criterion.
 
@@ -422,7 +414,7 @@ def to_label(candidates: Sequence[Candidate], pairs: Sequence[PairwiseWins]) -> 
     rows: list[dict[str, object]] = []
     candidate_of = {(item.strategy, item.question_id): item for item in candidates if item.text}
     for (strategy, question), item in candidate_of.items():
-        answer = {"question": item.question, "accepted": item.golds, "answer": item.text}
+        answer = {"question": item.question, "accepted": item.answers, "answer": item.text}
         ids = {"question_id": question, "strategy": strategy, "answer_ids": [item.answer_id]}
         rows.append({**ids, **answer, "label": ""})
     for pair in pairs:

@@ -44,10 +44,7 @@ class Scores:
 
     def by_name(self) -> dict[str, float]:
         """The measures by name, as in ``MEASURES``, from 0 to 1."""
-        return {
-            **{f"recall@{k}": share for k, share in self.recall.items()},
-            **{f"all_gold@{k}": share for k, share in self.all_gold.items()},
-        }
+        return dict(zip(MEASURES, (*self.recall.values(), *self.all_gold.values()), strict=True))
 
 
 def recall_at(ranked: Sequence[str], gold: Collection[str], *, k: int) -> float:
@@ -75,25 +72,10 @@ def recall_at(ranked: Sequence[str], gold: Collection[str], *, k: int) -> float:
     return len(wanted.intersection(ranked[:k])) / len(wanted)
 
 
-def has_all_at(ranked: Sequence[str], gold: Collection[str], *, k: int) -> bool:
-    """Whether all gold ids are among the first k.
-
-    Parameters
-    ----------
-    ranked : ids, best first
-    gold : ids to find, at least one
-    k : cutoff
-
-    Raises
-    ------
-    InputError
-        There are no gold ids.
-    """
-    return recall_at(ranked, gold, k=k) == 1.0
-
-
 def measured(ranked: Sequence[str], gold: Collection[str]) -> tuple[float, ...]:
-    """All measures of one question, in the order of ``MEASURES``; those of :func:`has_all_at` are 0 or 1.
+    """All measures of one question, in the order of ``MEASURES``.
+
+    ``all_gold@k`` is 1 if all gold ids are among the first k, else 0.
 
     Parameters
     ----------
@@ -127,12 +109,12 @@ def score(judged: Sequence[Judged]) -> Scores:
     >>> score([(["a", "b"], {"a"}), (["x"], {"y"})]).recall[2]
     0.5
     """
-    count = len(judged)
-    if not count:
+    if not judged:
         raise InputError("no question to score")
-    recall = {k: math.fsum(recall_at(ranked, gold, k=k) for ranked, gold in judged) / count for k in CUTOFFS}
-    all_gold = {k: sum(has_all_at(ranked, gold, k=k) for ranked, gold in judged) / count for k in CUTOFFS}
-    return Scores(count, recall, all_gold)
+    columns = zip(*(measured(ranked, gold) for ranked, gold in judged), strict=True)
+    means = [math.fsum(column) / len(judged) for column in columns]
+    recall, all_gold = means[: len(CUTOFFS)], means[len(CUTOFFS) :]
+    return Scores(len(judged), dict(zip(CUTOFFS, recall, strict=True)), dict(zip(CUTOFFS, all_gold, strict=True)))
 
 
 def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
@@ -152,40 +134,6 @@ def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, 
     for item in items:
         groups.setdefault(key(item), []).append(item)
     return groups
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which a share of the values lies, interpolated linearly between the two nearest values.
-
-    With n sorted values x, it is x at position (n - 1) * share, counted from 0 (type 7 of Hyndman and Fan, the default of
-    numpy and R).
-
-    Parameters
-    ----------
-    values : in any order, at least one
-    share : from 0 to 1; 0.5 is the median
-
-    Raises
-    ------
-    InputError
-        There are no values, or the share is not from 0 to 1.
-
-    Examples
-    --------
-    >>> percentile([30.0, 10.0, 20.0, 40.0], 0.5)
-    25.0
-
-    References
-    ----------
-    Hyndman, Fan: Sample Quantiles in Statistical Packages. The American Statistician 50 (1996).
-    """
-    if not values or not 0 <= share <= 1:
-        raise InputError(f"a percentile needs values and a share from 0 to 1: {len(values)} values, share {share}")
-    ordered = sorted(values)
-    place = (len(ordered) - 1) * share
-    low = math.floor(place)
-    high = math.ceil(place)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
 # Measures of rankings by ir-measures (extra ``eval``): nDCG, AP, RR, P, R, Success and Rprec, with or without a cutoff.

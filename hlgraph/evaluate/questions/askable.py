@@ -6,9 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hlgraph.records import Entity, Fact, Source, Statement
 from hlgraph.text import content_words, words
+
+if TYPE_CHECKING:
+    from hlgraph.sdk.facts import StoredFacts
 
 # Closed word lists of the question templates: function words, words that point outside a clause, and forms of verbs.
 
@@ -141,33 +145,20 @@ class Askable:
 
     Parameters
     ----------
-    entities : by id
-    facts : all facts
-    sources : by id
-    texts : texts of the statements, which tell a name from a common word at the beginning of a sentence
+    stored : the facts, their ends and their statements, which tell a name from a common word at the beginning of a sentence
     """
 
-    def __init__(
-        self,
-        entities: Mapping[str, Entity],
-        facts: Iterable[Fact],
-        *,
-        sources: Mapping[str, Source],
-        texts: Iterable[str],
-    ) -> None:
-        self._entities = entities
-        self._titles = {" ".join(words(item.title)) for item in sources.values()}
+    def __init__(self, stored: StoredFacts) -> None:
+        self._entities = entities = stored.entities
+        self._titles = {" ".join(words(item.title)) for item in stored.sources.values()}
         self._lower: Counter[str] = Counter()
         self._upper: Counter[str] = Counter()
-        for text in texts:
-            for word in re.findall(r"[^\W\d_]+", text):
+        for statement in stored.statements.values():
+            for word in re.findall(r"[^\W\d_]+", statement.text):
                 (self._upper if word[0].isupper() else self._lower)[word.lower()] += 1
-        all_facts = list(facts)
-        self._counts = Counter(item.subject_id for item in all_facts)
+        self._counts = Counter(fact.subject_id for fact, _ in stored.facts)
         acts = Counter(
-            item.subject_id
-            for item in all_facts
-            if any(word in AGENTIVE for word in item.predicate.lower().split()[:3])
+            fact.subject_id for fact, _ in stored.facts if AGENTIVE.intersection(fact.predicate.lower().split()[:3])
         )
         plain = {name: item for name, item in entities.items() if not _is_no_plain_name(item.name)}
         self._groups = {name: name for name in entities} | _grouped(plain, self._counts)

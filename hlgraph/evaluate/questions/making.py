@@ -292,13 +292,7 @@ def quotas(count: int, kinds: Sequence[QuestionKind] = TEMPLATE_KINDS) -> dict[Q
     return counts
 
 
-def make(
-    graph: HLGraph,
-    wanted: Mapping[QuestionKind, int],
-    *,
-    seed: int = 0,
-    by: str = "",
-) -> QuestionSet:
+def make(graph: HLGraph, wanted: Mapping[QuestionKind, int], *, seed: int = 0, by: str = "") -> QuestionSet:
     """Questions from the facts of a corpus, without a model.
 
     Parameters
@@ -324,7 +318,6 @@ def make(
     stored = graph.facts.read()
     if not stored.facts:
         raise InputError(f"corpus {stored.corpus!r} holds no fact to ask about; ingest text that states facts")
-    check_field(stored, by)
     maker = _Maker(stored, seed=seed, by=by)
     chosen: dict[QuestionKind, list[Candidate]] = {
         kind: maker.candidates(kind, _SURPLUS * count) for kind, count in wanted.items()
@@ -373,15 +366,10 @@ class _Maker:
 
     def __init__(self, stored: StoredFacts, *, seed: int, by: str) -> None:
         self.dropped: Counter[str] = Counter()
-        self._held = stored
+        self._stored = stored
         self._seed = seed
-        self._by = by
-        self._askable = Askable(
-            stored.entities,
-            [fact for fact, _ in stored.facts],
-            sources=stored.sources,
-            texts=[item.text for item in stored.statements.values()],
-        )
+        self._askable = Askable(stored)
+        self._document = documents(stored, by)
         by_subject, links = self._clauses()
         by_object: dict[str, list[Clause]] = {}
         for clause in (each for clauses in links.values() for each in clauses):
@@ -448,7 +436,7 @@ class _Maker:
 
     def question(self, item: Candidate) -> MadeQuestion:
         """The record of a candidate."""
-        stored = self._held
+        stored = self._stored
         text = f"{item.text[0].upper()}{item.text[1:]}"
         statements = [clause.statement for clause in item.clauses]
         gold = statements if item.answer_id else []
@@ -473,24 +461,18 @@ class _Maker:
             made_by=f"{TEMPLATES}, seed {self._seed}",
         )
 
-    # Parts
-
-    def _document(self, source: str) -> str:
-        value = self._held.sources[source].metadata.get(self._by) if self._by else None
-        return source if value is None else f"{self._by}:{value}"
-
     def _named_in(self) -> dict[str, frozenset[str]]:
         """The groups of the entities whose facts a document holds."""
         named: dict[str, set[str]] = {}
-        for fact, names in self._held.facts:
+        for fact, names in self._stored.facts:
             ends = {self._askable.group(end) for end in (fact.subject_id, fact.object_id) if end}
             for name in names:
-                named.setdefault(self._document(self._held.statements[name].source_id), set()).update(ends)
+                named.setdefault(self._document(self._stored.statements[name].source_id), set()).update(ends)
         return {document: frozenset(ends) for document, ends in named.items()}
 
     def _told_of(self) -> list[Clause]:
         """The facts whose subject can be named, in their own words."""
-        stored, clauses = self._held, []
+        stored, clauses = self._stored, []
         for fact, names in stored.facts:
             if names and not self._askable.refusal(fact.subject_id) and is_finite_verb(fact.predicate.split()[0]):
                 text = fact.text.removeprefix(f"{stored.entities[fact.subject_id].name} ")
@@ -499,7 +481,7 @@ class _Maker:
 
     def _clauses(self) -> tuple[dict[str, list[Clause]], dict[str, list[Clause]]]:
         """The clauses that identify their subject, one of each text, and those that can end with their object; by subject."""
-        stored = self._held
+        stored = self._stored
         pairs = [(fact, stored.statements[name]) for fact, names in stored.facts for name in names]
         crowded = hubs(
             ((self._askable.group(fact.subject_id), one.source_id) for fact, one in pairs),
@@ -575,7 +557,7 @@ class _Maker:
             wanted, group = clause.fact, self._askable.group
             self._ends[clause.fact.id, end] = {
                 group(fact.subject_id if end == "subject" else fact.object_id or "")
-                for fact, _ in self._held.facts
+                for fact, _ in self._stored.facts
                 if fact.predicate == wanted.predicate
                 and fact.object_id
                 and (
@@ -599,23 +581,29 @@ def _stands_in(name: str, text: str) -> bool:
     return bool(wanted) and f" {wanted} " in f" {' '.join(words(text))} "
 
 
-def check_field(held: StoredFacts, by: str) -> None:
-    """Refuse a metadata field that no source has: each source would count as a document.
+def documents(stored: StoredFacts, by: str) -> Callable[[str], str]:
+    """A function from the id of a source to the document that it is part of.
 
     Parameters
     ----------
-    held : the facts and sources of a corpus
-    by : the field; empty for none
+    stored : the facts and sources of a corpus
+    by : metadata field that names the document of a source; empty: each source is a document
 
     Raises
     ------
     InputError
-        No source has the field; the message names those that there are.
+        No source has the field; the message names the fields of the corpus.
     """
-    names = sorted({name for source in held.sources.values() for name in source.metadata})
+    names = sorted({name for source in stored.sources.values() for name in source.metadata})
     if by and by not in names:
         known = f"there are: {', '.join(names)}" if names else "they have no metadata"
-        raise InputError(f"no source of corpus {held.corpus!r} has the metadata field {by!r}; {known}")
+        raise InputError(f"no source of corpus {stored.corpus!r} has the metadata field {by!r}; {known}")
+
+    def document(source: str) -> str:
+        value = stored.sources[source].metadata.get(by) if by else None
+        return source if value is None else f"{by}:{value}"
+
+    return document
 
 
 def passage_of(source: Source, chunk_id: str) -> str:

@@ -9,10 +9,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
-import msgspec
-
 from hlgraph.errors import HLGraphError, InputError, ReadError
 from hlgraph.evaluate.figures import Table, as_html
+from hlgraph.evaluate.json_lines import json_lines
 
 QuestionKind = Literal["bridge", "comparison", "intersection", "null", "synthesis", "abstract"]
 KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
@@ -104,9 +103,6 @@ class QuestionSet:
         return "\n".join(as_html(Table(title, ("question", "kind", "answers"), rows)))
 
 
-_DECODER = msgspec.json.Decoder(MadeQuestion)
-
-
 def line_of(question: MadeQuestion) -> str:
     """The line of a question in a file of questions."""
     return f"{json.dumps(asdict(question), ensure_ascii=False)}\n"
@@ -146,21 +142,9 @@ def read_questions(path: str | Path) -> list[MadeQuestion]:
     ReadError
         The file cannot be read, holds no question, or a line is no question (the message has its number).
     """
-    try:
-        lines = Path(path).read_bytes().splitlines()
-    except OSError as error:
-        raise ReadError(
-            str(path), error.strerror or str(error), "give a file that hlgraph questions make wrote"
-        ) from error
-    questions: list[MadeQuestion] = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            questions.append(_DECODER.decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            mend = "each line must be a question that hlgraph questions make wrote; remove the line, or make the file again"
-            raise ReadError(f"{path}, line {number}", str(error), mend) from error
+    unreadable = "give a file that hlgraph questions make wrote"
+    mend = "each line must be a question that hlgraph questions make wrote; remove the line, or make the file again"
+    questions = [item for _, item in json_lines(path, MadeQuestion, mend=mend, unreadable=unreadable)]
     if not questions:
         raise ReadError(str(path), "it holds no question", "make questions with: hlgraph questions make")
     return questions

@@ -24,7 +24,7 @@ from hlgraph.errors import HLGraphError, InputError, ModelAnswerError, ModelErro
 from hlgraph.evaluate.questions.askable import Askable
 from hlgraph.evaluate.questions.checking import AloneReport, Finding, check_corpus, duplicates, holds
 from hlgraph.evaluate.questions.leaks import names_in
-from hlgraph.evaluate.questions.making import check_field, passage_of
+from hlgraph.evaluate.questions.making import documents, passage_of
 from hlgraph.evaluate.questions.record import NO_ANSWER, MadeQuestion, QuestionKind, QuestionSet
 from hlgraph.extract.chat.messages import Name, ReplyError, Words, parse, schema
 from hlgraph.ids import checksum, content_id
@@ -42,7 +42,6 @@ from hlgraph.text import content_words
 
 if TYPE_CHECKING:
     from hlgraph.models.accounts.budget import Budget
-    from hlgraph.models.executor import Executor
     from hlgraph.sdk.client import HLGraph
     from hlgraph.settings import Settings
 
@@ -85,20 +84,20 @@ def chunk_groups(held: StoredFacts, *, askable: Askable, document: Callable[[str
     seed : of the order
     """
     entities: dict[str, set[str]] = {}  # of a chunk
-    documents: dict[str, str] = {}
+    document_of: dict[str, str] = {}
     for fact, names in held.facts:
         ends = {askable.group(end) for end in (fact.subject_id, fact.object_id) if end and not askable.refusal(end)}
         for name in names:
             statement = held.statements[name]
             entities.setdefault(statement.chunk_id, set()).update(ends)
-            documents[statement.chunk_id] = document(statement.source_id)
+            document_of[statement.chunk_id] = document(statement.source_id)
     chunks: dict[str, list[str]] = {}
     for chunk in sorted(entities):
         for entity in entities[chunk]:
             chunks.setdefault(entity, []).append(chunk)
     groups: dict[tuple[str, ...], ChunkGroup] = {}
     for entity in sorted(chunks, key=lambda name: checksum(str(seed), "group", name)):
-        chosen = _best_by_document(chunks[entity], entities, documents)
+        chosen = _best_by_document(chunks[entity], entities, document_of)
         for start in range(0, len(chosen), MOST):
             part = tuple(chosen[start : start + MOST])
             if len(part) >= LEAST:
@@ -107,26 +106,18 @@ def chunk_groups(held: StoredFacts, *, askable: Askable, document: Callable[[str
 
 
 def _best_by_document(
-    chunks: Sequence[str], entities: Mapping[str, set[str]], documents: Mapping[str, str]
+    chunks: Sequence[str], entities: Mapping[str, set[str]], document_of: Mapping[str, str]
 ) -> list[str]:
     """One chunk of each document, those that share the most entities with other documents first."""
-    spread = Counter(
-        entity for entities_of in _by_document(chunks, entities, documents).values() for entity in entities_of
-    )
+    by_document: dict[str, set[str]] = {}
+    for chunk in chunks:
+        by_document.setdefault(document_of[chunk], set()).update(entities[chunk])
+    spread = Counter(entity for named in by_document.values() for entity in named)
     scores = {chunk: sum(spread[entity] - 1 for entity in entities[chunk]) for chunk in chunks}
     best: dict[str, str] = {}
     for chunk in sorted(chunks, key=lambda name: (-scores[name], name)):
-        best.setdefault(documents[chunk], chunk)
+        best.setdefault(document_of[chunk], chunk)
     return sorted(best.values(), key=lambda name: (-scores[name], name))
-
-
-def _by_document(
-    chunks: Sequence[str], entities: Mapping[str, set[str]], documents: Mapping[str, str]
-) -> dict[str, set[str]]:
-    by_document: dict[str, set[str]] = {}
-    for chunk in chunks:
-        by_document.setdefault(documents[chunk], set()).update(entities[chunk])
-    return by_document
 
 
 # The forms of the replies of a chat model that writes and checks questions.
@@ -378,9 +369,8 @@ class Writing:
         self._graph = graph
         self._writer = QuestionCalls(writer, max_tokens=limit)
         self._validator = self._writer if validator is writer else QuestionCalls(validator, max_tokens=limit)
-        self._held = graph.facts.read()
-        check_field(self._held, by)
-        self._by = by
+        self._stored = graph.facts.read()
+        self._document = documents(self._stored, by)
         self._seed = seed
         self._dropped: Counter[str] = Counter()
         self._found: list[MadeQuestion] = []
@@ -398,8 +388,7 @@ class Writing:
             return
         groups = self._groups()
         action = self._synthesis if kind == "synthesis" else self._null
-        start = missing = 0
-        missing = count
+        start, missing = 0, count
         with progress.step(f"write {kind}", count, unit="questions"):
             while missing and start < len(groups) and self.stopped is None:
                 # A wave depends on the outcomes of those before it alone, so that a repeated run makes the same calls.
@@ -509,24 +498,14 @@ class Writing:
         return taken
 
     def _groups(self) -> list[ChunkGroup]:
-        stored = self._held
-        askable = Askable(
-            stored.entities,
-            [fact for fact, _ in stored.facts],
-            sources=stored.sources,
-            texts=[item.text for item in stored.statements.values()],
-        )
-        groups = chunk_groups(stored, askable=askable, document=self._document, seed=self._seed)
+        stored = self._stored
+        groups = chunk_groups(stored, askable=Askable(stored), document=self._document, seed=self._seed)
         if not groups:
             raise InputError(
                 f"no entity of corpus {stored.corpus!r} is in facts of {LEAST} documents, so there is nothing to join; ingest "
                 "more documents about the same things"
             )
         return groups
-
-    def _document(self, source: str) -> str:
-        value = self._held.sources[source].metadata.get(self._by) if self._by else None
-        return source if value is None else f"{self._by}:{value}"
 
     def _shown(self, groups: Sequence[ChunkGroup]) -> list[Shown]:
         """Groups with their texts and topics: two reads for all of them."""
@@ -536,7 +515,7 @@ class Writing:
         result = []
         for group in groups:
             chunks = [item for name in group.chunk_ids if isinstance(item := records.get(name), Chunk)]
-            titles = [self._held.sources[item.source_id].title for item in chunks]
+            titles = [self._stored.sources[item.source_id].title for item in chunks]
             snippets = tuple(f"{title}\n{item.text}" for title, item in zip(titles, chunks, strict=True))
             about = dict.fromkeys(name for item in chunks for name in topics.get(item.id, ()))
             result.append(Shown(group.subject, tuple(about), tuple(chunks), snippets))
@@ -544,16 +523,16 @@ class Writing:
 
     def _collection(self) -> str:
         """Titles of sources, and the subjects of the most facts: what stands for a summary of the corpus."""
-        titles = sorted({item.title for item in self._held.sources.values() if item.title})
+        titles = sorted({item.title for item in self._stored.sources.values() if item.title})
         step = max(1, len(titles) // _TITLES)
-        counts = Counter(self._held.entities[fact.subject_id].name for fact, _ in self._held.facts)
+        counts = Counter(self._stored.entities[fact.subject_id].name for fact, _ in self._stored.facts)
         names = [name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_TOPICS]]
         return "\n".join((*titles[::step][:_TITLES], f"Subjects: {'; '.join(names)}"))
 
     def _question(
         self, kind: QuestionKind, text: str, *, chunks: Sequence[Chunk] = (), answer: str = ""
     ) -> MadeQuestion:
-        stored = self._held
+        stored = self._stored
         said = {*content_words(f"{text} {answer}")}
         ids = {item.id for item in chunks}
         statements = [

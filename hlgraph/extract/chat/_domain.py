@@ -9,11 +9,10 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from hlgraph.errors import InputError, ModelAnswerError
 from hlgraph.extract.chat.messages import (
-    Messages,
     ReplyError,
     Words,
     _Part,
-    ask_again,
+    ask_and_repair,
     ask_domain,
     is_readable,
     parse,
@@ -84,13 +83,13 @@ class GivenDomain(_Part):
 def given_domain(tree: object) -> Domain:
     """The domain in a mapping with ``kinds`` and ``topics``. Raises InputError if the mapping has another form."""
     try:
-        given = GivenDomain.model_validate(tree)
+        parsed = GivenDomain.model_validate(tree)
     except ValidationError as error:
         raise InputError(
             f"the domain cannot be used: {'; '.join(reasons(error))}; give at most {_MOST_KINDS} kinds of entities and "
             f"{_MOST_TOPICS} topics, as {{kinds: [drug, side effect], topics: [safety of patients]}}"
         ) from error
-    return Domain(tuple(given.kinds), tuple(given.topics))
+    return Domain(tuple(parsed.kinds), tuple(parsed.topics))
 
 
 def read_domain(reply: str, *, model: str) -> Domain:
@@ -141,30 +140,27 @@ def infer_domain(model: Executor, samples: Sequence[ChunkInput], *, max_tokens: 
     ----------
     HLG, section 6.2, step 2.
     """
-    messages = ask_domain(samples)
-    first = _complete(_asking(model, "domain"), messages, max_tokens, usage)
+
+    def about(version: str) -> Asking:
+        # No source: the samples come from several, so the reply is deleted with the first change that removes something.
+        purpose = Purpose(stage="domain", prompt=version)
+        return model.about(purpose, accept=lambda text: is_readable(text, FoundDomain), form=schema(FoundDomain))
+
     try:
-        return read_domain(_whole(first), model=model.fingerprint)
-    except ReplyError as error:
-        again = ask_again(messages, first.text, reason=str(error))
-    second = _complete(_asking(model, "repair"), again, max_tokens, usage)
-    try:
-        domain = read_domain(_whole(second), model=model.fingerprint)
+        return ask_and_repair(
+            about,
+            ask_domain(samples),
+            version=prompt("domain").version,
+            max_tokens=max_tokens,
+            read=lambda reply: read_domain(_whole(reply), model=model.fingerprint),
+            on_reply=usage.add,
+        )
     except ReplyError as error:
         raise ModelAnswerError(
             f"{model.fingerprint} was asked twice for the domain of the corpus, and its reply cannot be used: {error}; "
             "nothing was changed; repeat the command, choose another chat model, or write the domain by hand: "
             "hlgraph domain set"
         ) from error
-    # Stored as the reply to the first request, so that a repetition does not pay for the repair again.
-    _asking(model, "domain").settle(*messages, max_tokens=max_tokens, completion=second)
-    return domain
-
-
-def _asking(model: Executor, name: str) -> Asking:
-    # No source: the samples come from several, so the reply is deleted with the first change that removes something.
-    purpose = Purpose(stage="domain", prompt=prompt(name).version)
-    return model.about(purpose, accept=lambda text: is_readable(text, FoundDomain), form=schema(FoundDomain))
 
 
 def _whole(reply: Completion) -> str:
@@ -172,9 +168,3 @@ def _whole(reply: Completion) -> str:
     if reply.is_cut:
         raise ReplyError("it is cut off even at twice the length limit; raise models.max_tokens")
     return reply.text
-
-
-def _complete(model: Asking, messages: Messages, max_tokens: int, usage: Usage) -> Completion:
-    completion = model.complete(messages.system, messages.user, max_tokens=max_tokens)
-    usage.add(completion)
-    return completion

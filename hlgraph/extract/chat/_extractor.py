@@ -23,7 +23,7 @@ from hlgraph.extract.chat.messages import (
     Messages,
     Reply,
     ReplyError,
-    ask_again,
+    ask_and_repair,
     ask_entities,
     ask_propositions,
     is_readable,
@@ -32,7 +32,7 @@ from hlgraph.extract.chat.messages import (
     version,
     versions,
 )
-from hlgraph.extract.extractor import ChunkInput, ChunkText, Metered, shown_fingerprint, spelled
+from hlgraph.extract.extractor import ChunkInput, ChunkText, Extractor, Metered, spelled
 from hlgraph.extract.quarantine import Quarantine, Quarantined
 from hlgraph.ids import checksum, normalise_name
 from hlgraph.models.accounts.budget import Usage
@@ -57,9 +57,11 @@ class _Names:
 
     def of(self, name: str) -> Mention | None:
         """The listed entity with this name, with or without a leading article."""
-        given = normalise_name(name)
-        bare = next((given.removeprefix(article) for article in _ARTICLES if given.startswith(article)), given)
-        return self.listed.get(given) or self.listed.get(bare)
+        normalised = normalise_name(name)
+        bare = next(
+            (normalised.removeprefix(article) for article in _ARTICLES if normalised.startswith(article)), normalised
+        )
+        return self.listed.get(normalised) or self.listed.get(bare)
 
     def mention(self, name: str, words: str) -> Mention | None:
         """The listed entity with this name, else the name itself if the sentence has it. Else None, noted in ``foreign``."""
@@ -131,7 +133,7 @@ MOST_TRIES = 3
 """Number of failures after which ingests no longer call the model for a chunk."""
 
 
-class _Asked(NamedTuple):
+class _Exchange(NamedTuple):
     """A chunk, the replies about it so far, and the versions of the prompts sent for it."""
 
     chunk: ChunkInput
@@ -139,7 +141,7 @@ class _Asked(NamedTuple):
     calls: list[str]
 
 
-class ChatExtractor(Metered):
+class ChatExtractor(Extractor, Metered):
     """An extractor that calls a chat model: for the entities, then for propositions with topics and facts about them.
 
     An unreadable reply is requested once more, with the reason (with twice the token limit if it was cut off). If that
@@ -189,15 +191,6 @@ class ChatExtractor(Metered):
         """Version, prompts, domain and model; a change of any of them triggers a new extraction."""
         return f"{_VERSION}/{versions(self.domain)}/{self._model.fingerprint}"
 
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """Always empty, since this extractor reads no files."""
-        return ()
-
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        """Hash of the fingerprint and of everything that the model gets: text, title and headings."""
-        return shown_fingerprint(self.fingerprint, chunk)
-
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
         """One extraction per chunk, in order.
 
@@ -218,8 +211,7 @@ class ChatExtractor(Metered):
 
     def gives_up(self, chunk: ChunkInput) -> bool:
         """Whether a chunk has failed ``most_tries`` times, so that the model is no longer called for it."""
-        failure = self._quarantine.find(chunk)
-        return failure is not None and self._is_given_up(failure)
+        return self._is_given_up(self._quarantine.find(chunk))
 
     @property
     def end(self) -> ModelError | None:
@@ -239,62 +231,54 @@ class ChatExtractor(Metered):
         if failure is not None and self._is_given_up(failure):
             reason = f"it failed {failure.tries} times ({failure.reason})"
             return _failed(chunk, reason, mend=f"run hlgraph failures retry {failure.id}, or hlgraph failures accept")
-        asked = _Asked(chunk, [], [])
+        exchange = _Exchange(chunk, [], [])
         try:
-            entities = self._ask("entities", ask_entities(chunk, self.domain), asked, form=FoundEntities).entities
+            entities = self._ask("entities", ask_entities(chunk, self.domain), exchange, form=FoundEntities).entities
             messages = ask_propositions(chunk, entities, domain=self.domain)
-            propositions = self._ask("propositions", messages, asked, form=FoundPropositions).propositions
+            propositions = self._ask("propositions", messages, exchange, form=FoundPropositions).propositions
         except (ModelUnavailableError, ModelAccessError, BudgetError) as error:
             with self._lock:
                 self._end = self._end or error
             return self._unasked(chunk, str(error), failure)
         except (ModelAnswerError, ReplyError) as error:
-            return self._quarantined(asked, str(error), failure)
+            return self._quarantined(exchange, str(error), failure)
         extraction, left_out = to_extraction(chunk, entities, propositions)
         if left_out:
             self.usage.leave_out(len(left_out))
-            _log.info(
-                "chunk %d of %s: left out %d names that are neither listed nor in their sentence",
-                chunk.position,
-                chunk.uri,
-                len(left_out),
-            )
+            message = "chunk %d of %s: left out %d names that are neither listed nor in their sentence"
+            _log.info(message, chunk.position, chunk.uri, len(left_out))
         return extraction
 
-    def _ask(self, name: str, messages: Messages, asked: _Asked, *, form: type[Reply]) -> Reply:
+    def _ask(self, name: str, messages: Messages, exchange: _Exchange, *, form: type[Reply]) -> Reply:
         """The parsed reply, from a second call if the first reply cannot be read."""
-        asked.calls.append(version(name, self.domain))
-        model = self._asking(name, asked.chunk, form)
-        first = self._complete(model, messages, asked)
-        try:
-            return parse(first.text, form)
-        except ReplyError as error:
-            _log.debug("a reply of %s is requested again: %s", self._model.fingerprint, error)
-            again = ask_again(messages, first.text, reason=str(error))
-        second = self._complete(self._asking("repair", asked.chunk, form), again, asked)
-        parsed = parse(second.text, form)
-        # Stored as the reply to the first request, so that a repetition does not pay for the repair again.
-        self._asking(name, asked.chunk, form).settle(*messages, max_tokens=self._max_tokens, completion=second)
-        return parsed
-
-    def _asking(self, name: str, chunk: ChunkInput, form: type[Reply]) -> Asking:
         prompt = version(name, self.domain)
-        purpose = Purpose(stage="extract", source=chunk.source, part=checksum(chunk.text), prompt=prompt)
-        return self._model.about(purpose, accept=lambda text: is_readable(text, form), form=schema(form))
+        exchange.calls.append(prompt)
 
-    def _complete(self, model: Asking, messages: Messages, asked: _Asked) -> Completion:
-        """A whole reply. Raises ReplyError if it is cut off even with more room, and never parses a part."""
-        completion = model.complete(messages.system, messages.user, max_tokens=self._max_tokens)
-        self.usage.add(completion)
-        asked.replies.append(completion.text)
-        if completion.is_cut:
-            self._model.purse.check()  # raises if the budget was too small for more room: the chunk only waits
-            room = self._max_tokens * (MORE_ROOM if completion.calls > 1 else 1)
-            raise ReplyError(f"the reply is cut off at {room} tokens; raise models.max_tokens")
-        return completion
+        def about(version: str) -> Asking:
+            chunk = exchange.chunk
+            purpose = Purpose(stage="extract", source=chunk.source, part=checksum(chunk.text), prompt=version)
+            return self._model.about(purpose, accept=lambda text: is_readable(text, form), form=schema(form))
 
-    def _is_given_up(self, failure: Quarantined) -> bool:
-        if self._most_tries is None or failure.extractor != self.fingerprint:
+        def on_reply(completion: Completion) -> None:
+            """Count a reply. Raises ReplyError if it is cut off even with more room: a part is never parsed or repaired."""
+            self.usage.add(completion)
+            exchange.replies.append(completion.text)
+            if completion.is_cut:
+                self._model.purse.check()  # raises if the budget was too small for more room: the chunk only waits
+                room = self._max_tokens * (MORE_ROOM if completion.calls > 1 else 1)
+                raise ReplyError(f"the reply is cut off at {room} tokens; raise models.max_tokens")
+
+        return ask_and_repair(
+            about,
+            messages,
+            version=prompt,
+            max_tokens=self._max_tokens,
+            read=lambda completion: parse(completion.text, form),
+            on_reply=on_reply,
+        )
+
+    def _is_given_up(self, failure: Quarantined | None) -> bool:
+        if failure is None or self._most_tries is None or failure.extractor != self.fingerprint:
             return False
         return failure.tries >= self._most_tries
 
@@ -304,17 +288,17 @@ class ChatExtractor(Metered):
             self._quarantine.expect(failure, self.fingerprint)
         return _failed(chunk, reason)
 
-    def _quarantined(self, asked: _Asked, reason: str, failure: Quarantined | None) -> Extraction:
-        chunk, fingerprint = asked.chunk, self.fingerprint
+    def _quarantined(self, exchange: _Exchange, reason: str, failure: Quarantined | None) -> Extraction:
+        chunk, fingerprint = exchange.chunk, self.fingerprint
         # The source waits for the extractor of its ingest, even if a retry used another one.
         is_retry = self._most_tries is None and failure is not None
         path = self._quarantine.keep(
             chunk,
             model=self._model.fingerprint,
             extractor=failure.extractor if is_retry and failure else fingerprint,
-            call=asked.calls[-1],
+            call=exchange.calls[-1],
             reason=reason,
-            replies=asked.replies,
+            replies=exchange.replies,
         )
         where = f"its replies are in {path}" if path else "its replies could not be saved"
         return _failed(chunk, f"{reason}; {where}")
@@ -377,17 +361,13 @@ def mended(chunk: ChunkInput, reply: str, *, replies: Sequence[str], domain: Dom
     parsed = parse(reply, MendedReply)
     entities = _entities(parsed, replies)
     extraction, left_out = to_extraction(chunk, entities, parsed.propositions)
-    first = MendedCall(
-        version("entities", domain),
-        ask_entities(chunk, domain),
-        _text(FoundEntities(entities=list(entities))),
+    first = _text(FoundEntities(entities=list(entities)))
+    second = _text(FoundPropositions(propositions=parsed.propositions))
+    calls = (
+        MendedCall(version("entities", domain), ask_entities(chunk, domain), first),
+        MendedCall(version("propositions", domain), ask_propositions(chunk, entities, domain=domain), second),
     )
-    second = MendedCall(
-        version("propositions", domain),
-        ask_propositions(chunk, entities, domain=domain),
-        _text(FoundPropositions(propositions=parsed.propositions)),
-    )
-    return Mended(extraction, left_out, (first, second))
+    return Mended(extraction, left_out, calls)
 
 
 def _entities(parsed: MendedReply, replies: Sequence[str]) -> Sequence[FoundEntity]:

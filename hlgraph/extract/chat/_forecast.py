@@ -1,16 +1,16 @@
-"""Forecasts the calls for a chunk and their tokens, before any call is made."""
+"""Forecast the calls for a chunk and their tokens, before any call is made."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from hlgraph.extract.chat._domain import DOMAIN_TOKENS, GUESSED, read_domain
+from hlgraph.extract.chat._domain import DOMAIN_TOKENS, GUESSED, FoundDomain, read_domain
 from hlgraph.extract.chat.messages import (
     FoundEntities,
-    FoundEntity,
     FoundPropositions,
     Messages,
+    Reply,
     ReplyError,
     ask_domain,
     ask_entities,
@@ -60,15 +60,25 @@ def next_call(
     NextCall or None
         The call.
     """
-    asked = ask_entities(chunk, domain)
-    first = NextCall(version("entities", domain), asked, lambda text: is_readable(text, FoundEntities))
-    reply = kept(first.prompt, first.messages)
-    if reply is None or not first.is_readable(reply):
-        return first
-    messages = ask_propositions(chunk, parse(reply, FoundEntities).entities, domain=domain)
-    second = NextCall(version("propositions", domain), messages, lambda text: is_readable(text, FoundPropositions))
-    reply = kept(second.prompt, second.messages)
-    return None if reply is not None and second.is_readable(reply) else second
+    first, entities = ask_entities(chunk, domain), version("entities", domain)
+    reply = _stored(kept, entities, first, form=FoundEntities)
+    if reply is None:
+        return NextCall(entities, first, lambda text: is_readable(text, FoundEntities))
+    second, propositions = ask_propositions(chunk, reply.entities, domain=domain), version("propositions", domain)
+    if _stored(kept, propositions, second, form=FoundPropositions) is None:
+        return NextCall(propositions, second, lambda text: is_readable(text, FoundPropositions))
+    return None
+
+
+def _stored(
+    kept: Callable[[str, Messages], str | None], prompt: str, messages: Messages, *, form: type[Reply]
+) -> Reply | None:
+    """The parsed stored reply; None if there is none, or if it cannot be read."""
+    reply = kept(prompt, messages)
+    try:
+        return None if reply is None else parse(reply, form)
+    except ReplyError:
+        return None
 
 
 class ExpectedCall(NamedTuple):
@@ -113,22 +123,12 @@ def expected_calls(
         The call for entities and the call for propositions.
     """
     text = estimated_tokens(chunk.text)
-    names = int(_NAMES * text)
     first, entities = ask_entities(chunk, domain), version("entities", domain)
-    listed: list[FoundEntity] = []
-    reply = kept(entities, first)
-    if reply is not None:
-        try:
-            listed, names = parse(reply, FoundEntities).entities, 0
-        except ReplyError:
-            reply = None
-    second, propositions = ask_propositions(chunk, listed, domain=domain), version("propositions", domain)
-    second_reply = kept(propositions, second) if reply is not None else None
-    if second_reply is not None:
-        try:
-            parse(second_reply, FoundPropositions)
-        except ReplyError:
-            second_reply = None
+    reply = _stored(kept, entities, first, form=FoundEntities)
+    names = int(_NAMES * text) if reply is None else 0
+    second = ask_propositions(chunk, [] if reply is None else reply.entities, domain=domain)
+    propositions = version("propositions", domain)
+    is_kept = reply is not None and _stored(kept, propositions, second, form=FoundPropositions) is not None
     empty = ChunkInput("")
     return (
         ExpectedCall(
@@ -144,7 +144,7 @@ def expected_calls(
             min(max_tokens, int(_PROPOSITIONS * text)),
             request_tokens(*ask_propositions(empty, [], domain=domain)),
             guessed_tokens=names,
-            is_kept=second_reply is not None,
+            is_kept=is_kept,
         ),
     )
 
@@ -166,16 +166,11 @@ def expected_domain(
     tuple
         The call, and the domain: from the stored reply if there is one, else a placeholder of typical length.
     """
-    asked, name = ask_domain(samples), prompt("domain").version
+    messages, name = ask_domain(samples), prompt("domain").version
     frame = request_tokens(*ask_domain([]))
-    reply = kept(name, asked)
-    domain = None
-    if reply is not None:
-        try:
-            domain = read_domain(reply, model=model)
-        except ReplyError:
-            domain = None
+    reply = kept(name, messages)
+    domain = read_domain(reply, model=model) if reply is not None and is_readable(reply, FoundDomain) else None
     expected = ExpectedCall(
-        name, request_tokens(*asked), min(max_tokens, DOMAIN_TOKENS), frame, is_kept=domain is not None
+        name, request_tokens(*messages), min(max_tokens, DOMAIN_TOKENS), frame, is_kept=domain is not None
     )
     return expected, domain or GUESSED

@@ -1,4 +1,4 @@
-"""Judges statements with a chat model, against the text that they were extracted from."""
+"""Judge statements with a chat model, against the text that they were extracted from."""
 
 from __future__ import annotations
 
@@ -7,14 +7,23 @@ from typing import NamedTuple
 
 from hlgraph import progress
 from hlgraph.errors import ModelAnswerError
-from hlgraph.extract.chat.messages import FoundVerdicts, Messages, ReplyError, ask_again, context, parse, prompt, schema
+from hlgraph.extract.chat.messages import (
+    FoundVerdicts,
+    Messages,
+    ReplyError,
+    accepts,
+    ask_and_repair,
+    context,
+    parse,
+    prompt,
+    schema,
+)
 from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import checksum
 from hlgraph.models.accounts.budget import Usage
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import Asking, Executor
 from hlgraph.models.prompts import delimited
-from hlgraph.models.protocols import Completion
 
 
 class Verdict(NamedTuple):
@@ -64,15 +73,14 @@ def read_verdicts(reply: str, count: int) -> list[Verdict]:
     verdicts = parse(reply, FoundVerdicts).verdicts
     if sorted(verdict.number for verdict in verdicts) != list(range(1, count + 1)):
         raise ReplyError(f"there must be one verdict for each of the numbers from 1 to {count}")
-    ordered = sorted(verdicts, key=lambda verdict: verdict.number)
     return [
         Verdict(verdict.is_accurate, "" if verdict.is_accurate else " ".join(verdict.reason.split()))
-        for verdict in ordered
+        for verdict in sorted(verdicts, key=lambda verdict: verdict.number)
     ]
 
 
 class ChatJudge:
-    """Judges statements with a chat model: one call per chunk, and a second one if the reply cannot be read.
+    """Judge statements with a chat model: one call per chunk, and a second one if the reply cannot be read.
 
     Parameters
     ----------
@@ -105,37 +113,22 @@ class ChatJudge:
 
     def _judge(self, group: tuple[ChunkInput, Sequence[str]]) -> list[Verdict] | str:
         chunk, statements = group
-        messages = ask_verdicts(chunk, statements)
+
+        def read(reply: str) -> list[Verdict]:
+            return read_verdicts(reply, len(statements))
+
+        def about(version: str) -> Asking:
+            purpose = Purpose(stage="quality", source=chunk.source, part=checksum(chunk.text), prompt=version)
+            return self._model.about(purpose, accept=lambda reply: accepts(read, reply), form=schema(FoundVerdicts))
+
         try:
-            first = self._complete("verdicts", messages, group)
-            try:
-                return read_verdicts(first.text, len(statements))
-            except ReplyError as error:
-                again = ask_again(messages, first.text, reason=str(error))
-            second = self._complete("repair", again, group)
-            verdicts = read_verdicts(second.text, len(statements))
+            return ask_and_repair(
+                about,
+                ask_verdicts(chunk, statements),
+                version=prompt("verdicts").version,
+                max_tokens=self._max_tokens,
+                read=lambda completion: read(completion.text),
+                on_reply=self.usage.add,
+            )
         except (ReplyError, ModelAnswerError) as error:
             return str(error)
-        # Stored as the reply to the first request, so that a repetition does not pay for the repair again.
-        self._asking("verdicts", group).settle(*messages, max_tokens=self._max_tokens, completion=second)
-        return verdicts
-
-    def _complete(self, name: str, messages: Messages, group: tuple[ChunkInput, Sequence[str]]) -> Completion:
-        completion = self._asking(name, group).complete(messages.system, messages.user, max_tokens=self._max_tokens)
-        self.usage.add(completion)
-        return completion
-
-    def _asking(self, name: str, group: tuple[ChunkInput, Sequence[str]]) -> Asking:
-        chunk, statements = group
-        purpose = Purpose(stage="quality", source=chunk.source, part=checksum(chunk.text), prompt=prompt(name).version)
-        return self._model.about(
-            purpose, accept=lambda text: _is_read(text, len(statements)), form=schema(FoundVerdicts)
-        )
-
-
-def _is_read(reply: str, count: int) -> bool:
-    try:
-        read_verdicts(reply, count)
-    except ReplyError:
-        return False
-    return True

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, NamedTuple, TypeVar
@@ -16,7 +16,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import checksum
+from hlgraph.models.executor import Asking
 from hlgraph.models.prompts import Prompt, delimited, read_prompt
+from hlgraph.models.protocols import Completion
 from hlgraph.read.content import clean
 from hlgraph.records import Domain
 
@@ -123,6 +125,7 @@ class FoundVerdicts(_Part):
 
 
 Reply = TypeVar("Reply", bound=BaseModel)
+Read = TypeVar("Read")
 
 
 def parse(reply: str, form: type[Reply]) -> Reply:
@@ -180,8 +183,19 @@ def is_readable(reply: str, form: type[Reply]) -> bool:
     bool
         False if it raises ReplyError.
     """
+    return accepts(lambda text: parse(text, form), reply)
+
+
+def accepts(read: Callable[[str], object], reply: str) -> bool:
+    """Whether a reply can be read.
+
+    Parameters
+    ----------
+    read : raises ReplyError if it cannot
+    reply : the reply
+    """
     try:
-        parse(reply, form)
+        read(reply)
     except ReplyError:
         return False
     return True
@@ -217,7 +231,7 @@ def versions(domain: Domain | None = None) -> str:
     """Versions of all extraction prompts; with a domain, also of the prompts that name it, and a hash of its kinds and topics."""
     parts = [prompt(name).version for name in ("entities", "propositions", "repair")]
     if domain is not None:
-        parts += [prompt(name).version for name, names in _parts(domain).items() if names]
+        parts += [prompt(part).version for part in _PART_OF.values() if getattr(domain, part)]
         parts.append(checksum(json.dumps([domain.kinds, domain.topics]))[:_SHORT])
     return "+".join(parts)
 
@@ -235,21 +249,23 @@ def version(name: str, domain: Domain | None = None) -> str:
     str
         The version.
     """
+    own = prompt(name).version
+    return f"{own}+{prompt(_PART_OF[name]).version}" if _named(name, domain) else own
+
+
+def _named(name: str, domain: Domain | None) -> tuple[str, ...]:
+    """The kinds or topics of the domain that the prompt of a call names."""
     part = _PART_OF.get(name)
-    is_named = domain is not None and part is not None and _parts(domain)[part]
-    return f"{prompt(name).version}+{prompt(part).version}" if is_named and part else prompt(name).version
-
-
-def _parts(domain: Domain) -> dict[str, tuple[str, ...]]:
-    return {"kinds": domain.kinds, "topics": domain.topics}
+    names: tuple[str, ...] = () if domain is None or part is None else getattr(domain, part)
+    return names
 
 
 def _in_domain(messages: Messages, name: str, *, domain: Domain | None) -> Messages:
     """The messages with the kinds or topics of the domain added; unchanged without a domain."""
-    part = _PART_OF[name]
-    names = () if domain is None else _parts(domain)[part]
+    names = _named(name, domain)
     if not names:
         return messages
+    part = _PART_OF[name]
     more = prompt(part)
     listed = delimited(part, json.dumps(list(names), ensure_ascii=False))
     return Messages(f"{messages.system}\n\n{more.system}", f"{more.filled({part: listed})}\n\n{messages.user}")
@@ -331,3 +347,48 @@ def context(chunk: ChunkInput) -> str:
     lines = [f"Title: {chunk.title}"] if chunk.title else []
     lines.extend(f"Heading: {heading}" for heading in chunk.headings)
     return delimited("context", "\n".join(lines) or "No title.")
+
+
+def ask_and_repair(
+    about: Callable[[str], Asking],
+    messages: Messages,
+    *,
+    version: str,
+    max_tokens: int,
+    read: Callable[[Completion], Read],
+    on_reply: Callable[[Completion], None] = lambda _: None,
+) -> Read:
+    """The result of ``read`` on the reply to a request, or on the reply to a repair request if it cannot be read.
+
+    A repaired reply is stored as the reply to the first request, so that a repetition pays for neither of the two calls.
+
+    Parameters
+    ----------
+    about : maps the version of a prompt to the chat model to call
+    messages : the request
+    version : version of its prompt
+    max_tokens : maximum length of a reply, in tokens
+    read : converts a reply; raises ReplyError if it cannot be used
+    on_reply : called with each reply before it is read; its errors are raised at once; default: no call
+
+    Returns
+    -------
+    object
+        The result of ``read``.
+
+    Raises
+    ------
+    ReplyError
+        The second reply cannot be used either.
+    """
+    first = about(version).complete(*messages, max_tokens=max_tokens)
+    on_reply(first)
+    try:
+        return read(first)
+    except ReplyError as error:
+        again = ask_again(messages, first.text, reason=str(error))
+    second = about(prompt("repair").version).complete(*again, max_tokens=max_tokens)
+    on_reply(second)
+    result = read(second)
+    about(version).settle(*messages, max_tokens=max_tokens, completion=second)
+    return result

@@ -16,16 +16,12 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from hlgraph.extract.local._lexicon import ADJECTIVES, ORGANIZATIONS, PLACES, SELF_NOUNS
+from hlgraph.extract.local._lexicon import ADJECTIVES, ORGANIZATIONS, PLACES, SELF_NOUNS, word_set
 from hlgraph.extract.local._topics import Title
 from hlgraph.extract.local._units import MentionSpan
 from hlgraph.records import Triple
 
-# Closed word lists of the rules for facts: function words with their tags (see ``_tags``), and forms of verbs.
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+# Closed word lists of the rules for facts: function words with their tags (see ``_TAGS``), and forms of verbs.
 
 
 _TAGS = {
@@ -64,7 +60,7 @@ italy friendly likely elderly holy fly ply sly rely july ugly jelly belly bully 
 WORD_TAGS = {word: tag for tag, words in reversed(_TAGS.items()) for word in words.split()}
 
 # Past forms and participles that do not end in -ed.
-IRREGULAR = _words(
+IRREGULAR = word_set(
     """arose arisen awoke beat beaten began begun bent bet bid bound bit bitten blew blown bore born borne
 bought broke broken broadcast brought built burnt burst came come done cast caught chose chosen clung cost crept cut
 dealt drank drove driven drew drawn dreamt drunk dug dwelt ate eaten fallen fed fell felt fled flew flown forbade
@@ -78,20 +74,20 @@ undergone underwent upheld went withdrew withdrawn withheld woke won wore worn w
 overheard quit shed"""
 )
 # Verbs whose plain form follows a plural subject: "The Beatles include ...".
-PLAIN = _words(
+PLAIN = word_set(
     """include contain consist live lie form make take give own operate produce belong compete represent
 perform provide offer serve appear feature follow"""
 )
 # Verbs whose object is a clause, not a thing.
-SAYING = _words(
+SAYING = word_set(
     """said says say told tells added adds explained noted argued claimed claims thought thinks believed
 believes knew knows felt feels hoped hopes wanted wants expected expects seemed seems according decided tried began
 begins started starts continued continues insisted insists suggested suggests tweeted"""
 )
 # Before a number they are adverbs: "over 300 houses".
-APPROXIMATELY = _words("about over around under up some only")
+APPROXIMATELY = word_set("about over around under up some only")
 # Before "of" they are prepositions: "west of Paris".
-DIRECTIONS = _words("west east north south northwest northeast southwest southeast outside inside ahead")
+DIRECTIONS = word_set("west east north south northwest northeast southwest southeast outside inside ahead")
 
 # The head noun of a complement, or of an office before a name, gives the kind of the entity.
 _KINDS = {
@@ -162,8 +158,8 @@ class Tagged(NamedTuple):
         str
             The words with spaces.
         """
-        kept = [word for word, tag in zip(self.words[start:end], self.tags[start:end], strict=True) if tag != "a"]
-        return " ".join(kept).replace(" 's", "'s").replace(" ,", ",")
+        remaining = [word for word, tag in zip(self.words[start:end], self.tags[start:end], strict=True) if tag != "a"]
+        return " ".join(remaining).replace(" 's", "'s").replace(" ,", ",")
 
     def name(self, at: int) -> str:
         """The name of the mention at an index; empty if there is none."""

@@ -85,11 +85,7 @@ def find_triples(text: str, mentions: Sequence[MentionSpan], title: Title) -> li
     sentence = tagged(text, mentions)
     if len(sentence.tags) > _LONGEST_SENTENCE:
         return []
-    triples = [
-        *_life(text, mentions),
-        *_clauses(sentence, title),
-        *_beside(sentence, title),
-    ]
+    triples = [*_life(text, mentions), *_clauses(sentence, title), *_beside(sentence, title)]
     known = dict.fromkeys(triple for triple in triples if triple.subject != triple.object and triple.object)
     return list(known)[:_MOST]
 
@@ -116,15 +112,18 @@ def row_triples(unit: Unit, mentions: Sequence[MentionSpan], title: Title) -> li
     names = {unit.text[mention.start : mention.end]: mention for mention in mentions}
     label, _, head = cells[0]
     subject = names.get(head)
-    said: list[tuple[str, str, str]] = []
+    raw_triples: list[tuple[str, str, str]] = []
     if title.is_name and label.lower() in _KEYS and len(cells) == 2:
-        said = [(title.bare, head, cells[1][2])]
+        raw_triples = [(title.bare, head, cells[1][2])]
     elif subject and subject.kind not in ("date", "number"):
-        said = [(subject.name, name, cell) for name, _, cell in cells[1:]]
+        raw_triples = [(subject.name, name, cell) for name, _, cell in cells[1:]]
     elif title.is_name:
-        said = [(title.bare, label, head), *((title.bare, f"{name} ({head})", cell) for name, _, cell in cells[1:])]
+        raw_triples = [
+            (title.bare, label, head),
+            *((title.bare, f"{name} ({head})", cell) for name, _, cell in cells[1:]),
+        ]
     triples = []
-    for about, predicate, cell in said:
+    for about, predicate, cell in raw_triples:
         named = names.get(cell)
         is_literal = named is None or named.kind in ("date", "number")
         triples.append(Triple(about, predicate, named.name if named else cell, is_literal=is_literal))
@@ -159,12 +158,10 @@ def _clauses(sentence: Tagged, title: Title) -> Iterator[Triple]:
             verb, preposition = read_verb(sentence, subject.verb_at), sentence.words[0].lower()
             if verb and not verb.is_copula and preposition in _LEADING_WORDS:
                 predicate = f"{subject.part} {verb.text} {preposition}".strip()
-                name, is_literal = (
-                    sentence.name(leading.start(leading.lastindex or 0)),
-                    leading[leading.lastindex or 0] == "D",
-                )
+                last = leading.lastindex or 0
+                name = sentence.name(leading.start(last))
                 for about in subject.names:
-                    yield Triple(about, predicate, name, is_literal=is_literal)
+                    yield Triple(about, predicate, name, is_literal=leading[last] == "D")
         leading = None
 
 
@@ -377,9 +374,6 @@ def _distinct(spans: Sequence[MentionSpan], kinds: Mapping[str, str]) -> tuple[M
     return tuple(mentions.values())
 
 
-_FINGERPRINT = "local/2"
-
-
 class LocalExtractor:
     """An extractor with rules over capitals, dates, quotes and verbs; needs no model.
 
@@ -408,7 +402,7 @@ class LocalExtractor:
     @property
     def fingerprint(self) -> str:
         """Name and version of the rules."""
-        return _FINGERPRINT
+        return "local/2"
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -425,4 +419,4 @@ class LocalExtractor:
 
     def input_fingerprint(self, chunk: ChunkInput) -> str:
         """Hash of everything that the rules read: their version, the text, the title and the headings."""
-        return checksum(_FINGERPRINT, chunk.text, chunk.title, *chunk.headings)
+        return checksum(self.fingerprint, chunk.text, chunk.title, *chunk.headings)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hlgraph.text import STOP_WORDS
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text."""
     return frozenset(text.split())
 
 
@@ -17,11 +18,11 @@ def _lines(text: str) -> frozenset[str]:
 _MONTHS = """January February March April May June July August September October November December"""
 MONTHS = tuple(_MONTHS.split())
 
-CALENDAR = _words("monday tuesday wednesday thursday friday saturday sunday spring summer autumn winter") | {
+CALENDAR = word_set("monday tuesday wednesday thursday friday saturday sunday spring summer autumn winter") | {
     month.lower() for month in MONTHS
 }
 
-DEMONYMS = _words(
+DEMONYMS = word_set(
     """african afghan albanian algerian american anglo arab arabic argentine argentinian armenian asian australian austrian
 azerbaijani bangladeshi bavarian belarusian belgian bengali bolivian bosnian brazilian british bulgarian burmese
 cambodian cameroonian canadian caribbean catalan catholic celtic chilean chinese christian colombian croatian cuban
@@ -42,7 +43,7 @@ western central"""
 )
 
 # Sentences often begin with these words, which are then removed from the front of a name ("Former President ...").
-OPENERS = STOP_WORDS | _words(
+OPENERS = STOP_WORDS | word_set(
     """even back like according accordingly across actually additionally ago almost alone along alongside already although
 altogether amid among amongst annually anyone anything apart apparently appointed approximately around aside based
 basically because being besides born both built certain clearly commonly compared composed conceived concerning
@@ -62,7 +63,7 @@ therefore thirdly though throughout till together totally toward towards traditi
 undoubtedly unfortunately unless unlike unlikely using usually various versus via well whatever whenever whereas
 wherever whether whichever while whoever written yes yesterday yet"""
 )
-GERMAN_OPENERS = _words(
+GERMAN_OPENERS = word_set(
     """der die das den dem des ein eine einer einen einem eines im am beim zum zur nach vor seit mit auf bei für es er sie
 wir ich ihr sein seine ihre dieser diese dieses"""
 )
@@ -70,7 +71,7 @@ wir ich ihr sein seine ihre dieser diese dieses"""
 ORDINARY = (
     OPENERS
     | CALENDAR
-    | _words(
+    | word_set(
         """abstract acknowledgements actor actress actual additional adult adults advertisement age album albums alternative
 analysis analysts animals annual answer answers appendix art article articles artists arts audiences author authors
 average awards background beginning best better bibliography big biography birds books boys brother brothers
@@ -124,9 +125,9 @@ working works world worldwide writer writers writing year years young younger yo
 _ENDINGS = """ing ed ly tion tions sion ment ments ness ity ism ship ance ence"""
 COMMON_ENDINGS = tuple(_ENDINGS.split())
 
-HONORIFICS = _words("mr mrs ms miss mx dr prof professor sir dame rev reverend hon herr frau monsieur madame señor")
+HONORIFICS = word_set("mr mrs ms miss mx dr prof professor sir dame rev reverend hon herr frau monsieur madame señor")
 
-ROLES = _words(
+ROLES = word_set(
     """president chancellor premier senator congressman congresswoman governor mayor judge justice general colonel captain
 lieutenant sergeant admiral commander cardinal archbishop bishop father pastor rabbi imam director producer actor
 actress singer author writer novelist poet composer drummer guitarist bassist coach manager chairman chairwoman ceo
@@ -134,16 +135,16 @@ secretary minister ambassador representative commissioner engineer architect sci
 detective inspector officer agent comedian journalist designer founder"""
 )
 # "Duke of Kent": the part after "of" is a name too.
-TITLES_OF = ROLES | _words(
+TITLES_OF = ROLES | word_set(
     """king queen prince princess duke duchess earl count countess baron baroness marquess marquis viscount lord lady
 emperor empress sultan tsar shah elector margrave landgrave regent pope abbot dean archduke archduchess grand saint"""
 )
-NOBILITY = _words(
+NOBILITY = word_set(
     """Duke Duchess Earl Count Countess Baron Baroness Marquess Marchioness Marquis Viscount Viscountess Archduke
 Archduchess Landgrave Margrave Elector Baronet"""
 )
 
-ORGANIZATIONS = _words(
+ORGANIZATIONS = word_set(
     """inc ltd llc plc corp corporation company co gmbh ag university college school academy institute institution museum
 library association society foundation federation union council committee commission agency authority bureau
 department ministry office administration board bank group holdings industries partners club fc party church
@@ -151,7 +152,7 @@ congress parliament senate court orchestra philharmonic press records pictures s
 network airlines railway railroad league conference center centre hospital laboratory laboratories organization
 organisation alliance trust guild brigade regiment army navy faculty service services secretary minister"""
 )
-PLACES = _words(
+PLACES = word_set(
     """river lake mountain mountains mount county city town township village island islands bay sea ocean strait gulf
 valley street avenue road bridge park forest desert peninsula province district prefecture region airport station
 castle palace cathedral creek falls canyon fort cape beach harbor harbour republic"""
@@ -161,7 +162,7 @@ NOT_A_FIRST_NAME = (
     PLACES
     | ORGANIZATIONS
     | DEMONYMS
-    | _words(
+    | word_set(
         """the new north south east west upper lower greater great san santa st saint los las el la le les old royal united
 super grand world international national federal first second third general air big little black white red blue
 green golden sri mt ft port al de university battle treaty house game star real inter miss captain team nazi ancient
@@ -186,7 +187,7 @@ GENERIC = (
     | PLACES
     | TITLES_OF
     | HONORIFICS
-    | _words(
+    | word_set(
         """act award awards crown constitution cup empire hall internet league website test state states union revolution
 republic section treaty war wars century street web tv dvd dvds cd cds ep eps lp lps fm vhs phd ph.d ba b.a ma m.a
 bs b.s mvp ceo cfo cto ad bc am pm no nr vol op rpm usd gmt utc est pst et al cm mm km kg dj vs pc mp suv ii iii iv
@@ -203,13 +204,13 @@ southwest midwest liberal conservative labor labour eve"""
 ADJECTIVES = (
     DEMONYMS
     | CALENDAR
-    | _words("north south east west northern southern eastern western central native new old mid late early")
+    | word_set("north south east west northern southern eastern western central native new old mid late early")
 )
 # A full stop after these belongs to the name.
-DOTTED = _words("st dr mr mrs ms prof jr sr mt ft gen col capt lt sgt rev hon no gov sen rep inc co ltd corp bros vs")
+DOTTED = word_set("st dr mr mrs ms prof jr sr mt ft gen col capt lt sgt rev hon no gov sen rep inc co ltd corp bros vs")
 
 # Nouns that refer to the entity in the title: "The film stars ...".
-SELF_NOUNS = _words(
+SELF_NOUNS = word_set(
     """film movie song album single book novel series show band group company organization organisation city town village
 river school university station team club game episode magazine newspaper museum building bridge church island lake
 county district municipality genus species play opera musical award festival airport college firm"""

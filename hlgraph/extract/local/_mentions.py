@@ -1,4 +1,4 @@
-"""Finds the mentions of a chunk, sentence by sentence: title, values, quoted works, names; expands shorter forms."""
+"""Find the mentions of a chunk, sentence by sentence: title, values, quoted works, names; expand shorter forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds names in a sentence: runs of capitalised words, joined across the particles that occur inside names."""
+"""Find names in a sentence: runs of capitalised words, joined across the particles that occur inside names."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hlgraph.extract.local._lexicon import ORDINARY
+from hlgraph.extract.local._lexicon import ORDINARY, word_set
 from hlgraph.extract.local._units import MentionSpan, Unit
 from hlgraph.text import STOP_WORDS, BlockKind
 
@@ -186,65 +186,12 @@ _ANNOUNCED = re.compile(
     rf"(?=({_WORD}(?: {_WORD}){{1,6}}+))"
 )
 # A phrase ends before any of these words.
-_BORDERS = STOP_WORDS | {
-    *(
-        "used",
-        "known",
-        "made",
-        "based",
-        "called",
-        "named",
-        "born",
-        "found",
-        "given",
-        "became",
-        "become",
-        "begin",
-        "began",
-    ),
-    *(
-        "located",
-        "released",
-        "includes",
-        "include",
-        "included",
-        "including",
-        "following",
-        "followed",
-        "follows",
-        "using",
-    ),
-    *("one", "two", "three", "four", "five", "first", "second", "third", "last", "next", "several", "many", "various"),
-    *(
-        "different",
-        "same",
-        "other",
-        "such",
-        "late",
-        "early",
-        "later",
-        "soon",
-        "back",
-        "well",
-        "often",
-        "usually",
-        "like",
-    ),
-    *(
-        "died",
-        "married",
-        "played",
-        "plays",
-        "features",
-        "stars",
-        "directed",
-        "written",
-        "produced",
-        "published",
-        "served",
-    ),
-    *("took", "new", "van", "von", "der", "den", "del", "des"),
-}
+_BORDERS = STOP_WORDS | word_set(
+    """used known made based called named born found given became become begin began located released includes include
+included including following followed follows using one two three four five first second third last next several
+many various different same other such late early later soon back well often usually like died married played
+plays features stars directed written produced published served took new van von der den del des"""
+)
 _LONGEST = 4
 _SENTENCES_PER_PHRASE = 4
 _MOST_PHRASES = 3

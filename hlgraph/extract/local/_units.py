@@ -1,4 +1,4 @@
-"""Splits a chunk into units, the spans that become one proposition each, and finds dates, numbers and quotes in them.
+"""Split a chunk into units, the spans that become one proposition each, and find dates, numbers and quotes in them.
 
 :func:`units` removes layout. :func:`values` and :func:`quoted` find mentions, and :func:`without_overlaps` merges them.
 """

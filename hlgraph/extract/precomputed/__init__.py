@@ -1,4 +1,4 @@
-"""Reads extractions that were made elsewhere: by batch inference, another tool, or a person. JSON lines, plain or gzip.
+"""Read extractions that were made elsewhere: by batch inference, another tool, or a person. JSON lines, plain or gzip.
 
 A line is a record in one of three forms, which are recognised by their fields. Unknown fields are ignored at the top level
 of a record (``llm``, ``method``, ...); in nested objects they are errors, since they are probably typing mistakes.

@@ -11,8 +11,8 @@ import hashlib
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -24,12 +24,8 @@ from hlgraph.records import Extraction, Mention, Proposition, Triple
 # Lines.
 
 
-class Form(Enum):
-    """The form of a line."""
-
-    OWN = "id"
-    TRIPLES = "passage_id, entities, triples"
-    PROPOSITIONS = "passage_id, propositions"
+Form: TypeAlias = Literal["own", "triples", "propositions"]
+"""The form of a line, see the docstring of the package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +145,8 @@ def read_record(line: bytes) -> Record:
     Examples
     --------
     >>> record = read_record(b'{"passage_id": 7, "entities": ["ada"], "triples": [["ada", "born in", "1815"]]}')
-    >>> record.key, record.form.name, record.triples[0].is_literal
-    ('7', 'TRIPLES', True)
+    >>> record.key, record.form, record.triples[0].is_literal
+    ('7', 'triples', True)
     """
     key = ""
     try:
@@ -158,6 +154,9 @@ def read_record(line: bytes) -> Record:
         name = head.id if head.id is not None else head.passage_id
         key = "" if name is None else str(name).strip()
         return _read(line, head, key)
+    except LineError as error:
+        error.key = key
+        raise
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise LineError(f"{error}; {_MEND}", key) from error
     except RecursionError as error:
@@ -170,43 +169,37 @@ def _read(line: bytes, head: _Head, key: str) -> Record:
     digest = hashlib.sha256(line).hexdigest()
     if head.id is not None:
         if not (len(head.statements) or len(head.triples) or len(head.entities)):
-            raise LineError(f"the record has neither statements nor triples nor entities; {_MEND}", key)
+            raise LineError(f"the record has neither statements nor triples nor entities; {_MEND}")
         own = _OWN.decode(line)
-        statements = tuple(_statement(given, key) for given in own.statements)
-        triples = tuple(_fact(fact, key) for fact in own.triples)
-        return Record(key, Form.OWN, own.chunk, statements, _mentions(own.entities), triples, own.topics, digest)
+        statements = tuple(map(_statement, own.statements))
+        triples = tuple(map(_fact, own.triples))
+        return Record(key, "own", own.chunk, statements, _mentions(own.entities), triples, own.topics, digest)
     if len(head.propositions):
-        proposed = _PROPOSED.decode(line)
         statements = tuple(
-            _checked(GivenStatement(given.text, _mentions(given.entities)), key) for given in proposed.propositions
+            _statement(_Statement(each.text, each.entities)) for each in _PROPOSED.decode(line).propositions
         )
-        return Record(key, Form.PROPOSITIONS, None, statements, (), (), (), digest)
+        return Record(key, "propositions", None, statements, (), (), (), digest)
     if not (len(head.triples) or len(head.entities)):
-        raise LineError(f"the record has neither propositions nor triples nor entities; {_MEND}", key)
+        raise LineError(f"the record has neither propositions nor triples nor entities; {_MEND}")
     extracted = _EXTRACTED.decode(line)
     mentions = _mentions(extracted.entities)
     known = {normalise_name(mention.name) for mention in mentions}
     triples = tuple(Triple(s, p, o, bool(known) and normalise_name(o) not in known) for s, p, o in extracted.triples)
-    return Record(key, Form.TRIPLES, None, (), mentions, triples, (), digest)
+    return Record(key, "triples", None, (), mentions, triples, (), digest)
 
 
-def _statement(given: _Statement, key: str) -> GivenStatement:
-    triples = tuple(_fact(fact, key) for fact in given.facts)
-    statement = GivenStatement(given.text, _mentions(given.entities), given.topics, triples, given.details, given.span)
-    return _checked(statement, key)
+def _statement(given: _Statement) -> GivenStatement:
+    if not given.text.strip():
+        raise LineError("a statement has no text; remove it or give it a text")
+    triples = tuple(map(_fact, given.facts))
+    return GivenStatement(given.text, _mentions(given.entities), given.topics, triples, given.details, given.span)
 
 
-def _checked(statement: GivenStatement, key: str) -> GivenStatement:
-    if not statement.text.strip():
-        raise LineError("a statement has no text; remove it or give it a text", key)
-    return statement
-
-
-def _fact(fact: tuple[str, str, str] | _Fact, key: str) -> Triple:
+def _fact(fact: tuple[str, str, str] | _Fact) -> Triple:
     if isinstance(fact, tuple):
         return Triple(*fact)
     if (fact.object is None) == (fact.complement is None):
-        raise LineError("a fact needs an object (an entity) or a complement (a literal), and not both", key)
+        raise LineError("a fact needs an object (an entity) or a complement (a literal), and not both")
     is_literal = fact.object is None
     return Triple(fact.subject, fact.predicate, (fact.complement if is_literal else fact.object) or "", is_literal)
 
@@ -299,7 +292,7 @@ def _lines(path: Path, problems: list[str]) -> Iterator[tuple[int, bytes]]:
 
 
 def _add(index: Index, seen: dict[tuple[str, str, int | None], Record], record: Record, *, where: str) -> None:
-    place = (record.key, record.form.value, record.chunk)
+    place = (record.key, record.form, record.chunk)
     earlier = seen.get(place)
     if earlier is None:
         seen[place] = record
@@ -359,18 +352,18 @@ def merge(records: Sequence[Record], chunk: ChunkInput) -> Extraction:
     """
     text = ChunkText(chunk.text)
     drafts: dict[str, _Draft] = {}
-    for record in records:
-        takes_all = chunk.chunk_count == 1 or record.chunk is not None
-        for given in record.statements:
-            span = _place(given, text, takes_all=takes_all)
+    owned = [(record, chunk.chunk_count == 1 or record.chunk is not None) for record in records]
+    for record, is_whole in owned:
+        for statement in record.statements:
+            span = _place(statement, text, takes_all=is_whole)
             if span is not None:
-                _collect(drafts, given, span)
+                _collect(drafts, statement, span)
     if not any(record.statements for record in records):
-        for record in records:
-            _add_triple_statements(drafts, record, text, takes_all=chunk.chunk_count == 1 or record.chunk is not None)
+        for record, is_whole in owned:
+            _add_triple_statements(drafts, record, text, takes_all=is_whole)
     if drafts:
-        for record in records:
-            _attach(list(drafts.values()), record, text, is_whole=chunk.chunk_count == 1 or record.chunk is not None)
+        for record, is_whole in owned:
+            _attach(list(drafts.values()), record, text, is_whole=is_whole)
     topics = dict.fromkeys(topic for record in records for topic in record.topics)
     fallback = next((topic for topic in (*reversed(chunk.headings), chunk.title) if topic.strip()), "")
     propositions = tuple(_finish(draft, text, fallback or next(iter(topics), "")) for draft in drafts.values())
@@ -431,7 +424,7 @@ def _home(drafts: Sequence[_Draft], triple: Triple, text: ChunkText, *, is_whole
     """The statements that name both ends of a triple, else the first that names its subject, else the first."""
     subjects = [draft for draft in drafts if draft.names(triple.subject)]
     both = [draft for draft in subjects if draft.names(triple.object)]
-    if both or subjects:
+    if subjects:
         return both or subjects[:1]
     is_here = is_whole or spelled(triple.subject) in text.spelled
     return [drafts[0]] if is_here else []
@@ -439,8 +432,9 @@ def _home(drafts: Sequence[_Draft], triple: Triple, text: ChunkText, *, is_whole
 
 def _finish(draft: _Draft, text: ChunkText, fallback: str) -> Proposition:
     for triple in draft.triples:
-        for mention in _ends(triple):
-            draft.mention(mention)
+        draft.mention(Mention(triple.subject))
+        if not triple.is_literal:
+            draft.mention(Mention(triple.object))
     return Proposition(
         text=draft.text,
         start=draft.span[0],
@@ -450,12 +444,6 @@ def _finish(draft: _Draft, text: ChunkText, fallback: str) -> Proposition:
         triples=tuple(draft.triples),
         details=tuple(draft.details),
     )
-
-
-def _ends(triple: Triple) -> Iterator[Mention]:
-    yield Mention(triple.subject)
-    if not triple.is_literal:
-        yield Mention(triple.object)
 
 
 _VERSION = "precomputed/1"
@@ -480,8 +468,8 @@ class PrecomputedExtractor:
     """
 
     def __init__(self, paths: Path | str | Sequence[Path | str], *, missing: Extractor | None = None) -> None:
-        given = [paths] if isinstance(paths, (Path, str)) else list(paths)
-        self._paths = [Path(path) for path in given]
+        files = [paths] if isinstance(paths, (Path, str)) else list(paths)
+        self._paths = [Path(path) for path in files]
         self._missing = missing
         self._index = read_files(self._paths)
 
@@ -548,8 +536,8 @@ class PrecomputedExtractor:
             if len({chunks[i].position for i in indices}) == chunks[indices[0]].chunk_count:
                 taken = {proposition.text for i in indices for proposition in extractions[i].propositions}
                 records = (record for record in self._of_document(chunks[indices[0]]) if record.chunk is None)
-                given = (" ".join(statement.text.split()) for record in records for statement in record.statements)
-                lost = [text for text in given if text not in taken]
+                texts = (" ".join(statement.text.split()) for record in records for statement in record.statements)
+                lost = [text for text in texts if text not in taken]
                 if lost:
                     yield indices[0], lost
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from hlgraph import progress
-from hlgraph.extract.extractor import ChunkInput
+from hlgraph.extract.extractor import ChunkInput, Extractor
 from hlgraph.extract.local import (
     KIND_OF_NOUN,
     SELF_NOUNS,
@@ -24,7 +24,7 @@ from hlgraph.extract.local import (
     read_chunk,
 )
 from hlgraph.extract.spacy.spacy_model import DEFAULT_MODEL, load_pipeline
-from hlgraph.ids import checksum, normalise_name
+from hlgraph.ids import normalise_name
 from hlgraph.records import Extraction, Triple
 from hlgraph.text import BlockKind
 
@@ -105,10 +105,8 @@ def voted_kinds(docs: Iterable[tuple[Doc, Sequence[MentionSpan]]]) -> dict[str, 
         for span in doc.ents:
             kind = KIND_OF_LABEL.get(span.label_)
             for mention in mentions if kind else ():
-                is_same = mention.start < span.end_char and span.start_char < mention.end
-                if is_same and 2 * min(mention.end, span.end_char) - 2 * max(mention.start, span.start_char) > len(
-                    span.text
-                ):
+                common = min(mention.end, span.end_char) - max(mention.start, span.start_char)
+                if 2 * common > len(span.text):
                     votes.setdefault(mention.name, Counter())[kind or ""] += 1
     return {
         name: min(counts, key=lambda kind: (-counts[kind], kind))
@@ -216,10 +214,9 @@ class _Reader:
 
     def _about(self, token: Token, verb: Token) -> Iterator[About]:
         """The name that a noun or a pronoun refers to or is a part of."""
-        mention = self._mention.get(token.i)
-        if mention is not None:
-            if mention.kind not in _VALUES:
-                yield mention.name, ""
+        if token.i in self._mention:
+            if name := self._name(token):
+                yield name, ""
             return
         if token.tag_ in ("WDT", "WP"):
             if verb.dep_ == "relcl" and verb.head.i < token.i:
@@ -232,11 +229,9 @@ class _Reader:
             yield from self._subjects(token.head)
             return
         part = self._bare(token)
-        for child in token.children:
-            inner = self._owner(child)
-            if inner:
-                yield inner, part
-                return
+        if owner := next(filter(None, map(self._owner, token.children)), ""):
+            yield owner, part
+            return
         if not self._title.is_name:
             return
         is_self = token.lower_ in SELF_NOUNS and any(child.lower_ == "the" for child in token.children)
@@ -248,17 +243,14 @@ class _Reader:
     def _owner(self, child: Token) -> str:
         """The name to which a noun belongs by a possessive or "of"; empty if this child names none."""
         if child.dep_ == "poss":
-            mention = self._mention.get(child.i)
-            if mention is not None and mention.kind not in _VALUES:
-                return mention.name
             is_own = child.lower_ == "its" or (child.lower_ in ("his", "her") and self._is_person)
-            return self._title.bare if is_own and self._title.is_name else ""
-        if child.dep_ == "prep" and child.lower_ == "of":
-            for inner in child.children:
-                mention = self._mention.get(inner.i)
-                if inner.dep_ == "pobj" and mention is not None and mention.kind not in _VALUES:
-                    return mention.name
-        return ""
+            return self._name(child) or (self._title.bare if is_own and self._title.is_name else "")
+        return next(filter(None, map(self._name, _objects_of(child))), "") if child.lower_ == "of" else ""
+
+    def _name(self, token: Token) -> str:
+        """The name that a token is part of; empty if there is none, or if it is a value."""
+        mention = self._mention.get(token.i)
+        return mention.name if mention is not None and mention.kind not in _VALUES else ""
 
     def _pronoun(self, token: Token) -> Iterator[About]:
         """The name that a pronoun refers to: the subject of the clause above it, else the title if no name precedes it."""
@@ -268,11 +260,10 @@ class _Reader:
         while verb.dep_ in ("ccomp", "advcl", "conj") and verb.head.i < token.i:
             verb = verb.head
             for subject in verb.children:
-                mention = self._mention.get(subject.i)
-                if subject.dep_ in _SUBJECTS and mention is not None and mention.kind not in _VALUES:
+                if subject.dep_ in _SUBJECTS and (name := self._name(subject)):
                     is_person = subject.ent_type_ == "PERSON"
                     if word == "they" or is_person == (word != "it"):
-                        yield mention.name, ""
+                        yield name, ""
                     return
         if not self._title.is_name or any(
             i < token.i
@@ -345,13 +336,12 @@ class _Reader:
         if phrase and len(phrase.split()) <= _LONGEST_PHRASE:
             yield predicate, phrase, True
         for child in token.children:
-            if child.dep_ == "prep" and child.i > token.i:
-                for inner in child.children:
-                    for each in (inner, *inner.conjuncts) if inner.dep_ == "pobj" else ():
-                        name = self._mention.get(each.i)
-                        if name is not None:
-                            base = f"{predicate} {phrase.partition(' of ')[0]} {child.lower_}"
-                            yield base, name.name, name.kind in _VALUES
+            for inner in _objects_of(child) if child.i > token.i else ():
+                for each in (inner, *inner.conjuncts):
+                    name = self._mention.get(each.i)
+                    if name is not None:
+                        base = f"{predicate} {phrase.partition(' of ')[0]} {child.lower_}"
+                        yield base, name.name, name.kind in _VALUES
 
     def _is_cut(self, token: Token) -> bool:
         """Whether a noun phrase continues: "the semi-finals", "a French stage and film actor"."""
@@ -377,10 +367,9 @@ class _Reader:
             start += 1
         words = [self._doc[start : token.i + 1].text]
         for child in token.children:
-            if child.dep_ == "prep" and child.lower_ == "of":
-                for inner in child.children:
-                    if inner.dep_ == "pobj" and inner.i not in self._mention and inner.tag_.startswith(("NN", "CD")):
-                        words += ["of", self._phrase(inner)]
+            for inner in _objects_of(child) if child.lower_ == "of" else ():
+                if inner.i not in self._mention and inner.tag_.startswith(("NN", "CD")):
+                    words += ["of", self._phrase(inner)]
         return " ".join(words)
 
     # Nouns next to nouns
@@ -395,9 +384,8 @@ class _Reader:
             for predicate, name, is_literal in self._noun(token, "is"):
                 yield Triple(named.name, predicate, name, is_literal=is_literal)
         elif other is not None and other.kind not in _VALUES and head.lower_ in KIND_OF_NOUN and not head.ent_type_:
-            for child in head.children:
-                if owner := self._owner(child):
-                    yield Triple(owner, self._bare(head), other.name)
+            for owner in filter(None, map(self._owner, head.children)):
+                yield Triple(owner, self._bare(head), other.name)
             yield Triple(other.name, "is", self._bare(head), is_literal=True)
 
     def _is_kind(self, token: Token) -> bool:
@@ -411,13 +399,17 @@ class _Reader:
 
     def _inner(self, preposition: Token) -> Iterator[Triple]:
         """A preposition between two names: "the University of Cork in Ireland"."""
-        named = self._mention.get(preposition.head.i)
-        if named is None or named.kind in _VALUES or preposition.i < preposition.head.i:
+        head = preposition.head
+        if not (name := self._name(head)) or preposition.i < head.i:
             return
-        for child in preposition.children:
-            other = self._mention.get(child.i)
-            if child.dep_ == "pobj" and other is not None and other != named and other.kind not in _VALUES:
-                yield Triple(named.name, preposition.lower_, other.name)
+        for child in _objects_of(preposition):
+            if (other := self._name(child)) and self._mention[child.i] != self._mention[head.i]:
+                yield Triple(name, preposition.lower_, other)
+
+
+def _objects_of(token: Token) -> list[Token]:
+    """The objects of a preposition; none for any other token."""
+    return [child for child in token.children if child.dep_ == "pobj"] if token.dep_ == "prep" else []
 
 
 _VERSION = "spacy/1"
@@ -426,7 +418,7 @@ _LONGEST_TEXT = 5_000
 _PARSED = frozenset((BlockKind.PROSE, BlockKind.ITEM))
 
 
-class SpacyExtractor:
+class SpacyExtractor(Extractor):
     """An extractor that adds names, kinds and facts of a spaCy pipeline to the results of the local rules.
 
     The labels give kinds to the names that the rules found, and names that the rules missed. The parse gives facts: subject
@@ -456,11 +448,6 @@ class SpacyExtractor:
         """Names and versions of the rules, the model and spaCy."""
         return self._fingerprint
 
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """Always empty, since no files are read."""
-        return ()
-
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
         """One extraction per chunk, in order; sentences are parsed in batches."""
         readings = [read_chunk(chunk) for chunk in chunks]
@@ -480,17 +467,10 @@ class SpacyExtractor:
                 if place[0] > parsed:
                     progress.advance("extract", place[0] - parsed)
                     parsed = place[0]
-            return [
-                self._extraction(
-                    reading,
-                    {column: docs[row, column] for column in range(len(reading.units)) if (row, column) in docs},
-                )
-                for row, reading in enumerate(readings)
-            ]
-
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        """Hash of everything that is read: the versions, the text, the title and the headings."""
-        return checksum(self._fingerprint, chunk.text, chunk.title, *chunk.headings)
+            by_row: list[dict[int, Doc]] = [{} for _ in readings]
+            for (row, column), doc in docs.items():
+                by_row[row][column] = doc
+            return list(map(self._extraction, readings, by_row))
 
     def _extraction(self, reading: Reading, docs: dict[int, Doc]) -> Extraction:
         mentions: list[Sequence[MentionSpan]] = list(reading.mentions)
@@ -506,8 +486,9 @@ class SpacyExtractor:
 
 def _joined(first: Sequence[Triple], more: Sequence[Triple]) -> list[Triple]:
     """Both lists, without the triples of ``more`` that share subject and object with one of ``first``."""
-    known = {(normalise_name(triple.subject), normalise_name(triple.object)) for triple in first}
-    return [
-        *first,
-        *(triple for triple in more if (normalise_name(triple.subject), normalise_name(triple.object)) not in known),
-    ]
+    known = set(map(_ends, first))
+    return [*first, *(triple for triple in more if _ends(triple) not in known)]
+
+
+def _ends(triple: Triple) -> tuple[str, str]:
+    return normalise_name(triple.subject), normalise_name(triple.object)

@@ -1,4 +1,4 @@
-"""Loads an installed spaCy pipeline. The weights of the default one must be those of its pinned release."""
+"""Load an installed spaCy pipeline. The weights of the default one must be those of its pinned release."""
 
 from __future__ import annotations
 

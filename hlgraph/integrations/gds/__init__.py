@@ -1,4 +1,4 @@
-"""Opens the Python client of Neo4j Graph Data Science (GDS) on the graphs that hlgraph ranks (extra ``gds``).
+"""Open the Python client of Neo4j Graph Data Science (GDS) on the graphs that hlgraph ranks (extra ``gds``).
 
 ::
 

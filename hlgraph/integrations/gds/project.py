@@ -1,4 +1,4 @@
-"""Opens a GDS client with one projected graph."""
+"""Open a GDS client with one projected graph."""
 
 from __future__ import annotations
 

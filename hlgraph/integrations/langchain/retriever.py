@@ -45,12 +45,12 @@ def from_langchain(documents: Iterable[LangChainDocument]) -> list[Document]:
     [Document(uri='langchain:b-1', text='A bridge.', title='Bridge', metadata={'year': 1931, 'at.km': 2.5}, key='b-1', \
 page_starts=(), warnings=())]
     """
-    given = list(documents)
-    names = [_name(document) for document in given]
+    originals = list(documents)
+    names = [_name(document) for document in originals]
     times = Counter(names)
     return [
         _document(document, name if times[name] == 1 and name else _hashed(name, document))
-        for document, name in zip(given, names, strict=True)
+        for document, name in zip(originals, names, strict=True)
     ]
 
 
@@ -164,9 +164,14 @@ class HLGraphRetriever(BaseRetriever):
         unknown = sorted(set(options) - _PER_CALL)
         if unknown:
             raise InputError(f"a search has no option {unknown[0]!r}; there are: {', '.join(sorted(_PER_CALL))}")
-        asked = self.model_copy(update=options)
+        retriever = self.model_copy(update=options)
         result = self.graph.search(
-            query, strategy=asked.strategy, k=asked.k, unit=asked.unit, where=asked.where, mode=asked.mode
+            query,
+            strategy=retriever.strategy,
+            k=retriever.k,
+            unit=retriever.unit,
+            where=retriever.where,
+            mode=retriever.mode,
         )
         return [to_langchain(piece) for piece in result.evidence]
 

@@ -1,4 +1,4 @@
-"""Opens a ``py2neo.Graph`` on the store of hlgraph, with the same settings (extra ``py2neo``).
+"""Open a ``py2neo.Graph`` on the store of hlgraph, with the same settings (extra ``py2neo``).
 
 py2neo has reached its end of life: its last functional release dates from 2021 and supports Neo4j up to 4.4; its authors
 recommend the official driver. It still works with Neo4j 5.26 and 2026.x, but may fail with any later version. New code

@@ -1,4 +1,4 @@
-"""Opens and closes a ``py2neo.Graph``."""
+"""Open and close a ``py2neo.Graph``."""
 
 from __future__ import annotations
 

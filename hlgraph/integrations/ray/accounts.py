@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from hlgraph.errors import BudgetError, ClusterError, HLGraphError, ModelUnavailableError
-from hlgraph.extract.quarantine import Quarantine, Quarantined, quarantine
+from hlgraph.extract.quarantine import Quarantine, quarantine
 from hlgraph.models.accounts.budget import Budget, Purse
-from hlgraph.models.accounts.ledger import Entry, Ledger
+from hlgraph.models.accounts.ledger import Ledger
 from hlgraph.models.accounts.open import LEDGER_FILE
-from hlgraph.models.accounts.replies import Origin, Replies
+from hlgraph.models.accounts.replies import Replies
 from hlgraph.settings import REPLIES_FILE, accounts_folder
 
 if TYPE_CHECKING:
-    from hlgraph.extract.extractor import ChunkInput
-    from hlgraph.models.protocols import Completion
     from hlgraph.settings import Price, Settings
 
 
@@ -25,6 +23,7 @@ _LOOK_SECONDS = 0.2
 _LOST = "the process that keeps the accounts of this ingest died; what was done is kept, run the same ingest again to continue"
 _ELSEWHERE = Path("elsewhere")  # a placeholder: nothing is read or written there
 Book = Literal["ledger", "replies", "quarantine"]
+_Book = TypeVar("_Book", Ledger, Replies, Quarantine)
 
 
 class Spending(NamedTuple):
@@ -86,15 +85,14 @@ class Books:
             self._purse.carry(calls, sent, output_tokens=replied)
         self._admitted: dict[str, set[int]] = {}
 
-    def write(self, book: Book, name: str, *, args: tuple[object, ...], named: Mapping[str, object]) -> object:
+    def write(self, book: Book, name: str, *args: object, **named: object) -> object:
         """The result of calling a method of a book.
 
         Parameters
         ----------
         book : ``ledger``, ``replies`` or ``quarantine``
         name : name of the method
-        args : positional arguments
-        named : keyword arguments
+        args, named : its arguments
         """
         return getattr(self._books[book], name)(*args, **named)
 
@@ -204,91 +202,24 @@ class FarBooks:
 
         ray.kill(self.actor)
 
-    def writer(self, book: Book, name: str) -> Callable[..., Any]:
-        """A function that calls a method of a book.
+    def ledger(self) -> Ledger:
+        """The ledger, written from this process; it cannot be read here."""
+        return self._remote(Ledger(_ELSEWHERE), "ledger", "begin", "keep", "finish", "end", "drop")
 
-        Parameters
-        ----------
-        book : ``ledger``, ``replies`` or ``quarantine``
-        name : name of the method
-        """
-        return lambda *args, **named: self.ask("write", book, name, args=args, named=named)
+    def replies(self) -> Replies:
+        """The stored replies, read and added to from this process; it cannot delete any."""
+        return self._remote(Replies(_ELSEWHERE), "replies", "held", "keep")
 
+    def quarantine(self) -> Quarantine:
+        """The quarantine, used from this process."""
+        book = Quarantine(_ELSEWHERE, store="", corpus="")
+        return self._remote(book, "quarantine", "keep", "expect", "find", "release")
 
-class FarLedger(Ledger):
-    """The ledger, written from another process; it cannot be read there."""
-
-    def __init__(self, books: FarBooks) -> None:
-        super().__init__(_ELSEWHERE)
-        self._write_far = {name: books.writer("ledger", name) for name in ("begin", "keep", "finish", "end", "drop")}
-
-    def begin(self, entry: Entry) -> int | None:
-        """See :meth:`Ledger.begin`."""
-        number: int | None = self._write_far["begin"](entry)
-        return number
-
-    def keep(self, entry: Entry, completion: Completion, *, price: Price | None) -> None:
-        """See :meth:`Ledger.keep`."""
-        self._write_far["keep"](entry, completion, price=price)
-
-    def finish(self, request: str, completion: Completion, *, price: Price | None) -> None:
-        """See :meth:`Ledger.finish`."""
-        self._write_far["finish"](request, completion, price=price)
-
-    def end(self, number: int | None, completion: Completion, *, price: Price | None, seconds: float) -> None:
-        """See :meth:`Ledger.end`."""
-        self._write_far["end"](number, completion, price=price, seconds=seconds)
-
-    def drop(self, number: int | None) -> None:
-        """See :meth:`Ledger.drop`."""
-        self._write_far["drop"](number)
-
-
-class FarReplies(Replies):
-    """The stored replies, read and added to from another process; it cannot drop any."""
-
-    def __init__(self, books: FarBooks) -> None:
-        super().__init__(_ELSEWHERE)
-        self._held_far, self._keep_far = books.writer("replies", "held"), books.writer("replies", "keep")
-
-    def held(self, request: str, *, origin: Origin | None = None) -> Completion | None:
-        """See :meth:`Replies.held`."""
-        reply: Completion | None = self._held_far(request, origin=origin)
-        return reply
-
-    def keep(self, request: str, completion: Completion, *, origin: Origin) -> None:
-        """See :meth:`Replies.keep`."""
-        self._keep_far(request, completion, origin=origin)
-
-
-class FarQuarantine(Quarantine):
-    """The quarantine, used from another process."""
-
-    def __init__(self, books: FarBooks) -> None:
-        super().__init__(_ELSEWHERE, store="", corpus="")
-        self._far = {name: books.writer("quarantine", name) for name in ("keep", "expect", "find", "release")}
-
-    def keep(
-        self, chunk: ChunkInput, *, model: str, extractor: str, call: str, reason: str, replies: Sequence[str]
-    ) -> Path | None:
-        """See :meth:`Quarantine.keep`."""
-        path: Path | None = self._far["keep"](
-            chunk, model=model, extractor=extractor, call=call, reason=reason, replies=replies
-        )
-        return path
-
-    def expect(self, entry: Quarantined, extractor: str) -> None:
-        """See :meth:`Quarantine.expect`."""
-        self._far["expect"](entry, extractor)
-
-    def find(self, chunk: ChunkInput) -> Quarantined | None:
-        """See :meth:`Quarantine.find`."""
-        entry: Quarantined | None = self._far["find"](chunk)
-        return entry
-
-    def release(self, chunk: ChunkInput) -> None:
-        """See :meth:`Quarantine.release`."""
-        self._far["release"](chunk)
+    def _remote(self, book: _Book, name: Book, *methods: str) -> _Book:
+        """The book, whose ``methods`` call those of the book in the actor."""
+        for method in methods:
+            setattr(book, method, partial(self.ask, "write", name, method))
+        return book
 
 
 class FarPurse(Purse):

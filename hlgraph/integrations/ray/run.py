@@ -1,4 +1,4 @@
-"""Runs an ingest on a Ray cluster: splits the sources, builds the pipeline of stages, and writes its results."""
+"""Run an ingest on a Ray cluster: split the sources, build the pipeline of stages, and write its results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from hlgraph.errors import BudgetError, ClusterError, InputError, MissingExtraEr
 from hlgraph.extract.extractor import Metered
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.options import IngestOptions
-from hlgraph.ingest.pipeline import Failure, Ready, Report
+from hlgraph.ingest.pipeline import Ready
+from hlgraph.ingest.report import Failure, Report
 from hlgraph.integrations.ray.accounts import Books, FarBooks, Limits, Spending
 from hlgraph.integrations.ray.stages import Compare, Embed, Extract, Parcel, Work, cut, packed, parts, read, unpacked
 from hlgraph.models.accounts.budget import Usage, price_of
@@ -227,16 +228,16 @@ def ingest(
         raise InputError(f"workers is {workers}; choose at least 1")
     from hlgraph.sdk.client import HLGraph
 
-    given = [sources] if isinstance(sources, str | Path | Document) else list(sources)
-    if STDIN in given:
+    inputs = [sources] if isinstance(sources, str | Path | Document) else list(sources)
+    if STDIN in inputs:
         raise InputError("other processes cannot read standard input; write it to a file, and give that file")
     if not isinstance(graph, HLGraph):
         with HLGraph(graph) as opened:
-            return ingest(opened, given, options=options, workers=workers, address=address, on_progress=on_progress)
+            return ingest(opened, inputs, options=options, workers=workers, address=address, on_progress=on_progress)
     ingestion = graph.ingestion
     with joined(address, workers) as ray:
         run = RayRun(ray, ingestion, workers=workers)
-        report = ingestion.bring(given, options or IngestOptions(), run=run, on_progress=on_progress)
+        report = ingestion.bring(inputs, options or IngestOptions(), run=run, on_progress=on_progress)
     if run.end is not None:
         raise run.end
     return report
@@ -337,10 +338,10 @@ class RayRun:
     ) -> Generator[Ready, None, None]:
         """The results of the stages, in the order of the sources."""
         most = job.steps.batch_characters
-        given = [packed(part) for part in parts(job, report, workers=self._workers, most=most)]
-        if not given:
+        blocks = [packed(part) for part in parts(job, report, workers=self._workers, most=most)]
+        if not blocks:
             return
-        for table in self._stages(given, work, books).iter_batches(
+        for table in self._stages(blocks, work, books).iter_batches(
             batch_size=None, batch_format="pyarrow", prefetch_batches=0
         ):
             for parcel in unpacked(table, Parcel):

@@ -1,16 +1,15 @@
-"""The stages of an ingest on Ray; each applies one step of the pipeline to a parcel, a batch of sources.
+"""The stages of an ingest on Ray: each applies one step of the pipeline to a parcel, a batch of sources.
 
 :func:`parts` splits the sources of an ingest for the first stage.
 """
 
 from __future__ import annotations
 
-import functools
 import logging
 import pickle
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
@@ -20,9 +19,10 @@ from hlgraph.extract import Metered, Quarantine
 from hlgraph.index import PrecomputedVectors, texts_of
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.options import chunker_of, extractor_of
-from hlgraph.ingest.pipeline import BATCH_CHARACTERS, Failure, Ready, Report, StoredChunks
+from hlgraph.ingest.pipeline import Ready, StoredChunks
+from hlgraph.ingest.report import Failure, Report
 from hlgraph.ingest.run import Job, noted, read_sources
-from hlgraph.integrations.ray.accounts import FarBooks, FarLedger, FarPurse, FarQuarantine, FarReplies
+from hlgraph.integrations.ray.accounts import FarBooks, FarPurse
 from hlgraph.models.choose import chosen_chat, chosen_embedder
 from hlgraph.persist import Comparison, Extracted
 from hlgraph.read import ReadFailure
@@ -33,11 +33,9 @@ from hlgraph.settings import Neo4jSettings, OpenSearchSettings
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hlgraph.chunk import Chunker
     from hlgraph.extract import Extractor
     from hlgraph.ingest.options import IngestOptions
     from hlgraph.models.choose import AnyChat, AnyEmbedder
-    from hlgraph.models.executor import Executor
     from hlgraph.models.protocols import Embedder
     from hlgraph.records import Domain
     from hlgraph.settings import Settings
@@ -114,10 +112,10 @@ def unpacked(table: pa.Table, kind: type[_Item]) -> list[_Item]:
     TypeError
         An item has another type.
     """
-    items = [pickle.loads(value.as_py()) for value in table[_COLUMN]]  # noqa: S301 - packed by a process of this ingest
-    if not all(isinstance(item, kind) for item in items):
-        raise TypeError(f"a stage got {', '.join({type(item).__name__ for item in items})}, not {kind.__name__}")
-    return cast("list[_Item]", items)
+    values = [pickle.loads(value.as_py()) for value in table[_COLUMN]]  # noqa: S301 - packed by a process of this ingest
+    if not all(isinstance(item, kind) for item in values):
+        raise TypeError(f"a stage got {', '.join({type(item).__name__ for item in values})}, not {kind.__name__}")
+    return cast("list[_Item]", values)
 
 
 _log = logging.getLogger(__name__)
@@ -158,23 +156,9 @@ class Work:
         return f"Work({self.corpus!r})"
 
 
-class _PlanSteps:
+def _look_steps(work: Work) -> pipeline.LookSteps:
     """The steps of the pipeline that only plan; their extractor gives fingerprints and calls no model."""
-
-    def __init__(self, work: Work, batch_characters: int = BATCH_CHARACTERS) -> None:
-        self._work = work
-        self.batch_characters = batch_characters
-        self.batch_sources = _MOST_SOURCES
-
-    @functools.cached_property
-    def chunker(self) -> Chunker:
-        """Splits documents into chunks."""
-        return chunker_of(self._work.options, self._work.settings)
-
-    @functools.cached_property
-    def extractor(self) -> Extractor:
-        """Gives fingerprints."""
-        return _named_extractor(self._work)
+    return pipeline.LookSteps(chunker_of(work.options, work.settings), _named_extractor(work))
 
 
 def _named_extractor(work: Work) -> Extractor:
@@ -207,18 +191,14 @@ class Stage(ABC):
 
     def __call__(self, table: pa.Table) -> Iterator[pa.Table]:
         """Process each parcel of a table."""
-        for parcel in unpacked(table, Parcel):
-            if parcel.error is None:
-                try:
-                    with self._lock:
-                        if not self._is_begun:
-                            self.begin()
-                            self._is_begun = True
-                    self.do(parcel)
-                except HLGraphError as error:
-                    _log.info("%s ends the ingest: %s", type(self).__name__, error)
-                    parcel.error = error
-            yield packed(parcel)
+        return _each(table, self._begin_and_do, name=type(self).__name__)
+
+    def _begin_and_do(self, parcel: Parcel) -> None:
+        with self._lock:
+            if not self._is_begun:
+                self.begin()
+                self._is_begun = True
+        self.do(parcel)
 
     @abstractmethod
     def begin(self) -> None:
@@ -229,26 +209,34 @@ class Stage(ABC):
         """Process a parcel in place."""
 
 
-class Read:
-    """Turns parts into parcels with documents, at least one per part; its report holds what could not be read."""
+def _each(table: pa.Table, do: Callable[[Parcel], None], *, name: str) -> Iterator[pa.Table]:
+    """The parcels of a table, each processed in place; an error of hlgraph is stored in its parcel."""
+    for parcel in unpacked(table, Parcel):
+        if parcel.error is None:
+            try:
+                do(parcel)
+            except HLGraphError as error:
+                _log.info("%s ends the ingest: %s", name, error)
+                parcel.error = error
+        yield packed(parcel)
 
-    def __init__(self, work: Work) -> None:
-        self._work = work
 
-    def __call__(self, table: pa.Table) -> Iterator[pa.Table]:
-        """Read the parts of a table."""
-        for part in unpacked(table, Part):
-            for parcel in self._parcels(part):
-                yield packed(parcel)
+def read(table: pa.Table, work: Work) -> Iterator[pa.Table]:
+    """Turn parts into parcels with documents, at least one per part; its report holds what could not be read.
 
-    def _parcels(self, part: Part) -> Iterator[Parcel]:
-        options, report, uris = self._work.options, Report(), set[str]()
-        items = noted(read_sources(list(part.paths), list(part.documents), options=options), uris)
-        steps = _PlanSteps(self._work, part.characters)
-        for batch in pipeline.batches(items, report, seen=set(part.taken), steps=steps):
-            yield Parcel(_taken(report), tuple(uris), batch)
+    Parameters
+    ----------
+    table : parts, one per row
+    work : the ingest
+    """
+    for part in unpacked(table, Part):
+        report, uris = Report(), set[str]()
+        documents = noted(read_sources(list(part.paths), list(part.documents), options=work.options), uris)
+        limits = {"characters": part.characters, "sources": _MOST_SOURCES}
+        for batch in pipeline.batches(documents, report, seen=set(part.taken), **limits):
+            yield packed(Parcel(_taken(report), tuple(uris), batch))
             uris.clear()
-        yield Parcel(_taken(report), tuple(uris))
+        yield packed(Parcel(_taken(report), tuple(uris)))
 
 
 def _taken(report: Report) -> Report:
@@ -267,7 +255,7 @@ class Compare(Stage):
         from hlgraph.stores.open import open_stores
 
         self._stores = open_stores(self.work.settings).stores
-        self._steps = _PlanSteps(self.work)
+        self._steps = _look_steps(self.work)
 
     def do(self, parcel: Parcel) -> None:
         """Compare the documents with the store."""
@@ -277,17 +265,27 @@ class Compare(Stage):
         parcel.documents = []
 
 
-class Cut(Stage):
-    """Splits changed documents into chunks and selects those to extract; needs no store."""
+_plan_steps: dict[str, pipeline.LookSteps] = {}
 
-    def begin(self) -> None:
-        """Create the chunker."""
-        self._steps = _PlanSteps(self.work)
 
-    def do(self, parcel: Parcel) -> None:
-        """Chunk the changed documents."""
-        parcel.extracted = pipeline.planned(parcel.changed, parcel.stored, report=parcel.report, steps=self._steps)
+def cut(table: pa.Table, work: Work) -> Iterator[pa.Table]:
+    """Split changed documents into chunks and select those to extract; needs no store.
+
+    Parameters
+    ----------
+    table : parcels, one per row
+    work : the ingest
+    """
+    if work.run not in _plan_steps:  # this process is kept for the whole ingest, and for later ones
+        _plan_steps.clear()
+        _plan_steps[work.run] = _look_steps(work)
+    steps = _plan_steps[work.run]
+
+    def do(parcel: Parcel) -> None:
+        parcel.extracted = pipeline.planned(parcel.changed, parcel.stored, report=parcel.report, steps=steps)
         parcel.changed, parcel.stored = [], {}
+
+    return _each(table, do, name="cut")
 
 
 class Extract(Stage):
@@ -327,21 +325,16 @@ def _chat_extractor(work: Work, far: FarBooks) -> Extractor:
 
     if work.chat is None:
         raise TypeError("an ingest with a chat model was started without one")
-    executor = executor_of(chosen_chat(work.chat, work.settings.models), work.settings, corpus=work.corpus)
+    models = work.settings.models
+    executor = executor_of(chosen_chat(work.chat, models), work.settings, corpus=work.corpus)
+    replies = far.replies() if executor.accounts.replies is not None else None
+    executor.accounts = replace(executor.accounts, ledger=far.ledger(), replies=replies)
     return ChatExtractor(
-        _with_far_books(executor, far),
-        quarantine=FarQuarantine(far),
-        max_tokens=work.settings.models.max_tokens,
+        executor.begin(purse=FarPurse(far)),
+        quarantine=far.quarantine(),
+        max_tokens=models.max_tokens,
         domain=work.domain,
     )
-
-
-def _with_far_books(executor: Executor, far: FarBooks) -> Executor:
-    accounts = executor.accounts
-    executor.accounts = replace(
-        accounts, ledger=FarLedger(far), replies=FarReplies(far) if accounts.replies is not None else None
-    )
-    return executor.begin(purse=FarPurse(far))
 
 
 class Embed(Stage):
@@ -363,41 +356,6 @@ class Embed(Stage):
         parcel.ready, parcel.extracted = ready._replace(vectors=vectors), []
 
 
-_made: dict[str, Read | Cut] = {}
-
-
-def read(table: pa.Table, work: Work) -> Iterator[pa.Table]:
-    """Parcels of the parts in a table: :class:`Read` as a function for Ray tasks.
-
-    Parameters
-    ----------
-    table : parts, one per row
-    work : the ingest
-    """
-    return _kept(Read, work)(table)
-
-
-def cut(table: pa.Table, work: Work) -> Iterator[pa.Table]:
-    """Parcels with chunks: :class:`Cut` as a function for Ray tasks.
-
-    Parameters
-    ----------
-    table : parcels, one per row
-    work : the ingest
-    """
-    return _kept(Cut, work)(table)
-
-
-def _kept(kind: type[Read | Cut], work: Work) -> Read | Cut:
-    """The stage of this process for this ingest, created at its first parcel; stages of other ingests are dropped."""
-    name = f"{kind.__name__} {work.run}"
-    if name not in _made:
-        for other in [key for key in _made if not key.endswith(work.run)]:
-            del _made[other]
-        _made[name] = kind(work)
-    return _made[name]
-
-
 # The parts of an ingest: paths are discovered in this process, and each part is read by a task.
 
 _MOST_PARTS = 2_000
@@ -416,16 +374,16 @@ def parts(job: Job, report: Report, *, workers: int, most: int) -> list[Part]:
     workers : number of extracting processes
     most : maximum number of characters of documents in one parcel
     """
-    given = {document.uri for document in job.documents}
-    job.seen.update(given)
+    document_uris = {document.uri for document in job.documents}
+    job.seen.update(document_uris)
     # Documents of the caller may have the URIs of files, or of rows of files.
-    taken = frozenset(uri for uri in given if uri.startswith(("file:", "s3:")))
-    items = discover(job.paths, job.options.format, follow_links=job.options.follow_links, files=job.files)
-    sized = list(_found(items, report, taken=taken))
+    taken = frozenset(uri for uri in document_uris if uri.startswith(("file:", "s3:")))
+    inputs = discover(job.paths, job.options.format, follow_links=job.options.follow_links, files=job.files)
+    sized = list(_found(inputs, report, taken=taken))
     total = sum(len(document.text) for document in job.documents) + sum(length for _, length in sized)
     size = min(most, max(_LEAST, total // (_PARTS_EACH * workers)))
-    steps = replace(job.steps, batch_characters=size)
-    batches = pipeline.batches(job.documents, report, seen=set(), steps=steps)
+    limits = {"characters": size, "sources": job.steps.batch_sources}
+    batches = pipeline.batches(job.documents, report, seen=set(), **limits)
     return [
         *(Part(size, documents=tuple(batch)) for batch in batches),
         *(Part(size, paths=names, taken=taken) for names in _joined(sized, max(size, total // _MOST_PARTS))),

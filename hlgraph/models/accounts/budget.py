@@ -114,7 +114,7 @@ class Purse:
         return self._spent() if isinstance(self.error, BudgetError) else self.error
 
     def admit(self, input_tokens: int) -> int:
-        """Waits until a call of about ``input_tokens`` is admitted; returns its admission number, for :meth:`settle`.
+        """Wait until a call of about ``input_tokens`` is admitted; returns its admission number, for :meth:`settle`.
 
         The expected cost scales ``input_tokens`` by the ratio of actual to expected tokens of the earlier calls, and adds
         their mean output tokens.
@@ -155,23 +155,20 @@ class Purse:
         with self._change:
             expected, _ = self._under_way.pop(admission)
             if is_paid:
-                self._expected += expected
-                self.calls += 1
-                self.input_tokens += input_tokens
-                self.output_tokens += output_tokens
-                self.usd += self._cost(input_tokens, output_tokens)
+                self.carry(1, input_tokens, output_tokens=output_tokens, expected=expected)
             self._change.notify_all()
 
-    def carry(self, calls: int, input_tokens: int, *, output_tokens: int) -> None:
-        """Record calls that the same command made elsewhere before this purse was created.
+    def carry(self, calls: int, input_tokens: int, *, output_tokens: int, expected: int | None = None) -> None:
+        """Record calls that ended, such as those that the same command made before this purse was created.
 
         Parameters
         ----------
         calls : number of calls
         input_tokens, output_tokens : their tokens
+        expected : input tokens estimated before the calls; default: ``input_tokens``
         """
         with self._change:
-            self._expected += input_tokens
+            self._expected += input_tokens if expected is None else expected
             self.calls += calls
             self.input_tokens += input_tokens
             self.output_tokens += output_tokens
@@ -322,8 +319,7 @@ def price_of(model: str, own: Mapping[str, Price] | None = None) -> Price | None
     """
     provider, _, name = model.partition(":")
     provider = _PROVIDERS.get(provider, provider)
-    names = [model, f"{provider}:{name}"]
-    names.append(f"{provider}:{_DATED.sub('', _REGION.sub('', name))}")
+    names = (model, f"{provider}:{name}", f"{provider}:{_DATED.sub('', _REGION.sub('', name))}")
     for prices in (own or {}, price_list().models):
         for each in names:
             if each in prices:
@@ -359,22 +355,24 @@ class Usage:
 
     def add(self, completion: Completion) -> None:
         """Count one reply."""
-        with self._lock:
-            if completion.is_kept:
+        if completion.is_kept:
+            with self._lock:
                 self.kept += 1
-                return
-            self.calls += completion.calls
-            self.input_tokens += completion.input_tokens
-            self.output_tokens += completion.output_tokens
+        else:
+            self._include(completion)
 
     def include(self, other: Usage) -> None:
         """Add the totals of another count."""
+        self._include(other)
         with self._lock:
-            self.calls += other.calls
-            self.input_tokens += other.input_tokens
-            self.output_tokens += other.output_tokens
             self.kept += other.kept
             self.left_out += other.left_out
+
+    def _include(self, paid: Completion | Usage) -> None:
+        with self._lock:
+            self.calls += paid.calls
+            self.input_tokens += paid.input_tokens
+            self.output_tokens += paid.output_tokens
 
     def leave_out(self, count: int) -> None:
         """Add to the number of names that were left out."""

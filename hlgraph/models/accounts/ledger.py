@@ -6,12 +6,12 @@ import datetime as dt
 import logging
 import sqlite3
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from hlgraph.models.protocols import Completion
-from hlgraph.models.sqlite_file import DiskFile, writing
+from hlgraph.models.sqlite_file import DiskFile
 from hlgraph.settings import Price
 
 _log = logging.getLogger(__name__)
@@ -40,6 +40,12 @@ CREATE TABLE calls (
 CREATE INDEX calls_by_corpus ON calls (corpus, stage);
 CREATE INDEX calls_by_model ON calls (model, prompt);
 CREATE INDEX calls_unfinished ON calls (request) WHERE state = 'begun'
+"""
+# The reply belongs to the last unfinished call of its request that began after the last paid one.
+_FINISH = """
+UPDATE calls SET state = 'paid', input_tokens = ?, output_tokens = ?, usd = ?, is_estimated = (expected_tokens = ?)
+WHERE id = (SELECT max(id) FROM calls WHERE request = ? AND state = 'begun') AND NOT EXISTS (
+    SELECT 1 FROM calls AS later WHERE later.request = calls.request AND later.state = 'paid' AND later.id > calls.id)
 """
 GroupBy = Literal["source", "stage", "strategy", "corpus", "model"]
 GROUPS: tuple[GroupBy, ...] = ("source", "stage", "strategy", "corpus", "model")
@@ -76,7 +82,7 @@ class Entry(NamedTuple):
     expected_tokens: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Spent:
     """Totals of one group of calls in the ledger.
 
@@ -172,22 +178,9 @@ class Ledger:
         price : price of the model; None: not known
         """
         tokens = (completion.input_tokens, completion.output_tokens)
-
-        def update(connection: sqlite3.Connection) -> None:
-            with writing(connection):
-                connection.execute(
-                    """
-                    UPDATE calls SET state = 'paid', input_tokens = ?, output_tokens = ?, usd = ?,
-                    is_estimated = (expected_tokens = ?)
-                    WHERE id = (SELECT max(id) FROM calls WHERE request = ? AND state = 'begun') AND NOT EXISTS (
-                        SELECT 1 FROM calls AS later
-                        WHERE later.request = calls.request AND later.state = 'paid' AND later.id > calls.id)
-                    """,
-                    (*tokens, None if price is None else price.cost(*tokens), completion.input_tokens, request),
-                )
-
+        values = (*tokens, None if price is None else price.cost(*tokens), completion.input_tokens, request)
         if self._file.attempt(lambda connection: _is_unfinished(connection, request)):
-            self._file.attempt(update)
+            self._file.write(lambda connection: connection.execute(_FINISH, values))
 
     def end(self, number: int | None, completion: Completion, *, price: Price | None, seconds: float) -> None:
         """Record the cost of a call that ended.
@@ -199,39 +192,19 @@ class Ledger:
         price : price of the model; None: not known
         seconds : duration of the call
         """
-        usd = None if price is None else price.cost(completion.input_tokens, completion.output_tokens)
-        values = (
-            completion.input_tokens,
-            completion.output_tokens,
-            completion.is_estimated,
-            usd,
-            seconds,
-            number,
-        )
-
-        def update(connection: sqlite3.Connection) -> bool:
-            with writing(connection):
-                connection.execute(
-                    "UPDATE calls SET state = 'paid', input_tokens = ?, output_tokens = ?, is_estimated = ?, usd = ?, "
-                    "seconds = ? WHERE id = ?",
-                    values,
-                )
-            return True
-
-        if not any(self._file.attempt(update) for _ in range(_TRIES)):
-            tokens = completion.input_tokens + completion.output_tokens
-            _log.warning(
-                "ledger %s is missing a call of %d tokens, since other processes were writing to it", self.path, tokens
-            )
+        tokens = (completion.input_tokens, completion.output_tokens)
+        usd = None if price is None else price.cost(*tokens)
+        values = (*tokens, completion.is_estimated, usd, seconds, number)
+        statement = """
+            UPDATE calls SET state = 'paid', input_tokens = ?, output_tokens = ?, is_estimated = ?, usd = ?, seconds = ?
+            WHERE id = ?"""
+        if not any(self._file.write(lambda connection: connection.execute(statement, values)) for _ in range(_TRIES)):
+            message = "ledger %s is missing a call of %d tokens, since other processes were writing to it"
+            _log.warning(message, self.path, sum(tokens))
 
     def drop(self, number: int | None) -> None:
         """Delete the row of a call that the provider refused and did not charge."""
-
-        def delete(connection: sqlite3.Connection) -> None:
-            with writing(connection):
-                connection.execute("DELETE FROM calls WHERE id = ?", (number,))
-
-        self._file.attempt(delete)
+        self._file.write(lambda connection: connection.execute("DELETE FROM calls WHERE id = ?", (number,)))
 
     def spent(self, by: GroupBy = "stage", *, corpus: str | None = None) -> list[Spent]:
         """Totals of the calls in groups, the most expensive first, then by tokens and name.
@@ -249,32 +222,13 @@ class Ledger:
         if not self.path.exists():
             return []
 
-        def select(
-            connection: sqlite3.Connection,
-        ) -> list[tuple[str, int, int, int, float | None, int, int, int, int, float]]:
-            # The column comes from a closed list.
-            statement = f"""
-                SELECT {GROUPS[GROUPS.index(by)]}, total(state = 'paid'), total(input_tokens), total(output_tokens), sum(usd),
-                total(state = 'paid' AND usd IS NULL), total(is_estimated), total(state = 'kept'),
-                total(state = 'begun'), total(seconds)
-                FROM calls WHERE ? IS NULL OR corpus = ? GROUP BY 1"""  # noqa: S608
-            return connection.execute(statement, (corpus, corpus)).fetchall()
-
-        lines = [
-            Spent(
-                name=row[0],
-                calls=int(row[1]),
-                input_tokens=int(row[2]),
-                output_tokens=int(row[3]),
-                usd=row[4],
-                unpriced_calls=int(row[5]),
-                estimated_calls=int(row[6]),
-                kept_calls=int(row[7]),
-                unfinished_calls=int(row[8]),
-                seconds=row[9],
-            )
-            for row in self._file.attempt(select) or []
-        ]
+        # The column comes from a closed list.
+        statement = f"""
+            SELECT {GROUPS[GROUPS.index(by)]}, sum(state = 'paid'), sum(input_tokens), sum(output_tokens), sum(usd),
+            sum(state = 'paid' AND usd IS NULL), sum(is_estimated), sum(state = 'kept'), sum(state = 'begun'), sum(seconds)
+            FROM calls WHERE ? IS NULL OR corpus = ? GROUP BY 1"""  # noqa: S608
+        rows = self._file.attempt(lambda connection: connection.execute(statement, (corpus, corpus)).fetchall())
+        lines = [Spent(*row) for row in rows or []]
         return sorted(lines, key=lambda line: (-(line.usd or 0.0), -line.input_tokens - line.output_tokens, line.name))
 
     def experience(self, model: str, prompt: str) -> Experience:
@@ -291,17 +245,15 @@ class Ledger:
             The totals; all 0 if there are no such calls.
         """
 
-        def select(connection: sqlite3.Connection) -> tuple[int, int, int, int, float] | None:
-            row: tuple[int, int, int, int, float] | None = connection.execute(
-                "SELECT count(*), total(expected_tokens), total(input_tokens), total(output_tokens), total(seconds) "
-                "FROM calls WHERE model = ? AND prompt = ? AND state = 'paid' AND NOT is_estimated",
-                (model, prompt),
-            ).fetchone()
-            return row
-
-        row = self._file.attempt(select) if self.path.exists() else None
-        calls, expected, sent, replied, seconds = row or (0, 0, 0, 0, 0.0)
-        return Experience(int(calls), int(expected), int(sent), int(replied), seconds)
+        statement = (
+            "SELECT count(*), coalesce(sum(expected_tokens), 0), coalesce(sum(input_tokens), 0), "
+            "coalesce(sum(output_tokens), 0), total(seconds) "
+            "FROM calls WHERE model = ? AND prompt = ? AND state = 'paid' AND NOT is_estimated"
+        )
+        row = None
+        if self.path.exists():
+            row = self._file.attempt(lambda connection: connection.execute(statement, (model, prompt)).fetchone())
+        return Experience(*(row or (0, 0, 0, 0, 0.0)))
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
@@ -315,15 +267,11 @@ class Ledger:
             *(entry.model, entry.request, state, entry.expected_tokens),
         )
 
-        def insert(connection: sqlite3.Connection) -> int | None:
-            with writing(connection):
-                return connection.execute(
-                    "INSERT INTO calls (at, run, corpus, source, stage, strategy, prompt, model, request, state, "
-                    "expected_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    values,
-                ).lastrowid
-
-        return self._file.attempt(insert)
+        statement = """
+            INSERT INTO calls (at, run, corpus, source, stage, strategy, prompt, model, request, state, expected_tokens)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+        cursor = self._file.write(lambda connection: connection.execute(statement, values))
+        return None if cursor is None else cursor.lastrowid
 
 
 def _is_unfinished(connection: sqlite3.Connection, request: str) -> bool:
@@ -349,16 +297,7 @@ def total(lines: list[Spent], name: str = "all") -> Spent:
     >>> total([Spent(name="a", calls=1, usd=0.5), Spent(name="b", calls=2)])  # doctest: +ELLIPSIS
     Spent(name='all', calls=3, input_tokens=0, output_tokens=0, usd=0.5, ...
     """
-    priced = [line.usd for line in lines if line.usd is not None]
-    return Spent(
-        name=name,
-        calls=sum(line.calls for line in lines),
-        input_tokens=sum(line.input_tokens for line in lines),
-        output_tokens=sum(line.output_tokens for line in lines),
-        usd=sum(priced) if priced else None,
-        unpriced_calls=sum(line.unpriced_calls for line in lines),
-        estimated_calls=sum(line.estimated_calls for line in lines),
-        kept_calls=sum(line.kept_calls for line in lines),
-        unfinished_calls=sum(line.unfinished_calls for line in lines),
-        seconds=sum(line.seconds for line in lines),
-    )
+    prices = [line.usd for line in lines if line.usd is not None]
+    names = [field.name for field in fields(Spent) if field.name not in ("name", "usd")]
+    sums = {field: sum(getattr(line, field) for line in lines) for field in names}
+    return Spent(name=name, usd=sum(prices) if prices else None, **sums)

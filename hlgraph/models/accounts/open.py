@@ -1,4 +1,4 @@
-"""Opens the accounts of a store: the executor of a chat model with its ledger and stored replies, and totals of the ledger."""
+"""Open the accounts of a store: the executor of a chat model with its ledger and stored replies, and totals of the ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores the replies of chat models on disk, so that no call is paid for twice. Deleting a source deletes its replies."""
+"""Store the replies of chat models on disk, so that no call is paid for twice. Deleting a source deletes its replies."""
 
 from __future__ import annotations
 
@@ -110,15 +110,14 @@ class Replies:
         values = (request, completion.text, completion.input_tokens, completion.output_tokens)
 
         def insert(connection: sqlite3.Connection) -> None:
-            with writing(connection):
-                connection.execute(
-                    "INSERT OR REPLACE INTO replies (request, text, input_tokens, output_tokens) VALUES (?, ?, ?, ?)",
-                    values,
-                )
-                _note(connection, request, origin)
-                self._prune(connection)
+            statement = (
+                "INSERT OR REPLACE INTO replies (request, text, input_tokens, output_tokens) VALUES (?, ?, ?, ?)"
+            )
+            connection.execute(statement, values)
+            _note(connection, request, origin)
+            self._prune(connection)
 
-        self._file.attempt(insert)
+        self._file.write(insert)
 
     def begin_sweep(self, corpus: str, *, create: bool = True) -> bool:
         """Record that texts of a corpus may be deleted from now on; repeating it changes nothing.
@@ -140,15 +139,13 @@ class Replies:
         first, last = f"{corpus}\0", f"{corpus}\1"
 
         def insert(connection: sqlite3.Connection) -> bool:
-            with writing(connection):
-                connection.execute("INSERT OR IGNORE INTO unswept VALUES (?)", (self._sweep(corpus),))
-                rows = connection.execute(
-                    "SELECT corpus FROM unswept WHERE corpus = ? OR corpus >= ? AND corpus < ?", (corpus, first, last)
-                )
-                self._others = {row[0] for row in rows} - {self._sweep(corpus)}
+            connection.execute("INSERT OR IGNORE INTO unswept VALUES (?)", (self._sweep(corpus),))
+            statement = "SELECT corpus FROM unswept WHERE corpus = ? OR corpus >= ? AND corpus < ?"
+            rows = connection.execute(statement, (corpus, first, last))
+            self._others = {row[0] for row in rows} - {self._sweep(corpus)}
             return bool(self._others)
 
-        return (create or self.path.exists()) and bool(self._file.attempt(insert))
+        return (create or self.path.exists()) and bool(self._file.write(insert))
 
     def _sweep(self, corpus: str) -> str:
         """The record of this object's own sweep; names of corpora contain no NUL."""
@@ -168,14 +165,14 @@ class Replies:
             Source ids.
         """
 
-        def select(connection: sqlite3.Connection) -> list[str]:
-            rows = connection.execute(
-                "SELECT DISTINCT source FROM origins WHERE corpus = ? AND source <> '' AND is_stored < ? ORDER BY source",
-                (corpus, 1 if is_unmarked else 2),
-            )
-            return [row[0] for row in rows]
-
-        return (self._file.attempt(select) or []) if self.path.exists() else []
+        if not self.path.exists():
+            return []
+        statement = (
+            "SELECT DISTINCT source FROM origins WHERE corpus = ? AND source <> '' AND is_stored < ? ORDER BY source"
+        )
+        values = (corpus, 1 if is_unmarked else 2)
+        rows = self._file.attempt(lambda connection: connection.execute(statement, values).fetchall())
+        return [row[0] for row in rows or []]
 
     def mark(self, corpus: str, parts: Mapping[str, Collection[str]]) -> None:
         """Record that these parts of sources are in the graph store.
@@ -187,7 +184,7 @@ class Replies:
         """
 
         def update(connection: sqlite3.Connection) -> None:
-            with writing(connection), _listed(connection, parts):
+            with _listed(connection, parts):
                 connection.execute(
                     "UPDATE origins SET is_stored = 1 WHERE corpus = ? AND NOT is_stored AND "
                     "(source, part) IN (SELECT source, part FROM alive)",
@@ -195,7 +192,7 @@ class Replies:
                 )
 
         if parts and self.path.exists():
-            self._file.attempt(update)
+            self._file.write(update)
 
     def retain(self, corpus: str, parts: Mapping[str, Collection[str]], *, everything: bool = False) -> None:
         """Delete the replies whose parts were in the graph store and no longer are, and overwrite their space in the file.
@@ -235,13 +232,9 @@ class Replies:
 
     def end_sweep(self, corpus: str) -> None:
         """End a sweep that deleted nothing in the corpus."""
-
-        def delete(connection: sqlite3.Connection) -> None:
-            with writing(connection):
-                connection.execute("DELETE FROM unswept WHERE corpus = ?", (self._sweep(corpus),))
-
         if self.path.exists():
-            self._file.attempt(delete)
+            values = (self._sweep(corpus),)
+            self._file.write(lambda connection: connection.execute("DELETE FROM unswept WHERE corpus = ?", values))
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
@@ -261,7 +254,7 @@ class Replies:
 
 @contextmanager
 def _listed(connection: sqlite3.Connection, parts: Mapping[str, Collection[str]]) -> Iterator[None]:
-    """Provides the parts as the temporary table ``alive``."""
+    """Provide the parts as the temporary table ``alive``."""
     connection.execute("CREATE TEMP TABLE alive (source TEXT, part TEXT, PRIMARY KEY (source, part)) WITHOUT ROWID")
     rows = ((source, part) for source, known in parts.items() for part in known)
     connection.executemany("INSERT OR IGNORE INTO alive VALUES (?, ?)", rows)

@@ -1,4 +1,4 @@
-"""Adapts LangChain models: a chat model to ChatModel, embeddings to Embedder, a document compressor to Reranker."""
+"""Adapt LangChain models: a chat model to ChatModel, embeddings to Embedder, a document compressor to Reranker."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def name_of(model: object) -> str:
     return f"{type(model).__name__}:{name}{chosen}" if name else type(model).__name__
 
 
-# Names that the integrations use for the length limit of a reply, and that providers use for having reached it.
+# Names that integrations use for the length limit of a reply, and that providers use for reaching it.
 _LIMITS = ("max_tokens", "max_output_tokens", "num_predict", "max_new_tokens")
 _REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"})
@@ -62,7 +62,10 @@ class LangChainChat:
     model : the LangChain model; its own timeout applies, and its own retries come on top of ours
     name : ``provider:model``; default: the class, and the model name that the object reveals
     patience : the retry policy of :meth:`complete`, and for callers of :meth:`attempt`
-    has_forms : request JSON replies through the provider's structured output, if the integration supports it; default True
+
+    Attributes
+    ----------
+    has_forms : whether JSON replies are requested through the provider's structured output
 
     Examples
     --------
@@ -72,13 +75,11 @@ class LangChainChat:
     'Yes.'
     """
 
-    def __init__(
-        self, model: BaseChatModel, *, name: str = "", patience: Patience = PATIENT, has_forms: bool = True
-    ) -> None:
+    def __init__(self, model: BaseChatModel, *, name: str = "", patience: Patience = PATIENT) -> None:
         self._model = model
         self._name = name or name_of(model)
         self.patience = patience
-        self.has_forms = has_forms
+        self.has_forms = True
         self._limited: dict[int, BaseChatModel] = {}
         self._lock = threading.Lock()
 
@@ -88,18 +89,7 @@ class LangChainChat:
         return self._name
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
-        """The reply to one system and one user message, with retries.
-
-        Parameters
-        ----------
-        system : the system message
-        user : the user message
-        max_tokens : maximum length of the reply, in tokens
-
-        Returns
-        -------
-        Completion
-            The reply with its token usage.
+        """See :class:`hlgraph.models.protocols.ChatModel`; with retries.
 
         Raises
         ------
@@ -113,20 +103,9 @@ class LangChainChat:
     def attempt(
         self, system: str, user: str, *, max_tokens: int, form: Mapping[str, object] | None = None
     ) -> Completion:
-        """The reply from one attempt, for callers with their own retries. Raises as :meth:`complete` does.
+        """See :class:`hlgraph.models.protocols.ChatModel`: one call without retries.
 
-        Parameters
-        ----------
-        system : the system message
-        user : the user message
-        max_tokens : maximum length of the reply, in tokens
-        form : JSON schema of the reply; if the provider refuses it, the call is repeated without it, and if that succeeds,
-            later calls omit it too; default: free text
-
-        Returns
-        -------
-        Completion
-            The reply with its token usage.
+        If the provider refuses the form, the call is repeated without it, and if that succeeds, later calls omit it too.
         """
         model = self._with_limit(max_tokens)
         messages = [SystemMessage(system), HumanMessage(user)]
@@ -143,28 +122,10 @@ class LangChainChat:
         return self._plain(model, messages)
 
     def stream(self, system: str, user: str, *, max_tokens: int) -> Iterator[str | Completion]:
-        """The pieces of the reply as they arrive, then the whole reply; one attempt without retries.
+        """See :class:`hlgraph.models.protocols.ChatModel`: the pieces of the reply, from one call without retries.
 
-        An integration that cannot stream yields one piece. A reply that has metadata but no finish reason is taken as a broken
-        connection, which is an error and not a shorter reply.
-
-        Parameters
-        ----------
-        system : the system message
-        user : the user message
-        max_tokens : maximum length of the reply, in tokens
-
-        Returns
-        -------
-        Iterator
-            Pieces of text, and one Completion at the end.
-
-        Raises
-        ------
-        ModelUnavailableError
-            The provider does not answer, or the stream broke off.
-        ModelAccessError, ModelAnswerError
-            As :meth:`complete` raises them.
+        An integration that cannot stream yields one piece. A reply with metadata but no finish reason is a broken connection: it
+        raises ModelUnavailableError.
         """
         pieces = self._with_limit(max_tokens).stream([SystemMessage(system), HumanMessage(user)])
         whole: AIMessageChunk | None = None
@@ -175,9 +136,7 @@ class LangChainChat:
                 if text:
                     yield text
         finally:
-            close = getattr(pieces, "close", None)
-            if close is not None:
-                close()
+            getattr(pieces, "close", lambda: None)()
         if whole is None:
             raise ModelAnswerError(
                 f"{self._name}: the model replied with nothing; rephrase the request, or use another model"
@@ -195,18 +154,15 @@ class LangChainChat:
 
     def _in_form(self, model: BaseChatModel, messages: list[BaseMessage], form: Mapping[str, object]) -> Completion:
         """The reply as JSON; raises NotImplementedError if the integration has no structured output."""
-        asking = cast(
-            "Runnable[list[BaseMessage], dict[str, AIMessage]]",
-            model.with_structured_output(dict(form), include_raw=True),
-        )
+        structured = model.with_structured_output(dict(form), include_raw=True)
+        asking = cast("Runnable[list[BaseMessage], dict[str, AIMessage]]", structured)
 
         def ask() -> Completion:
             try:
                 reply = asking.invoke(messages)["raw"]
                 return _formed(reply, self._passed(reply))
             except Exception as error:
-                cut = _cut_off(error)
-                if cut is not None:
+                if (cut := _cut_off(error)) is not None:
                     return cut
                 raise
 
@@ -338,8 +294,8 @@ def langchain_reranker(
     """
 
     def send(question: str, texts: list[str]) -> list[tuple[int, float]]:
-        given = [Document(text, metadata={_INDEX: at}) for at, text in enumerate(texts)]
-        return _scores(name or name_of(model), model.compress_documents(given, question))
+        documents = [Document(text, metadata={_INDEX: at}) for at, text in enumerate(texts)]
+        return _scores(name or name_of(model), model.compress_documents(documents, question))
 
     return RemoteReranker(name or name_of(model), send, batch=_RERANK_BATCH, patience=patience)
 

@@ -1,4 +1,4 @@
-"""Builds the ONNX graph of a BERT-family encoder from the configuration and weights in a sentence-transformers folder."""
+"""Build the ONNX graph of a BERT-family encoder from the configuration and weights in a sentence-transformers folder."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class _TokenizerConfig(msgspec.Struct):
     model_max_length: float | None = None  # some files say 1e30
 
 
-_Parsed = TypeVar("_Parsed", bound=msgspec.Struct)
+_Parsed = TypeVar("_Parsed")
 
 
 def read_config(folder: Path) -> BertConfig:
@@ -111,7 +111,7 @@ def read_config(folder: Path) -> BertConfig:
     ----------
     Reimers and Gurevych, Sentence-BERT, EMNLP 2019.
     """
-    config = _read(folder / "config.json", _Config)
+    config = read_json(folder / "config.json", _Config)
     if config is None:
         raise ModelMissingError(
             f"{folder}: this folder holds no embedding model (config.json is missing); run: hlgraph models install"
@@ -128,47 +128,57 @@ def read_config(folder: Path) -> BertConfig:
             f"{folder / 'config.json'}: hidden_size is not a multiple of num_attention_heads; download the model again"
         )
     pad_id = config.pad_token_id or 0
-    first_position = pad_id + 1 if config.model_type in _PADDED_POSITIONS else 0
-    sentence = _read(folder / "sentence_bert_config.json", _SentenceConfig) or _SentenceConfig()
+    first = first_position(config.model_type, pad_id)
+    positions = config.max_position_embeddings - first
+    sentence = read_json(folder / "sentence_bert_config.json", _SentenceConfig) or _SentenceConfig()
     return BertConfig(
         hidden=config.hidden_size,
         layers=config.num_hidden_layers,
         heads=config.num_attention_heads,
         epsilon=config.layer_norm_eps,
         activation=_ACTIVATIONS[config.hidden_act],
-        first_position=first_position,
+        first_position=first,
         pad_id=pad_id,
-        max_tokens=_max_tokens(folder, sentence, config.max_position_embeddings - first_position),
+        max_tokens=min(sentence.max_seq_length or token_limit(folder, positions), positions),
         pooling=_pooling(folder),
         is_lowercased=sentence.do_lower_case,
     )
 
 
-def _max_tokens(folder: Path, sentence: _SentenceConfig, positions: int) -> int:
-    """The token limit in the settings, but at most the number of positions."""
-    if sentence.max_seq_length:
-        return min(sentence.max_seq_length, positions)
-    tokenizer = _read(folder / "tokenizer_config.json", _TokenizerConfig) or _TokenizerConfig()
+def first_position(model_type: str, pad_id: int) -> int:
+    """Index of the first position embedding.
+
+    Parameters
+    ----------
+    model_type : kind of the model, from ``config.json``
+    pad_id : token id of padding
+    """
+    return pad_id + 1 if model_type in _PADDED_POSITIONS else 0
+
+
+def token_limit(folder: Path, positions: int) -> int:
+    """The token limit in the settings of the tokenizer, but at most the number of positions.
+
+    Parameters
+    ----------
+    folder : folder of the model
+    positions : number of positions of the model
+    """
+    tokenizer = read_json(folder / "tokenizer_config.json", _TokenizerConfig) or _TokenizerConfig()
     return int(min(tokenizer.model_max_length or positions, positions))
 
 
 def _pooling(folder: Path) -> Pooling:
     """The pooling mode; the mean by default, as in sentence-transformers."""
-    try:
-        modules = msgspec.json.decode((folder / "modules.json").read_bytes(), type=list[_Module])
-    except FileNotFoundError:
-        return "mean"
-    except (OSError, msgspec.MsgspecError) as error:
-        raise _unreadable(folder / "modules.json", error) from error
     path = ""
-    for module in modules:
+    for module in read_json(folder / "modules.json", list[_Module]) or ():
         kind = module.type.rpartition(".")[2]
         if kind not in ("Transformer", "Pooling", "Normalize") or (kind == "Transformer" and module.path):
             raise _unusable(
                 folder, f"modules.json names {module.type!r} in {module.path!r}", "Transformer, Pooling, Normalize"
             )
         path = module.path if kind == "Pooling" else path
-    pooling = _read(folder / path / "config.json", _PoolingConfig) if path else None
+    pooling = read_json(folder / path / "config.json", _PoolingConfig) if path else None
     if pooling is None:
         return "mean"
     modes = {pooling.pooling_mode} if isinstance(pooling.pooling_mode, str) else set(pooling.pooling_mode)
@@ -184,18 +194,20 @@ def _pooling(folder: Path) -> Pooling:
             )
 
 
-def _read(path: Path, kind: type[_Parsed]) -> _Parsed | None:
-    """The file parsed as ``kind``; None if there is no such file."""
+def read_json(path: Path, kind: type[_Parsed]) -> _Parsed | None:
+    """The file parsed as ``kind``; None if there is no such file. Raises ModelError if it cannot be read.
+
+    Parameters
+    ----------
+    path : the file
+    kind : type of the result
+    """
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, msgspec.MsgspecError) as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: Path, error: Exception) -> ModelError:
-    return ModelError(f"{path}: not a valid model configuration ({error}); download the model again")
+        raise ModelError(f"{path}: not a valid model configuration ({error}); download the model again") from error
 
 
 def _unusable(folder: Path, reason: str, known: str) -> ModelError:
@@ -204,8 +216,7 @@ def _unusable(folder: Path, reason: str, known: str) -> ModelError:
     )
 
 
-# Locates the tensors in a weights file without reading their values, and computes its checksum.
-
+# The places of tensors in a weights file, and its checksum.
 
 _MAX_HEADER = 100_000_000  # bytes; limit of the format
 _PREFIXES = ("bert.", "roberta.")  # in files that were saved with a task head
@@ -289,8 +300,7 @@ def _broken(path: Path, reason: str) -> ModelError:
     return ModelError(f"{path}: not an intact safetensors file ({reason}); download the model again")
 
 
-# Builds the ONNX graph of a BERT-family sentence encoder. The graph refers to the weights file instead of copying it.
-
+# The ONNX graph. It refers to the weights file instead of copying it.
 
 OPSET = 20  # the first with Gelu; LayerNormalization is older
 IR_VERSION = 9
@@ -329,8 +339,8 @@ def build_graph(config: BertConfig, tensors: Mapping[str, Tensor], *, location: 
     Devlin et al., BERT, NAACL 2019; Vaswani et al., Attention is all you need, 2017.
     """
     builder = _Builder(tensors, location)
-    vectors = _normalised(builder, _pooled(builder, config, _encoded(builder, config)))
-    return builder.serialised(vectors, config.hidden)
+    pooled = _pooled(builder, config, _encoded(builder, config))
+    return builder.serialised(builder.add("LpNormalization", pooled, axis=-1, p=2), config.hidden)
 
 
 def _encoded(builder: _Builder, config: BertConfig) -> str:
@@ -388,10 +398,6 @@ def _pooled(builder: _Builder, config: BertConfig, state: str) -> str:
     # The sum replaces the mean, since the vectors are normalised afterwards.
     weighted = add("Mul", tokens, add("Unsqueeze", "mask", builder.integers(2)))
     return add("ReduceSum", weighted, builder.integers(1), keepdims=0)
-
-
-def _normalised(builder: _Builder, vectors: str) -> str:
-    return builder.add("LpNormalization", vectors, axis=-1, p=2)
 
 
 class _Builder:

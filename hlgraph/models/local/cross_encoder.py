@@ -1,4 +1,4 @@
-"""Scores texts against a question with a cross-encoder on the CPU: an ONNX model reads both together; needs no torch."""
+"""Score texts against a question with a cross-encoder on the CPU: an ONNX model reads both together; needs no torch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -15,8 +15,16 @@ from scipy.special import expit
 
 from hlgraph.errors import ModelError, ModelMissingError
 from hlgraph.ids import checksum
-from hlgraph.models.local.bert import sha256
-from hlgraph.models.local.runtime import available_cores, batches, load_tokenizer, open_session, padded, run_batches
+from hlgraph.models.local.bert import first_position, read_json, sha256, token_limit
+from hlgraph.models.local.runtime import (
+    available_cores,
+    batches,
+    load_tokenizer,
+    open_session,
+    padded,
+    run_batches,
+    valid_utf8,
+)
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -26,11 +34,8 @@ GRAPH = "model.onnx"
 GRAPH_DATA = ("model.onnx_data", "model.onnx.data")
 """Names under which exports keep the weights of a large model, beside the graph."""
 TOKENIZER = "tokenizer.json"
-CONFIG = "config.json"
-TOKENIZER_CONFIG = "tokenizer_config.json"
 
 _NEEDED_FOR = "the local reranker"
-_PADDED_POSITIONS = ("roberta", "xlm-roberta", "camembert")  # their positions start after the padding id
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _PAIRS_AT_ONCE = 4096  # limits the memory of the tokenizer
 _SHORT_HASH = 12
@@ -41,13 +46,6 @@ class _Config(msgspec.Struct):
     model_type: str = ""
     max_position_embeddings: int = 512
     pad_token_id: int | None = 0
-
-
-class _TokenizerConfig(msgspec.Struct):
-    model_max_length: float | None = None  # some files say 1e30
-
-
-_Parsed = TypeVar("_Parsed", _Config, _TokenizerConfig)
 
 
 class LocalCrossEncoder:
@@ -84,12 +82,10 @@ class LocalCrossEncoder:
             raise ModelMissingError(
                 f"{folder}: {TOKENIZER} is missing; add the {TOKENIZER} of the model, or run: hlgraph models install --reranker"
             )
-        config = _read(folder / CONFIG, _Config)
+        config = read_json(folder / "config.json", _Config) or _Config()
         self._pad_id = config.pad_token_id or 0
-        first = self._pad_id + 1 if config.model_type in _PADDED_POSITIONS else 0
-        positions = config.max_position_embeddings - first
-        limit = _read(folder / TOKENIZER_CONFIG, _TokenizerConfig).model_max_length
-        self.max_tokens = int(min(limit or positions, positions))
+        positions = config.max_position_embeddings - first_position(config.model_type, self._pad_id)
+        self.max_tokens = token_limit(folder, positions)
         self._name = name or folder.resolve().name
         self.threads = threads or available_cores()
         self._lock = threading.Lock()
@@ -138,7 +134,7 @@ class LocalCrossEncoder:
 
     def _fill(self, logits: NDArray[np.float64], question: str, texts: Sequence[str]) -> None:
         session, tokenizer = self._load()
-        pairs = tokenizer.encode_batch([(_utf8(question), _utf8(text)) for text in texts])
+        pairs = tokenizer.encode_batch([(valid_utf8(question), valid_utf8(text)) for text in texts])
 
         def compute(batch: NDArray[np.intp]) -> None:
             ids, is_token = padded([pairs[index].ids for index in batch], self._pad_id)
@@ -221,18 +217,3 @@ def _not_one_score(graph: Path, reason: str) -> ModelError:
         f"{graph}: {reason}, but a cross-encoder gives one score for each pair, in one output; choose a reranker with one label"
         " (an embedding model or a classifier cannot rerank)"
     )
-
-
-def _read(path: Path, kind: type[_Parsed]) -> _Parsed:
-    """The file parsed as ``kind``; the defaults of ``kind`` if there is no such file."""
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except FileNotFoundError:
-        return kind()
-    except (OSError, msgspec.MsgspecError) as error:
-        raise ModelError(f"{path}: not a valid model configuration ({error}); download the model again") from error
-
-
-def _utf8(text: str) -> str:
-    """The text as valid UTF-8, which the tokenizer needs; a damaged source may hold a lone surrogate."""
-    return text.encode("utf-8", "replace").decode("utf-8")

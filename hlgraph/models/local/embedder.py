@@ -1,4 +1,4 @@
-"""Embeds texts with a BERT-family model on the CPU, with onnxruntime or OpenVINO; needs no torch."""
+"""Embed texts with a BERT-family model on the CPU, with onnxruntime or OpenVINO; needs no torch."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from hlgraph.models.local.runtime import (
     open_session,
     padded,
     run_batches,
+    valid_utf8,
 )
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class LocalEmbedder:
         return vectors
 
     def forget(self, texts: Sequence[str]) -> None:
-        """Does nothing, since this embedder stores no texts and no vectors."""
+        """Do nothing, since this embedder stores no texts and no vectors."""
 
     def _fill(self, vectors: NDArray[np.float32], texts: Sequence[str]) -> None:
         engine = self._loaded()
@@ -150,14 +151,15 @@ class LocalEmbedder:
         tokens = [encoding.ids for encoding in encodings]
 
         def compute(batch: NDArray[np.intp]) -> None:
-            vectors[batch] = engine.run([tokens[index] for index in batch], self._config.pad_id)
+            ids, is_token = padded([tokens[index] for index in batch], self._config.pad_id)
+            vectors[batch] = engine.compute(ids, is_token.astype(np.float32))
 
         index_batches = list(batches([len(ids) for ids in tokens]))
-        run_batches(compute, index_batches, threads=1 if engine.uses_all_threads else self.threads)
+        # One batch of OpenVINO already uses all threads.
+        run_batches(compute, index_batches, threads=1 if engine.runtime == "openvino" else self.threads)
 
     def _prepared(self, text: str) -> str:
-        # The tokenizer accepts valid UTF-8 only, and a damaged source may hold a lone surrogate.
-        valid = text.encode("utf-8", "replace").decode("utf-8")
+        valid = valid_utf8(text)
         return valid.lower() if self._config.is_lowercased else valid
 
     def _loaded(self) -> _Engine:
@@ -180,15 +182,6 @@ class _Engine:
     @property
     def is_usable(self) -> bool:
         return not isinstance(self.compute, OpenVinoModel) or self.compute.is_usable
-
-    @property
-    def uses_all_threads(self) -> bool:
-        """Whether one batch already uses all threads."""
-        return isinstance(self.compute, OpenVinoModel)
-
-    def run(self, tokens: list[list[int]], pad_id: int) -> NDArray[np.float32]:
-        ids, is_token = padded(tokens, pad_id)
-        return self.compute(ids, is_token.astype(np.float32))
 
 
 def graph_name(config: BertConfig, folder: Path) -> str:

@@ -1,45 +1,30 @@
-"""Loads the local models named in the settings: the embedder with its cache, the reranker."""
+"""Load the local models named in the settings: the embedder with its cache, the reranker."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol, cast
+from typing import cast
 
 from hlgraph.models.cache import CachedEmbedder
 from hlgraph.models.install import load_local, load_reranker
 from hlgraph.models.local.cross_encoder import LocalCrossEncoder
 from hlgraph.models.local.embedder import LocalEmbedder, Runtime
-from hlgraph.settings import cache_folder
+from hlgraph.settings import ModelSettings, cache_folder
 
 CACHE_FILE = "embeddings-1.sqlite"  # 1 is the version of its schema
 
 
-class ModelChoice(Protocol):
-    """The settings of a local embedder; for both folders None means the user's default."""
-
-    @property
-    def root(self) -> str | None:
-        """Folder of the installed models."""
-
-    @property
-    def cache(self) -> str | None:
-        """Folder of the embedding cache."""
-
-    @property
-    def embedder(self) -> str:
-        """Name of an installed model, or a folder."""
-
-    @property
-    def runtime(self) -> str:
-        """Inference runtime: ``onnxruntime`` or ``openvino``."""
-
-
-def cached_embedder(choice: ModelChoice) -> CachedEmbedder:
-    """The chosen model with the on-disk cache of its vectors.
+def cached_embedder(models: ModelSettings) -> CachedEmbedder:
+    """The local embedder that the settings name, an installed model or a folder, with the on-disk cache of its vectors.
 
     Raises ModelMissingError with the command that installs the model, InputError for an unknown runtime.
     """
-    return CachedEmbedder(_local(choice), cache_file(choice.cache))
+    runtime = cast("Runtime", models.runtime)  # LocalEmbedder checks it
+    if _is_folder(models.embedder):
+        embedder = LocalEmbedder(Path(models.embedder), runtime=runtime)
+    else:
+        embedder = load_local(models.embedder, root=Path(models.root) if models.root else None, runtime=runtime)
+    return CachedEmbedder(embedder, cache_file(models.cache))
 
 
 def cache_file(folder: str | None) -> Path:
@@ -73,11 +58,3 @@ def local_reranker(name: str, *, root: str | None) -> LocalCrossEncoder:
 def _is_folder(name: str) -> bool:
     folder = Path(name)
     return len(folder.parts) > 1 or folder.is_absolute()
-
-
-def _local(choice: ModelChoice) -> LocalEmbedder:
-    folder = Path(choice.embedder)
-    runtime = cast("Runtime", choice.runtime)  # LocalEmbedder checks it
-    if _is_folder(choice.embedder):
-        return LocalEmbedder(folder, runtime=runtime)
-    return load_local(choice.embedder, root=Path(choice.root) if choice.root else None, runtime=runtime)

@@ -1,4 +1,4 @@
-"""Scores texts against a question by vector similarity and by words; needs no download."""
+"""Score texts against a question by vector similarity and by words; needs no download."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs local models with onnxruntime or OpenVINO, their telemetry off: sessions, tokenizers, batches of similar length."""
+"""Run local models with onnxruntime or OpenVINO, their telemetry off: sessions, tokenizers, batches of similar length."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -104,8 +103,7 @@ def not_loaded(weights: Path, error: Exception) -> ModelError:
     return ModelError(f"{weights}: onnxruntime cannot load the model ({error}); download the model again")
 
 
-# Runs a local embedding model with OpenVINO, in bfloat16 on processors that have instructions for it.
-
+# OpenVINO, in bfloat16 on processors that have instructions for it.
 
 _REPORTS = "openvino_telemetry"
 
@@ -173,37 +171,29 @@ class OpenVinoModel:
 
 
 def _abandon(reference: weakref.ref[OpenVinoModel]) -> None:
-    """Keeps the model from being freed in a forked process, where freeing would wait for threads that do not exist."""
+    """Keep the model from being freed in a forked process, where freeing would wait for threads that do not exist."""
     model = reference()
     for part in model._parts if model else ():
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(part))
 
 
 def _imported() -> ModuleType:
-    with _no_reports():
-        try:
-            import openvino
-        except ImportError as error:
-            raise MissingExtraError("openvino", "computing the local embedding model with OpenVINO") from error
+    """The package openvino, imported without the package through which it would send a report."""
+    is_blocked = _REPORTS not in sys.modules
+    if is_blocked:
+        sys.modules[_REPORTS] = None  # type: ignore[assignment]  # documented: makes its import fail
+    try:
+        import openvino
+    except ImportError as error:
+        raise MissingExtraError("openvino", "computing the local embedding model with OpenVINO") from error
+    finally:
+        if is_blocked:
+            del sys.modules[_REPORTS]
     module: ModuleType = openvino
     return module
 
 
-@contextmanager
-def _no_reports() -> Iterator[None]:
-    """Blocks the package through which openvino would send a report when it is imported."""
-    if _REPORTS in sys.modules:
-        yield
-        return
-    sys.modules[_REPORTS] = None  # type: ignore[assignment]  # documented: makes its import fail
-    try:
-        yield
-    finally:
-        del sys.modules[_REPORTS]
-
-
 # Tokens of texts, in batches of similar length.
-
 
 _TOKENS_AT_ONCE = 512  # the activations of such a batch fit the cache of one core
 
@@ -243,6 +233,11 @@ def load_tokenizer(path: Path, max_tokens: int, *, needed_for: str) -> tokenizer
     tokenizer.no_padding()
     tokenizer.enable_truncation(max_tokens)
     return tokenizer
+
+
+def valid_utf8(text: str) -> str:
+    """The text as valid UTF-8, which tokenizers need; a damaged source may contain a lone surrogate."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def batches(lengths: Sequence[int]) -> Iterator[NDArray[np.intp]]:

@@ -31,6 +31,17 @@ class Resting(NamedTuple):
         return tuple(sorted(set(self.item.parts) - set(self.chunk_ids)))
 
 
+def said_in(piece: Evidence, statement: Statement) -> Evidence:
+    """A statement as evidence.
+
+    Parameters
+    ----------
+    piece : the evidence of its chunk
+    statement : the statement
+    """
+    return replace(piece, text=statement.text, start=statement.start, end=statement.end, statement_id=statement.id)
+
+
 def of_summaries(
     session: Session,
     hits: Sequence[Hit],
@@ -61,13 +72,7 @@ def of_summaries(
     parts = dict(chunks)
     for name, statement in statements.items():
         if statement.chunk_id in chunks:
-            part = replace(
-                chunks[statement.chunk_id],
-                text=statement.text,
-                start=statement.start,
-                end=statement.end,
-                statement_id=name,
-            )
+            part = said_in(chunks[statement.chunk_id], statement)
             parts[name] = replace(part, score=cosines.get(name, 0.0))
     summaries = (_summary(hit, resting[hit.id], parts) for hit in wanted)
     return [replace(statement, why=why.get(statement.id, {})) for statement in summaries if statement is not None]

@@ -96,14 +96,14 @@ def diverse(session: Session, evidence: list[Evidence], *, tau: float) -> list[E
             window *= 2
         step.count = len(kept)
         step.details = {"tau": tau, "dropped": len(texts) - len(kept), "lemmas": has_lemmas()}
-        session.note_dropped("a near-duplicate of better evidence", len(texts) - len(kept))
+        session.notes.dropped["a near-duplicate of better evidence"] += len(texts) - len(kept)
     return [evidence[at] for at in kept[:k]]
 
 
 def _kept(evidence: Sequence[Evidence], texts: Sequence[Terms], tau: float) -> list[int]:
     if not may_repeat(texts):
         return list(range(len(evidence)))
-    result = retain(
+    kept = retain(
         tf_idf([item.words for item in texts]),
         # Ranks instead of scores: the order of the evidence already breaks ties.
         np.arange(len(evidence), 0, -1, dtype=np.float64),
@@ -111,8 +111,7 @@ def _kept(evidence: Sequence[Evidence], texts: Sequence[Terms], tau: float) -> l
         tau=tau,
         agrees=lambda one, other: says_the_same_order(texts[one], texts[other]),
     )
-    kept: list[int] = result.kept.tolist()
-    return kept
+    return list(map(int, kept))
 
 
 def with_labels(session: Session, evidence: Sequence[Evidence]) -> list[Evidence]:

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property, lru_cache, partial, reduce
 from importlib.util import find_spec
-from itertools import combinations
-from typing import NamedTuple
+from itertools import combinations, takewhile
+from typing import NamedTuple, TypeAlias
 
 from hlgraph.read.tables import aligned_table, is_value, is_year
 from hlgraph.text import content_words, words
@@ -43,12 +43,8 @@ class Cell(NamedTuple):
     value: str
 
 
-class _Line(NamedTuple):
-    start: int
-    end: int
-    text: str
-
-
+_Line: TypeAlias = re.Match[str]
+"""A line of a text, without its line break."""
 _LINE = re.compile(r"[^\n\r]+")
 _RULE = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
 _BARRED = re.compile(r"\s*\|.*\|\s*")
@@ -87,8 +83,8 @@ def cells(text: str) -> list[Cell]:
     >>> [(cell.row, cell.column, cell.caption, cell.value) for cell in values]
     [('Revenue', '2023', '(in millions)', '5,234')]
     """
-    lines = [_Line(match.start(), match.end(), match[0]) for match in _LINE.finditer(text)]
-    kinds = (_markdown, _delimited, partial(_aligned, texts=[line.text for line in lines]), _keyed)
+    lines = list(_LINE.finditer(text))
+    kinds = (_markdown, _delimited, partial(_aligned, texts=[line[0] for line in lines]), _keyed)
     values: list[Cell] = []
     at = 0
     while at < len(lines):
@@ -99,31 +95,29 @@ def cells(text: str) -> list[Cell]:
 
 
 def _markdown(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
-    has_head = (
-        at + 1 < len(lines) and "|" in lines[at].text and _is_next(lines, at + 1) and _is_rule(lines[at + 1].text)
-    )
-    if not has_head and not _BARRED.match(lines[at].text):
+    has_head = at + 1 < len(lines) and "|" in lines[at][0] and _is_next(lines, at + 1) and _is_rule(lines[at + 1][0])
+    if not has_head and not _BARRED.match(lines[at][0]):
         return 0, []
     size = 2 if has_head else 1
     while at + size < len(lines) and _is_next(lines, at + size):
-        line = lines[at + size].text
+        line = lines[at + size][0]
         if "|" not in line or not (has_head or _BARRED.match(line)):
             break
         size += 1
     block = lines[at + 2 if has_head else at : at + size]
-    rows = [(line, _bars(line.text)) for line in block if not _is_rule(line.text)]
-    return size, _made(_bars(lines[at].text) if has_head else [], rows, _caption(lines, at))
+    rows = [(line, _bars(line[0])) for line in block if not _is_rule(line[0])]
+    return size, _made(_bars(lines[at][0]) if has_head else [], rows, _caption(lines, at))
 
 
 def _delimited(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
     for delimiter in _DELIMITERS:
-        head = _split(lines[at].text, delimiter)
+        head = _split(lines[at][0], delimiter)
         least = 3 if delimiter == "," else 2
         if not _is_head(head):
             continue
         rows: list[tuple[_Line, list[str]]] = []
         while at + 1 + len(rows) < len(lines) and _is_next(lines, at + 1 + len(rows)):
-            parts = _split(lines[at + 1 + len(rows)].text, delimiter)
+            parts = _split(lines[at + 1 + len(rows)][0], delimiter)
             if len(parts) != len(head) or not any(map(is_value, parts)):
                 break
             rows.append((lines[at + 1 + len(rows)], parts))
@@ -154,7 +148,7 @@ def _keyed(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
     pairs: list[tuple[_Line, str, str]] = []
     while at + len(pairs) < len(lines) and (not pairs or _is_next(lines, at + len(pairs))):
         line = lines[at + len(pairs)]
-        match = _KEY_VALUE.fullmatch(line.text.rstrip()) if len(line.text) <= _LONGEST_CAPTION else None
+        match = _KEY_VALUE.fullmatch(line[0].rstrip()) if len(line[0]) <= _LONGEST_CAPTION else None
         if match is None:
             break
         pairs.append((line, _bare(match["key"]), _bare(match["value"])))
@@ -162,7 +156,7 @@ def _keyed(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
     if len(pairs) < 2:
         return 0, []
     caption = _caption(lines, at)
-    return len(pairs), [Cell(line.start, line.end, key, "", caption, value) for line, key, value in values]
+    return len(pairs), [Cell(*line.span(), key, "", caption, value) for line, key, value in values]
 
 
 def _made(head: list[str], rows: Sequence[tuple[_Line, list[str]]], caption: str) -> list[Cell]:
@@ -190,7 +184,7 @@ def _made(head: list[str], rows: Sequence[tuple[_Line, list[str]]], caption: str
         label, begin = _row_label(parts, head)
         row = ", ".join(part for part in (section, label) if part)
         cells.extend(
-            Cell(line.start, line.end, row, head[at] if at < len(head) else "", caption, part)
+            Cell(*line.span(), row, head[at] if at < len(head) else "", caption, part)
             for at, part in enumerate(parts)
             if at >= begin and is_value(part)
         )
@@ -223,12 +217,8 @@ def _moved(labels: list[str], signs: set[int]) -> list[str]:
 
 def _goes_on_with_head(parts: list[str]) -> bool:
     """Whether a row is a second line of the head: it has no label in front, and years or words above the values."""
-    return (
-        len(parts) > 1
-        and not parts[0]
-        and any(parts)
-        and not any(is_value(part) and not is_year(part) for part in parts)
-    )
+    has_values = any(is_value(part) and not is_year(part) for part in parts)
+    return len(parts) > 1 and not parts[0] and any(parts) and not has_values
 
 
 def _joined(head: list[str], below: list[str]) -> list[str]:
@@ -242,11 +232,7 @@ def _joined(head: list[str], below: list[str]) -> list[str]:
 
 def _row_label(parts: list[str], head: list[str]) -> tuple[str, int]:
     """The label of a row, and the index of its first value."""
-    names = []
-    for part in parts:
-        if is_value(part):
-            break
-        names.append(part)
+    names = list(takewhile(lambda part: not is_value(part), parts))
     label = ", ".join(name for name in names if name and not _is_sign(name))
     if label or len(parts) < 2:
         return label, len(names)
@@ -260,14 +246,14 @@ def _caption(lines: Sequence[_Line], at: int) -> str:
     """The line above a table if it names a unit or the table; else empty."""
     if not at:
         return ""
-    above = _bare(lines[at - 1].text.strip().lstrip("#").strip())
+    above = _bare(lines[at - 1][0].strip().lstrip("#").strip())
     return above if len(above) <= _LONGEST_CAPTION and "|" not in above and _NAMES_TABLE.match(above) else ""
 
 
 def _is_next(lines: Sequence[_Line], at: int) -> bool:
     """Whether a line follows the one above it without a blank line between them."""
-    gap = lines[at].start - lines[at - 1].end
-    return gap <= 2 and bool(lines[at].text.strip()) and len(lines[at].text) <= _LONGEST_LINE
+    gap = lines[at].start() - lines[at - 1].end()
+    return gap <= 2 and bool(lines[at][0].strip()) and len(lines[at][0]) <= _LONGEST_LINE
 
 
 def _is_rule(line: str) -> bool:
@@ -514,12 +500,8 @@ def _is_same(number: Said, value: Said, cell: Cell) -> bool:
         return _is_near(number, value, power or 0)
     if number.digits == value.digits:
         return True
-    return (
-        bool(power)
-        and not number.has_scale
-        and number.quantity is not None
-        and number.quantity == _scaled(value, power or 0)
-    )
+    has_quantity = bool(power) and not number.has_scale and number.quantity is not None
+    return has_quantity and number.quantity == _scaled(value, power or 0)
 
 
 def _is_near(number: Said, value: Said, power: int) -> bool:
@@ -553,9 +535,7 @@ def _said(text: str, number: Number) -> Said:
     plain = re.fullmatch(r"\d+(?:\.(\d+))?", number.value)
     quantity = Decimal(number.value).scaleb(power) if plain else None
     # Trailing zeros count as digits: 5.20 is more exact than 5.2.
-    decimals = (
-        re.search(r"[.](\d+)", written) if plain and "." in number.value else re.search(r"[.](0+)(?!\d)", written)
-    )
+    decimals = re.search(r"[.](\d+)" if plain and "." in number.value else r"[.](0+)(?!\d)", written)
     step = Decimal(1).scaleb(power - (len(decimals[1]) if decimals else 0))
     is_year = _YEAR.fullmatch(written) is not None
     return Said(number.value, quantity, step, word is not None, number.text.endswith("%"), is_year)
@@ -603,9 +583,8 @@ def labels(text: str, span: tuple[int, int], *, cells: Sequence[Cell]) -> tuple[
     chosen = {
         cell for number, those in candidates.items() if those for cell in _meant(those, statement_words, asked[number])
     }
-    return tuple(
-        dict.fromkeys(_worded(cell) for cell in cells if cell in chosen and not _is_said(cell, statement_words))
-    )
+    new = (cell for cell in cells if cell in chosen and not _is_said(cell, statement_words))
+    return tuple(dict.fromkeys(map(_worded, new)))
 
 
 def _meant(candidates: Sequence[Cell], statement_words: set[str], times: int) -> Sequence[Cell]:
@@ -632,29 +611,15 @@ def _worded(cell: Cell) -> str:
 # Terms of a text for near-duplicate detection: normalised numbers, no function words, lemmas.
 
 
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
 # Fewer than text.STOP_WORDS: words that change the meaning ("not", "before", "from", "by", "or", "may") stay terms.
-_FUNCTION_WORDS = frozenset(
-    _listed("""a an the this that these those it its itself there here is are was were be been being am has have had having do
+_FUNCTION = """a an the this that these those it its itself there here is are was were be been being am has have had having do
     does did doing done to of in on at for with and as than then so such also very just too which who whom whose what
-    when where how""")
-)
-_CONTRACTIONS = {
-    "cannot": ("can", "not"),
-    "can't": ("can", "not"),
-    "won't": ("will", "not"),
-    "shan't": ("shall", "not"),
-}
-_NUMBER_WORDS = {
-    word: Decimal(value)
-    for value, word in enumerate(
-        _listed("""zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-        seventeen eighteen nineteen twenty""")
-    )
-}
+    when where how"""
+_FUNCTION_WORDS = frozenset(_FUNCTION.split())
+_CONTRACTIONS = {"cannot": "can", "can't": "can", "won't": "will", "shan't": "shall"}  # before "not"
+_TO_TWENTY = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen twenty"""
+_NUMBER_WORDS = {word: Decimal(value) for value, word in enumerate(_TO_TWENTY.split())}
 _UNUSUAL = _CONTRACTIONS.keys() | _NUMBER_WORDS.keys()
 _PERCENT_SIGN = ("percent", "pct")
 # Folding would join these digits to the number before them: 10² would become 102, and 1½ would become 11/2.
@@ -789,7 +754,8 @@ def _words(text: str) -> Iterator[str]:
         if word in _NUMBER_WORDS:
             waiting = _NUMBER_WORDS[word]
         elif word in _CONTRACTIONS:
-            yield from _CONTRACTIONS[word]
+            yield _CONTRACTIONS[word]
+            yield "not"
         elif word.endswith("n't"):
             yield "not"  # the rest of it is an auxiliary verb
         elif word not in _FUNCTION_WORDS:

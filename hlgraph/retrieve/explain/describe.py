@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 import scipy.sparse as sp
 
-from hlgraph.records import Chunk, Entity, Evidence, Fact, Hit, Kind, Record, Relationship, Source, Statement, Topic
+from hlgraph.records import Chunk, Entity, Evidence, Fact, Kind, Record, Relationship, Source, Statement, Topic
 from hlgraph.retrieve.explain.parts import (
     BasisTrace,
     EvidenceGraph,
@@ -26,9 +26,11 @@ from hlgraph.retrieve.explain.parts import (
     Path,
     PathTrace,
     ResultTrace,
+    Seeds,
     SeedTrace,
     StoreCost,
 )
+from hlgraph.retrieve.request import Explanation
 from hlgraph.retrieve.session import Session
 from hlgraph.stores.protocols import PullShape
 from hlgraph.stores.trace import Call
@@ -245,7 +247,7 @@ def choose(
     for path in shown:
         chosen.kinds.update(zip(path.ids, path.kinds, strict=True))
         chosen.path_nodes.update(path.ids)
-        for a, b in zip(path.ids, path.ids[1:], strict=False):
+        for a, b in itertools.pairwise(path.ids):
             _walk(around, chosen, a, b)
         for key in first & reached(path, lineage) - set(path.ids):  # resulting chunks, reached through their statements
             edges = {Edge(node, key, Relationship.IN_CHUNK.value) for node in path.ids if lineage.get(node) == key}
@@ -263,7 +265,7 @@ def choose(
 
 
 def _open(chosen: Chosen, below: Mapping[str, Sequence[str]]) -> None:
-    """Adds the first chunks below each shown summary."""
+    """Add the first chunks below each shown summary."""
     hidden: set[str] = set()
     for key in [key for key, kind in chosen.kinds.items() if kind is Kind.SUMMARY]:
         shown = below.get(key, ())[:MOST_BELOW]
@@ -274,7 +276,7 @@ def _open(chosen: Chosen, below: Mapping[str, Sequence[str]]) -> None:
 
 
 def _walk(around: Neighbourhood, chosen: Chosen, a: str, b: str) -> None:
-    """Adds one step of a path: its edge, else the bridges between its ends, else an edge of its own."""
+    """Add one step of a path: its edge, else the bridges between its ends, else an edge of its own."""
     direct = around.direct(a, b)
     edges = [] if direct is None else [direct]
     for bridge in around.bridges(a, b)[:_BRIDGES]:
@@ -288,7 +290,7 @@ def _walk(around: Neighbourhood, chosen: Chosen, a: str, b: str) -> None:
 
 
 def _fill(around: Neighbourhood, chosen: Chosen, kind: Kind, *, wanted: Collection[str]) -> None:
-    """Adds entities or topics next to the shown nodes, up to the limit of their kind."""
+    """Add entities or topics next to the shown nodes, up to the limit of their kind."""
     degree = Counter(other for key in chosen.kinds for other in _reached(around, chosen, key, kind))
     there = {key for key, node_kind in chosen.kinds.items() if node_kind is kind}
     most = MOST_ENTITIES if kind is Kind.ENTITY else MOST_TOPICS
@@ -311,7 +313,7 @@ def _reached(around: Neighbourhood, chosen: Chosen, key: str, kind: Kind) -> Ite
 
 
 def _join(around: Neighbourhood, chosen: Chosen) -> None:
-    """Adds the edges between the shown nodes."""
+    """Add the edges between the shown nodes."""
     for key in chosen.kinds:
         edges = (edge for other, edge in around.beside(key).items() if other in chosen.kinds)
         chosen.edges.update(dict.fromkeys(edges))
@@ -334,16 +336,6 @@ _NAMED: dict[Kind, type[Statement | Fact | Entity | Topic | Source]] = {
 }
 
 Node: TypeAlias = tuple[str, Kind]
-
-
-class Explained(NamedTuple):
-    """The parts of an explanation besides steps and parameters."""
-
-    seeds: tuple[SeedTrace, ...] = ()
-    hops: tuple[HopTrace, ...] = ()
-    paths: tuple[PathTrace, ...] = ()
-    results: tuple[ResultTrace, ...] = ()
-    graph: EvidenceGraph = EvidenceGraph()
 
 
 def costs(calls: Iterable[Call]) -> tuple[StoreCost, ...]:
@@ -371,29 +363,31 @@ def costs(calls: Iterable[Call]) -> tuple[StoreCost, ...]:
     )
 
 
-def explained(session: Session, notes: Notes, *, evidence: Sequence[Evidence]) -> Explained:
-    """The explanation of the notes, with names.
+def explained(explanation: Explanation, session: Session, *, evidence: Sequence[Evidence]) -> Explanation:
+    """The explanation with the notes of the session: seeds, hops, paths, results and the evidence subgraph, with names.
 
     It takes one pull and one batch of records per kind, independent of the number of nodes.
 
     Parameters
     ----------
-    session : reads the graph and the records
-    notes : the notes of the retrieval
+    explanation : without these parts
+    session : has the notes, and reads the graph and the records
     evidence : the result, best first
 
     Returns
     -------
-    Explained
-        Seeds, hops, paths, results and the evidence subgraph.
+    Explanation
     """
+    notes = session.notes
     names = _Names(session, notes, evidence=evidence)
     results = [(piece.id, piece.kind) for piece in evidence]
     below = {piece.id: [part.chunk_id for part in piece.opened] for piece in evidence if piece.summary_id}
     shown = [(key, Kind.CHUNK) for keys in below.values() for key in keys[:MOST_BELOW]]
     around = _around(session, notes.paths, results=[*results, *shown])
     wanted = {*results, *_noted(notes)}
-    bridges = (bridge for path in notes.paths for a, b in _steps(path) for bridge in around.bridges(a, b))
+    bridges = (
+        bridge for path in notes.paths for a, b in itertools.pairwise(path.ids) for bridge in around.bridges(a, b)
+    )
     wanted |= {(key, around.kinds[key]) for bridge in bridges for key in bridge}
     chunk_of = {piece.statement_id: piece.chunk_id for piece in evidence if piece.statement_id}
     statements = session.records(Kind.STATEMENT, _of_kind(wanted, Kind.STATEMENT), record_type=Statement)
@@ -405,34 +399,29 @@ def explained(session: Session, notes: Notes, *, evidence: Sequence[Evidence]) -
     seeds = {hit.id for group in notes.seeds for hit in group.hits}
     chosen = choose(around, results, paths=paths, seeds=seeds, lineage=lineage, below=below)
     names.read(wanted | set(chosen.kinds.items()))
-    return Explained(
-        tuple(
-            SeedTrace(
-                piece.kind, piece.origin, piece.count, names.hits(piece.hits[:_MOST_SEEDS], piece.kind), piece.part
-            )
-            for piece in notes.seeds
-        ),
-        tuple(_hop(hop, part, names) for hop, part in notes.hops),
-        tuple(_path(path, around, names) for path in paths),
-        tuple(
+    return replace(
+        explanation,
+        question=session.request.question,
+        seeds=tuple(_seeds(seeds, names) for seeds in notes.seeds),
+        hops=tuple(_hop(hop, part, names) for hop, part in notes.hops),
+        paths=tuple(_path(path, around, names) for path in paths),
+        results=tuple(
             ResultTrace(
                 number,
-                names.node(key, kind, score=evidence[number - 1].score),
-                tuple(at for at, path in enumerate(paths, 1) if key in reached(path, lineage)),
-                evidence[number - 1].is_stale,
-                _basis(evidence[number - 1], names),
+                names.piece(piece),
+                tuple(at for at, path in enumerate(paths, 1) if piece.id in reached(path, lineage)),
+                piece.is_stale,
+                tuple(BasisTrace(names.piece(part), part.source.uri, part.start, part.end) for part in piece.rests_on),
             )
-            for number, (key, kind) in enumerate(results, 1)
+            for number, piece in enumerate(evidence, 1)
         ),
-        _picture(chosen, names, evidence),
+        graph=_picture(chosen, names, evidence),
     )
 
 
-def _basis(piece: Evidence, names: _Names) -> tuple[BasisTrace, ...]:
-    return tuple(
-        BasisTrace(names.node(part.id, part.kind, score=part.score), part.source.uri, part.start, part.end)
-        for part in piece.rests_on
-    )
+def _seeds(seeds: Seeds, names: _Names) -> SeedTrace:
+    best = tuple(names.node(hit.id, seeds.kind, score=hit.score) for hit in seeds.hits[:_MOST_SEEDS])
+    return SeedTrace(seeds.kind, seeds.origin, seeds.count, best, seeds.part)
 
 
 def _ordered(paths: Iterable[Path], results: Sequence[str], *, lineage: Mapping[str, str]) -> list[Path]:
@@ -441,10 +430,6 @@ def _ordered(paths: Iterable[Path], results: Sequence[str], *, lineage: Mapping[
     last = len(number)
     first = {path: min((number.get(key, last) for key in reached(path, lineage)), default=last) for path in paths}
     return sorted(first, key=lambda path: (first[path], path.part, -path.score, path.ids))
-
-
-def _steps(path: Path) -> Iterable[tuple[str, str]]:
-    return zip(path.ids, path.ids[1:], strict=False)
 
 
 def _noted(notes: Notes) -> Iterable[Node]:
@@ -477,14 +462,14 @@ def _hop(hop: Hop, part: str, names: _Names) -> HopTrace:
 
 def _path(path: Path, around: Neighbourhood, names: _Names) -> PathTrace:
     nodes = tuple(names.node(key, kind) for key, kind in zip(path.ids, path.kinds, strict=True))
-    bridges = [around.bridges(a, b) for a, b in _steps(path)]
+    bridges = [around.bridges(a, b) for a, b in itertools.pairwise(path.ids)]
     joined = tuple(
         tuple(" ~ ".join(names.name(key, around.kinds[key]) for key in bridge) for bridge in joints[:_MOST_JOINTS])
         for joints in bridges
     )
     jumps = tuple(
         at
-        for at, ((a, b), joints) in enumerate(zip(_steps(path), bridges, strict=True), 1)
+        for at, ((a, b), joints) in enumerate(zip(itertools.pairwise(path.ids), bridges, strict=True), 1)
         if not joints and around.direct(a, b) is None
     )
     return PathTrace(nodes, path.score, joined, jumps, path.part)
@@ -539,9 +524,9 @@ class _Names:
         """A node with its name."""
         return NodeTrace(key, kind, self.name(key, kind), score, self._ranks.get((key, kind)))
 
-    def hits(self, hits: Iterable[Hit], kind: Kind) -> tuple[NodeTrace, ...]:
-        """Nodes with their scores."""
-        return tuple(self.node(hit.id, kind, score=hit.score) for hit in hits)
+    def piece(self, piece: Evidence) -> NodeTrace:
+        """A piece of evidence as a node."""
+        return self.node(piece.id, piece.kind, score=piece.score)
 
 
 def _name(record: Record) -> str:

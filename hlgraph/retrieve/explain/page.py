@@ -19,7 +19,7 @@ from hlgraph.retrieve.explain.parts import (
     ResultTrace,
     SeedTrace,
 )
-from hlgraph.retrieve.explain.svg import document, drawing, escaped, framed, resource
+from hlgraph.retrieve.explain.svg import drawing, escaped, framed, resource
 from hlgraph.stores.trace import Call, pretty
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def picture(explanation: Explanation) -> str:
     """
     check_is_explained(explanation)
     graph = explanation.graph
-    return document(graph, explanation.question, seeds=_seed_ids(graph), style=resource("picture.css"))
+    return drawing(graph, explanation.question, seeds=_seed_ids(graph), style=resource("picture.css"))
 
 
 def check_is_explained(explanation: Explanation) -> None:

@@ -273,6 +273,7 @@ class Notes:
     seeds, hops, paths : the notes; each hop with the part of the strategy that made it
     dropped : number of ranked nodes that did not become evidence, by reason
     part : the part of the strategy that runs now
+    is_kept : whether notes are taken; if not, work done only for notes can be skipped
     """
 
     seeds: list[Seeds] = field(default_factory=list)
@@ -280,6 +281,7 @@ class Notes:
     paths: list[Path] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
     part: str = ""
+    is_kept: bool = True
 
     def clear(self) -> None:
         """Discard the notes, because the strategy runs again with wider bounds."""
@@ -289,42 +291,48 @@ class Notes:
         self.dropped.clear()
 
     def add_hop(self, hop: Hop) -> None:
-        """Note a hop of the current part."""
+        """Note what one depth of a search expanded, kept and pruned, and its best nodes."""
+        if not self.is_kept:
+            return
         if hop.depth < 0:
             hop = replace(hop, depth=max((old.depth for old, part in self.hops if part == self.part), default=0) + 1)
         self.hops.append((hop, self.part))
 
     def add_seeds(self, kind: Kind, hits: Sequence[Hit], *, origin: str) -> None:
-        """Note seeds; they replace earlier ones of the same kind, origin and part.
+        """Note where the walk begins; replaces earlier seeds of the same kind, origin and part.
 
         Parameters
         ----------
         kind : kind of the seeds
         hits : best first
-        origin : the search or rule that gave them
+        origin : the search or rule that gave them, in a word or two
         """
+        if not self.is_kept:
+            return
         seeds = Seeds(kind, tuple(hits[:MOST_SEEDS]), len(hits), origin, self.part)
-        same = [
-            at for at, old in enumerate(self.seeds) if (old.kind, old.origin, old.part) == (kind, origin, self.part)
-        ]
-        if same:
-            self.seeds[same[0]] = seeds
-        else:
-            self.seeds.append(seeds)
+        labels = [(old.kind, old.origin, old.part) for old in self.seeds]
+        at = labels.index((kind, origin, self.part)) if (kind, origin, self.part) in labels else len(labels)
+        self.seeds[at : at + 1] = [seeds]
 
-    def add_path(self, ids: Sequence[str], score: float, *, kinds: Sequence[Kind]) -> None:
+    def add_path(
+        self, ids: Sequence[str], score: float, *, kind: Kind = Kind.STATEMENT, kinds: Sequence[Kind] = ()
+    ) -> None:
         """Note a path; the 100 best of each part of a strategy are kept, ties by ids.
 
         Parameters
         ----------
         ids : nodes in the order of the walk
-        score : of the whole path
-        kinds : kind of each node
+        score : of the whole path; higher is better
+        kind : of all nodes
+        kinds : one per node, if they differ
 
         Raises
         ------
         InputError : ``kinds`` and ``ids`` differ in length
         """
+        if not self.is_kept:
+            return
+        kinds = kinds or [kind] * len(ids)
         if len(kinds) != len(ids):
             raise InputError(
                 f"a path of {len(ids)} nodes has {len(kinds)} kinds; give one kind for all nodes, or one for each"
@@ -336,7 +344,7 @@ class Notes:
 
     @contextlib.contextmanager
     def named(self, part: str) -> Iterator[None]:
-        """Attributes the notes made in the block to this part of the strategy."""
+        """Attribute the notes made in the block to one part of a strategy that has several."""
         before, self.part = self.part, part
         try:
             yield

@@ -1,4 +1,4 @@
-"""Draws the evidence subgraph as SVG (:func:`drawing`, :func:`document`), and frames HTML pages (:func:`framed`).
+"""Draws the evidence subgraph as SVG (:func:`drawing`), and frames HTML pages (:func:`framed`).
 
 The nodes stand in columns from the question to the sources; the layout is deterministic.
 """
@@ -17,7 +17,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from hlgraph.records import Kind
-from hlgraph.retrieve.explain.parts import EvidenceGraph, GraphNode, NodeTrace
+from hlgraph.retrieve.explain.parts import EvidenceGraph, GraphEdge, GraphNode, NodeTrace
 
 QUESTION = "?"
 """The id of the question, which is not a node of the graph."""
@@ -93,7 +93,7 @@ class Layout:
 
 
 def arrange(graph: EvidenceGraph, question: str) -> Layout:
-    """Places the question and the nodes of a graph.
+    """Place the question and the nodes of a graph.
 
     Results are in the order of their numbers, with the nodes on a path to a result next to it. Every other node is at the mean
     height of its neighbours; ties by id. O((n + m) log n) for n nodes and m edges.
@@ -135,19 +135,12 @@ def arrange(graph: EvidenceGraph, question: str) -> Layout:
 
 def _ordered(graph: EvidenceGraph) -> list[list[str]]:
     """The ids of each column from top to bottom."""
-    by_column = [
-        sorted((node for node in graph.nodes if node.node.kind in column.kinds), key=_id) for column in COLUMNS
-    ]
-    beside: defaultdict[str, list[str]] = defaultdict(list)
-    for edge in graph.edges:
-        beside[edge.start].append(edge.end)
-        beside[edge.end].append(edge.start)
+    ids = [sorted(node.node.id for node in graph.nodes if node.node.kind in column.kinds) for column in COLUMNS]
+    results = {node.node.id for node in graph.nodes if node.number}
+    beside = _beside(graph.edges)
     near = _numbers(graph)
     # The column with the results is placed first; the others are ordered by their neighbours placed so far.
-    main = max(
-        range(len(COLUMNS)), key=lambda at: (any(node.number for node in by_column[at]), len(by_column[at]), -at)
-    )
-    ids = [[node.node.id for node in column] for column in by_column]
+    main = max(range(len(COLUMNS)), key=lambda at: (not results.isdisjoint(ids[at]), len(ids[at]), -at))
     ids[main].sort(key=lambda key: (near.get(key, len(near) + 1), key))
     place = {key: at / max(len(ids[main]), 1) for at, key in enumerate(ids[main])}
     for at in [*range(main + 1, len(ids)), *range(main - 1, -1, -1)]:
@@ -157,8 +150,13 @@ def _ordered(graph: EvidenceGraph) -> list[list[str]]:
     return ids
 
 
-def _id(node: GraphNode) -> str:
-    return node.node.id
+def _beside(edges: Iterable[GraphEdge]) -> defaultdict[str, list[str]]:
+    """The neighbours of each node."""
+    beside: defaultdict[str, list[str]] = defaultdict(list)
+    for edge in edges:
+        beside[edge.start].append(edge.end)
+        beside[edge.end].append(edge.start)
+    return beside
 
 
 def _mean(values: Iterable[float]) -> float:
@@ -169,11 +167,7 @@ def _mean(values: Iterable[float]) -> float:
 def _numbers(graph: EvidenceGraph) -> dict[str, float]:
     """For each result its number; for each node on a path to results, slightly less than the lowest of their numbers."""
     numbers = {node.node.id: float(node.number) for node in graph.nodes if node.number}
-    beside: defaultdict[str, list[str]] = defaultdict(list)
-    for edge in graph.edges:
-        if edge.is_on_path:
-            beside[edge.start].append(edge.end)
-            beside[edge.end].append(edge.start)
+    beside = _beside(edge for edge in graph.edges if edge.is_on_path)
     frontier = sorted(numbers, key=lambda key: (numbers[key], key))
     while frontier:
         reached: dict[str, float] = {}
@@ -267,7 +261,7 @@ def escaped(text: str) -> str:
     return html.escape(_UNSHOWN.sub("\ufffd", text), quote=True)
 
 
-def drawing(graph: EvidenceGraph, question: str, *, seeds: Collection[str]) -> str:
+def drawing(graph: EvidenceGraph, question: str, *, seeds: Collection[str], style: str = "") -> str:
     """One ``svg`` element: a box with a tooltip per node, a line per edge; edges of paths are highlighted.
 
     Parameters
@@ -275,36 +269,21 @@ def drawing(graph: EvidenceGraph, question: str, *, seeds: Collection[str]) -> s
     graph : the graph to draw
     question : text of the question
     seeds : ids of the nodes that a search or rule gave as seeds
+    style : the rules of ``picture.css``, for a standalone SVG document with its own colours and background; empty: an element of
+        a page that has them
 
     Returns
     -------
     str
-        Every text in it is escaped.
+        Every text in it is escaped. A document ends with a line break.
     """
     layout = arrange(graph, question)
-    style = f'style="max-width: {layout.width:.0f}px"'
-    return "\n".join([_opening(layout, style), *_inside(graph, question, layout, seeds=seeds), "</svg>"])
-
-
-def document(graph: EvidenceGraph, question: str, *, seeds: Collection[str], style: str) -> str:
-    """The picture of :func:`drawing` as a standalone SVG document, with its own colours and background.
-
-    Parameters
-    ----------
-    graph : what to draw
-    question : text of the question
-    seeds : ids of the nodes that a search or rule gave as seeds
-    style : the rules of ``picture.css``
-
-    Returns
-    -------
-    str
-        Ends with a line break.
-    """
-    layout = arrange(graph, question)
+    inside = _inside(graph, question, layout, seeds=seeds)
+    if not style:
+        opening = _opening(layout, f'style="max-width: {layout.width:.0f}px"')
+        return "\n".join([opening, *inside, "</svg>"])
     size = f'xmlns="http://www.w3.org/2000/svg" width="{layout.width:.0f}" height="{layout.height:.0f}"'
     paper = '<rect width="100%" height="100%" fill="#ffffff"/>'
-    inside = _inside(graph, question, layout, seeds=seeds)
     return "\n".join([_opening(layout, size), f"<style>{style}</style>", paper, *inside, "</svg>", ""])
 
 

@@ -10,24 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from itertools import zip_longest
-from pathlib import Path
 from typing import NamedTuple
 
 from hlgraph.ids import normalise_name
-from hlgraph.models.accounts.ledger import Purpose
-from hlgraph.models.executor import asking_about
-from hlgraph.models.prompts import delimited, read_prompt
+from hlgraph.models.prompts import delimited
 from hlgraph.models.protocols import ChatModel
 from hlgraph.records import Metadata, MetadataValue
+from hlgraph.retrieve.question.reply_parsing import ask, without_thoughts
 from hlgraph.retrieve.question.subqueries import names
 from hlgraph.text import STOP_WORDS
 
 MOST_OF_A_KIND = 10
-_PROMPT = Path(__file__).parent / "prompts" / "keywords.md"
 _LONGEST = 6  # words, unless capitals or quotation marks join more
 _LONGEST_RUN = 12
 _MOST = 400
-_MAX_TOKENS = 2_048  # models that think first need room for that too
 _LONGEST_NAME = 120  # characters of a keyword; a longer reply of a model is a sentence
 _WORD = re.compile(r"\w(?:[\w'’.&/+-]*\w)?")
 _QUOTED = re.compile(r"[\"“„«](?P<inside>[^\"“”„«»]{2,100})[\"”“»]")
@@ -36,7 +32,6 @@ _PART = re.compile(r"(?im)^[\s*#>-]*(?P<name>keywords?|synonyms?)\W*?:[\s*]*")
 _DIVIDER = re.compile(r"[\^\n;|]")
 _BULLET = re.compile(r"^\s*(?:[-*•·]|\d{1,2}[.)])\s+")
 _AROUND = " \t\r*_`'\"[]{}.,:"
-_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 
 
 class Keyword(NamedTuple):
@@ -134,10 +129,8 @@ def ask_keywords(question: str, model: ChatModel) -> list[Keyword]:
     ----------
     HLG, section 4.1, step 1 (Eq. 1).
     """
-    prompt = read_prompt(_PROMPT)
-    user = prompt.filled({"question": delimited("question", question)})
-    asked = asking_about(model, Purpose(prompt=prompt.version))
-    return [Keyword(text) for text in parse_keywords(asked.complete(prompt.system, user, max_tokens=_MAX_TOKENS).text)]
+    reply = ask(model, "keywords", values={"question": delimited("question", question)})
+    return [Keyword(text) for text in parse_keywords(reply)]
 
 
 def parse_keywords(reply: str) -> list[str]:
@@ -151,7 +144,7 @@ def parse_keywords(reply: str) -> list[str]:
     >>> parse_keywords("keywords: Aldane Bridge^Mara Quill\\nsynonyms: The Aldane")
     ['Aldane Bridge', 'Mara Quill', 'The Aldane']
     """
-    text = _THOUGHTS.sub("", reply).replace("```", "\n")
+    text = without_thoughts(reply).replace("```", "\n")
     labels = list(_PART.finditer(text))
     parts = {"keyword": "" if labels else text, "synonym": ""}
     for label, following in zip_longest(labels, labels[1:]):
@@ -174,35 +167,10 @@ def _terms(part: str) -> Iterable[str]:
 
 # Metadata values that a question names: a publisher, an author, a date.
 
-_MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "sept",
-    "oct",
-    "nov",
-    "dec",
-]
-_NUMBER = {name: number for number, name in enumerate(_MONTHS[:12], 1)}
-_NUMBER |= {name[:3]: number for name, number in list(_NUMBER.items())} | {"sept": 9}
-_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
+_MONTH_NAMES = "january february march april may june july august september october november december"
+MONTHS = tuple(_MONTH_NAMES.split())
+_NUMBER = {name: number for number, month in enumerate(MONTHS, 1) for name in (month, month[:3])} | {"sept": 9}
+_MONTH = rf"(?P<month>{'|'.join(sorted(_NUMBER, key=len, reverse=True))})\.?"
 _DATES = (
     re.compile(rf"\b{_MONTH}\s+(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:,\s*|\s+))?(?P<year>\d{{4}})\b", re.IGNORECASE),
     re.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?\s+(?P<year>\d{{4}})\b", re.IGNORECASE),

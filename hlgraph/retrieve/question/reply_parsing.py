@@ -1,10 +1,16 @@
-"""Parses the chat model's replies in the steps of a strategy: lenient about form, strict about values."""
+"""The steps of a strategy that rules or a chat model can take, and the parsing of the model's replies.
+
+Parsing is lenient about form and strict about values.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
@@ -13,15 +19,16 @@ from hlgraph.models.protocols import ChatModel
 
 PROMPTS = Path(__file__).parent / "prompts"
 _MAX_TOKENS = 2_048  # models that think first need room for that too
-_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _BULLET = re.compile(r"^\s*(?:[-*•–#>]|\(?\d{1,2}[.):])\s*")
-_RANGE = re.compile(r"(\d+)\s*[-–]\s*(\d+)")
+_NUMBERS = re.compile(r"(\d+)(?:\s*[-–]\s*(\d+))?")
 _YES_OR_NO = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
 _LONGEST = 500
 
 
-def unheard(what: str) -> None:
-    """Ignore the message that a reply could not be used."""
+def without_thoughts(reply: str) -> str:
+    """A reply without the model's thoughts."""
+    return THOUGHTS.sub("", reply).strip()
 
 
 def ask(model: ChatModel, prompt_name: str, *, values: Mapping[str, str], accept: Callable[[str], bool] = bool) -> str:
@@ -43,27 +50,52 @@ def ask(model: ChatModel, prompt_name: str, *, values: Mapping[str, str], accept
     ModelUnavailableError, ModelAccessError, ModelAnswerError : as the model does
     """
     prompt = read_prompt(PROMPTS / f"{prompt_name}.md")
-    asked = asking_about(model, Purpose(prompt=prompt.version), accept=lambda reply: accept(_said(reply)))
-    return _said(asked.complete(prompt.system, prompt.filled(values), max_tokens=_MAX_TOKENS).text)
+    asked = asking_about(model, Purpose(prompt=prompt.version), accept=lambda reply: accept(without_thoughts(reply)))
+    return without_thoughts(asked.complete(prompt.system, prompt.filled(values), max_tokens=_MAX_TOKENS).text)
 
 
-def _said(reply: str) -> str:
-    return _THOUGHTS.sub("", reply).strip()
+def _ignored(message: str) -> None:
+    """Drop the message that a reply could not be used."""
 
 
-def fingerprint(model: ChatModel, prompt_name: str) -> str:
-    """The versions of a prompt and of a model.
+class Decider(ABC):
+    """A step of a strategy that rules or a chat model can take."""
 
-    Parameters
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Name and version, for explanations."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatDecider(Decider):
+    """A step that a chat model takes; errors of the model are raised.
+
+    Attributes
     ----------
+    prompt : name of its prompt
     model : the chat model
-    prompt_name : of the prompt
-
-    Returns
-    -------
-    str
+    tell : receives a message when a reply could not be used (default: ignored)
     """
-    return f"{read_prompt(PROMPTS / f'{prompt_name}.md').version}+{model.fingerprint}"
+
+    prompt: ClassVar[str]
+    model: ChatModel
+    tell: Callable[[str], None] = field(default=_ignored, repr=False, compare=False)
+
+    @property
+    def fingerprint(self) -> str:
+        """The versions of the prompt and of the model."""
+        return f"{read_prompt(PROMPTS / f'{self.prompt}.md').version}+{self.model.fingerprint}"
+
+    def reply(self, values: Mapping[str, str], *, accept: Callable[[str], bool] = bool) -> str:
+        """The reply to the prompt, see :func:`ask`.
+
+        Parameters
+        ----------
+        values : values of the placeholders
+        accept : whether a reply is usable
+        """
+        return ask(self.model, self.prompt, values=values, accept=accept)
 
 
 def numbered(texts: Sequence[str], name: str = "statement") -> str:
@@ -99,39 +131,25 @@ def numbers_in(reply: str, most: int) -> list[int] | None:
     >>> numbers_in("Keep: [2], 5-6 and 99", 6), numbers_in("NONE", 6), numbers_in("I like bridges.", 6)
     ([2, 5, 6], [], None)
     """
-    widened = _RANGE.sub(lambda match: " ".join(_spread(int(match[1]), int(match[2]), most)), reply)
-    named = list(dict.fromkeys(int(each) for each in re.findall(r"\d+", widened)))
-    usable = [each for each in named if 1 <= each <= most]
+    named: dict[int, None] = {}
+    for first, last in _NUMBERS.findall(reply):
+        named |= dict.fromkeys(range(int(first), min(int(last or first), most) + 1))
+    usable = [number for number in named if 1 <= number <= most]
     if usable or re.search(r"\bnone\b|\[\s*\]", reply, re.IGNORECASE):
         return usable
     return None
 
 
-def _spread(first: int, last: int, most: int) -> list[str]:
-    return [str(each) for each in range(first, min(last, most) + 1)]
-
-
-def says_yes(reply: str) -> bool:
-    """Whether the first ``yes`` or ``no`` of a reply is a yes.
+def says_yes(reply: str) -> bool | None:
+    """Whether the first ``yes`` or ``no`` of a reply is a yes; None if it has neither.
 
     Examples
     --------
     >>> says_yes("**Yes**, they do."), says_yes("No. Yes would be wrong."), says_yes("Perhaps.")
-    (True, False, False)
+    (True, False, None)
     """
     match = _YES_OR_NO.search(reply)
-    return match is not None and match[1].lower() == "yes"
-
-
-def says_either(reply: str) -> bool:
-    """Whether a reply has a ``yes`` or a ``no`` at all.
-
-    Examples
-    --------
-    >>> says_either("No."), says_either("Perhaps.")
-    (True, False)
-    """
-    return _YES_OR_NO.search(reply) is not None
+    return match and match[1].lower() == "yes"
 
 
 def lines_in(reply: str, most: int) -> tuple[str, ...]:
@@ -151,9 +169,20 @@ def lines_in(reply: str, most: int) -> tuple[str, ...]:
     >>> lines_in("1. Who drew it?\n- Where?\n\n- where?", 5)
     ('Who drew it?', 'Where?')
     """
-    lines: dict[str, str] = {}
-    for line in reply.splitlines():
-        text = _BULLET.sub("", line).strip()
-        if any(map(str.isalnum, text)) and len(text) <= _LONGEST and text.casefold().strip(".") != "none":
-            lines.setdefault(text.casefold(), text)
-    return tuple(lines.values())[:most]
+    lines = [_BULLET.sub("", line).strip() for line in reply.splitlines()]
+    usable = (line for line in lines if any(map(str.isalnum, line)) and len(line) <= _LONGEST)
+    return distinct((line for line in usable if line.casefold().strip(".") != "none"), most)
+
+
+def distinct(texts: Iterable[str], most: int) -> tuple[str, ...]:
+    """The texts that are not empty and differ in more than case.
+
+    Parameters
+    ----------
+    texts : in order
+    most : maximum number of texts
+    """
+    by_fold: dict[str, str] = {}
+    for text in filter(None, map(str.strip, texts)):
+        by_fold.setdefault(text.casefold(), text)
+    return tuple(by_fold.values())[:most]

@@ -6,28 +6,17 @@ Also here: the clauses of long questions (:func:`clauses`), and the aspects of b
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal, Protocol
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Literal
 
-from hlgraph.errors import InputError
-from hlgraph.models.accounts.ledger import Purpose
-from hlgraph.models.executor import asking_about
-from hlgraph.models.prompts import delimited, read_prompt
-from hlgraph.models.protocols import ChatModel
-from hlgraph.retrieve.question import reply_parsing as replies
-from hlgraph.retrieve.question.reply_parsing import unheard
+from hlgraph.algorithms import check
+from hlgraph.models.prompts import delimited
+from hlgraph.retrieve.question.reply_parsing import ChatDecider, Decider, distinct, lines_in
 from hlgraph.text import STOP_WORDS, content_words
 
 MOST_SUBQUERIES = 5
 """Maximum number of sub-queries of one question; further ones are dropped."""
-
-_PROMPT = Path(__file__).parent / "prompts" / "subqueries.md"
-_MAX_TOKENS = 2048  # models that think first need room for that too
-_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
-_BULLET = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.):])\s*")
-_LONGEST = 500
 
 _LETTER = r"[^\W\d_a-z][\w'’.&/-]*"
 _CAPITAL = rf"(?:{_LETTER}|\d[\w'’.&/-]*)"
@@ -39,34 +28,20 @@ _WORD = re.compile(r"\S+")
 _OWNER = re.compile(r"['’]s?$")
 
 
-class Splitter(Protocol):
+class Splitter(Decider):
     """Splits a question into sub-queries."""
 
-    @property
-    def fingerprint(self) -> str:
-        """Name and version, for explanations."""
-
+    @abstractmethod
     def split(self, question: str) -> tuple[str, ...]:
         """The sub-queries, at least one; the question itself if it has no parts."""
 
 
 SplitBy = Literal["whole", "names"]
-"""The splitters without a model by name, see :func:`splitter_named`."""
+"""How rules split a question: ``whole`` leaves it as it is, ``names`` is :class:`NameSplitter`."""
 
 
 @dataclass(frozen=True, slots=True)
-class WholeSplitter:
-    """The question as it is, without sub-queries."""
-
-    fingerprint: str = "whole"
-
-    def split(self, question: str) -> tuple[str, ...]:
-        """See :meth:`Splitter.split`."""
-        return (question,)
-
-
-@dataclass(frozen=True, slots=True)
-class NameSplitter:
+class NameSplitter(Splitter):
     """The question, then each name in it, if it has two names or more: a replacement for a chat model.
 
     Names are quoted texts, and runs of words that begin with a capital letter or a digit, with words such as "of" and "the"
@@ -88,54 +63,21 @@ class NameSplitter:
 
     def split(self, question: str) -> tuple[str, ...]:
         """See :meth:`Splitter.split`."""
-        named = _distinct(names(question))
-        return _distinct([question, *named]) if len(named) > 1 else (question,)
+        named = distinct(names(question), MOST_SUBQUERIES)
+        return distinct([question, *named], MOST_SUBQUERIES) if len(named) > 1 else (question,)
 
 
-@dataclass(frozen=True, slots=True)
-class ChatSplitter:
-    """The sub-queries that a chat model writes, in one call per question, even if a wider search splits the question again.
+class ChatSplitter(ChatDecider, Splitter):
+    """The sub-queries that a chat model writes, in one call. A reply without a usable line leaves the question whole."""
 
-    A reply without a usable line leaves the question whole. Errors of the model are raised.
-
-    Parameters
-    ----------
-    model : the chat model
-    tell : receives a message when a reply could not be used (default: ignored)
-    """
-
-    model: ChatModel
-    tell: Callable[[str], None] = field(default=unheard, repr=False, compare=False)
-    _last: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
-
-    @property
-    def fingerprint(self) -> str:
-        """The versions of the prompt and of the model."""
-        return f"{read_prompt(_PROMPT).version}+{self.model.fingerprint}"
+    prompt = "subqueries"
 
     def split(self, question: str) -> tuple[str, ...]:
         """See :meth:`Splitter.split`."""
-        cached = self._last.get(question)
-        if cached is not None:
-            return cached
-        prompt = read_prompt(_PROMPT)
-        user = prompt.filled({"question": delimited("question", question)})
-        asked = asking_about(self.model, Purpose(prompt=prompt.version))
-        completion = asked.complete(prompt.system, user, max_tokens=_MAX_TOKENS)
-        lines = [_BULLET.sub("", line).strip() for line in _THOUGHTS.sub("", completion.text).splitlines()]
-        usable = [line for line in lines if any(map(str.isalnum, line)) and len(line) <= _LONGEST]
-        subqueries = _distinct(usable)
+        subqueries = lines_in(self.reply({"question": delimited("question", question)}), MOST_SUBQUERIES)
         if not subqueries:
             self.tell("subqueries: the reply has no usable line, so the question stayed whole")
-        subqueries = subqueries or (question,)
-        self._last.clear()
-        self._last[question] = subqueries
-        return subqueries
-
-
-def splitter_named(name: SplitBy) -> Splitter:
-    """The splitter of a name: ``whole`` (:class:`WholeSplitter`) or ``names`` (:class:`NameSplitter`)."""
-    return NameSplitter() if name == "names" else WholeSplitter()
+        return subqueries or (question,)
 
 
 def names(question: str) -> list[str]:
@@ -171,14 +113,6 @@ def _parts(match: re.Match[str]) -> list[tuple[int, str]]:
             parts.append((start, " ".join(run)))
             run = []
     return [*parts, (start, " ".join(run).rstrip("."))] if run else parts
-
-
-def _distinct(subqueries: list[str]) -> tuple[str, ...]:
-    distinct: dict[str, str] = {}
-    for subquery in subqueries:
-        if subquery.strip():
-            distinct.setdefault(subquery.strip().casefold(), subquery.strip())
-    return tuple(distinct.values())[:MOST_SUBQUERIES]
 
 
 # Clauses of long questions, by rules.
@@ -235,7 +169,7 @@ _WORD_OF_QUESTION = re.compile(r"[\w'’.&/+-]*\w|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
-class FacetSplitter:
+class FacetSplitter(Splitter):
     """The question, then its names, then its runs of content words: a replacement for a chat model.
 
     Attributes
@@ -253,47 +187,34 @@ class FacetSplitter:
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        _check_most(self.most)
+        check.at_least(1, most=self.most)
 
     def split(self, question: str) -> tuple[str, ...]:
-        """See :class:`hlgraph.retrieve.question.subqueries.Splitter`."""
-        parts: dict[str, str] = {}
-        for part in (question, *names(question), *_runs(question)):
-            if content_words(part):
-                parts.setdefault(part.strip().casefold(), part.strip())
-        return tuple(parts.values())[: self.most] or (question,)
+        """See :meth:`Splitter.split`."""
+        parts = (question, *names(question), *_runs(question))
+        return distinct(filter(content_words, parts), self.most) or (question,)
 
 
 @dataclass(frozen=True, slots=True)
-class ChatDecomposer:
+class ChatDecomposer(ChatDecider, Splitter):
     """The aspects of a question that a chat model names, in one call. A reply without a usable line leaves the question whole.
-
-    Errors of the model are raised.
 
     Attributes
     ----------
-    model : the chat model
     most : m, maximum number of parts (paper: 10)
-    tell : receives a message when a reply could not be used (default: ignored)
     """
 
-    model: ChatModel
+    prompt = "decompose"
     most: int = 10
-    tell: Callable[[str], None] = field(default=unheard, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        _check_most(self.most)
-
-    @property
-    def fingerprint(self) -> str:
-        """The versions of the prompt and of the model."""
-        return replies.fingerprint(self.model, "decompose")
+        check.at_least(1, most=self.most)
 
     def split(self, question: str) -> tuple[str, ...]:
-        """See :class:`hlgraph.retrieve.question.subqueries.Splitter`."""
+        """See :meth:`Splitter.split`."""
         values = {"question": delimited("question", question), "most": str(self.most)}
-        aspects = replies.lines_in(replies.ask(self.model, "decompose", values=values), self.most)
+        aspects = lines_in(self.reply(values), self.most)
         if not aspects:
             self.tell("decompose: the reply has no usable line, so the question stayed whole")
         return aspects or (question,)
@@ -308,8 +229,3 @@ def _runs(question: str) -> list[str]:
         else:
             runs[-1].append(word)
     return [" ".join(run) for run in runs if run]
-
-
-def _check_most(most: int) -> None:
-    if most < 1:
-        raise InputError(f"most is {most}; it must be at least 1")

@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.beam import (
     BeamOptions,
     BeamResult,
+    BeamStep,
     Candidates,
     Children,
     Frontier,
     Nodes,
     attention_scores,
     beam_search,
-    run,
 )
 from hlgraph.ids import entity_id
 from hlgraph.records import Hit, Kind, Statement
 from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.question.keywords import Keyword, ask_keywords, longest, names_in
-from hlgraph.retrieve.retriever import By, Ranked, Why, chat_of, rerank
+from hlgraph.retrieve.retriever import By, Ranked, Why, by_score, chat_of, rerank
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.region import Region
 from hlgraph.subgraph import Subgraph
@@ -285,7 +285,7 @@ def walk(frontier: EntityWalk, seeds: Nodes, *, options: BeamOptions) -> BeamRes
     """
     keys = np.array([frontier.region.ids[node] for node in seeds.tolist()], dtype=np.str_)
     with frontier.session.step("beam") as step:
-        result = run(beam_search(seeds, options=options, keys=keys), frontier)
+        result = beam_search(seeds, frontier, options=options, keys=keys)
         step.count = len(result.paths)
         for each in result.steps:
             details = each._asdict()
@@ -293,31 +293,41 @@ def walk(frontier: EntityWalk, seeds: Nodes, *, options: BeamOptions) -> BeamRes
             if not each.kept:
                 del details["best"]  # nothing was kept
             step.details |= {f"depth {depth} {name.replace('_', ' ')}": value for name, value in details.items()}
-    _note(frontier, seeds, result)
+    session, ids = frontier.session, frontier.region.ids
+    if session.notes.is_kept:
+        cosines = frontier.region.cosines(seeds).tolist()
+        seed_scores = {ids[node]: cosine for node, cosine in zip(seeds.tolist(), cosines, strict=True)}
+        session.note_seeds(Kind.STATEMENT, by_score(seed_scores), origin="seeds of the beam")
+        note_depths(session, ids, result=result, steps=result.steps, duplicates="the same statements in another order")
+        for path in result.paths:
+            if len(path.nodes) > 1:
+                session.note_path([ids[node] for node in path.nodes], path.score)
     return result
 
 
-def _note(frontier: EntityWalk, seeds: Nodes, result: BeamResult) -> None:
-    """Adds to the explanation: the seeds with their cosines, the depths of the beam, and its paths of at least two statements."""
-    session, ids = frontier.session, frontier.region.ids
-    if not session.is_explained:
-        return
-    cosines = frontier.region.cosines(seeds).tolist()
-    hits = [Hit(ids[node], cosine) for node, cosine in zip(seeds.tolist(), cosines, strict=True)]
-    session.note_seeds(Kind.STATEMENT, sorted(hits, key=lambda hit: (-hit.score, hit.id)), origin="seeds of the beam")
-    for each in result.steps:
+def note_depths(
+    session: Session, ids: Sequence[str], *, result: BeamResult, steps: Sequence[BeamStep], duplicates: str
+) -> None:
+    """Note for the explanation what each depth of a beam search kept, and why it pruned the rest.
+
+    Parameters
+    ----------
+    session : has the notes
+    ids : of the statements, by their numbers
+    result : of the search
+    steps : the depths to note
+    duplicates : what the explanation calls several paths of the same statements
+    """
+    for step in steps:
         pruned = {
-            "in the path already": each.revisits,
-            "the same statements in another order": each.duplicates,
-            "not among the rescored": each.not_rescored,
-            "no better than the path before": each.not_better,
-            "beam width": each.beam_full,
+            "in the path already": step.revisits,
+            duplicates: step.duplicates,
+            "not among the rescored": step.not_rescored,
+            "no better than the path before": step.not_better,
+            "beam width": step.beam_full,
         }
-        ends = [Hit(ids[path.nodes[-1]], path.score) for path in result.paths if len(path.nodes) == each.depth + 1]
-        session.note_hop(Hop(each.depth, each.expanded, each.kept, pruned, ends, name="beam"))
-    for path in result.paths:
-        if len(path.nodes) > 1:
-            session.note_path([ids[node] for node in path.nodes], path.score)
+        ends = [Hit(ids[path.nodes[-1]], path.score) for path in result.paths if len(path.nodes) == step.depth + 1]
+        session.note_hop(Hop(step.depth, step.expanded, step.kept, pruned, ends, name="beam"))
 
 
 def rerank_paths(
@@ -382,26 +392,23 @@ def rank_pool(session: Session, region: Region, *, seeds: Nodes, result: BeamRes
         scores = rerank_paths(session, region, paths=list(paths), similarities=np.array(list(paths.values())))
         paths = dict(zip(paths, scores.tolist(), strict=True))
     # Without new scores the paths have the order of the result, and a statement outside it has one path only.
-    by_score = list(paths.items())
+    ordered = list(paths.items())
     if path_weight:
-        by_score.sort(key=lambda item: (-item[1], [region.ids[node] for node in item[0]]))
-    for path, score in by_score:
+        ordered.sort(key=lambda item: (-item[1], [region.ids[node] for node in item[0]]))
+    for path, score in ordered:
         for node in path:
             best.setdefault(region.ids[node], (score, path))
     is_seed = {region.ids[node] for node in seeds.tolist()}
     why: Why = {}
-    hits: list[Hit] = []
+    totals: dict[str, float] = {}
     for hit in ranked.hits:
         score, path = best[hit.id]
-        hits.append(Hit(hit.id, (1 - path_weight) * hit.score + path_weight * score))
-        origin = "seed" if hit.id in is_seed else "beam"
-        ids = " ".join(region.ids[node] for node in path)
+        totals[hit.id] = (1 - path_weight) * hit.score + path_weight * score
         why[hit.id] = {
             **ranked.why[hit.id],
             "path": score,
             "path_length": float(len(path)),
-            "path_ids": ids,
-            "found": origin,
+            "path_ids": " ".join(region.ids[node] for node in path),
+            "found": "seed" if hit.id in is_seed else "beam",
         }
-    hits.sort(key=lambda hit: (-hit.score, hit.id))
-    return Ranked(Kind.STATEMENT, hits, why)
+    return Ranked(Kind.STATEMENT, by_score(totals), why)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from hlgraph.errors import MissingExtraError
 from hlgraph.records import Hit, Kind
 from hlgraph.retrieve.question.subqueries import ChatSplitter, Splitter, clauses
 from hlgraph.retrieve.request import SearchRequest, Unit
-from hlgraph.retrieve.retriever import By, Ranked, Retriever, Why, chat_of, check_by, search_ahead, searches_of
+from hlgraph.retrieve.retriever import By, Group, Ranked, Retriever, Why, chat_of, check_by, search_ahead, searches_of
 from hlgraph.retrieve.session import Search, Session
 from hlgraph.retrieve.steps.suggest import Synonyms, least_of
 from hlgraph.stores.protocols import PullShape, RankQuery
@@ -34,23 +34,6 @@ _TOLERANCE = 1e-6  # so small that nearly always every store finds the same stat
 _DAMPING = 0.85
 
 
-class Facet(NamedTuple):
-    """A chosen community.
-
-    Attributes
-    ----------
-    statements : ids, ascending
-    size : number of all its nodes
-    entities : ids, those that most of its statements mention first, ties by id; empty unless the request asks for communities
-    chunks : ids, ascending; likewise
-    """
-
-    statements: tuple[str, ...]
-    size: int
-    entities: tuple[str, ...] = ()
-    chunks: tuple[str, ...] = ()
-
-
 def facets(
     session: Session,
     anchors: Sequence[str],
@@ -59,7 +42,7 @@ def facets(
     community_size: int,
     bounds: CoverBounds,
     synonyms: Synonyms = None,
-) -> list[Facet]:
+) -> list[Group]:
     """The communities that cover the anchors best within the budget, in the order in which they were chosen.
 
     The paper partitions the whole graph beforehand. Here only the part around the anchors is partitioned: the ``region``
@@ -80,7 +63,7 @@ def facets(
     Returns
     -------
     list
-        Empty without anchors.
+        Empty without anchors. Entities and passages are named only if the request asks for communities.
 
     References
     ----------
@@ -111,22 +94,21 @@ def facets(
     return _described(graph, chosen, is_whole=session.request.communities)
 
 
-def _described(graph: Subgraph, chosen: Sequence[NDArray[np.intp]], *, is_whole: bool) -> list[Facet]:
+def _described(graph: Subgraph, chosen: Sequence[NDArray[np.intp]], *, is_whole: bool) -> list[Group]:
     """The nodes of each community by their kinds."""
     mentions, _ = incidence(graph)
     statements, entities, chunks = (graph.nodes(kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
-    communities: list[Facet] = []
-    for nodes in chosen:
+    communities: list[Group] = []
+    for number, nodes in enumerate(chosen, 1):
         said = np.isin(statements, nodes)
-        mine = tuple(graph.ids[statements[said]].tolist())
-        if not is_whole:
-            communities.append(Facet(mine, len(nodes)))
-            continue
-        named = np.flatnonzero(np.isin(entities, nodes))
-        counts = np.asarray(mentions[np.flatnonzero(said)].sum(axis=0)).ravel()[named]
-        named = named[np.argsort(-counts, kind="stable")]
-        read = graph.ids[chunks[np.isin(chunks, nodes)]]
-        communities.append(Facet(mine, len(nodes), tuple(graph.ids[entities[named]].tolist()), tuple(read.tolist())))
+        group = Group(number, tuple(graph.ids[statements[said]].tolist()), size=len(nodes))
+        if is_whole:
+            named = np.flatnonzero(np.isin(entities, nodes))
+            counts = np.asarray(mentions[np.flatnonzero(said)].sum(axis=0)).ravel()[named]
+            named = named[np.argsort(-counts, kind="stable")]
+            read = graph.ids[chunks[np.isin(chunks, nodes)]]
+            group = group._replace(entities=tuple(graph.ids[entities[named]].tolist()), passages=tuple(read.tolist()))
+        communities.append(group)
     return communities
 
 
@@ -182,7 +164,7 @@ def _chunks(graph: Subgraph) -> list[NDArray[np.intp]]:
 
 
 def in_turns(ranked: Sequence[Sequence[str]]) -> list[str]:
-    """Interleaves rankings: the first of each, then the second of each, and so on; every item once.
+    """Interleave rankings: the first of each, then the second of each, and so on; every item once.
 
     Examples
     --------
@@ -191,15 +173,6 @@ def in_turns(ranked: Sequence[Sequence[str]]) -> list[str]:
     """
     longest = max(map(len, ranked), default=0)
     return list(dict.fromkeys(items[at] for at in range(longest) for items in ranked if at < len(items)))
-
-
-def numbers(chosen: Sequence[Facet]) -> Mapping[str, int]:
-    """The number of each statement's community, from 1; of several communities, the first."""
-    number_of: dict[str, int] = {}
-    for number, facet in enumerate(chosen, 1):
-        for statement in facet.statements:
-            number_of.setdefault(statement, number)
-    return number_of
 
 
 # Sub-queries and clauses.
@@ -255,7 +228,9 @@ class ByClause:
 
     def searches(self, request: SearchRequest, k: int) -> list[Search]:
         """See :func:`hlgraph.retrieve.retriever.searches_of`; none if the chat model divides the question."""
-        asked = clauses(request.question) if self.by == "rules" else ()
+        return self._searches(clauses(request.question), request, k) if self.by == "rules" else []
+
+    def _searches(self, asked: Sequence[str], request: SearchRequest, k: int) -> list[Search]:
         return [search for one in asked for search in searches_of(self.part, replace(request, question=one), k=k)]
 
     def rank(self, session: Session, k: int) -> Ranked:
@@ -266,13 +241,10 @@ class ByClause:
             asked = clauses(session.request.question)
         if len(asked) == 1:
             return self.part.rank(session, k)
-        search_ahead(
-            session,
-            [item for one in asked for item in searches_of(self.part, replace(session.request, question=one), k=k)],
-        )
+        search_ahead(session, self._searches(asked, session.request, k))
         rankings_of: list[Ranked] = []
         for number, clause in enumerate(asked, 1):
-            with session.asking(clause) as other, session.part(f"clause {number}"):
+            with session.asking(clause) as other, session.notes.named(f"clause {number}"):
                 rankings_of.append(self.part.rank(other, k))
         kind = rankings_of[0].kind
         rankings = [[hit.id for hit in ranked.hits] for ranked in rankings_of if ranked.kind is kind]

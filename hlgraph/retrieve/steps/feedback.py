@@ -5,37 +5,37 @@ Select decides which suggestions are kept, Eval whether they are enough, NextQ w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from hlgraph.algorithms import check
-from hlgraph.errors import InputError
 from hlgraph.models.prompts import delimited
-from hlgraph.models.protocols import ChatModel
-from hlgraph.retrieve.question import reply_parsing as replies
-from hlgraph.retrieve.question.reply_parsing import unheard
+from hlgraph.records import Hit, Scalar
+from hlgraph.retrieve.explain.parts import Hop
+from hlgraph.retrieve.question.reply_parsing import ChatDecider, Decider, lines_in, numbered, numbers_in, says_yes
 from hlgraph.retrieve.question.subqueries import names
 from hlgraph.retrieve.retriever import By, chat_of
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.steps.suggest import Suggestion
+from hlgraph.retrieve.steps.suggest import Suggestion, texts_of
 from hlgraph.text import content_words
 
 MOST_QUESTIONS = 3
 """Maximum number of questions to ask next."""
 
 
-class Selector(Protocol):
-    """Select of ToPG, Eq. 2: decides which suggestions are kept."""
+class Selector(Decider):
+    """Select of ToPG, Eq. 2: decides which suggestions are kept.
 
-    @property
-    def fingerprint(self) -> str:
-        """Name and version, for explanations."""
+    Attributes
+    ----------
+    is_trusted : whether kept suggestions rank before everything else; if not, only scores order the ranking
+    """
 
-    @property
-    def is_trusted(self) -> bool:
-        """Whether kept suggestions rank before everything else; if not, only scores order the ranking."""
+    is_trusted: bool = False
 
+    @abstractmethod
     def select(self, question: str, suggestions: Sequence[Suggestion], *, collected: Sequence[str]) -> list[str]:
         """The ids of the suggestions to keep.
 
@@ -52,52 +52,36 @@ class Selector(Protocol):
         """
 
 
-class Judge(Protocol):
+class Judge(Decider):
     """Eval of ToPG: decides whether the collected statements are enough."""
 
-    @property
-    def fingerprint(self) -> str:
-        """Name and version, for explanations."""
-
+    @abstractmethod
     def is_enough(self, question: str, collected: Sequence[str]) -> bool:
-        """Whether these texts answer the question.
+        """Whether these texts answer the question; True ends the search.
 
         Parameters
         ----------
         question : text of the question
         collected : texts of the collected statements
-
-        Returns
-        -------
-        bool
-            True ends the search.
         """
 
 
-class Asker(Protocol):
+class Asker(Decider):
     """NextQ of ToPG: finds what to ask next."""
 
-    @property
-    def fingerprint(self) -> str:
-        """Name and version, for explanations."""
-
+    @abstractmethod
     def ask(self, question: str, collected: Sequence[str]) -> tuple[str, ...]:
-        """Questions that these texts leave open.
+        """Questions that these texts leave open; empty if no question is open.
 
         Parameters
         ----------
         question : text of the question
         collected : texts of the collected statements
-
-        Returns
-        -------
-        tuple
-            Empty if no question is open.
         """
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreSelector:
+class ScoreSelector(Selector):
     """Select without a model: keeps the suggestions whose score is close to the best and that say something new.
 
     Suggestions are considered best first. A suggestion is kept if its score is at least ``margin`` times the best score, and no
@@ -121,12 +105,10 @@ class ScoreSelector:
     keep: int = 3
     margin: float = 0.5
     fingerprint: str = "score/1"
-    is_trusted: bool = False
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        if self.keep < 1:
-            raise InputError(f"keep is {self.keep}; it must be at least 1")
+        check.at_least(1, keep=self.keep)
         check.probability("margin", self.margin)
 
     def select(self, question: str, suggestions: Sequence[Suggestion], *, collected: Sequence[str]) -> list[str]:  # noqa: ARG002
@@ -148,7 +130,7 @@ _SAME = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class CoverageJudge:
+class CoverageJudge(Judge):
     """Eval without a model: enough when the collected statements have a given share of the question's content words.
 
     Attributes
@@ -176,7 +158,7 @@ class CoverageJudge:
 
 
 @dataclass(frozen=True, slots=True)
-class UncoveredAsker:
+class UncoveredAsker(Asker):
     """NextQ without a model: the names of the question that have an uncovered word, then all its uncovered words together.
 
     Examples
@@ -216,94 +198,59 @@ def uncovered(question: str, texts: Sequence[str]) -> list[str]:
 _MOST_KEPT = 100
 
 
-@dataclass(frozen=True, slots=True)
-class ChatSelector:
+class ChatSelector(ChatDecider, Selector):
     """Select by a chat model, in one call for each question and cycle.
 
     The model is shown the 100 statements that were kept last, so that it does not repeat them. If a reply names no number and
-    does not say NONE, the rules of :class:`ScoreSelector` decide, and this is reported to ``tell``. Errors of the model are
-    raised.
-
-    Attributes
-    ----------
-    model : the chat model
-    tell : receives a message when a reply could not be used (default: ignored)
+    does not say NONE, the rules of :class:`ScoreSelector` decide, and this is reported to ``tell``.
     """
 
-    model: ChatModel
-    is_trusted: bool = True
-    tell: Callable[[str], None] = field(default=unheard, repr=False, compare=False)
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the prompt and the model."""
-        return replies.fingerprint(self.model, "select")
+    prompt = "select"
+    is_trusted = True
 
     def select(self, question: str, suggestions: Sequence[Suggestion], *, collected: Sequence[str]) -> list[str]:
         """See :class:`Selector`."""
         if not suggestions:
             return []
         values = {
-            "kept": replies.numbered(collected[-_MOST_KEPT:], "kept") or "nothing",
-            "statements": replies.numbered([suggestion.text for suggestion in suggestions]),
+            "kept": numbered(collected[-_MOST_KEPT:], "kept") or "nothing",
+            "statements": numbered([suggestion.text for suggestion in suggestions]),
             "question": delimited("question", question),
         }
         most = len(suggestions)
-        reply = replies.ask(
-            self.model, "select", values=values, accept=lambda said: replies.numbers_in(said, most) is not None
-        )
-        numbers = replies.numbers_in(reply, most)
+        reply = self.reply(values, accept=lambda said: numbers_in(said, most) is not None)
+        numbers = numbers_in(reply, most)
         if numbers is None:
             self.tell("select: the reply names no statement, so rules selected")
             return ScoreSelector().select(question, suggestions, collected=collected)
         return [suggestions[number - 1].id for number in numbers]
 
 
-@dataclass(frozen=True, slots=True)
-class ChatJudge:
-    """Eval by a chat model; a reply without a yes or no counts as no and is reported to ``tell``; model errors are raised."""
+class ChatJudge(ChatDecider, Judge):
+    """Eval by a chat model; a reply without a yes or no counts as no and is reported to ``tell``."""
 
-    model: ChatModel
-    tell: Callable[[str], None] = field(default=unheard, repr=False, compare=False)
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the prompt and the model."""
-        return replies.fingerprint(self.model, "enough")
+    prompt = "enough"
 
     def is_enough(self, question: str, collected: Sequence[str]) -> bool:
         """See :class:`Judge`."""
         if not collected:
             return False
-        values = {"statements": replies.numbered(collected), "question": delimited("question", question)}
-        reply = replies.ask(self.model, "enough", values=values, accept=replies.says_either)
-        if not replies.says_either(reply):
+        values = {"statements": numbered(collected), "question": delimited("question", question)}
+        verdict = says_yes(self.reply(values, accept=lambda said: says_yes(said) is not None))
+        if verdict is None:
             self.tell("enough: the reply says neither yes nor no, so the search went on")
-        return replies.says_yes(reply)
+        return bool(verdict)
 
 
-@dataclass(frozen=True, slots=True)
-class ChatAsker:
-    """NextQ by a chat model; without a usable line in the reply, it repeats the question itself and reports this to ``tell``.
+class ChatAsker(ChatDecider, Asker):
+    """NextQ by a chat model; without a usable line in the reply, it repeats the question itself and reports this to ``tell``."""
 
-    Errors of the model are raised.
-    """
-
-    model: ChatModel
-    tell: Callable[[str], None] = field(default=unheard, repr=False, compare=False)
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the prompt and the model."""
-        return replies.fingerprint(self.model, "next_questions")
+    prompt = "next_questions"
 
     def ask(self, question: str, collected: Sequence[str]) -> tuple[str, ...]:
         """See :class:`Asker`."""
-        values = {
-            "statements": replies.numbered(collected) or "none yet",
-            "question": delimited("question", question),
-        }
-        questions = replies.lines_in(replies.ask(self.model, "next_questions", values=values), MOST_QUESTIONS)
+        values = {"statements": numbered(collected) or "none yet", "question": delimited("question", question)}
+        questions = lines_in(self.reply(values), MOST_QUESTIONS)
         if not questions:
             self.tell("next_questions: the reply has no question, so the question itself was asked again")
         return questions or (question,)
@@ -346,7 +293,81 @@ def feedback(
         model, tell = chat_of(session), session.fall_back
         return Feedback(
             selector or ChatSelector(model, tell=tell),
-            judge or ChatJudge(model, tell),
-            asker or ChatAsker(model, tell),
+            judge or ChatJudge(model, tell=tell),
+            asker or ChatAsker(model, tell=tell),
         )
     return Feedback(selector or ScoreSelector(), judge or CoverageJudge(), asker or UncoveredAsker())
+
+
+class Collection:
+    """The statements that a strategy collects in one search.
+
+    Parameters
+    ----------
+    session : of the search
+    selector : decides which suggestions are kept
+
+    Attributes
+    ----------
+    naive : results of the first search, best first
+    kept : statements that were kept, with their cycle, 0 for the first
+    """
+
+    def __init__(self, session: Session, selector: Selector) -> None:
+        self.session = session
+        self.selector = selector
+        self.naive: list[str] = []
+        self.kept: dict[str, int] = {}
+
+    def keep(self, ids: Iterable[str], *, cycle: int) -> None:
+        """Add the statements that a cycle kept.
+
+        Parameters
+        ----------
+        ids : of the statements
+        cycle : its number, 0 for the first search
+        """
+        for item in ids:
+            self.kept.setdefault(item, cycle)
+
+    def texts(self) -> list[str]:
+        """The texts of the collected statements, in their order."""
+        texts = texts_of(self.session, list(self.kept))
+        return [texts[item] for item in self.kept if item in texts]
+
+    def select(
+        self,
+        question: str,
+        suggested: Sequence[Suggestion],
+        *,
+        cycle: int,
+        name: str,
+        details: Mapping[str, Scalar] = {},
+    ) -> dict[str, None]:
+        """Select, Eq. 2; an id that was not suggested is not kept.
+
+        Parameters
+        ----------
+        question : text of the question
+        suggested : what to choose from
+        cycle : number of the cycle, 0 for the first search
+        name : of the step, for the explanation
+        details : of the step, besides the selector and the number of suggestions
+
+        Returns
+        -------
+        dict
+            The ids of the kept statements, in the order of the selector.
+        """
+        if not suggested:
+            return {}
+        with self.session.step("select") as step:
+            known = {item.id for item in suggested}
+            chosen = self.selector.select(question, suggested, collected=self.texts())
+            kept = dict.fromkeys(item for item in chosen if item in known)
+            step.count = len(kept)
+            step.details = {"selector": self.selector.fingerprint, "suggested": len(suggested), **details}
+        best = [Hit(item.id, item.score) for item in suggested if item.id in kept]
+        pruned = {"not selected": len(suggested) - len(kept)}
+        self.session.note_hop(Hop(cycle + 1, len(suggested), len(kept), pruned, best, name=f"select: {name}"))
+        return kept

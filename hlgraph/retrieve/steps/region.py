@@ -216,7 +216,7 @@ class Region:
 
 
 def _number(keys: Sequence[str], table: dict[str, int]) -> list[str]:
-    """Numbers the keys that the table does not have yet, and returns these keys."""
+    """Number the keys that the table does not have yet, and return these keys."""
     new = [key for key in keys if key not in table]
     table.update(zip(new, range(len(table), len(table) + len(new)), strict=True))
     return new

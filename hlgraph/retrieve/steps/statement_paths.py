@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -95,13 +96,14 @@ def statement_graph(graph: Subgraph, *, given: Incidence | None = None) -> State
     return StatementGraph(graph.ids[statements], mentions, synonyms, following, graph.ids[entities])
 
 
+@dataclass(frozen=True, slots=True)
 class PathFrontier(Frontier):
     """Answers a beam search over the statements of a subgraph.
 
     The first score of a path is the cosine of the question to the mean of its embeddings; the exact one is the cosine to the
     embedding of its texts in order, joined by spaces. With ``coverage``, either is ``0.6 max(0, cosine) + 0.4 coverage``.
 
-    Parameters
+    Attributes
     ----------
     graph : the statements
     vectors : shape (s, d), normalised
@@ -115,46 +117,36 @@ class PathFrontier(Frontier):
     PropRAG, section 5.3, path scoring. ``coverage`` is ours.
     """
 
-    def __init__(
-        self,
-        graph: StatementGraph,
-        vectors: NDArray[np.float32],
-        *,
-        question: NDArray[np.float32],
-        texts: Callable[[Sequence[int]], Mapping[int, str]],
-        embed: Callable[[Sequence[str]], NDArray[np.float32]],
-        coverage: Coverage | None = None,
-    ) -> None:
-        self._graph = graph
-        self._vectors = vectors
-        self._question = question
-        self._texts = texts
-        self._embed = embed
-        self._coverage = coverage
+    graph: StatementGraph
+    vectors: NDArray[np.float32]
+    question: NDArray[np.float32]
+    texts: Callable[[Sequence[int]], Mapping[int, str]]
+    embed: Callable[[Sequence[str]], NDArray[np.float32]]
+    coverage: Coverage | None = None
 
     def expand(self, nodes: NDArray[np.intp]) -> Children:
         """Statements that share an entity with the last one, or have a synonym of one of its entities."""
-        children = children_of(self._graph.following, nodes)
-        return Children(children.owner, children.nodes, self._graph.ids[children.nodes])
+        children = children_of(self.graph.following, nodes)
+        return Children(children.owner, children.nodes, self.graph.ids[children.nodes])
 
     def score(self, candidates: Candidates) -> NDArray[np.float64]:
         """See :meth:`Frontier.score`: by the mean of the embeddings."""
-        sums = self._vectors[candidates.prefixes].sum(axis=1)[candidates.owner] + self._vectors[candidates.nodes]
+        sums = self.vectors[candidates.prefixes].sum(axis=1)[candidates.owner] + self.vectors[candidates.nodes]
         lengths = np.maximum(np.linalg.norm(sums, axis=1), np.finfo(np.float32).tiny)
-        return self._covered(np.vecdot(sums, self._question) / lengths, candidates)
+        return self._covered(np.vecdot(sums, self.question) / lengths, candidates)
 
     def rescore(self, candidates: Candidates) -> NDArray[np.float64]:
         """See :meth:`Frontier.rescore`: by the embedding of the texts in order."""
         paths = candidates.paths
-        texts = self._texts(np.unique(paths).tolist())
-        vectors = self._embed([" ".join(texts[node] for node in path) for path in paths.tolist()])
-        return self._covered(np.vecdot(vectors, self._question), candidates)
+        texts = self.texts(np.unique(paths).tolist())
+        vectors = self.embed([" ".join(texts[node] for node in path) for path in paths.tolist()])
+        return self._covered(np.vecdot(vectors, self.question), candidates)
 
     def _covered(self, cosines: NDArray[np.float32], candidates: Candidates) -> NDArray[np.float64]:
         scores = np.asarray(cosines, dtype=np.float64)
-        if self._coverage is None:
+        if self.coverage is None:
             return scores
-        return SEMANTIC * np.maximum(scores, 0) + (1 - SEMANTIC) * self._coverage.of(candidates.paths)
+        return SEMANTIC * np.maximum(scores, 0) + (1 - SEMANTIC) * self.coverage.of(candidates.paths)
 
 
 def entity_weights(graph: StatementGraph, paths: Sequence[BeamPath], *, most: int) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -71,12 +71,8 @@ class Extraction:
         """Check the parameters."""
         if self.by not in ("push", "walk"):
             raise InputError(f"by is {self.by!r}; choose 'push' or 'walk'")
-        for parameter in fields(self):
-            value = getattr(self, parameter.name)
-            if parameter.name not in ("by", "seed") and value < 1:
-                raise InputError(f"{parameter.name} is {value}; it must be at least 1")
-        if self.seed < 0:
-            raise InputError(f"seed is {self.seed}; it must be at least 0")
+        check.at_least(0, seed=self.seed)
+        check.at_least(1, **{name: value for name, value in asdict(self).items() if name not in ("by", "seed")})
 
     @property
     def fingerprint(self) -> str:
@@ -237,10 +233,9 @@ def horizons(
     joints = np.concatenate([entities, chunks])
     kinds = (Kind.ENTITY,) * len(entities) + (Kind.CHUNK,) * len(chunks)
     if len(parts) == 1 and extraction.by == "push":
-        whole = np.arange(len(ids))
-        vectors = _vectors(session, ids, wanted=whole)
-        return [Horizon(ids, bipartite(across), vectors, across, joints, kinds, session.calibration)]
-    places = _places(region, parts, extraction=extraction, synonyms=least)
+        places = [np.arange(len(ids))]
+    else:
+        places = _places(region, parts, extraction=extraction, synonyms=least)
     vectors = _vectors(session, ids, wanted=np.unique(np.concatenate(places)))
     result = []
     for at in places:

@@ -16,7 +16,18 @@ from hlgraph.records import Kind, Scalar, Statement
 from hlgraph.retrieve.question.keywords import broad, chain, comparison
 from hlgraph.retrieve.question.subqueries import names
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import FOLDED, By, Ranked, Retriever, by_of, check_by, searches_of, with_by
+from hlgraph.retrieve.retriever import (
+    FOLDED,
+    By,
+    Ranked,
+    Retriever,
+    by_of,
+    check_by,
+    check_choice,
+    check_counts,
+    searches_of,
+    with_by,
+)
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.statement_paths import Coverage
 from hlgraph.retrieve.strategies.fused import FusedRetriever
@@ -118,12 +129,9 @@ class AutoRetriever:
 
     def __post_init__(self) -> None:
         """Refuse parameters that cannot be used."""
-        if self.joining not in get_args(Joining):
-            raise InputError(f"joining is {self.joining!r}; choose one of: {', '.join(get_args(Joining))}")
+        check_choice("joining", self.joining, choices=get_args(Joining))
         check_by(self.by)
-        for name in ("names", "looked_at"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        check_counts(self)
         for name in ("one_source", "covered"):
             value = getattr(self, name)
             if not 0 <= value <= 1:
@@ -139,7 +147,7 @@ class AutoRetriever:
         shape: Shape | None = None
         if choice is None:
             self._send(session, k)
-            with session.part("first search"):
+            with session.notes.named("first search"):
                 first = _PARTS[SINGLE].rank(session, _wanted(session, _PARTS[SINGLE], k))
             shape = shape_of(session, first, most=self.looked_at)
             choice = self.by_shape(shape)
@@ -155,7 +163,7 @@ class AutoRetriever:
         strategy = _PARTS[session.route]
         if by_of(strategy) is not None:
             strategy = with_by(strategy, self.by)
-        with session.part(session.route):
+        with session.notes.named(session.route):
             return strategy.rank(session, _wanted(session, strategy, k))
 
     def _send(self, session: Session, k: int) -> None:

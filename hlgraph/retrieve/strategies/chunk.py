@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, get_args
 
-from hlgraph.errors import InputError
 from hlgraph.records import Kind
 from hlgraph.retrieve.request import Mode, SearchRequest, Unit
-from hlgraph.retrieve.retriever import Ranked
+from hlgraph.retrieve.retriever import Ranked, check_choice
 from hlgraph.retrieve.session import Search, Session
 
 
@@ -27,8 +26,8 @@ class ChunkRetriever:
 
     def __post_init__(self) -> None:
         """Refuse parameters that cannot be used."""
-        if self.mode not in (None, *get_args(Mode)):
-            raise InputError(f"mode is {self.mode!r}; choose one of: {', '.join(get_args(Mode))}")
+        if self.mode is not None:
+            check_choice("mode", self.mode, choices=get_args(Mode))
 
     def searches(self, request: SearchRequest, k: int) -> list[Search]:
         """See :func:`hlgraph.retrieve.retriever.searches_of`."""

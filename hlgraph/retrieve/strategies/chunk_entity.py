@@ -68,7 +68,7 @@ class ChunkEntityRetriever:
         hits = [Hit(key, float(overlap[at])) for key, at in zip(ids, best, strict=True) if not is_seed[at]]
         pruned = {"shares no entity": len(chunks) - len(linked), "node limit": len(linked) - len(best)}
         session.note_hop(Hop(1, len(seeds), len(best), pruned, hits, Kind.CHUNK, "chunks that share an entity"))
-        if session.is_explained:
+        if session.notes.is_kept:
             shared = (incidence[:, best].toarray() * weight[:, np.newaxis]).astype(np.float32)  # entity x best chunk
             for chunk, hit in zip(best[~is_seed[best]], hits, strict=True):
                 column = shared[:, int(np.flatnonzero(best == chunk)[0])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,14 @@ from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, incidenc
 from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind, Relationship
 from hlgraph.retrieve.explain.parts import MOST_PATHS, Hop
-from hlgraph.retrieve.question.subqueries import ChatSplitter, SplitBy, Splitter, splitter_named
+from hlgraph.retrieve.question.subqueries import ChatSplitter, NameSplitter, SplitBy, Splitter
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import (
     By,
     Presets,
     Ranked,
+    Why,
+    by_score,
     chat_of,
     check_by,
     check_choice,
@@ -159,8 +161,9 @@ class DiameterRetriever:
     def _subqueries(self, session: Session) -> tuple[str, ...]:
         if self.by == "chat":
             return sub_questions(session, ChatSplitter(chat_of(session), session.fall_back))
-        splitter = splitter_named(self.splitter) if isinstance(self.splitter, str) else self.splitter
-        return (session.request.question,) if self.splitter == "whole" else sub_questions(session, splitter)
+        if self.splitter == "whole":
+            return (session.request.question,)
+        return sub_questions(session, NameSplitter() if isinstance(self.splitter, str) else self.splitter)
 
     def _entities(self, session: Session, seeds: Sequence[str]) -> _Entities:
         """The graph of entities around the seeds, those that have a vector, and the vectors."""
@@ -199,15 +202,14 @@ class DiameterRetriever:
             step.details = {name: value for name, value in selection._asdict().items() if name != "nodes"}
         # Merged entities share their edges, so together they would count several times.
         chosen = session.distinct({str(graph.ids[node]): float(cosines[node]) for node in selection.nodes})
-        if session.is_explained:
+        if session.notes.is_kept:
             others = max(selection.visited - len(chosen), 0)
             far = min(selection.rejected, others)
-            reasons = {
+            pruned = {
                 "farther than max_diameter from all chosen": far,
                 "breaks the bound, or less similar": others - far,
             }
             hits = [Hit(item, score) for item, score in chosen.items()]
-            pruned = {reason: count for reason, count in reasons.items() if count}
             session.note_hop(Hop(1, selection.visited, len(hits), pruned, hits, Kind.ENTITY, f"diameter {self.search}"))
         return chosen
 
@@ -230,9 +232,9 @@ class DiameterRetriever:
         there = np.flatnonzero(support > 0)
         best = there[top_k(support[there], self.linked, tie_break=chunks[there])]
         linked = {str(chunks[at]): float(support[at]) for at in best}
-        if session.is_explained:
+        if session.notes.is_kept:
             hits = [Hit(item, score) for item, score in linked.items()]
-            pruned = {"beyond linked": len(there) - len(best)} if len(there) > len(best) else {}
+            pruned = {"beyond linked": len(there) - len(best)}
             session.note_hop(Hop(2, len(entities), len(best), pruned, hits, Kind.CHUNK, "chunks of the entities"))
             weights = np.array([max(0.0, *(some.get(str(name), 0.0) for some in chosen)) for name in names]) * rarity
             _note_ways(session, graph, chunks=best[:MOST_PATHS], scores=support, weights=weights)
@@ -240,9 +242,8 @@ class DiameterRetriever:
 
     def _with_support(self, ranked: Ranked, support: dict[str, float]) -> Ranked:
         scores = {hit.id: hit.score + self.support_weight * support.get(hit.id, 0.0) for hit in ranked.hits}
-        hits = [Hit(item, score) for item, score in sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))]
-        why = {item: {**parts, "entities": support.get(item, 0.0)} for item, parts in ranked.why.items()}
-        return Ranked(Kind.CHUNK, hits, why)
+        why: Why = {item: {**parts, "entities": support.get(item, 0.0)} for item, parts in ranked.why.items()}
+        return Ranked(Kind.CHUNK, by_score(scores), why)
 
 
 def _note_ways(
@@ -265,8 +266,7 @@ def _note_ways(
         session.note_path(ids, float(scores[at]), kinds=[Kind.ENTITY, Kind.STATEMENT, Kind.CHUNK])
 
 
-@dataclass(frozen=True, slots=True)
-class _Entities:
+class _Entities(NamedTuple):
     """A graph of entities: ids in ascending order, edges, and one vector per node."""
 
     ids: NDArray[np.str_]

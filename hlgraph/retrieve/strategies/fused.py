@@ -21,8 +21,8 @@ from hlgraph.retrieve.retriever import (
     Why,
     by_of,
     check_by,
+    check_counts,
     rerank,
-    reranked_hits,
     search_ahead,
     searches_of,
     with_by,
@@ -134,10 +134,7 @@ class FusedRetriever:
             raise InputError(
                 "by is 'chat', and no strategy of parts has a step that a chat model can take; leave it out"
             )
-        if self.depth < 1:
-            raise InputError(f"depth is {self.depth}; it must be at least 1")
-        if self.linked is not None and self.linked < 0:
-            raise InputError(f"linked is {self.linked}; it must be at least 0")
+        check_counts(self, zero=("linked",))
 
     def weights_for(self, question: str) -> tuple[float, ...]:
         """The weights of the strategies for a question, by the number of its words.
@@ -179,7 +176,7 @@ class FusedRetriever:
         results: list[Ranked] = []
         search_ahead(session, self.searches(session.request, k))
         for name, (chosen, _) in weights.items():
-            with session.part(name):
+            with session.notes.named(name):
                 results.append(chosen.rank(session, depth))
         kind = Kind.STATEMENT if session.request.unit == "statement" else Kind.CHUNK
         if kind is Kind.STATEMENT:
@@ -327,7 +324,7 @@ def _as_statements(session: Session, results: Sequence[Ranked]) -> list[list[str
         graph = session.pull(list(chunks), _STATEMENTS)
         ids = [str(graph.ids[at]) for at in graph.nodes(Kind.STATEMENT)]
         records = session.records(Kind.STATEMENT, ids, record_type=Statement)
-        for hit in reranked_hits(session, Kind.STATEMENT, ids=ids):
+        for hit in rerank(session, Kind.STATEMENT, ids=ids).hits:
             chunk = records[hit.id].chunk_id
             if chunks.get(chunk) == "":
                 chunks[chunk] = hit.id

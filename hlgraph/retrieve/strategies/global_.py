@@ -15,7 +15,6 @@ from hlgraph.algorithms.cover import CoverBounds
 from hlgraph.algorithms.query_walk import QueryWalk, RocchioWeights, refined_query
 from hlgraph.errors import InputError
 from hlgraph.records import Chunk, Hit, Kind, Statement
-from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.question.subqueries import ChatDecomposer, FacetSplitter, Splitter
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import (
@@ -26,13 +25,14 @@ from hlgraph.retrieve.retriever import (
     Why,
     chat_of,
     check_by,
+    check_counts,
     check_deciders,
     rerank,
     search_ahead,
 )
 from hlgraph.retrieve.session import Search, Session
-from hlgraph.retrieve.steps.facets import Facet, facets, in_turns, numbers, rank_passages
-from hlgraph.retrieve.steps.feedback import ChatSelector, ScoreSelector, Selector
+from hlgraph.retrieve.steps.facets import facets, in_turns, rank_passages
+from hlgraph.retrieve.steps.feedback import ChatSelector, Collection, ScoreSelector, Selector
 from hlgraph.retrieve.steps.suggest import (
     Extraction,
     Horizon,
@@ -45,6 +45,8 @@ from hlgraph.retrieve.steps.suggest import (
 )
 
 Vector = NDArray[np.float64]
+_Sighting = tuple[Vector, Vector]
+"""Where a statement was found: the query of a walker, and the mean embedding of the statements pruned beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +116,7 @@ class GlobalRetriever:
 
     def __post_init__(self) -> None:
         """Refuse parameters that cannot be used."""
-        counts = "breadth suggestions anchors cycles community_size region candidates ranked"
-        for name in counts.split():
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        check_counts(self)
         check_synonyms(self.synonyms)
         check_by(self.by)
         check_deciders(self.by, self.splitter, self.selector)
@@ -129,7 +128,7 @@ class GlobalRetriever:
         anchors = self._collect(session, k)
         chosen = facets(
             session,
-            sorted(anchors.anchors),
+            sorted(anchors.kept),
             region=self.region,
             community_size=self.community_size,
             bounds=self.cover,
@@ -137,10 +136,10 @@ class GlobalRetriever:
         )
         return self._ranked(session, anchors, chosen)
 
-    def _fillings(self, session: Session) -> tuple[Splitter, Selector]:
+    def _deciders(self, session: Session) -> tuple[Splitter, Selector]:
         if self.by == "chat":
             model, tell = chat_of(session), session.fall_back
-            splitter = self.splitter or ChatDecomposer(model, self.breadth, tell)
+            splitter = self.splitter or ChatDecomposer(model, tell, self.breadth)
             return splitter, self.selector or ChatSelector(model, tell=tell)
         # Wider than for a single question: a kept statement need not score near the best, but it must be new.
         wide = ScoreSelector(keep=max(1, self.suggestions // 2), margin=0.1)
@@ -148,59 +147,58 @@ class GlobalRetriever:
 
     def _collect(self, session: Session, k: int) -> _Anchors:
         """Algorithm 2."""
-        splitter, selector = self._fillings(session)
-        anchors = _Anchors(session)
+        splitter, selector = self._deciders(session)
+        anchors = _Anchors(session, selector)
         with session.step("decompose") as step:
             questions = splitter.split(session.request.question)[: self.breadth]
             step.count = len(questions)
             step.details = {"splitter": splitter.fingerprint, "subqueries": " | ".join(questions)}
-        pool = self._seed(session, selector, questions, anchors=anchors, k=k)
+        pool = self._seed(session, questions, anchors=anchors, k=k)
         cycle = 0
-        while pool and len(anchors.anchors) < self.anchors and cycle < self.cycles:
+        while pool and len(anchors.kept) < self.anchors and cycle < self.cycles:
             cycle += 1
-            queries = {item: sighting.query(anchors.vector(item), self.feedback) for item, sighting in pool.items()}
-            fresh: dict[str, _Sighting] = {}
+            queries = {item: _refined(anchors.vector(item), seen, self.feedback) for item, seen in pool.items()}
+            fresh: dict[str, list[_Sighting]] = {}
             for explored in self._explore(session, sorted(pool), queries=queries, anchors=anchors):
-                kept = self._select(session, selector, None, explored.suggested, anchors=anchors, cycle=cycle)
+                kept = anchors.select(
+                    session.request.question,
+                    explored.suggested,
+                    cycle=cycle,
+                    name="a partition",
+                    details={"cycle": cycle},
+                )
                 for item in kept:
-                    fresh.setdefault(item, _Sighting()).add(*explored.led_to(item, kept=kept, anchors=anchors))
+                    fresh.setdefault(item, []).append(explored.led_to(item, kept=kept, anchors=anchors))
                     session.note_path([explored.leader(item), item], explored.share(item))
-            anchors.collect(fresh, cycle=cycle)
+            anchors.keep(fresh, cycle=cycle)
             pool = fresh
         return anchors
 
     def _seed(
-        self, session: Session, selector: Selector, questions: Sequence[str], *, anchors: _Anchors, k: int
-    ) -> dict[str, _Sighting]:
+        self, session: Session, questions: Sequence[str], *, anchors: _Anchors, k: int
+    ) -> dict[str, list[_Sighting]]:
         """Lines 5 to 9: the first anchors. The query of an anchor is the vector of its sub-query."""
         seen: list[tuple[Vector, list[Suggestion], dict[str, None]]] = []
         depth = max(self.candidates, k)  # of the search for each sub-query; the first is the question itself
-        asked_for = [
-            Search(
-                one,
-                Kind.STATEMENT,
-                depth if not number else max(self.candidates, self.suggestions),
-                session.request.mode,
-            )
-            for number, one in enumerate(questions)
-        ]
-        search_ahead(session, asked_for)
+        depths = [depth, *[max(self.candidates, self.suggestions)] * len(questions)]
+        mode = session.request.mode
+        search_ahead(session, [Search(one, Kind.STATEMENT, k, mode) for one, k in zip(questions, depths, strict=False)])
         for number, question in enumerate(questions):
             wanted = depth if not number else self.suggestions
             suggested = suggest_naive(session, question, k=wanted, candidates=self.candidates)
             if not number:
                 anchors.naive = [item.id for item in suggested]
             suggested = suggested[: self.suggestions]
-            kept = self._select(session, selector, question, suggested, anchors=anchors, cycle=0)
+            kept = anchors.select(question, suggested, cycle=0, name="a sub-query", details={"cycle": 0})
             with session.asking(question) as asked:
                 seen.append((asked.vector().astype(np.float64), suggested, kept))
         session.vectors(Kind.STATEMENT, sorted({item.id for _, suggested, _ in seen for item in suggested}))  # at once
-        pool: dict[str, _Sighting] = {}
+        pool: dict[str, list[_Sighting]] = {}
         for origin, suggested, kept in seen:
             pruned = anchors.mean([item.id for item in suggested if item.id not in kept], len(origin))
             for item in kept:
-                pool.setdefault(item, _Sighting()).add(origin, pruned)
-        anchors.collect(pool, cycle=0)
+                pool.setdefault(item, []).append((origin, pruned))
+        anchors.keep(pool, cycle=0)
         return pool
 
     def _explore(
@@ -211,8 +209,8 @@ class GlobalRetriever:
         parts = [[pool[at] for at in members] for members in groups]
         explored: list[_Explored] = []
         # Exact scores: a single statement more or less can change the communities around the collected statements.
-        found_around = horizons(session, parts, extraction=self.extraction, synonyms=self.synonyms, is_exact=True)
-        for part, around in zip(parts, found_around, strict=True):
+        regions = horizons(session, parts, extraction=self.extraction, synonyms=self.synonyms, is_exact=True)
+        for part, around in zip(parts, regions, strict=True):
             walkers = [item for item in part if item in set(around.ids.tolist())]
             if not walkers:
                 continue
@@ -223,55 +221,31 @@ class GlobalRetriever:
                 step.details = {"walkers": len(walkers), "extraction": self.extraction.fingerprint}
                 step.details |= around.drawn_by(self.walk)
             explored.append(_Explored(around, walkers, vectors, shares))
-        best = [each.best(self.suggestions, without=anchors.anchors) for each in explored]
+        best = [each.best(self.suggestions, without=anchors.kept) for each in explored]
         texts = texts_of(session, sorted({item for some in best for item, _ in some}))
         for each, some in zip(explored, best, strict=True):
             each.suggested = [Suggestion(item, texts[item], share) for item, share in some if item in texts]
         return explored
 
-    def _select(
-        self,
-        session: Session,
-        selector: Selector,
-        question: str | None,
-        suggested: Sequence[Suggestion],
-        *,
-        anchors: _Anchors,
-        cycle: int,
-    ) -> dict[str, None]:
-        """Select, Eq. 2, for a sub-query, or for the question itself."""
-        if not suggested:
-            return {}
-        with session.step("select") as step:
-            known = {item.id for item in suggested}
-            chosen = selector.select(question or session.request.question, suggested, collected=anchors.texts())
-            kept = dict.fromkeys(item for item in chosen if item in known)
-            step.count = len(kept)
-            step.details = {"selector": selector.fingerprint, "suggested": len(suggested), "cycle": cycle}
-        best = [Hit(item.id, item.score) for item in suggested if item.id in kept]
-        pruned = {"not selected": len(suggested) - len(kept)}
-        name = "select: a partition" if cycle else "select: a sub-query"
-        session.note_hop(Hop(cycle + 1, len(suggested), len(kept), pruned, best, name=name))
-        return kept
-
-    def _ranked(self, session: Session, anchors: _Anchors, chosen: Sequence[Facet]) -> Ranked:
+    def _ranked(self, session: Session, anchors: _Anchors, chosen: Sequence[Group]) -> Ranked:
         """The statements of the communities in turns, then anchors outside all communities, then the rest of the first search."""
-        number = numbers(chosen)
+        # Of several communities of a statement, the first counts.
+        number = {item: group.number for group in reversed(chosen) for item in group.statements}
         cosines = session.similarities(Kind.STATEMENT, sorted(number))
         whole: dict[int, list[str]] = {}
-        for at, facet in enumerate(chosen, 1):
-            mine = [item for item in facet.statements if number[item] == at]
-            mine.sort(key=lambda item: (item not in anchors.anchors, -cosines.get(item, -1.0), item))
-            whole[at] = mine
+        for group in chosen:
+            mine = [item for item in group.statements if number[item] == group.number]
+            mine.sort(key=lambda item: (item not in anchors.kept, -cosines.get(item, -1.0), item))
+            whole[group.number] = mine
         inside = [item for mine in whole.values() for item in mine[: self.ranked]]
-        outside = [item for item in anchors.anchors if item not in number]
-        rest = [item for item in anchors.naive if item not in number and item not in anchors.anchors]
+        outside = [item for item in anchors.kept if item not in number]
+        rest = [item for item in anchors.naive if item not in number and item not in anchors.kept]
         reranked = rerank(session, Kind.STATEMENT, ids=[*inside, *outside, *rest])
         place = {hit.id: at for at, hit in enumerate(reranked.hits)}
 
         def ordered(items: Sequence[str]) -> list[str]:
             there = [item for item in items if item in place]
-            return sorted(there, key=lambda item: (item not in anchors.anchors, place[item]))
+            return sorted(there, key=lambda item: (item not in anchors.kept, place[item]))
 
         groups = {at: best for at, mine in whole.items() if (best := ordered(mine[: self.ranked]))}
         if self.order == "relevance":
@@ -279,28 +253,29 @@ class GlobalRetriever:
         order = [*in_turns([*groups.values()]), *ordered(outside), *ordered(rest)]
         is_whole = session.request.communities
         every = dict.fromkeys([*order, *(item for at in groups for item in (whole[at] if is_whole else ()))])
-        why: dict[str, dict[str, float | str]] = {}
+        why: Why = {}
         for item in every:
             why[item] = dict(reranked.why.get(item, {"cosine": cosines.get(item, 0.0)}))
             if item in number:
                 why[item]["community"] = float(number[item])
-            if item in anchors.anchors:
-                why[item]["cycle"] = float(anchors.anchors[item])
-        ranked: Why = why
+            if item in anchors.kept:
+                why[item]["cycle"] = float(anchors.kept[item])
         shown = {at: [*dict.fromkeys([*best, *whole[at]])] for at, best in groups.items()}
         if outside:
             shown[0] = ordered(outside)
-        whole_groups = _groups(session, shown, chosen=chosen, anchors=anchors.anchors) if is_whole else ()
+        whole_groups = _groups(session, shown, chosen=chosen, anchors=anchors.kept) if is_whole else ()
         hits = [Hit(item, 1 / at) for at, item in enumerate(order, 1)]
-        return Ranked(Kind.STATEMENT, hits, ranked, groups=whole_groups)
+        return Ranked(Kind.STATEMENT, hits, why, groups=whole_groups)
 
 
 def _groups(
-    session: Session, shown: Mapping[int, Sequence[str]], *, chosen: Sequence[Facet], anchors: Mapping[str, int]
+    session: Session, shown: Mapping[int, Sequence[str]], *, chosen: Sequence[Group], anchors: Mapping[str, int]
 ) -> tuple[Group, ...]:
     """The communities with their statements, entities and passages; a passage of two communities is in the first of them."""
     said = session.records(Kind.STATEMENT, [item for mine in shown.values() for item in mine], record_type=Statement)
-    chunks = session.records(Kind.CHUNK, sorted({item for facet in chosen for item in facet.chunks}), record_type=Chunk)
+    chunks = session.records(
+        Kind.CHUNK, sorted({item for group in chosen for item in group.passages}), record_type=Chunk
+    )
     tokens = {item: chunk.tokens for item, chunk in chunks.items()}
     groups: list[Group] = []
     seen: set[str] = set()
@@ -309,46 +284,19 @@ def _groups(
         if not at:
             groups.append(Group(0, tuple(mine), anchors=collected, size=len(mine)))
             continue
-        facet = chosen[at - 1]
-        inside = set(facet.chunks) & tokens.keys() - seen
+        group = chosen[at - 1]
+        inside = set(group.passages) & tokens.keys() - seen
         counts = Counter(said[item].chunk_id for item in mine if item in said)
         passages = rank_passages({item: counts[item] for item in sorted(inside)}, tokens)
         seen.update(passages)
-        groups.append(Group(at, tuple(mine), facet.entities, tuple(passages), collected, facet.size))
+        groups.append(group._replace(statements=tuple(mine), passages=tuple(passages), anchors=collected))
     return tuple(groups)
 
 
-class _Sighting:
-    """The origins of a statement in one cycle: per partition the query of a walker, and the mean of the pruned statements."""
-
-    def __init__(self) -> None:
-        self._origins: list[Vector] = []
-        self._pruned: list[Vector] = []
-
-    def add(self, origin: Vector, pruned: Vector) -> None:
-        """Add one partition.
-
-        Parameters
-        ----------
-        origin : the query of the walker
-        pruned : the mean embedding of the statements pruned beside it
-        """
-        self._origins.append(origin)
-        self._pruned.append(pruned)
-
-    def query(self, vector: Vector, weights: RocchioWeights) -> Vector:
-        """The query of the statement, Eq. 11.
-
-        Parameters
-        ----------
-        vector : of the statement
-        weights : alpha, beta and gamma
-
-        Returns
-        -------
-        Vector
-        """
-        return refined_query(np.stack(self._origins), vector, pruned=np.stack(self._pruned), weights=weights)
+def _refined(vector: Vector, sightings: Sequence[_Sighting], weights: RocchioWeights) -> Vector:
+    """The query of a statement, Eq. 11."""
+    origins, pruned = zip(*sightings, strict=True)
+    return refined_query(np.stack(origins), vector, pruned=np.stack(pruned), weights=weights)
 
 
 @dataclass(slots=True)
@@ -399,7 +347,7 @@ class _Explored:
         """The statement whose walk most likely reached this one; ties by id."""
         return self.walkers[int(np.argmax(self._of(item)))]
 
-    def led_to(self, item: str, *, kept: Mapping[str, None], anchors: _Anchors) -> tuple[Vector, Vector]:
+    def led_to(self, item: str, *, kept: Mapping[str, None], anchors: _Anchors) -> _Sighting:
         """The terms of Eq. 11 from this partition: the query of the leading walk, and the mean of the pruned statements.
 
         Parameters
@@ -416,36 +364,15 @@ class _Explored:
         return origin, anchors.mean([each.id for each in self.suggested if each.id not in kept], len(origin))
 
 
-class _Anchors:
-    """The collected statements of one search.
-
-    Attributes
-    ----------
-    naive : results of the first search, best first
-    anchors : statements that were kept, with their cycle, 0 for the first
-    """
-
-    def __init__(self, session: Session) -> None:
-        self.naive: list[str] = []
-        self.anchors: dict[str, int] = {}
-        self._session = session
-
-    def collect(self, ids: Mapping[str, object], *, cycle: int) -> None:
-        """Add the statements that a cycle kept."""
-        for item in ids:
-            self.anchors.setdefault(item, cycle)
-
-    def texts(self) -> list[str]:
-        """The texts of the anchors, in their order."""
-        texts = texts_of(self._session, list(self.anchors))
-        return [texts[item] for item in self.anchors if item in texts]
+class _Anchors(Collection):
+    """The anchors of one search, and embeddings of statements."""
 
     def vector(self, item: str) -> Vector:
         """The embedding of a statement; zeros if it has none."""
-        known, vectors = self._session.vectors(Kind.STATEMENT, [item])
-        return vectors[0].astype(np.float64) if known else np.zeros(len(self._session.vector()))
+        known, vectors = self.session.vectors(Kind.STATEMENT, [item])
+        return vectors[0].astype(np.float64) if known else np.zeros(len(self.session.vector()))
 
     def mean(self, ids: Sequence[str], length: int) -> Vector:
         """The mean embedding of statements; zeros if none has one."""
-        known, vectors = self._session.vectors(Kind.STATEMENT, ids)
+        known, vectors = self.session.vectors(Kind.STATEMENT, ids)
         return vectors.mean(axis=0, dtype=np.float64) if known else np.zeros(length)

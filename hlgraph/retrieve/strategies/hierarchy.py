@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,17 +15,10 @@ from hlgraph.records import Hit, Kind
 from hlgraph.retrieve.evidence.basis import Resting
 from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.request import UNITS, Unit
-from hlgraph.retrieve.retriever import Needs, Ranked, Why, check_counts
+from hlgraph.retrieve.retriever import Needs, Ranked, Why, by_score, check_counts
 from hlgraph.retrieve.session import Session
 from hlgraph.stores.derived import Run, Summaries, Summarised
 from hlgraph.stores.protocols import PullShape
-
-
-class _Scored(NamedTuple):
-    """A summary that the filter admits, and its cosine to the question."""
-
-    node: Resting
-    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,81 +72,83 @@ class HierarchyRetriever:
         own = {hit.id: hit.score for hit in hits}
         # The k best of all layers: a summary that scores below the k-th chunk adds nothing.
         least = sorted(own.values(), reverse=True)[k - 1] if len(own) >= k else -1.0
-        used = self._nodes(session, run, summaries, k=k, least=least)
-        return self._layers(session, own, used) if unit in ("summary", "mixed") else self._chunks(session, own, used)
+        used, scores = self._nodes(session, run, summaries, k=k, least=least)
+        ranked = self._layers if unit in ("summary", "mixed") else self._chunks
+        return ranked(session, own, used, scores)
 
-    def _nodes(self, session: Session, run: Run, summaries: Summaries, *, k: int, least: float) -> list[_Scored]:
-        """The admitted summaries with a cosine of at least ``least``, best first: ``k`` or more if there are that many."""
+    def _nodes(
+        self, session: Session, run: Run, summaries: Summaries, *, k: int, least: float
+    ) -> tuple[dict[str, Resting], dict[str, float]]:
+        """The admitted summaries with a cosine of at least ``least``, best first, ``k`` or more if there are that many; cosines."""
         wanted = max(self.summaries, k)
-        scores = (
-            np.asarray(summaries.matrix @ session.vector(), dtype=np.float32)
-            if summaries.items
-            else np.empty(0, np.float32)
-        )
+        scores = np.empty(0, np.float32)
+        if summaries.items:
+            scores = np.asarray(summaries.matrix @ session.vector(), dtype=np.float32)
         order = [int(at) for at in top_k(scores, len(scores)) if scores[at] >= least]
-        kept: list[_Scored] = []
+        score_of = {summaries.items[at].summary.id: float(scores[at]) for at in order}
+        kept: dict[str, Resting] = {}
         looked, step = 0, wanted
         while looked < len(order) and len(kept) < wanted:
-            some = order[looked : looked + step]
-            below = _below(session, summaries.items, chosen=[summaries.items[at] for at in some])
-            nodes = [Resting(summaries.items[at], below[summaries.items[at].summary.id], run.is_stale) for at in some]
-            kept += [_Scored(node, float(scores[at])) for node, at in zip(nodes, some, strict=True)]
-            kept = self._admitted(session, kept, new=len(nodes))
+            some = [summaries.items[at] for at in order[looked : looked + step]]
+            below = _below(session, summaries.items, chosen=some)
+            kept |= _admitted(
+                session, {item.summary.id: Resting(item, below[item.summary.id], run.is_stale) for item in some}
+            )
             looked, step = looked + len(some), 4 * step
         pruned = {
             "rests on sources outside the filter": looked - len(kept),
             "further away than k chunks": len(scores) - len(order),
         }
-        best = [Hit(item.node.item.summary.id, item.score) for item in kept]
+        best = [Hit(name, score_of[name]) for name in kept]
         session.note_hop(Hop(1, looked + len(scores) - len(order), len(kept), pruned, best, Kind.SUMMARY, "summaries"))
-        return kept
+        return kept, {name: score_of[name] for name in kept}
 
-    def _admitted(self, session: Session, kept: list[_Scored], *, new: int) -> list[_Scored]:
-        """The summaries without those of the last ``new`` that rest on anything outside the filter."""
-        if session.request.where is None:
-            return kept
-        old, added = kept[: len(kept) - new], kept[len(kept) - new :]
-        wanted = sorted({name for item in added for name in item.node.chunk_ids})
-        shape = PullShape(frozenset(), frozenset({Kind.CHUNK}), hops=0, node_cap=max(len(wanted), 1))
-        inside = set(session.pull(wanted, shape).ids.tolist())
-        return [*old, *(item for item in added if inside.issuperset(item.node.chunk_ids))]
-
-    def _layers(self, session: Session, own: Mapping[str, float], used: Sequence[_Scored]) -> Ranked:
+    def _layers(
+        self, session: Session, own: Mapping[str, float], used: Mapping[str, Resting], scores: Mapping[str, float]
+    ) -> Ranked:
         """Eq. 6: chunks and summaries by their cosine, ties by id."""
-        scores = {**own, **{item.node.item.summary.id: item.score for item in used}}
-        order = sorted(scores, key=lambda name: (-scores[name], name))
-        why: Why = {name: {"cosine": score} for name, score in scores.items()}
-        for number, item in enumerate(used, 1):
-            summary = item.node.item.summary
-            why[summary.id] |= {"layer": float(_layer(item.node.item)), "group": float(number)}
+        every = {**own, **scores}
+        why: Why = {name: {"cosine": score} for name, score in every.items()}
+        groups = list(enumerate(used.items(), 1))
+        for number, (name, node) in groups:
+            why[name] |= {"layer": float(_layer(node.item)), "group": float(number)}
         # A chunk belongs to its lowest community, whose summary and chunks are read together.
-        for number, item in sorted(enumerate(used, 1), key=lambda pair: (_layer(pair[1].node.item) or 9, pair[0])):
-            for name in item.node.chunk_ids:
+        for number, (_, node) in sorted(groups, key=lambda group: (_layer(group[1][1].item) or 9, group[0])):
+            for name in node.chunk_ids:
                 if name in own:
                     why[name].setdefault("group", float(number))
-        hits = [Hit(name, scores[name]) for name in order]
+        hits = by_score(every)
         kinds = [Kind.CHUNK if hit.id in own else Kind.SUMMARY for hit in hits]
-        session.note_hop(Hop(2, len(own) + len(used), len(hits), {}, hits, Kind.CHUNK, "all layers", kinds))
-        return Ranked(Kind.CHUNK, hits, why, summaries={item.node.item.summary.id: item.node for item in used})
+        session.note_hop(Hop(2, len(every), len(hits), {}, hits, Kind.CHUNK, "all layers", kinds))
+        return Ranked(Kind.CHUNK, hits, why, summaries=used)
 
-    def _chunks(self, session: Session, own: Mapping[str, float], used: Sequence[_Scored]) -> Ranked:
+    def _chunks(
+        self, session: Session, own: Mapping[str, float], used: Mapping[str, Resting], scores: Mapping[str, float]
+    ) -> Ranked:
         """The chunks with their highest cosine on any layer, ties by id."""
-        names = sorted({name for item in used for name in item.node.chunk_ids})
+        names = sorted({name for node in used.values() for name in node.chunk_ids})
         cosines = {**session.similarities(Kind.CHUNK, names), **own}
-        scores = dict(own)
+        highest = dict(own)
         why: Why = {name: {"cosine": score} for name, score in own.items()}
-        for item in used:
-            inside = [name for name in item.node.chunk_ids if name in cosines]
-            inside.sort(key=lambda name: (-cosines[name], name))
-            for name in inside[: self.chunks_per_summary]:
-                if item.score > scores.get(name, -2.0):
-                    scores[name] = item.score
-                    layer = float(_layer(item.node.item))
-                    why[name] = {"cosine": cosines[name], "summary": item.score, "layer": layer}
-        order = sorted(scores, key=lambda name: (-scores[name], name))
-        hits = [Hit(name, scores[name]) for name in order]
+        for summary, node in used.items():
+            inside = by_score({name: cosines[name] for name in node.chunk_ids if name in cosines})
+            for hit in inside[: self.chunks_per_summary]:
+                if scores[summary] > highest.get(hit.id, -2.0):
+                    highest[hit.id] = scores[summary]
+                    why[hit.id] = {"cosine": hit.score, "summary": scores[summary], "layer": float(_layer(node.item))}
+        hits = by_score(highest)
         session.note_hop(Hop(2, len(used), len(hits), {}, hits, Kind.CHUNK, "chunks below the summaries"))
         return Ranked(Kind.CHUNK, hits, why)
+
+
+def _admitted(session: Session, nodes: dict[str, Resting]) -> dict[str, Resting]:
+    """The summaries without those that rest on anything outside the filter."""
+    if session.request.where is None:
+        return nodes
+    wanted = sorted({name for node in nodes.values() for name in node.chunk_ids})
+    shape = PullShape(frozenset(), frozenset({Kind.CHUNK}), hops=0, node_cap=max(len(wanted), 1))
+    inside = set(session.pull(wanted, shape).ids.tolist())
+    return {name: node for name, node in nodes.items() if inside.issuperset(node.chunk_ids)}
 
 
 def _layer(item: Summarised) -> int:

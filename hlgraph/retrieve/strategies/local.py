@@ -10,13 +10,11 @@ import numpy as np
 
 from hlgraph.algorithms import check
 from hlgraph.algorithms.query_walk import QueryWalk
-from hlgraph.errors import InputError
-from hlgraph.records import Hit, Kind
-from hlgraph.retrieve.explain.parts import Hop
+from hlgraph.records import Kind
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import By, Ranked, check_by, check_deciders, rerank
+from hlgraph.retrieve.retriever import By, Ranked, Why, by_score, check_by, check_counts, check_deciders, rerank
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.steps.feedback import Asker, Feedback, Judge, Selector, feedback
+from hlgraph.retrieve.steps.feedback import Asker, Collection, Feedback, Judge, Selector, feedback
 from hlgraph.retrieve.steps.suggest import (
     Extraction,
     Horizon,
@@ -85,9 +83,7 @@ class LocalRetriever:
 
     def __post_init__(self) -> None:
         """Refuse parameters that cannot be used."""
-        for name in ("suggestions", "cycles", "candidates", "ranked"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        check_counts(self)
         check.not_negative("graph_weight", self.graph_weight)
         check_synonyms(self.synonyms)
         check_by(self.by)
@@ -97,47 +93,43 @@ class LocalRetriever:
         """See :class:`Retriever`."""
         steps = feedback(session, self.by, selector=self.selector, judge=self.judge, asker=self.asker)
         collection = self._cycles(session, steps, k)
-        seen = sorted({*collection.shares, *collection.collected, *collection.naive})
+        seen = sorted({*collection.shares, *collection.kept, *collection.naive})
         ranked = rerank(session, Kind.STATEMENT, ids=seen)
         scores: dict[str, float] = {}
-        why: dict[str, dict[str, float | str]] = {}
+        why: Why = {}
         for hit in ranked.hits:
             share = collection.shares.get(hit.id, 0.0)
-            is_first = steps.selector.is_trusted and hit.id in collection.collected
+            is_first = steps.selector.is_trusted and hit.id in collection.kept
             scores[hit.id] = hit.score + self.graph_weight * float(np.sqrt(share)) + (_FIRST if is_first else 0.0)
             why[hit.id] = {**ranked.why[hit.id], "walk": share}
-            if hit.id in collection.collected:
-                why[hit.id]["cycle"] = float(collection.collected[hit.id])
-        order = sorted(scores, key=lambda item: (-scores[item], item))
-        return Ranked(Kind.STATEMENT, [Hit(item, scores[item]) for item in order], why)
+            if hit.id in collection.kept:
+                why[hit.id]["cycle"] = float(collection.kept[hit.id])
+        return Ranked(Kind.STATEMENT, by_score(scores), why)
 
     def _cycles(self, session: Session, steps: Feedback, k: int) -> _Collected:
         """Algorithm 1."""
         question = session.request.question
-        collection = _Collected(session, is_trusted=steps.selector.is_trusted)
+        collection = _Collected(session, steps.selector)
         naive = suggest_naive(session, question, k=max(self.candidates, k), candidates=self.candidates)
         collection.naive = [item.id for item in naive]
-        pool = self._select(session, steps, question, naive[: self.suggestions], collection=collection, cycle=0)
-        collection.collect(pool, cycle=0)
+        pool = list(collection.select(question, naive[: self.suggestions], cycle=0, name="the seeds"))
+        collection.keep(pool, cycle=0)
         questions: tuple[str, ...] = (question,)
         for cycle in range(1, self.cycles + 1):
             kept = dict.fromkeys(pool if cycle == 1 else ())
-            around = self._around(session, pool) if pool else None
+            around: Horizon | None = None
+            if pool:
+                [around] = horizons(session, [pool], extraction=self.extraction, synonyms=self.synonyms)
             walks = self._walks(session, questions, pool, around=around, collection=collection, k=k)
             for asked in questions:
                 suggested = self._suggest(session, asked, walks, collection=collection)
-                kept |= dict.fromkeys(
-                    self._select(session, steps, asked, suggested, collection=collection, cycle=cycle)
-                )
-            if around is not None and session.is_explained:
-                _note_paths(
-                    session,
-                    around,
-                    pool,
-                    new=[item for item in kept if item not in collection.collected],
-                    collection=collection,
-                )
-            collection.collect(kept, cycle=cycle)
+                kept |= collection.select(asked, suggested, cycle=cycle, name="a question")
+            if around is not None and session.notes.is_kept:
+                for item in (item for item in kept if item not in collection.kept):
+                    ids, kinds = around.link(item, pool)
+                    if ids:
+                        session.note_path(ids, collection.shares.get(item, 0.0), kinds=kinds)
+            collection.keep(kept, cycle=cycle)
             pool = list(kept) or pool
             if cycle == self.cycles:
                 break
@@ -155,10 +147,6 @@ class LocalRetriever:
             if not questions:
                 break
         return collection
-
-    def _around(self, session: Session, pool: Sequence[str]) -> Horizon:
-        [around] = horizons(session, [pool], extraction=self.extraction, synonyms=self.synonyms)
-        return around
 
     def _walks(
         self,
@@ -198,66 +186,25 @@ class LocalRetriever:
         """SuggestLocal, Eq. 8; SuggestNaive without a walk."""
         if question not in walks:
             return suggest_naive(session, question, k=self.suggestions, candidates=self.candidates)
-        new = [item for item in walks[question] if item[0] not in collection.collected][: self.suggestions]
+        new = [item for item in walks[question] if item[0] not in collection.kept][: self.suggestions]
         texts = texts_of(session, [item for item, _ in new])
         return [Suggestion(item, texts[item], share) for item, share in new if item in texts]
-
-    def _select(
-        self,
-        session: Session,
-        steps: Feedback,
-        question: str,
-        suggested: Sequence[Suggestion],
-        *,
-        collection: _Collected,
-        cycle: int,
-    ) -> list[str]:
-        """Select, Eq. 2; an id that was not suggested is not kept."""
-        if not suggested:
-            return []
-        with session.step("select") as step:
-            known = {item.id for item in suggested}
-            chosen = steps.selector.select(question, suggested, collected=collection.texts())
-            kept = [item for item in dict.fromkeys(chosen) if item in known]
-            step.count = len(kept)
-            step.details = {"selector": steps.selector.fingerprint, "suggested": len(suggested)}
-        name = "select: a question" if cycle else "select: the seeds"
-        best = [Hit(item.id, item.score) for item in suggested if item.id in set(kept)]
-        pruned = {"not selected": len(suggested) - len(kept)}
-        session.note_hop(Hop(cycle + 1, len(suggested), len(kept), pruned, best, name=name))
-        return kept
 
 
 _FIRST = 10.0  # more than a reranker and a walk can give together
 
 
-class _Collected:
+class _Collected(Collection):
     """The collected statements of one search.
 
     Attributes
     ----------
-    naive : hits of the first search, best first
-    collected : statements that were kept, with the cycle, 0 for the first
     shares : of each statement that a walk reached, the highest share over the highest that the walk gave any
     """
 
-    def __init__(self, session: Session, *, is_trusted: bool) -> None:
-        self.naive: list[str] = []
-        self.collected: dict[str, int] = {}
+    def __init__(self, session: Session, selector: Selector) -> None:
+        super().__init__(session, selector)
         self.shares: dict[str, float] = {}
-        self._session = session
-        self._is_trusted = is_trusted
-
-    def collect(self, ids: Sequence[str] | dict[str, None], *, cycle: int) -> None:
-        """Add the statements that a cycle kept.
-
-        Parameters
-        ----------
-        ids : of the statements
-        cycle : its number
-        """
-        for item in ids:
-            self.collected.setdefault(item, cycle)
 
     def reach(self, best: Sequence[tuple[str, float]], pool: Sequence[str]) -> None:
         """Add the statements that a walk reached; the best gets 1, or by rules the highest share of the pool.
@@ -267,21 +214,7 @@ class _Collected:
         best : ids with shares, best first
         pool : ids of the statements at which the walk began
         """
-        led = [] if self._is_trusted else [self.shares[item] for item in pool if item in self.shares]
+        led = [] if self.selector.is_trusted else [self.shares[item] for item in pool if item in self.shares]
         most = max(led, default=1.0)
         for item, share in best:
             self.shares[item] = max(self.shares.get(item, 0.0), most * share / best[0][1])
-
-    def texts(self) -> list[str]:
-        """Texts of the collected statements, in their order."""
-        texts = texts_of(self._session, list(self.collected))
-        return [texts[item] for item in self.collected if item in texts]
-
-
-def _note_paths(
-    session: Session, around: Horizon, pool: Sequence[str], *, new: Sequence[str], collection: _Collected
-) -> None:
-    for item in new:
-        ids, kinds = around.link(item, pool)
-        if ids:
-            session.note_path(ids, collection.shares.get(item, 0.0), kinds=kinds)

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from hlgraph.algorithms import check
-from hlgraph.algorithms.beam import BeamOptions, BeamPath, BeamResult, beam_search, run
+from hlgraph.algorithms.beam import BeamOptions, BeamPath, beam_search
 from hlgraph.algorithms.ppr import personalised_pagerank
 from hlgraph.algorithms.projection import INGREDIENTS, Incidence, ProjectionShape, incidence, project
 from hlgraph.errors import InputError
 from hlgraph.records import Hit, Kind, Relationship, Statement
-from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.request import Mode, SearchRequest, Unit
 from hlgraph.retrieve.retriever import (
     Presets,
     Ranked,
     Why,
+    by_score,
     check_choice,
     check_counts,
     check_unused,
-    reranked_hits,
+    rerank,
     search_ahead,
     with_preset,
 )
 from hlgraph.retrieve.session import Search, Session
+from hlgraph.retrieve.steps.beam_walk import note_depths
 from hlgraph.retrieve.steps.statement_paths import (
     Coverage,
     PathFrontier,
@@ -129,8 +130,7 @@ class PathRetriever:
         check_choice("stages", self.stages, choices=get_args(Stages))
         check_choice("words", self.words, choices=get_args(Words))
         for name in ("damping_first", "damping"):
-            if not 0 <= getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be from 0 to below 1")
+            check.below_one(name, getattr(self, name))
         for name in ("passage_weight", "passage_weight_first"):
             check.not_negative(name, getattr(self, name))
         if self.epsilon is not None:
@@ -139,22 +139,15 @@ class PathRetriever:
 
     def _check_parts(self) -> None:
         """Refuse parameters of a part that is off, and a second stage that has nothing to start from."""
+        both = "set stages to 'both'"
         if self.stages == "first":
-            check_unused(
-                self, _OF_STAGE_2, because="stages is 'first', so stage 2 does not run", mend="set stages to 'both'"
-            )
+            check_unused(self, _OF_STAGE_2, because="stages is 'first', so stage 2 does not run", mend=both)
             return
         if self.stages == "second":
-            check_unused(
-                self, _OF_STAGE_1, because="stages is 'second', so stage 1 does not run", mend="set stages to 'both'"
-            )
+            check_unused(self, _OF_STAGE_1, because="stages is 'second', so stage 1 does not run", mend=both)
         if not self.beam_width:
-            check_unused(
-                self,
-                _OF_BEAM,
-                because="beam_width is 0, so there is no beam search",
-                mend="set beam_width to 1 or more",
-            )
+            why = "beam_width is 0, so there is no beam search"
+            check_unused(self, _OF_BEAM, because=why, mend="set beam_width to 1 or more")
         if self.max_length == 1:
             why = "max_length is 1, so no path grows"
             check_unused(self, ("jump_points", "rescored"), because=why, mend="set max_length to 2 or more")
@@ -216,7 +209,10 @@ class PathRetriever:
         if session.request.unit == "statement":
             return _statements(session, explored=explored, chunks=hits)
         origin = "search" if self.stages == "second" else "stage_1"
-        return Ranked(Kind.CHUNK, hits, _why(session, hits, first={origin: first}, explored=explored))
+        before = {hit.id: hit.score for hit in first}
+        why: Why = {hit.id: {"pagerank": hit.score, origin: before.get(hit.id, 0.0)} for hit in hits}
+        _add_paths(session, explored, why=why)
+        return Ranked(Kind.CHUNK, hits, why)
 
     def _first(self, session: Session, k: int) -> list[Hit]:
         """Stage 1: passages by PageRank from the entities of the best statements."""
@@ -251,14 +247,14 @@ class PathRetriever:
         hits = session.seeds(kind, candidates, mode="vector")
         if kind is Kind.STATEMENT and self.words == "all":
             hits += session.seeds(kind, candidates, mode="text")
-        return reranked_hits(session, kind, ids=list(dict.fromkeys(hit.id for hit in hits)))[:k]
+        return rerank(session, kind, ids=list(dict.fromkeys(hit.id for hit in hits))).hits[:k]
 
     def _has_words(self, kind: Kind) -> bool:
         return self.words == "all" or (self.words == "statements" and kind is Kind.STATEMENT)
 
     def _search(self, session: Session, joined: StatementGraph, *, passages: Sequence[str]) -> _Explored:
         """Stage 2: paths of statements. The passages are compared with the question afterwards."""
-        ids = [str(item) for item in joined.ids]
+        ids: list[str] = joined.ids.tolist()
         known, vectors = session.vectors(Kind.STATEMENT, ids, compared={Kind.CHUNK: passages})
         if known != ids:  # some statements were just removed: a row of zeros has no similarity
             at = {item: place for place, item in enumerate(known)}
@@ -269,15 +265,13 @@ class PathRetriever:
             records = session.records(Kind.STATEMENT, [ids[node] for node in nodes], record_type=Statement)
             return {node: records[ids[node]].text if ids[node] in records else "" for node in nodes}
 
-        every = list(texts(range(len(ids))).values()) if self._has_words(Kind.STATEMENT) else []
+        coverage: Coverage | None = None
+        if self._has_words(Kind.STATEMENT):
+            coverage = Coverage(session.words.of(list(texts(range(len(ids))).values())))
         with session.step("beam") as step:
+            question = session.vector()
             frontier = PathFrontier(
-                joined,
-                vectors,
-                question=session.vector(),
-                texts=texts,
-                embed=session.embed,
-                coverage=Coverage(session.words.of(every)) if self._has_words(Kind.STATEMENT) else None,
+                joined, vectors, question=question, texts=texts, embed=session.embed, coverage=coverage
             )
             options = BeamOptions(
                 self.beam_width or _EXPLORED,
@@ -285,10 +279,15 @@ class PathRetriever:
                 jump_points=self.jump_points,
                 rescored=self.rescored or None,
             )
-            result = run(beam_search(np.arange(len(ids)), options=options, keys=joined.ids), frontier)
+            result = beam_search(np.arange(len(ids)), frontier, options=options, keys=joined.ids)
             step.count = len(result.paths)
             step.details = {"statements": len(ids), "depths": len(result.steps) - 1}
-        _note(session, joined, result)
+        if session.notes.is_kept:
+            note_depths(
+                session, ids, result=result, steps=result.steps[1:], duplicates="same statements in another order"
+            )
+            for path in result.paths[:_SHOWN]:
+                session.note_path([ids[node] for node in path.nodes], path.score)
         return _Explored(joined, result.paths)
 
     def _second(self, session: Session, graph: Subgraph, *, given: Incidence, explored: _Explored) -> list[Hit]:
@@ -316,13 +315,12 @@ class PathRetriever:
             step.count = len(vector)
             step.details = {"seeds": int(np.count_nonzero(weights)), "damping": self.damping}
         of_node[projected.nodes] = ranking.scores
-        pairs = zip(chunks, of_node[passages].tolist(), strict=True)
-        return sorted((Hit(key, score) for key, score in pairs), key=lambda hit: (-hit.score, hit.id))
+        return by_score(dict(zip(chunks, of_node[passages].tolist(), strict=True)))
 
     def _passage_scores(self, session: Session, chunks: Sequence[str]) -> dict[str, float]:
         """The scores of passages for the question, scaled so that the lowest is 0 and the highest 1."""
         if self._has_words(Kind.CHUNK):
-            scores = {hit.id: hit.score for hit in reranked_hits(session, Kind.CHUNK, ids=chunks)}
+            scores = {hit.id: hit.score for hit in rerank(session, Kind.CHUNK, ids=chunks).hits}
         else:
             scores = session.similarities(Kind.CHUNK, chunks)
         low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
@@ -352,49 +350,21 @@ def within(graph: Subgraph, chunks: Sequence[str]) -> Subgraph:
     -------
     Subgraph
     """
-    at = graph.index(list(chunks))
-    is_other = np.zeros(len(graph), dtype=bool)
-    is_other[graph.nodes(Kind.CHUNK)] = True
-    is_other[at[at >= 0]] = False
-    keep = np.flatnonzero(~is_other)
-    return graph.within(keep)
+    others = np.setdiff1d(graph.nodes(Kind.CHUNK), graph.index(list(chunks)))
+    return graph.within(np.setdiff1d(np.arange(len(graph)), others))
 
 
-def _note(session: Session, graph: StatementGraph, result: BeamResult) -> None:
-    if not session.is_explained:
-        return
-    for step in result.steps[1:]:
-        best = [path for path in result.paths if len(path.nodes) == step.depth + 1]
-        pruned = {
-            "in the path already": step.revisits,
-            "same statements in another order": step.duplicates,
-            "not among the rescored": step.not_rescored,
-            "beam width": step.beam_full,
-        }
-        hits = [Hit(str(graph.ids[path.nodes[-1]]), path.score) for path in best]
-        reasons = {reason: count for reason, count in pruned.items() if count}
-        session.note_hop(Hop(step.depth, step.expanded, step.kept, reasons, hits, name="beam"))
-    for path in result.paths[:_SHOWN]:
-        session.note_path([str(graph.ids[node]) for node in path.nodes], path.score)
-
-
-def _why(session: Session, hits: Sequence[Hit], *, first: Mapping[str, Sequence[Hit]], explored: _Explored) -> Why:
-    """The score of each passage, its earlier score under the name in ``first``, and the best path through it."""
-    ((origin, before),) = first.items()
-    scores = {hit.id: hit.score for hit in before}
-    why: dict[str, dict[str, float | str]] = {
-        hit.id: {"pagerank": hit.score, origin: scores.get(hit.id, 0.0)} for hit in hits
-    }
-    ids = explored.graph.ids
+def _add_paths(session: Session, explored: _Explored, *, why: Why) -> None:
+    """Add the best path through each passage."""
+    ids: list[str] = explored.graph.ids.tolist()
     nodes = {node for path in explored.paths for node in path.nodes}
-    records = session.records(Kind.STATEMENT, sorted(str(ids[node]) for node in nodes), record_type=Statement)
+    records = session.records(Kind.STATEMENT, sorted(ids[node] for node in nodes), record_type=Statement)
     for path in explored.paths:
-        texts = [records[str(ids[node])] for node in path.nodes if str(ids[node]) in records]
+        texts = [records[ids[node]] for node in path.nodes if ids[node] in records]
         for statement in texts:
             if statement.chunk_id in why and "path" not in why[statement.chunk_id]:
                 why[statement.chunk_id]["path"] = " -> ".join(" ".join(item.text.split()) for item in texts)
                 why[statement.chunk_id]["path_score"] = path.score
-    return why
 
 
 def _statements(session: Session, *, explored: _Explored, chunks: Sequence[Hit]) -> Ranked:
@@ -404,7 +374,7 @@ def _statements(session: Session, *, explored: _Explored, chunks: Sequence[Hit])
     """
     ids = [str(item) for item in explored.graph.ids]
     scores: dict[str, float] = {}
-    why: dict[str, dict[str, float | str]] = {}
+    why: Why = {}
     records = session.records(Kind.STATEMENT, ids, record_type=Statement)
     shares = {hit.id: hit.score / (chunks[0].score or 1.0) for hit in chunks}
     cosines = session.similarities(Kind.STATEMENT, ids)
@@ -420,5 +390,4 @@ def _statements(session: Session, *, explored: _Explored, chunks: Sequence[Hit])
             cosine, share = max(cosines.get(name, 0.0), 0.0), shares.get(record.chunk_id, 0.0)
             scores[name] = cosine * share
             why[name] = {"cosine": cosine, "passage": share}
-    order = sorted(scores, key=lambda name: (-scores[name], name))
-    return Ranked(Kind.STATEMENT, [Hit(name, scores[name]) for name in order], why)
+    return Ranked(Kind.STATEMENT, by_score(scores), why)

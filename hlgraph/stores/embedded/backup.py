@@ -38,7 +38,7 @@ from hlgraph import progress
 from hlgraph.errors import HLGraphError, InputError, StoreError, StoreUnavailableError
 from hlgraph.stores import files, migrate
 from hlgraph.stores.embedded.database import DATABASE, Database
-from hlgraph.stores.embedded.mirror import BLOCK, Manifest, Mirror, locked, read_manifest, sync_folder, unpack
+from hlgraph.stores.embedded.mirror import BLOCK, Manifest, Mirror, locked, read_manifest, unpack
 from hlgraph.stores.embedded.sqlite import corrupt, mapped
 from hlgraph.stores.embedded.vector_files import clean_files, matrix_path
 from hlgraph.stores.freed_bytes import Wiping, wipe_opened
@@ -56,7 +56,7 @@ _NO_EXCHANGE = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 Check = Callable[[Path], bool]
-"""Checks a copy of a store; says whether it has unfinished changes; raises StoreCorruptError if it is not fine."""
+"""A check of a copy of a store: returns whether it has unfinished changes; raises StoreCorruptError if it is damaged."""
 
 
 class _Matrix(NamedTuple):
@@ -109,7 +109,7 @@ class _Wiped(io.FileIO):
 
 
 class Backups:
-    """Makes backups of an embedded store, and the store from one.
+    """Backups of an embedded store: made, and restored.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class Backups:
         self._locked = self._pinned = 0.0
 
     def make(self, target: Path, *, check: Check) -> Backup:
-        """Brings a backup to the present state of the store. If it is killed, the backup before stays, and the next goes on.
+        """Bring a backup to the present state of the store. If it is killed, the previous backup stays; the next run resumes.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class Backups:
         return at
 
     def _copy_matrices(self, mirror: Mirror, pinned: sqlite3.Connection, present: sqlite3.Connection) -> float:
-        """Pins a state and copies its matrices; returns when it was pinned."""
+        """Pin a state and copy its matrices; returns when it was pinned."""
         before: _Matrices = {}
         for number in range(1, _TRIES + 1):
             is_last = number == _TRIES
@@ -213,7 +213,7 @@ class Backups:
         raise StoreError(f"{self._folder}: the store changed while its writer was locked; make the backup again")
 
     def _copy_blocks(self, mirror: Mirror, now: _Matrices, blocks: dict[tuple[int, int], NDArray[np.int64]]) -> str:
-        """Copies blocks of matrices; returns the name of one that is gone or too short."""
+        """Copy blocks of matrices; returns the name of one that is gone or too short."""
         for key, item in now.items():
             path = matrix_path(self._folder, key[0], generation=key[1])
             size = 4 * item.dimensions * item.slots
@@ -235,7 +235,7 @@ class Backups:
             self._locked = time.perf_counter() - began
 
     def restore(self, backup: Path, *, replace: bool) -> Backup:
-        """Makes the store from a backup. If it is killed, the store is the old one or the new one, each as a whole.
+        """Restore the store from a backup. If it is killed, the store is all of the old one or all of the new one.
 
         Parameters
         ----------
@@ -286,7 +286,7 @@ class Backups:
             )
 
     def _switch_to(self, backup: Path, manifest: Manifest) -> None:
-        """Makes the new folder beside the old one and puts it in its place; the caller holds the lock of the old one."""
+        """Make the new folder beside the old one, and put it in its place; the caller holds the lock of the old one."""
         restored = self._folder.with_name(f".{self._folder.name}.restored")
         with mapped(restored):
             if restored.exists():
@@ -302,7 +302,7 @@ class Backups:
                 else:
                     shutil.rmtree(self._folder)
                     restored.rename(self._folder)
-                sync_folder(self._folder.parent)
+                files.sync_folder(self._folder.parent)
         finally:  # what is there now is the old store, or an unfinished new one
             shutil.rmtree(restored, ignore_errors=True)
 
@@ -311,10 +311,9 @@ def _is_ours(name: str) -> bool:
     return name in _OURS or any(name.endswith((f".sqlite{end}", f"{DATABASE}{end}")) for end in _SUFFIXES)
 
 
-def _backup(target: Path, made: Manifest, *, written: int, seconds: tuple[float, float]) -> Backup:
-    return Backup(
-        target, Path(made.store), made.at, len(made.files), made.size, written, made.unfinished, seconds[0], seconds[1]
-    )
+def _backup(target: Path, manifest: Manifest, *, written: int, seconds: tuple[float, float]) -> Backup:
+    store, count = Path(manifest.store), len(manifest.files)
+    return Backup(target, store, manifest.at, count, manifest.size, written, manifest.unfinished, *seconds)
 
 
 def _name(key: tuple[int, int]) -> str:
@@ -358,14 +357,14 @@ def _staged(source: sqlite3.Connection) -> Iterator[IO[bytes]]:
 
 
 def _put(mirror: Mirror, path: Path, copy: IO[bytes]) -> None:
-    """Wipes the copy of a database, which may be of a state that its writer has not wiped yet, and puts it into the backup."""
+    """Wipe the copy of a database, whose writer may not have wiped that state yet, and put it into the backup."""
     with mapped(path):
         wipe_opened(copy.fileno())
     mirror.put(path.name, copy, form=(os.fstat(copy.fileno()).st_size, path.stat().st_mode))
 
 
 def _check_file(path: Path, store: Path) -> None:
-    """Raises StoreCorruptError for a database that SQLite cannot read."""
+    """Raise StoreCorruptError for a database that SQLite cannot read."""
     if path.suffix == ".f32":
         return
     try:
@@ -378,7 +377,7 @@ def _check_file(path: Path, store: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> None:
-    """Exchanges two folders at one moment. Raises StoreUnavailableError where the system cannot."""
+    """Exchange two folders atomically. Raises StoreUnavailableError if the system cannot."""
     library = ctypes.CDLL(None, use_errno=True)
     names = os.fsencode(one), os.fsencode(other)
     if sys.platform == "darwin":

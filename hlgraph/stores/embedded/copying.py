@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from hlgraph.change import About, Change, FactRow, MentionLink, Placement, Support, Synonym
-from hlgraph.records import Chunk, Kind, Record, Source, Statement, Topic
+from hlgraph.records import Kind
 from hlgraph.stores.bulk_copies import CorpusReader, NamedEntity, Relation
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.rows import select
@@ -93,10 +92,10 @@ class EmbeddedCorpusReader(CorpusReader):
     def _slice(self, sources: list[int]) -> Change:
         values = {"sources": json.dumps(sources)}
 
-        def made(statement: str, make: Callable[[tuple[Any, ...]], _Item]) -> tuple[_Item, ...]:
+        def links(statement: str, make: Callable[[tuple[Any, ...]], _Item]) -> tuple[_Item, ...]:
             return tuple(map(make, self._rows(statement, values)))
 
-        def found(kind: Kind) -> tuple[Record, ...]:
+        def records(kind: Kind) -> tuple[Any, ...]:
             condition = f"node.kind = {KINDS.index(kind)} AND node.source IN ({_OF_SOURCES})"
             with reading(self._database.path):
                 return tuple(select(self._database.reader(), kind, condition=condition, values=values))
@@ -104,14 +103,14 @@ class EmbeddedCorpusReader(CorpusReader):
         return Change(
             "",
             self._corpus,
-            sources=cast("tuple[Source, ...]", found(Kind.SOURCE)),
-            chunks=cast("tuple[Chunk, ...]", found(Kind.CHUNK)),
-            topics=cast("tuple[Topic, ...]", found(Kind.TOPIC)),
-            statements=cast("tuple[Statement, ...]", found(Kind.STATEMENT)),
-            placements=made(_PLACEMENTS, _placement),
-            abouts=made(_NAMINGS, About._make) + made(_ABOUTS, About._make),
-            mentions=made(_MENTIONS, MentionLink._make),
-            supports=made(_SUPPORTS, Support._make),
+            sources=records(Kind.SOURCE),
+            chunks=records(Kind.CHUNK),
+            topics=records(Kind.TOPIC),
+            statements=records(Kind.STATEMENT),
+            placements=links(_PLACEMENTS, lambda row: Placement._make((*row[:5], tuple(json.loads(row[5]))))),
+            abouts=links(_NAMINGS, About._make) + links(_ABOUTS, About._make),
+            mentions=links(_MENTIONS, MentionLink._make),
+            supports=links(_SUPPORTS, Support._make),
         )
 
     def facts(self) -> Iterator[Change]:
@@ -137,20 +136,13 @@ class EmbeddedCorpusReader(CorpusReader):
 
     def _rows(self, statement: str, values: dict[str, str]) -> Iterator[tuple[Any, ...]]:
         """The rows of a statement, a few thousand at a time."""
-        connection: sqlite3.Connection = self._database.reader()
         with reading(self._database.path):
-            cursor = connection.execute(statement, {"corpus": self._corpus, **values})
-        while True:
+            cursor = self._database.reader().execute(statement, {"corpus": self._corpus, **values})
+            rows = cursor.fetchmany(_ROWS)
+        while rows:
+            yield from rows
             with reading(self._database.path):
                 rows = cursor.fetchmany(_ROWS)
-            if not rows:
-                return
-            yield from rows
-
-
-def _placement(row: tuple[Any, ...]) -> Placement:
-    chunk, statement, ordinal, start, end, details = row
-    return Placement(chunk, statement, ordinal, start, end, tuple(json.loads(details)))
 
 
 def _cut(items: Iterable[_Item]) -> Iterator[list[_Item]]:

@@ -10,8 +10,9 @@ import os
 import socket
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -21,13 +22,20 @@ from hlgraph.stores.closing import closed
 from hlgraph.stores.concurrency import WITHOUT_LIMIT, LockWait, take_in_turn
 from hlgraph.stores.embedded.migrations import SqliteTarget
 from hlgraph.stores.embedded.readers import CommitMark, Readers
-from hlgraph.stores.embedded.sqlite import Sealing, mapped
+from hlgraph.stores.embedded.sqlite import Sealing, mapped, reading, sql
 from hlgraph.stores.freed_bytes import Wiping, empty_log
 
 DATABASE = "hlgraph.db"
 _DRAIN = 5_000  # milliseconds to wait for readers of older states, before bytes that they may read are overwritten
 _LOOKS = 100  # at the state, before a transaction gets one of its own
 _OWN_STATES = itertools.count()
+_PRAGMAS = (
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "secure_delete = ON",
+    "temp_store = MEMORY",
+    "cache_size = -131072",
+)
 
 
 class Database:
@@ -105,8 +113,24 @@ class Database:
         with mapped(self.path):
             return self._connect_reading()
 
+    def select(self, name: str, query: str, *, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
+        """The rows of a traced SELECT; none if the store does not exist yet.
+
+        Parameters
+        ----------
+        name : name of the call in the trace
+        query : the statement
+        values : its parameters; a list is JSON text
+        """
+        if not self.exists():
+            return []
+        with reading(self.path), sql(name, query, values=values) as call:
+            rows = self.reader().execute(query, values).fetchall()
+            call.rows = len(rows)
+        return rows
+
     def release(self, has_failed: bool = False) -> None:
-        """Gives the reading connection of this thread back, unless it reads a snapshot.
+        """Give the reading connection of this thread back, unless it reads a snapshot.
 
         Parameters
         ----------
@@ -140,7 +164,7 @@ class Database:
                 lent.drop()
 
     def _begun(self, connection: sqlite3.Connection) -> CommitMark:
-        """Begins a reading transaction, and returns the state that it reads: no commit came between two looks at it.
+        """Begin a reading transaction; returns the state that it reads: the same before and after the transaction began.
 
         On a read-only medium SQLite sees a commit at each look: then the state is one that no other transaction has.
         """
@@ -148,9 +172,7 @@ class Database:
         for _ in range(_LOOKS):
             connection.execute("BEGIN")
             try:
-                version = _last_migration(connection)
-                if version != self._checked:
-                    self._check_schema(version)
+                self._check_schema(connection)
                 now = self.state()
             except BaseException:
                 connection.execute("ROLLBACK")
@@ -160,7 +182,7 @@ class Database:
             connection.execute("ROLLBACK")
             state = now
         connection.execute("BEGIN")
-        _last_migration(connection)  # it begins with the first read
+        self._check_schema(connection)  # the transaction begins with the first read
         return -1, next(_OWN_STATES)
 
     def state(self) -> CommitMark:
@@ -203,15 +225,18 @@ class Database:
             connection.execute("PRAGMA cache_size = -65536")
             connection.execute("PRAGMA mmap_size = 268435456")
             with self._checking:
-                # Where another store was put in its place meanwhile, the connection may be to either: this object is of neither.
+                # If another store was put in its place meanwhile, the connection may be to either: this object is of neither.
                 self._identity = self._identity or (before if before == _identity(self.file) else (0, 0))
                 if self._checked is None:
-                    self._check_schema(_last_migration(connection))
+                    self._check_schema(connection)
             return connection
         raise failure
 
-    def _check_schema(self, version: int) -> None:
-        """Raises MigrationError unless the schema, of which the last migration is given, is that of this program."""
+    def _check_schema(self, connection: sqlite3.Connection) -> None:
+        """Raise MigrationError unless the schema is that of this program. It is checked again after each migration."""
+        version: int = connection.execute("SELECT max(version) FROM migration").fetchone()[0]
+        if version == self._checked:
+            return
         plan = migrate.plan(SqliteTarget(self.file))
         if plan.pending:
             names = ", ".join(f"V{item.version:03d}" for item in plan.pending)
@@ -221,20 +246,18 @@ class Database:
         self._checked = version
 
     def create(self) -> None:
-        """Creates the directory and the database with the present schema; only checks an existing store."""
+        """Create the directory and the database with the present schema; an existing store is only checked."""
         if self.is_replaced():
             raise StoreClosedError(f"{self.path}: another store was put in its place; open it again")
         with mapped(self.path):
             if not self.exists():
                 files.make_folder(self.path / "vectors")
                 migrate.apply(SqliteTarget(self.file))
-            version = _last_migration(self.reader())
-            if version != self._checked:
-                self._check_schema(version)
+            self._check_schema(self.reader())
 
     @contextlib.contextmanager
     def lock(self, *, wait: float | None = None, create: bool = True) -> Iterator[None]:
-        """Holds the exclusive right to write, across processes and threads; the thread that has it may enter again.
+        """Hold the exclusive right to write, across processes and threads; the thread that has it may enter again.
 
         Parameters
         ----------
@@ -273,14 +296,14 @@ class Database:
 
     @contextlib.contextmanager
     def _turn(self, wait: LockWait) -> Iterator[None]:
-        """Holds the right to be the next writer, once it is free."""
+        """Hold the right to be the next writer, once it is free."""
         with contextlib.ExitStack() as locks:
             wait.repeat(lambda: locks.enter_context(self._next()))
             yield
 
     @contextlib.contextmanager
     def _next(self) -> Iterator[None]:
-        """Holds the right to be the next writer. Raises StoreLockedError while another one waits."""
+        """Hold the right to be the next writer. Raises StoreLockedError while another one waits."""
         self._check_open()
         lock = FileLock(str(self.path / "turn.lock"), mode=files.FILE, timeout=0, thread_local=False)
         with mapped(self.path):
@@ -341,18 +364,15 @@ class Database:
         if self._writer is None:
             with mapped(self.path):
                 connection = sqlite3.connect(self.file, isolation_level=None, timeout=30, check_same_thread=False)
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("PRAGMA synchronous = FULL")
-                connection.execute("PRAGMA secure_delete = ON")
-                connection.execute("PRAGMA temp_store = MEMORY")
-                connection.execute("PRAGMA cache_size = -131072")
+                for pragma in _PRAGMAS:
+                    connection.execute(f"PRAGMA {pragma}")
                 self._sealing = Sealing(connection)
                 self._writer = connection
         return self._writer
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Runs a block as one transaction of the writer, which commits all of it or nothing; a block inside it is part of it."""
+        """Run a block as one transaction of the writer, which commits all of it or nothing; a nested block is part of it."""
         connection = self.writer()
         is_part = connection.in_transaction
         if is_part:
@@ -373,7 +393,7 @@ class Database:
                 raise
 
     def drain(self) -> bool:
-        """Waits until no reader, of any process, has a state before the last commit; returns False after 5 seconds.
+        """Wait until no reader, of any process, has a state before the last commit; returns False after 5 seconds.
 
         A reader that begins later sees the last commit. SQLite empties its log only when all readers have left it.
         """
@@ -385,7 +405,7 @@ class Database:
         return is_drained
 
     def close(self) -> None:
-        """Closes the connections that no thread uses, and the others when they are given back.
+        """Close the connections that no thread uses, and the others when they are given back.
 
         Whatever is asked of the store afterwards raises StoreClosedError.
         """
@@ -396,11 +416,6 @@ class Database:
             if self._watch is not None:
                 self._watch.close()
                 self._watch = None
-
-
-def _last_migration(connection: sqlite3.Connection) -> int:
-    version: int = connection.execute("SELECT max(version) FROM migration").fetchone()[0]
-    return version
 
 
 def _identity(file: Path) -> tuple[int, int] | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import numpy as np
 
 from hlgraph.errors import StoreConflictError, StoreError
 from hlgraph.records import Community, Domain, Kind, Summary
 from hlgraph.stores.derived import DerivedStore, Kept, Made, Member, Run, Saved, Summaries, Summarised, run_named
-from hlgraph.stores.embedded import image_changes, sqlite
+from hlgraph.stores.embedded import image_changes
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.sqlite import reading
 from hlgraph.stores.protocols import Aliases, Decider, Decision, DomainStore, KeptAliases, MergeStore, Verdict, grouped
@@ -73,8 +74,10 @@ class EmbeddedDerivedStore(DerivedStore):
             # A community that lost a member keeps its id; if the run has the member again, it is written again.
             kept = {name for name in wanted if community_sizes.get(name) == wanted[name]}
             _remove(connection, sorted(community_sizes.keys() - kept))
-            known = _remove_other_summaries(connection, r, made.summaries)
-            new = [item for item in made.summaries if item.summary.id not in known]
+            stored = {name for (name,) in connection.execute("SELECT id FROM summary WHERE r = ?", (r,))}
+            gone = stored - {item.summary.id for item in made.summaries}
+            _remove_summaries(connection, "id IN (SELECT value FROM json_each(?))", sorted(gone))
+            new = [item for item in made.summaries if item.summary.id not in stored]
             _put_summaries(
                 connection, r, [item for item in new if item.source_id]
             )  # before the communities that have them as members
@@ -90,12 +93,8 @@ class EmbeddedDerivedStore(DerivedStore):
 
     def communities(self, corpus: str, name: str, *, level: int | None = None, k: int | None = None) -> list[Community]:
         """See :meth:`DerivedStore.communities`."""
-        if not self._database.exists():
-            return []
         values = {"corpus": corpus, "name": name, "level": level, "k": -1 if k is None else k}
-        with reading(self._database.path), sqlite.sql("list communities", _COMMUNITIES, values=values) as call:
-            rows = self._database.reader().execute(_COMMUNITIES, values).fetchall()
-            call.rows = len(rows)
+        rows = self._database.select("list communities", _COMMUNITIES, values=values)
         return [Community(row[0], corpus, row[1], row[2], row[3]) for row in rows]
 
     def summaries(self, corpus: str, name: str) -> Summaries:
@@ -107,38 +106,27 @@ class EmbeddedDerivedStore(DerivedStore):
         if cached is not None:
             return cached
         values = {"corpus": corpus, "name": name, "chunk": KINDS.index(Kind.CHUNK)}
-        with reading(self._database.path), sqlite.sql("read summaries", _SUMMARIES, values=values) as call:
-            rows = self._database.reader().execute(_SUMMARIES, values).fetchall()
-            call.rows = len(rows)
-        return self._kept.put(
-            run,
-            (
-                Summarised(
-                    Summary(row[0], corpus, row[1], row[2], row[3]),
-                    row[4],
-                    np.frombuffer(row[5], dtype=np.float32),
-                    tuple(json.loads(row[6])),
-                    row[7],
-                    tuple(json.loads(row[8])),
-                )
-                for row in rows
-            ),
-        )
+        rows = self._database.select("read summaries", _SUMMARIES, values=values)
+        items = []
+        for summary_id, text, level, input_hash, community, vector, parts, source, chunks in rows:
+            summary = Summary(summary_id, corpus, text, level, input_hash)
+            numbers = np.frombuffer(vector, dtype=np.float32)
+            quoted, summarised = tuple(json.loads(parts)), tuple(json.loads(chunks))
+            items.append(Summarised(summary, community, numbers, quoted, source, summarised))
+        return self._kept.put(run, items)
 
     def members(self, ids: Sequence[str], *, most: int | None = None) -> dict[str, tuple[Member, ...]]:
         """See :meth:`DerivedStore.members`."""
+        if not ids:
+            return {}
         members: dict[str, list[Member]] = {}
-        if ids and self._database.exists():
-            values = {
-                "ids": json.dumps(list(ids)),
-                "most": _ALL if most is None else most,
-                "summary": KINDS.index(Kind.SUMMARY),
-            }
-            with reading(self._database.path), sqlite.sql("read members", _MEMBERS, values=values) as call:
-                rows = self._database.reader().execute(_MEMBERS, values).fetchall()
-                call.rows = len(rows)
-            for community, name, kind in rows:
-                members.setdefault(community, []).append(Member(name, KINDS[kind]))
+        values = {
+            "ids": json.dumps(list(ids)),
+            "most": _ALL if most is None else most,
+            "summary": KINDS.index(Kind.SUMMARY),
+        }
+        for community, name, kind in self._database.select("read members", _MEMBERS, values=values):
+            members.setdefault(community, []).append(Member(name, KINDS[kind]))
         return {item: tuple(members[item]) for item in ids if item in members}
 
 
@@ -194,7 +182,7 @@ def _remove_summaries(connection: sqlite3.Connection, condition: str, ids: list[
 
 
 def remove_summaries(connection: sqlite3.Connection, ids: list[str]) -> None:
-    """Removes summaries with these ids; the next build of the hierarchy or of the communities makes them again.
+    """Remove summaries with these ids; the next build of the hierarchy or of the communities makes them again.
 
     Parameters
     ----------
@@ -214,37 +202,19 @@ def remove_summaries(connection: sqlite3.Connection, ids: list[str]) -> None:
     )
 
 
-def _remove_other_summaries(connection: sqlite3.Connection, r: int, summaries: Sequence[Summarised]) -> set[str]:
-    """Removes all other summaries of a run; returns the ids of those that remain."""
-    stored = {name for (name,) in connection.execute("SELECT id FROM summary WHERE r = ?", (r,))}
-    wanted = {item.summary.id for item in summaries}
-    _remove_summaries(connection, "id IN (SELECT value FROM json_each(?))", sorted(stored - wanted))
-    return stored & wanted
-
-
 def _put_summaries(connection: sqlite3.Connection, r: int, summaries: Sequence[Summarised]) -> None:
     for item in summaries:
+        summary, vector = item.summary, np.asarray(item.vector, dtype=np.float32).tobytes()
+        ends = (item.community_id, item.source_id)
         cursor = connection.execute(
             "INSERT INTO summary (id, r, community, source, text, input_hash, vector, level) VALUES (?, ?, "
             "(SELECT m FROM community WHERE id = ?), (SELECT n FROM node WHERE id = ?), ?, ?, ?, ?)",
-            (
-                item.summary.id,
-                r,
-                item.community_id,
-                item.source_id,
-                item.summary.text,
-                item.summary.input_hash,
-                np.asarray(item.vector, dtype=np.float32).tobytes(),
-                item.summary.level,
-            ),
+            (summary.id, r, *ends, summary.text, summary.input_hash, vector, summary.level),
         )
         connection.execute(
             "INSERT INTO rests_on SELECT ?, node.n FROM json_each(?) AS wanted CROSS JOIN node ON node.id = wanted.value",
             (cursor.lastrowid, json.dumps(list(item.parts))),
         )
-
-
-# The domains of corpora in SQLite: the DomainStore of the embedded store.
 
 
 class EmbeddedDomainStore(DomainStore):
@@ -257,12 +227,9 @@ class EmbeddedDomainStore(DomainStore):
         """See :meth:`DomainStore.read`."""
         if not self._database.exists():
             return None
+        query = "SELECT kinds, topics, made_by FROM domain WHERE corpus = ?"
         with reading(self._database.path):
-            row = (
-                self._database.reader()
-                .execute("SELECT kinds, topics, made_by FROM domain WHERE corpus = ?", (corpus,))
-                .fetchone()
-            )
+            row = self._database.reader().execute(query, (corpus,)).fetchone()
         return None if row is None else Domain(tuple(json.loads(row[0])), tuple(json.loads(row[1])), row[2])
 
     def write(self, corpus: str, domain: Domain) -> None:
@@ -279,17 +246,14 @@ class EmbeddedDomainStore(DomainStore):
             connection.execute("DELETE FROM domain WHERE corpus = ?", (corpus,))
 
 
-# Decisions about entities in SQLite: the MergeStore of the embedded store.
-
-
 _DECISIONS = """
     SELECT a.id, b.id, d.verdict, d.decider, d.made_by, d.why, d.score, d.at
     FROM decision AS d CROSS JOIN node AS a ON a.n = d.alias CROSS JOIN node AS b ON b.n = d.canonical
     WHERE +a.c = (SELECT c FROM corpus WHERE name = :corpus) ORDER BY d.id"""
-"""CROSS JOIN makes SQLite begin with the decisions, which are few, and not with all nodes of the corpus."""
+"""CROSS JOIN makes SQLite start from the decisions, which are few, and not from all nodes of the corpus."""
 _SAVE = """
     INSERT OR REPLACE INTO decision
-    SELECT :id, a.n, b.n, :verdict, :decider, :made_by, :why, :score, :at
+    SELECT :id, a.n, b.n, :verdict, :by, :made_by, :why, :score, :at
     FROM corpus JOIN node AS a ON a.id = :alias AND a.c = corpus.c AND a.kind = 5
     JOIN node AS b ON b.id = :canonical AND b.c = corpus.c AND b.kind = 5 WHERE corpus.name = :corpus"""
 
@@ -303,12 +267,7 @@ class EmbeddedMergeStore(MergeStore):
 
     def decisions(self, corpus: str) -> tuple[Decision, ...]:
         """See :meth:`MergeStore.decisions`."""
-        if not self._database.exists():
-            return ()
-        values = {"corpus": corpus}
-        with reading(self._database.path), sqlite.sql("list decisions", _DECISIONS, values=values) as call:
-            rows = self._database.reader().execute(_DECISIONS, values).fetchall()
-            call.rows = len(rows)
+        rows = self._database.select("list decisions", _DECISIONS, values={"corpus": corpus})
         return tuple(Decision(corpus, row[0], row[1], Verdict(row[2]), Decider(row[3]), *row[4:]) for row in rows)
 
     def aliases(self, corpus: str, *, version: int) -> Aliases:
@@ -319,19 +278,7 @@ class EmbeddedMergeStore(MergeStore):
         """See :meth:`MergeStore.save`."""
         with self._database.transaction() as connection:
             for item in decisions:
-                values = {
-                    "corpus": corpus,
-                    "id": item.id,
-                    "alias": item.alias,
-                    "canonical": item.canonical,
-                    "verdict": item.verdict,
-                    "decider": item.by,
-                    "made_by": item.made_by,
-                    "why": item.why,
-                    "score": item.score,
-                    "at": item.at,
-                }
-                if not connection.execute(_SAVE, values).rowcount:
+                if not connection.execute(_SAVE, {**asdict(item), "corpus": corpus, "id": item.id}).rowcount:
                     raise StoreConflictError(
                         f"corpus {corpus!r} no longer has both of the entities {item.alias} and {item.canonical}; "
                         "run the same command again"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import json
 import sqlite3
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,16 +21,13 @@ from hlgraph.stores.embedded.derived import remove_summaries
 from hlgraph.stores.embedded.migrations import SqliteTarget
 from hlgraph.stores.embedded.sqlite import LINKS, SUMMARY, SYNONYMS, broken_seals, mapped, reading, totals, write_seals
 from hlgraph.stores.embedded.text_rows import entries, forget_file, index_rows, is_broken, remove_rows
-from hlgraph.stores.embedded.vector_files import State, free_rows, matrix_path, move_rows, read_rows
+from hlgraph.stores.embedded.vector_files import State, free_rows, matrix_path, move_rows, read_rows, states
 from hlgraph.stores.freed_bytes import unwiped
 from hlgraph.stores.protocols import AlteredRecord, Damage, Row, Seals
 from hlgraph.subgraph import KINDS
 
-# What is damaged in the vector store: vectors beside their checksums, full text beside the records; and its repair.
-#
-# A repair keeps every vector that is as it was written, in a new file, so that only the others are embedded again. An index of
-# full text that is broken is made anew, from the texts of the records.
-
+# A repair of the vector store keeps every vector that is as it was written, in a new file, so that only the others are embedded
+# again. A broken full-text index is made anew from the texts of the records.
 
 _BATCH = 1_000
 _TOLERANCE = 1e-3  # of the length of a vector, which is 1
@@ -49,25 +47,15 @@ def _altered_vectors(connection: sqlite3.Connection, state: State, matrix: NDArr
     last = -1
     while batch := rows.fetchmany(_BATCH):
         for name, slot, checksum in batch:
-            if not (
+            if (
                 0 <= slot < len(matrix)
                 and zlib.crc32(matrix[slot].data) == checksum
                 and abs(float(np.linalg.norm(matrix[slot].astype(np.float64))) - 1) <= _TOLERANCE
             ):
-                altered.add(name)
-            else:
                 last = slot
+            else:
+                altered.add(name)
     return altered, last
-
-
-def _matrix(database: Database, state: State) -> NDArray[np.float32]:
-    """As many whole rows as the file holds; none if it is gone."""
-    path = matrix_path(database.path, state.file, generation=state.generation)
-    width = max(state.dimensions, 1)
-    if not path.exists():
-        return np.empty((0, width), dtype=np.float32)
-    count = path.stat().st_size // (4 * width)
-    return read_rows(path, count, dimensions=width)
 
 
 def examine(database: Database, state: State, *, rows: Iterable[Row], dimensions: int, repair: bool) -> Damage:
@@ -83,7 +71,10 @@ def examine(database: Database, state: State, *, rows: Iterable[Row], dimensions
     """
     with mapped(database.path):
         reader = database.reader()
-        matrix = _matrix(database, state)
+        path = matrix_path(database.path, state.file, generation=state.generation)
+        width = max(state.dimensions, 1)
+        count = path.stat().st_size // (4 * width) if path.exists() else 0
+        matrix = read_rows(path, count, dimensions=width)  # all whole rows of the file
         fitting = matrix if dimensions in (0, state.dimensions) else matrix[:0]
         altered, last = _altered_vectors(reader, state, fitting)
         damaged = altered
@@ -107,18 +98,15 @@ def _compare(
     If the index is broken, all rows are named: no search can be trusted to find them.
     """
     wrong: set[str] = set()
-    for batch in _batches(rows):
-        texts = dict(zip([item.id for item in batch], entries([item.text for item in batch]), strict=True))
-        wanted = {item.id: item for item in batch}
+    left = iter(rows)
+    while batch := list(itertools.islice(left, _BATCH)):
+        texts = entries([item.text for item in batch])
+        wanted = {item.id: (item.source_id, text) for item, text in zip(batch, texts, strict=True)}
         stored = connection.execute(_WRITTEN, (file, json.dumps(list(wanted)))).fetchall()
-        here = {
-            name
-            for name, source, text in stored
-            if not has_index or (text, source) != (texts[name], wanted[name].source_id)
-        }
-        wrong |= here
-        if is_repair and here:
-            _write_again(connection, file, {name: (wanted[name].source_id, texts[name]) for name in sorted(here)})
+        altered = {name for name, *written in stored if not has_index or tuple(written) != wanted[name]}
+        wrong |= altered
+        if is_repair and altered:
+            _write_again(connection, file, {name: wanted[name] for name in sorted(altered)})
     strays = [n for (n,) in connection.execute(_STRAYS, (file,))]
     if strays and is_repair:
         remove_rows(connection, file, rows=strays)
@@ -136,7 +124,7 @@ def _write_again(connection: sqlite3.Connection, file: int, rows: Mapping[str, t
 
 
 def _drop(database: Database, state: State, altered: Iterable[str], *, matrix: NDArray[np.float32]) -> None:
-    """Removes rows, and moves the others to a new file, where each has a slot of its own."""
+    """Remove rows, and move the others to a new file, where each has a slot of its own."""
     with database.transaction() as connection:
         free_rows(database, state.file, wanted=json.dumps(list(altered)))
         connection.execute(  # a slot that was altered may be that of another row, whose vector is not to be overwritten
@@ -144,28 +132,6 @@ def _drop(database: Database, state: State, altered: Iterable[str], *, matrix: N
             (state.file,),
         )
     move_rows(database, state, matrix=matrix)
-
-
-def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    left = iter(rows)
-    while batch := list(itertools.islice(left, _BATCH)):
-        yield batch
-
-
-def states(connection: sqlite3.Connection) -> list[tuple[str, Kind, State]]:
-    """Corpus, kind and state of every matrix.
-
-    Parameters
-    ----------
-    connection : connection to read with
-    """
-    rows = connection.execute(
-        "SELECT corpus, kind, file, generation, deletes, writes, dimensions, slots FROM vector_file ORDER BY corpus, kind"
-    )
-    return [(corpus, Kind(kind), State(*rest)) for corpus, kind, *rest in rows]
-
-
-# Which records are not as they were written, by the seals of :mod:`hlgraph.stores.embedded.sqlite`: the Seals of the store.
 
 
 # What is gone from the graph has no name here: it is missing elsewhere, or was rightly deleted.
@@ -197,20 +163,12 @@ def altered_records(connection: sqlite3.Connection) -> list[tuple[int, AlteredRe
     ----------
     connection : connection to read with
     """
-    values = {"owners": json.dumps(broken_seals(connection))}
-    return [
-        (
-            owner,
-            AlteredRecord(
-                Kind.SUMMARY if kind < 0 else KINDS[kind],
-                name,
-                corpus,
-                where or "",
-                is_links=owner % 4 in (LINKS, SYNONYMS),
-            ),
-        )
-        for owner, name, kind, corpus, where in connection.execute(_NAMES, values)
-    ]
+    records = []
+    for owner, name, k, corpus, where in connection.execute(_NAMES, {"owners": json.dumps(broken_seals(connection))}):
+        kind = Kind.SUMMARY if k < 0 else KINDS[k]
+        is_links = owner % 4 in (LINKS, SYNONYMS)
+        records.append((owner, AlteredRecord(kind, name, corpus, where or "", is_links=is_links)))
+    return records
 
 
 class EmbeddedSeals(Seals):
@@ -282,30 +240,32 @@ _LINKS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("member_of", {"node": "node"}),
     ("rests_on", {"node": "node"}),
 )
+_DIFFERENT = """
+    WITH counted AS ({counted})
+    SELECT (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM {stored}))
+         + (SELECT count(*) FROM (SELECT * FROM {stored} EXCEPT SELECT * FROM counted))"""
 _WRONG = {
     "statements without a chunk": "SELECT count(*) FROM statement WHERE n NOT IN (SELECT statement FROM in_chunk)",
     "topics without a chunk": "SELECT count(*) FROM topic WHERE n NOT IN (SELECT topic FROM chunk_topic)",
     "facts without a statement": "SELECT count(*) FROM fact WHERE n NOT IN (SELECT fact FROM supports)",
     "entities without a mention": "SELECT count(*) FROM entity WHERE n NOT IN (SELECT entity FROM mentions)",
     "chunks without a source": "SELECT count(*) FROM node WHERE kind = 1 AND source NOT IN (SELECT n FROM source)",
-    "counts of RELATES": """
-      WITH counted AS (
+    "counts of RELATES": _DIFFERENT.format(
+        stored="relates",
+        counted="""
         SELECT f.subject, f.object, f.predicate, count(DISTINCT s.statement) FROM fact AS f JOIN supports AS s ON s.fact = f.n
-        WHERE f.object IS NOT NULL GROUP BY 1, 2, 3)
-      SELECT (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM relates))
-           + (SELECT count(*) FROM (SELECT * FROM relates EXCEPT SELECT * FROM counted))""",
-    "counts of names": """
-      WITH counted AS (SELECT entity, surface, kind, count(*) FROM mentions GROUP BY 1, 2, 3)
-      SELECT (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM alias))
-           + (SELECT count(*) FROM (SELECT * FROM alias EXCEPT SELECT * FROM counted))""",
+        WHERE f.object IS NOT NULL GROUP BY 1, 2, 3""",
+    ),
+    "counts of names": _DIFFERENT.format(
+        stored="alias", counted="SELECT entity, surface, kind, count(*) FROM mentions GROUP BY 1, 2, 3"
+    ),
     "names of entities": f"SELECT count(*) {NAMES_OF_ENTITIES}",
     "names of topics": f"SELECT count(*) {NAMES_OF_TOPICS}",
     "merges of two corpora": """
       SELECT count(*) FROM decision AS d JOIN node AS a ON a.n = d.alias JOIN node AS b ON b.n = d.canonical WHERE a.c <> b.c""",
-    "counts of fields": """
-      WITH counted AS (SELECT c, key, type, count(*) FROM field_of GROUP BY 1, 2, 3)
-      SELECT (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM field))
-           + (SELECT count(*) FROM (SELECT * FROM field EXCEPT SELECT * FROM counted))""",
+    "counts of fields": _DIFFERENT.format(
+        stored="field", counted="SELECT c, key, type, count(*) FROM field_of GROUP BY 1, 2, 3"
+    ),
     "communities without a member": """
       SELECT count(*) FROM community
       WHERE m NOT IN (SELECT community FROM member_of) AND m NOT IN (SELECT community FROM summary_member_of)""",
@@ -338,21 +298,21 @@ _WRONG = {
       WHERE v.id IS NULL OR v.metadata <> source.metadata OR v.uri <> source.uri OR v.title <> source.title""",
     "two vectors in one slot": "SELECT count(*) FROM (SELECT 1 FROM vector GROUP BY file, slot HAVING count(*) > 1)",
 }
-_VECTORS_ONLY = ("two vectors in one slot",)
+_OF_VECTORS = "two vectors in one slot"
 
 
 def probed(database: Database) -> tuple[bool, str]:
-    """Whether the database can be read, and what it is; raises an error of hlgraph if it cannot."""
-    said = f"SQLite {sqlite3.sqlite_version}"
+    """True, and what the database is. Raises an error of hlgraph if it cannot be read."""
+    version = f"SQLite {sqlite3.sqlite_version}"
     if not database.file.exists():
-        return True, f"{said}; {database.path} is empty"
+        return True, f"{version}; {database.path} is empty"
     with reading(database.path):
         SqliteTarget(database.file).history()
-    return True, f"{said}, {database.path}"
+    return True, f"{version}, {database.path}"
 
 
 def check(database: Database, *, has_graph: bool = True) -> Iterator[tuple[str, bool, str]]:
-    """Runs all checks; yields the name of each, whether it passed, and what it saw. Reads everything, changes nothing.
+    """Run all checks; yields the name of each, whether it passed, and what it saw. Reads everything, changes nothing.
 
     Parameters
     ----------
@@ -362,58 +322,59 @@ def check(database: Database, *, has_graph: bool = True) -> Iterator[tuple[str, 
     if not database.file.exists():
         yield "store", True, f"{database.path} is empty"
         return
-    for finding in _told(database, "database file", _migrations(database)):
-        yield finding
-        if not finding[1]:
-            return
-    yield from _told(database, "schema", _schema(database))
+    name, is_fine, seen = _checked(database, "database file", lambda: _migrations(database))
+    yield name, is_fine, seen
+    if not is_fine:
+        return
     connection = database.reader()
-    yield from _told(database, "database file", _file(connection))
-    yield from _told(database, "freed bytes", _freed(database))
+    checks: list[tuple[str, Callable[[], _Finding]]] = [
+        ("schema", lambda: _schema(database)),
+        ("database file", lambda: _file(connection)),
+        ("freed bytes", lambda: _freed(database)),
+    ]
+    queries = {**dict(_links()), **_WRONG} if has_graph else {_OF_VECTORS: _WRONG[_OF_VECTORS]}
     if has_graph:
-        yield from _told(database, "journal", _journal(connection))
-    queries = (*_links(), *_WRONG.items()) if has_graph else tuple((name, _WRONG[name]) for name in _VECTORS_ONLY)
-    for name, query in queries:
-        yield from _told(database, name, _counted(connection, name, query=query))
-    yield from _told(database, "vector files", _files(database, connection))
+        checks.append(("journal", lambda: _journal(connection)))
+    checks += [(name, functools.partial(_counted, connection, name, query=query)) for name, query in queries.items()]
+    checks.append(("vector files", lambda: _files(database, connection)))
     if has_graph:
-        yield from _told(database, "records as written", _records(connection))
+        checks.append(("records as written", lambda: _records(connection)))
+    for name, run in checks:
+        yield _checked(database, name, run)
 
 
-_Findings = Iterator[tuple[str, bool, str]]
+_Finding = tuple[str, bool, str]
 
 
-def _told(database: Database, name: str, findings: _Findings) -> _Findings:
-    """The findings of one check; a check that the damage itself stops is a finding, and the next check goes on."""
+def _checked(database: Database, name: str, run: Callable[[], _Finding]) -> _Finding:
+    """The finding of one check. If the damage itself stops the check, that is the finding."""
     try:
         with reading(database.path):
-            yield from findings
+            return run()
     except StoreCorruptError as error:
-        yield name, False, str(error)
+        return name, False, str(error)
 
 
-def _migrations(database: Database) -> _Findings:
+def _migrations(database: Database) -> _Finding:
     try:
         plan = migrate.plan(SqliteTarget(database.file))
     except MigrationError as error:
-        yield "migrations", False, str(error)
-        return
-    yield "migrations", not plan.pending, f"{len(plan.applied)} applied, {len(plan.pending)} pending"
+        return "migrations", False, str(error)
+    return "migrations", not plan.pending, f"{len(plan.applied)} applied, {len(plan.pending)} pending"
 
 
-def _schema(database: Database) -> _Findings:
+def _schema(database: Database) -> _Finding:
     wrong = migrate.differences(SqliteTarget(database.file))
-    said = "; ".join(map(str, wrong))
-    yield "schema", not wrong, f"{said}; run: hlgraph migrate repair" if wrong else "as the migrations made it"
+    text = "; ".join(map(str, wrong))
+    return "schema", not wrong, f"{text}; run: hlgraph migrate repair" if wrong else "as the migrations made it"
 
 
-def _file(connection: sqlite3.Connection) -> _Findings:
+def _file(connection: sqlite3.Connection) -> _Finding:
     answer = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-    wrong = [] if answer == "ok" else [" ".join(answer.split())]
-    yield "database file", not wrong, _said(wrong, answer)
+    return _judged("database file", [] if answer == "ok" else [" ".join(answer.split())], otherwise=answer)
 
 
-def _freed(database: Database) -> _Findings:
+def _freed(database: Database) -> _Finding:
     wrong = []
     spans = unwiped(database.file)
     if spans:
@@ -422,22 +383,18 @@ def _freed(database: Database) -> _Findings:
     log = database.file.with_name(f"{database.file.name}-wal")
     if not database.wiping.is_finished and log.exists() and log.stat().st_size:
         wrong.append("the log holds a change that is being written, or whose writer could not finish")
-    yield "freed bytes", not wrong, _said(wrong, "all are zero")
+    return _judged("freed bytes", wrong, otherwise="all are zero")
 
 
-def _counted(connection: sqlite3.Connection, name: str, *, query: str) -> _Findings:
+def _counted(connection: sqlite3.Connection, name: str, *, query: str) -> _Finding:
     count = connection.execute(query).fetchone()[0]
-    yield name, count == 0, f"{count} wrong"
+    return name, count == 0, f"{count} wrong"
 
 
-def _journal(connection: sqlite3.Connection) -> _Findings:
+def _journal(connection: sqlite3.Connection) -> _Finding:
     count = connection.execute("SELECT count(*) FROM journal").fetchone()[0]
-    seen = (
-        "nothing unfinished"
-        if not count
-        else f"{count} unfinished changes; run any ingest or delete again to finish them"
-    )
-    yield "journal", count == 0, seen
+    unfinished = f"{count} unfinished changes; run any ingest or delete again to finish them"
+    return "journal", not count, unfinished if count else "nothing unfinished"
 
 
 def _links() -> Iterator[tuple[str, str]]:
@@ -446,27 +403,28 @@ def _links() -> Iterator[tuple[str, str]]:
         yield f"links of {table}", f"SELECT count(*) FROM {table} WHERE {checks}"
 
 
-def _files(database: Database, connection: sqlite3.Connection) -> _Findings:
-    matrices = states(connection)
+def _files(database: Database, connection: sqlite3.Connection) -> _Finding:
+    matrices = states(connection, "ORDER BY corpus, kind")
     wrong = []
     for corpus, kind, state in matrices:
         path = matrix_path(database.path, state.file, generation=state.generation)
         size = path.stat().st_size if path.exists() else 0
         if size < state.slots * state.dimensions * 4:
             wrong.append(f"{corpus}/{kind}: {size} bytes for {state.slots} rows")
-    yield "vector files", not wrong, _said(wrong, f"{len(matrices)} files")
+    return _judged("vector files", wrong, otherwise=f"{len(matrices)} files")
 
 
-def _said(wrong: list[str], otherwise: str) -> str:
-    return f"{'; '.join(wrong)}; next: hlgraph reconcile --repair" if wrong else otherwise
+def _judged(name: str, wrong: list[str], *, otherwise: str) -> _Finding:
+    return name, not wrong, f"{'; '.join(wrong)}; next: hlgraph reconcile --repair" if wrong else otherwise
 
 
-def _records(connection: sqlite3.Connection) -> Iterator[tuple[str, bool, str]]:
+def _records(connection: sqlite3.Connection) -> _Finding:
     """The sources, chunks and summaries whose rows are not those that were written, by their seals."""
-    altered = [item for _, item in altered_records(connection)]
-    names = [
-        f"{'links of ' * item.is_links}{item.kind.value} {item.id} of {item.where or item.corpus}" for item in altered
-    ]
+    altered = altered_records(connection)
+    wrong = []
+    if altered:
+        item = altered[0][1]
+        record = f"{'links of ' * item.is_links}{item.kind.value} {item.id} of {item.where or item.corpus}"
+        wrong.append(f"{len(altered)} altered, such as {record}")
     count = connection.execute("SELECT count(*) FROM seal").fetchone()[0]
-    wrong = [f"{len(altered)} altered, such as {names[0]}"] if altered else []
-    yield "records as written", not altered, _said(wrong, f"{count} with their checksums")
+    return _judged("records as written", wrong, otherwise=f"{count} with their checksums")

@@ -8,15 +8,18 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Any
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
+from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, ingredients
 from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import ModelMismatchError, StoreConflictError, StoreError
 from hlgraph.ids import scheme_of
 from hlgraph.records import Calibration, Hit, Kind, Record, Relationship
-from hlgraph.stores.embedded import sqlite
+from hlgraph.stores.derived import Clustered, ClusterQuery
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.derived import EmbeddedDerivedStore, EmbeddedDomainStore, EmbeddedMergeStore
 from hlgraph.stores.embedded.doctor import EmbeddedSeals
@@ -25,18 +28,12 @@ from hlgraph.stores.embedded.rows import OF_CORPUS, STORED, RecentRecords, publi
 from hlgraph.stores.embedded.sqlite import STORE, reading
 from hlgraph.stores.embedded.vector_files import drop_old_graphs
 from hlgraph.stores.embedded.where_sql import to_sql
-from hlgraph.stores.image.ranker import StoreRanker, WholeStore
+from hlgraph.stores.image.image import Image, empty, needed
+from hlgraph.stores.image.ranker import ImageRanker
 from hlgraph.stores.in_process import MENTIONED, ProcessClusterer, admitted, check_match
-from hlgraph.stores.protocols import CorpusStats, Matched, MatchQuery, PullShape, RankQuery, Scope
+from hlgraph.stores.protocols import CorpusStats, GraphStore, Matched, MatchQuery, PullShape, RankQuery, Scope
 from hlgraph.stores.trace import pulling
-from hlgraph.subgraph import KINDS
-
-if TYPE_CHECKING:
-    from hlgraph.algorithms.projection import ProjectionShape
-    from hlgraph.stores.derived import Clustered, ClusterQuery
-    from hlgraph.stores.embedded.images import Adjacency
-    from hlgraph.stores.image.image import Image
-    from hlgraph.subgraph import Subgraph
+from hlgraph.subgraph import KINDS, Subgraph
 
 BUILT_IN_FIELDS = ("source_id", "title", "uri")
 """Fields of every source that a filter can name, besides its metadata."""
@@ -60,20 +57,18 @@ _PENDING = """
     SELECT payload, state, outcome FROM journal JOIN journal_change USING (id)
     WHERE :corpus IS NULL OR corpus = :corpus ORDER BY seq"""
 
-# The + keeps SQLite from looking every source up by itself.
-
 
 def _pack(value: Change | Outcome) -> bytes:
     return msgspec.msgpack.encode(value)
 
 
-class EmbeddedGraphStore(WholeStore):
+class EmbeddedGraphStore(GraphStore):
     """Graph of the store in one directory; see :class:`hlgraph.stores.protocols.GraphStore`."""
 
     name = "the embedded store"
 
     def __init__(self, database: Database) -> None:
-        self.ranker = StoreRanker(self)
+        self.ranker = ImageRanker(self)
         self.derived = EmbeddedDerivedStore(database)
         self.merges = EmbeddedMergeStore(database)
         self.domains = EmbeddedDomainStore(database)
@@ -118,14 +113,13 @@ class EmbeddedGraphStore(WholeStore):
             if connection.execute("SELECT 1 FROM journal WHERE id = ?", (change.id,)).fetchone():
                 return
             self._check_versions(change)
-            row = connection.execute(
-                "SELECT embedding, dimensions FROM corpus WHERE name = ?", (change.corpus,)
-            ).fetchone()
-            if change.embedding and row and row[0] and (row[0], row[1]) != (change.embedding, change.dimensions):
-                raise ModelMismatchError(
-                    f"corpus {change.corpus!r} holds vectors of {row[0]} ({row[1]} dimensions), these are of "
-                    f"{change.embedding} ({change.dimensions}); use the embedding model of the corpus, or another corpus"
-                )
+            query = "SELECT embedding, dimensions FROM corpus WHERE name = ? AND embedding <> ''"
+            for embedding, dimensions in connection.execute(query, (change.corpus,)).fetchall():
+                if change.embedding and (embedding, dimensions) != (change.embedding, change.dimensions):
+                    raise ModelMismatchError(
+                        f"corpus {change.corpus!r} holds vectors of {embedding} ({dimensions} dimensions), these are of "
+                        f"{change.embedding} ({change.dimensions}); use the embedding model of the corpus, or another corpus"
+                    )
             connection.execute(
                 "INSERT INTO journal (id, corpus, state, outcome) VALUES (?, ?, ?, ?)",
                 (change.id, change.corpus, ChangeState.STAGED, _pack(Outcome())),
@@ -187,10 +181,9 @@ class EmbeddedGraphStore(WholeStore):
         staged, self._staged = self._staged, None
         if staged is not None and staged.id == change_id:
             return staged
-        row = (
-            self._database.writer().execute("SELECT payload FROM journal_change WHERE id = ?", (change_id,)).fetchone()
-        )
-        return msgspec.msgpack.decode(row[0], type=Change)
+        query = "SELECT payload FROM journal_change WHERE id = ?"
+        (payload,) = self._database.writer().execute(query, (change_id,)).fetchone()
+        return msgspec.msgpack.decode(payload, type=Change)
 
     def records(self, kind: Kind, ids: Sequence[str], *, scope: Scope) -> list[Record]:
         """See :meth:`GraphStore.records`."""
@@ -222,45 +215,47 @@ class EmbeddedGraphStore(WholeStore):
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
         """See :meth:`GraphStore.pull`."""
-        from hlgraph.stores.image.image import nothing
-
         with reading(self._database.path), pulling(STORE, "pull", seeds=seeds, shape=shape, scope=scope) as call:
-            adjacency = self._current(shape, scope)
-            graph = (
-                nothing(shape)
-                if adjacency is None
-                else adjacency.image().pull(seeds, shape, sources=adjacency.sources(scope))
-            )
+            image, sources = self._image(shape, scope)
+            graph = image.pull(seeds, shape, sources=sources)
             call.rows = len(graph)
         return graph
 
     def own_entities(self, corpus: str, source_ids: Sequence[str]) -> list[str]:
         """See :meth:`GraphStore.own_entities`."""
-        if not source_ids or not self._database.exists():
-            return []
         values = {"sources": json.dumps(list(source_ids)), "corpus": corpus}
-        with reading(self._database.path), sqlite.sql("own entities", _OWN_ENTITIES, values=values) as call:
-            ids = [name for (name,) in self._database.reader().execute(_OWN_ENTITIES, values)]
-            call.rows = len(ids)
-        return ids
+        rows = self._database.select("own entities", _OWN_ENTITIES, values=values) if source_ids else []
+        return [name for (name,) in rows]
 
     def match(self, query: MatchQuery, *, scope: Scope) -> list[Matched]:
         """See :meth:`GraphStore.match`."""
         check_match(query)
         seeds = [item for name in query.names for item in name]
         with reading(self._database.path), pulling(STORE, "match", seeds=seeds, shape=MENTIONED, scope=scope) as call:
-            adjacency = self._current(MENTIONED, scope)
-            matches = [] if adjacency is None else adjacency.image().match(query, sources=adjacency.sources(scope))
+            image, sources = self._image(MENTIONED, scope)
+            matches = image.match(query, sources=sources)
             call.rows = sum(len(item.ids) for item in matches)
         return matches
 
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
         """See :meth:`GraphStore.rank`."""
-        return self.ranker.rank(query, scope=scope)
+        image, _ = self._image(PullShape(*ingredients(query.shape, synonyms=query.synonyms)), Scope(scope.corpus))
+        return self.ranker.rank_on(image, query, scope=scope, whole=lambda shape: self.whole(shape, scope=scope))
 
     def ranked_by(self, scope: Scope, *, shape: ProjectionShape | None = None) -> str:
         """See :meth:`GraphStore.ranked_by`."""
-        return self.ranker.ranked_by(scope, shape=shape)
+        if shape is not None:
+            image, _ = self._image(PullShape(*INGREDIENTS[shape]), Scope(scope.corpus))
+            if self.ranker.is_large(image, shape):
+                return f"process: {self.ranker.why_large()}"
+        return "process"
+
+    def _image(self, shape: PullShape, scope: Scope) -> tuple[Image, NDArray[np.int64] | None]:
+        """The image of a corpus, with the relationships that a read needs, and the nodes of the sources in a scope; None: all."""
+        has_filter = scope.where is not None or scope.sources is not None
+        with reading(self._database.path):
+            adjacency = self._graphs.current(scope.corpus, needed(shape, has_filter=has_filter))
+            return (empty(), None) if adjacency is None else (adjacency.image(), adjacency.sources(scope))
 
     def cluster(self, query: ClusterQuery, *, corpus: str) -> Clustered:
         """See :meth:`GraphStore.cluster`."""
@@ -282,77 +277,26 @@ class EmbeddedGraphStore(WholeStore):
         shape : kinds and relationships; its bounds are ignored
         scope : corpus and sources that may be seen
         """
-        from hlgraph.stores.image.image import nothing
-
         with reading(self._database.path), pulling(STORE, "whole", seeds=(), shape=shape, scope=scope) as call:
-            adjacency = self._current(shape, scope)
-            graph = (
-                nothing(shape)
-                if adjacency is None
-                else adjacency.image().whole(shape, sources=adjacency.sources(scope))
-            )
+            image, sources = self._image(shape, scope)
+            graph = image.whole(shape, sources=sources)
             call.rows = len(graph)
         return graph
-
-    def version(self, corpus: str) -> int:
-        """The version of a corpus; 0 if there is none."""
-        stats = self.stats(corpus, has_counts=False)
-        return stats[0].version if stats else 0
-
-    def links(self, shape: PullShape, *, scope: Scope) -> int:
-        """The number of links of some relationships in a corpus.
-
-        Parameters
-        ----------
-        shape : relationships to count
-        scope : corpus; its filter is ignored
-        """
-        with reading(self._database.path):
-            adjacency = self._current(shape, Scope(scope.corpus))
-        return 0 if adjacency is None else adjacency.image().count(shape.relationships)
-
-    def unfiltered(self, shape: PullShape, *, scope: Scope) -> Image | None:
-        """See :meth:`hlgraph.stores.image.ranker.WholeGraph.unfiltered`."""
-        if scope.where is not None or scope.sources is not None:
-            return None
-        with reading(self._database.path):
-            adjacency = self._current(shape, scope)
-        return None if adjacency is None else adjacency.image()
-
-    def _current(self, shape: PullShape, scope: Scope) -> Adjacency | None:
-        """The graph of the present version of a corpus, with the relationships of a pull; None if there is no such corpus."""
-        from hlgraph.stores.image.image import needed
-
-        has_filter = scope.where is not None or scope.sources is not None
-        return self._graphs.current(scope.corpus, needed(shape, has_filter=has_filter))
 
     def stats(
         self, corpus: str | None = None, *, has_counts: bool = True, has_relationships: bool = True
     ) -> tuple[CorpusStats, ...]:
         """See :meth:`GraphStore.stats`."""
-        if not self._database.exists():
-            return ()
-        connection = self._database.reader()
+        query, values = (_CORPORA, {}) if corpus is None else (_CORPUS, {"corpus": corpus})
+        rows = self._database.select("read corpora", query, values=values)
         with reading(self._database.path):
-            query, values = (_CORPORA, {}) if corpus is None else (_CORPUS, {"corpus": corpus})
-            with sqlite.sql("read corpora", query, values=values) as call:
-                rows = connection.execute(query, values).fetchall()
-                call.rows = len(rows)
-            wanted = (has_counts, has_counts and has_relationships)
             return tuple(
-                replace(
-                    self._corpus_stats(row[:5], wanted),
-                    pending=tuple(change for (change,) in connection.execute(_STAGED, (row[1],))),
-                    renewed_to=row[5],
-                    ids=row[7],
-                    calibration=None if row[6] is None else msgspec.json.decode(row[6], type=Calibration),
-                )
-                for row in rows
+                self._corpus_stats(row, has_counts, has_relationships=has_counts and has_relationships) for row in rows
             )
 
-    def _corpus_stats(self, row: tuple[int, str, int, str, int], wanted: tuple[bool, bool]) -> CorpusStats:
+    def _corpus_stats(self, row: tuple[Any, ...], has_counts: bool, *, has_relationships: bool) -> CorpusStats:
         """The statistics of a corpus, with counts as wanted; counts are cached until the version changes."""
-        c, name, version, embedding, dimensions = row
+        c, name, version, embedding, dimensions, renewed_to, calibration, ids = row
         connection = self._database.reader()
         stats = self._stats.get(name)
         if stats is None or stats.version != version:
@@ -361,20 +305,21 @@ class EmbeddedGraphStore(WholeStore):
                 types = [_TYPES.get(kind) for kind in json.loads(kinds)]
                 fields[key] = frozenset() if None in types else frozenset(kind for kind in types if kind)
             stats = CorpusStats(name, version, embedding, dimensions, fields=fields)
-        if wanted[0] and not stats.records:
+        if has_counts and not stats.records:
             counts = dict(connection.execute("SELECT kind, count(*) FROM node WHERE c = ? GROUP BY kind", (c,)))
-            stats = replace(
-                stats, records={kind: counts.get(index, 0) for index, kind in enumerate(KINDS) if kind in STORED}
-            )
-        if wanted[1] and not stats.relationships:
-            stats = replace(
-                stats,
-                relationships={
-                    kind: connection.execute(query, {"c": c}).fetchone()[0] for kind, query in _COUNTS.items()
-                },
-            )
+            records = {kind: counts.get(index, 0) for index, kind in enumerate(KINDS) if kind in STORED}
+            stats = replace(stats, records=records)
+        if has_relationships and not stats.relationships:
+            links = {kind: connection.execute(query, {"c": c}).fetchone()[0] for kind, query in _COUNTS.items()}
+            stats = replace(stats, relationships=links)
         self._stats[name] = stats
-        return stats
+        return replace(
+            stats,
+            pending=tuple(change for (change,) in connection.execute(_STAGED, (name,))),
+            renewed_to=renewed_to,
+            ids=ids,
+            calibration=None if calibration is None else msgspec.json.decode(calibration, type=Calibration),
+        )
 
 
 _CORPORA = "SELECT c, name, version, embedding, dimensions, renewed_to, calibration, ids FROM corpus ORDER BY name"

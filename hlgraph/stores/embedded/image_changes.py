@@ -47,7 +47,7 @@ _SYNONYMS = """
 
 
 def record(connection: sqlite3.Connection, change: Change, *, vanished: Mapping[str, Sequence[str]]) -> None:
-    """Gives a corpus its next version, and lists the change that made it; the temporary tables still hold the change.
+    """Give a corpus its next version, and record the list of its change; the temporary tables still hold the change.
 
     Parameters
     ----------
@@ -57,9 +57,8 @@ def record(connection: sqlite3.Connection, change: Change, *, vanished: Mapping[
     """
     change_list = None
     if is_listed(change, vanished):
-        old = (
-            name for (name,) in connection.execute("SELECT id FROM t_dirty CROSS JOIN node USING (n) WHERE kind = 3")
-        )
+        dirty = connection.execute("SELECT id FROM t_dirty CROSS JOIN node USING (n) WHERE kind = 3")
+        old = (name for (name,) in dirty)
         stored = Stored(
             vanished,
             _asserted(connection, shared(change, old=old, vanished=vanished)),
@@ -73,7 +72,7 @@ def record(connection: sqlite3.Connection, change: Change, *, vanished: Mapping[
 def record_merges(
     connection: sqlite3.Connection, corpus: str, *, cut: Iterable[tuple[str, str]], added: Iterable[tuple[str, str]]
 ) -> None:
-    """Gives a corpus its next version, and lists which entities are merged.
+    """Give a corpus its next version, and record which entities are merged.
 
     Parameters
     ----------
@@ -85,16 +84,13 @@ def record_merges(
     _record(connection, corpus, merged(cut=cut, added=added))
 
 
-def _record(connection: sqlite3.Connection, corpus: str, found: ChangeList | None) -> None:
+def _record(connection: sqlite3.Connection, corpus: str, change_list: ChangeList | None) -> None:
     c, version, before = connection.execute("SELECT c, version, stamp FROM corpus WHERE name = ?", (corpus,)).fetchone()
     stamp = uuid.uuid4().hex
     is_empty = connection.execute("SELECT 1 FROM node WHERE c = ? LIMIT 1", (c,)).fetchone() is None
-    data = b"" if found is None or is_empty else pack(found)  # no id of an emptied corpus stays
+    data = b"" if change_list is None or is_empty else pack(change_list)  # no id of an emptied corpus stays
     connection.execute("UPDATE corpus SET version = ?, stamp = ? WHERE c = ?", (version + 1, stamp, c))
-    connection.execute(
-        "INSERT INTO image_change VALUES (?, ?, ?, ?, ?)",
-        (c, version + 1, before, stamp, data),
-    )
+    connection.execute("INSERT INTO image_change VALUES (?, ?, ?, ?, ?)", (c, version + 1, before, stamp, data))
     last = version if is_empty else version + 1 - KEPT
     connection.execute("DELETE FROM image_change WHERE c = ? AND version <= ?", (c, last))
 
@@ -127,7 +123,7 @@ def state_of(connection: sqlite3.Connection, corpus: str) -> tuple[int, State] |
     return None if row is None else (row[0], State(row[1], row[2]))
 
 
-def steps(connection: sqlite3.Connection, c: int, *, to: State, after: int = -1) -> list[Step]:
+def steps(connection: sqlite3.Connection, c: int, *, to: State, after: int = -1, data: str = "list") -> list[Step]:
     """The steps that lead to a state without a gap, the oldest first; each has its list.
 
     Parameters
@@ -136,8 +132,13 @@ def steps(connection: sqlite3.Connection, c: int, *, to: State, after: int = -1)
     c : number of the corpus
     to : the present state
     after : version before which no step is wanted
+    data : SQL expression for the data of a step
     """
-    return _steps(connection, "list", c=c, to=to, after=after)
+    rows = connection.execute(
+        f"SELECT version, before, stamp, {data} FROM image_change WHERE c = ? AND version > ? ORDER BY version DESC",
+        (c, after),
+    )
+    return leading_to(to, (Step(State(row[0] - 1, row[1]), State(row[0], row[2]), row[3]) for row in rows))
 
 
 def altered(connection: sqlite3.Connection, c: int, *, before: State, to: State) -> frozenset[str] | None:
@@ -153,17 +154,9 @@ def altered(connection: sqlite3.Connection, c: int, *, before: State, to: State)
     return touched_since(before, steps_between)
 
 
-def _steps(connection: sqlite3.Connection, data: str, *, c: int, to: State, after: int) -> list[Step]:
-    rows = connection.execute(
-        f"SELECT version, before, stamp, {data} FROM image_change WHERE c = ? AND version > ? ORDER BY version DESC",
-        (c, after),
-    )
-    return leading_to(to, (Step(State(row[0] - 1, row[1]), State(row[0], row[2]), row[3]) for row in rows))
-
-
 def bases(connection: sqlite3.Connection) -> set[tuple[int, State]]:
-    """The present state of each corpus that is not empty, and the states from which lists lead to it, with the numbers of their
-    corpora.
+    """The states whose images are of use: number and present state of each corpus that is not empty, and the states before it
+    from which lists lead to it.
 
     Parameters
     ----------
@@ -175,6 +168,6 @@ def bases(connection: sqlite3.Connection) -> set[tuple[int, State]]:
     )
     for c, version, stamp in rows.fetchall():
         present = State(version, stamp)
-        some = _steps(connection, "substr(list, 1, 1)", c=c, to=present, after=-1)
-        states |= {(c, present), *((c, item.before) for item in some)}
+        listed_steps = steps(connection, c, to=present, data="substr(list, 1, 1)")
+        states |= {(c, present), *((c, step.before) for step in listed_steps)}
     return states

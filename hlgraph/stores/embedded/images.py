@@ -7,6 +7,7 @@ A relationship is loaded when it is first needed. The next version is patched by
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import json
 import logging
@@ -18,7 +19,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hlgraph.errors import StoreError
@@ -27,19 +27,15 @@ from hlgraph.stores.embedded import image_changes
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.vector_files import drop_older_graphs, folder_of
 from hlgraph.stores.embedded.where_sql import to_sql
-from hlgraph.stores.image.arrays import Links, Nodes, NodesOver, NodeTable, Pairs, in_memory, places
+from hlgraph.stores.image.arrays import Links, Nodes, NodesOver, NodeTable, Pairs, in_memory, places, to_matrix
 from hlgraph.stores.image.graph_files import GraphFiles, log_level, pairs_of
 from hlgraph.stores.image.image import COUNTED, EVEN, SAID, Image, Touched, co_occurs, relates
 from hlgraph.stores.image.patching import FAR, State, Step, folded, is_heavy, patched
 from hlgraph.stores.protocols import Scope
-from hlgraph.subgraph import Csr
-
-# Reads the nodes and the relationships of a corpus from SQL, for the arrays of its image.
-
 
 _ROW = np.dtype([("n", "<i8"), ("kind", "u1"), ("source", "<i8"), ("id", "S32")])
 _BATCH = 20_000
-_LOOSE = "nodes.loose"  # removed with the other unfinished files where something fails
+_LOOSE = "nodes.loose"  # removed with the other unfinished files after a failure
 
 
 class Placed(NamedTuple):
@@ -68,15 +64,14 @@ def read_nodes(connection: sqlite3.Connection, c: int) -> Placed:
     connection : connection to read with
     c : number of the corpus
     """
-    parts = list(_rows(connection, c))
-    table = np.concatenate(parts) if parts else np.empty(0, dtype=_ROW)
-    places = np.full(int(table["n"].max()) + 1 if len(table) else 1, -1, dtype=np.int32)
+    table = np.concatenate([np.empty(0, dtype=_ROW), *_rows(connection, c)])
+    places = np.full(int(table["n"].max(initial=0)) + 1, -1, dtype=np.int32)
     places[table["n"]] = np.arange(len(table))
-    return Placed(Nodes(table["id"].copy(), table["kind"].copy(), _sources(table, places)), places)
+    return Placed(Nodes(table["id"].copy(), table["kind"].copy(), places[table["source"]]), places)
 
 
 def write_nodes(files: GraphFiles, connection: sqlite3.Connection, *, c: int) -> None:
-    """Writes all nodes of a corpus to files, a block at a time.
+    """Write all nodes of a corpus to files, a block at a time.
 
     ``places`` appears last: once it exists, the nodes are complete.
 
@@ -95,12 +90,12 @@ def write_nodes(files: GraphFiles, connection: sqlite3.Connection, *, c: int) ->
             places[block["n"]] = np.arange(first, first + len(block))
         files.write("ids", (block["id"] for _, block in _cut(table)))
         files.write("kinds", (block["kind"] for _, block in _cut(table)))
-        files.write("sources", (_sources(block, places) for _, block in _cut(table)))
-    files.remove(_LOOSE)
+        files.write("sources", (places[block["source"]] for _, block in _cut(table)))  # no node has the number 0
+    (files.folder / _LOOSE).unlink()
 
 
 def map_nodes(files: GraphFiles) -> Placed | None:
-    """The nodes that :func:`write_nodes` wrote, mapped; None where they are not there."""
+    """The nodes that :func:`write_nodes` wrote, mapped; None if they are not there."""
     nodes, places = files.nodes(), files.array("places", "<i4")
     return None if nodes is None or places is None else Placed(nodes, places)
 
@@ -114,12 +109,6 @@ def _rows(connection: sqlite3.Connection, c: int) -> Iterator[NDArray[np.void]]:
 def _cut(table: NDArray[np.void]) -> Iterator[tuple[int, NDArray[np.void]]]:
     for first in range(0, len(table), _BATCH):
         yield first, table[first : first + _BATCH]
-
-
-def _sources(table: NDArray[np.void], places: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The node of each row's source. No node has the database number 0."""
-    nodes: NDArray[np.int32] = places[table["source"]]
-    return nodes
 
 
 # Start, end, weight; each pair once. One end of each link is checked against the corpus; the other end shares its corpus.
@@ -182,24 +171,31 @@ class Adjacency:
     ----------
     database : database of the store
     corpus : name of the corpus
-    version : version of the corpus
+    present : number and state of the corpus
+    trail : see :class:`hlgraph.stores.image.image.Image`
 
     Attributes
     ----------
     is_in_files : whether the arrays are mapped
+    state : state of the corpus
     """
 
-    def __init__(self, database: Database, corpus: str, *, version: int) -> None:
-        self.version = version
+    def __init__(
+        self, database: Database, corpus: str, *, present: tuple[int, State], trail: tuple[Touched, ...] = ()
+    ) -> None:
         self.is_in_files = False
+        self._c, self.state = present
         self._database = database
         self._corpus = corpus
-        self._c = 0
-        self._base = version  # that of the arrays, which versions after it are patched on
-        self._state: State | None = None
+        self._base = self.version  # of the arrays, on which later versions are patched
         self._placed: Placed | None = None
         self._links: dict[str, Links] = {}
-        self._trail: tuple[Touched, ...] = ()
+        self._trail = trail
+
+    @property
+    def version(self) -> int:
+        """The version of the corpus."""
+        return self.state.version
 
     @property
     def names(self) -> frozenset[str]:
@@ -212,7 +208,7 @@ class Adjacency:
         return self._placed is not None and isinstance(self._placed.nodes, NodesOver)
 
     def load(self, names: Iterable[str], *, is_in_files: bool = True) -> None:
-        """Loads the nodes and these links from one state of the database, unless they are loaded already.
+        """Load the nodes and these links from one state of the database, unless they are loaded already.
 
         Parameters
         ----------
@@ -228,7 +224,6 @@ class Adjacency:
         if self._placed is not None and not missing:
             return
         connection = self._database.reader()
-        self._present(connection)
         if is_in_files and self._is_large(connection):
             files = GraphFiles(self.folder())
             if self._has_mapped(files, missing) or (self._placed is None and self._map_older(connection, missing)):
@@ -241,30 +236,21 @@ class Adjacency:
             if self._has_mapped(files, missing):
                 return
         with self._at_version(connection):
-            if self._placed is None:
-                self._placed = read_nodes(connection, self._c)
+            self._placed = self._placed or read_nodes(connection, self._c)
             for item in missing:
-                links = in_memory(self._matrix(self._found(item, connection)))
+                links = in_memory(to_matrix(self._pairs(item, connection), self._placed.nodes.size))
                 self._links[item] = links._replace(is_even=item in EVEN)
-
-    def _present(self, connection: sqlite3.Connection) -> State:
-        present = image_changes.state_of(connection, self._corpus)
-        if present is None or present[1].version != self.version or self._state not in (None, present[1]):
-            raise OutdatedError
-        self._c, self._state = present
-        return present[1]
 
     def folder(self) -> Path:
         """The folder of the files of this version."""
-        if self._state is None:
-            raise OutdatedError
-        return folder_of(self._database, self._c, state=self._state)
+        return folder_of(self._database, self._c, state=self.state)
 
     @contextlib.contextmanager
     def _at_version(self, connection: sqlite3.Connection) -> Iterator[None]:
-        """Runs a block on one state of the database, that of this version."""
+        """Run a block on one state of the database: that of this version. Raises OutdatedError if it is over."""
         with self._database.snapshot():
-            self._present(connection)
+            if image_changes.state_of(connection, self._corpus) != (self._c, self.state):
+                raise OutdatedError
             yield
 
     def _is_large(self, connection: sqlite3.Connection) -> bool:
@@ -276,15 +262,12 @@ class Adjacency:
         return bool(rows.fetchone()[0] >= LEAST_NODES)
 
     def _map_older(self, connection: sqlite3.Connection, missing: Sequence[str]) -> bool:
-        """Maps the files of the newest version that has them all, and patches them; returns whether there are any."""
+        """Map the files of the newest version that has them all, and patch them; returns whether there are any."""
         with self._at_version(connection):
-            present = self._present(connection)
-            steps = image_changes.steps(connection, self._c, to=present)
+            steps = image_changes.steps(connection, self._c, to=self.state)
         for first in range(len(steps) - 1, -1, -1):
-            files = GraphFiles(folder_of(self._database, self._c, state=steps[first].before))
-            older = Adjacency(self._database, self._corpus, version=steps[first].before.version)
-            older._state = steps[first].before
-            if older._has_mapped(files, missing):
+            older = Adjacency(self._database, self._corpus, present=(self._c, steps[first].before))
+            if older._has_mapped(GraphFiles(older.folder()), missing):
                 self._take(older, steps[first:])
                 return True
         return False
@@ -294,36 +277,36 @@ class Adjacency:
         connection = self._database.reader()
         with self._database.snapshot():
             present = image_changes.state_of(connection, self._corpus)
-            if present is None or self._state is None or present[0] != self._c:
+            if present is None or present[0] != self._c:
                 return None
             steps = image_changes.steps(connection, self._c, to=present[1], after=self.version)
-        if not steps or steps[0].before != self._state:
+        if not steps or steps[0].before != self.state:
             return None
-        graph = Adjacency(self._database, self._corpus, version=present[1].version)
-        graph._c, graph._state = present
+        graph = Adjacency(self._database, self._corpus, present=present)
         graph._take(self, steps)
         return graph
 
     def _take(self, older: Adjacency, steps: Sequence[Step]) -> None:
         self.is_in_files, self._base = older.is_in_files, older._base
-        image = older.image()
-        for step in steps:
-            image = patched(image, step.change(), version=step.after.version, mark=step.after)
-        self._placed = Placed(image.nodes, older._held().places)
+        image = functools.reduce(patched, steps, older.image())
+        self._placed = Placed(image.nodes, older._loaded().places)
         self._links, self._trail = dict(image.links), image.trail
 
     def is_to_be_folded(self) -> bool:
-        """Whether new arrays should be made: much was patched, or files are old."""
+        """Whether new arrays should be made: much was patched, or the files are old."""
         is_old = self.is_in_files and self.version - self._base > FAR
         return self.is_patched and (is_old or is_heavy(self.image()))
 
     def folded(self) -> Adjacency:
         """The same graph in new arrays, in memory."""
-        graph = Adjacency(self._database, self._corpus, version=self.version)
-        graph._c, graph._state, graph._trail = self._c, self._state, self._trail
+        graph = self._unloaded()
         image = folded(self.image())
         graph._placed, graph._links = Placed(image.nodes, self._places(image.nodes)), dict(image.links)
         return graph
+
+    def _unloaded(self) -> Adjacency:
+        """A graph of the same state, without nodes and links."""
+        return Adjacency(self._database, self._corpus, present=(self._c, self.state), trail=self._trail)
 
     def written(self, hurry: threading.Event) -> Adjacency:
         """The same graph in new files, in place of those of older versions; another process may have written them.
@@ -339,21 +322,20 @@ class Adjacency:
         """
         files = GraphFiles(self.folder())
         with files.making(wait=0.0):
-            graph = Adjacency(self._database, self._corpus, version=self.version)
-            graph._c, graph._state, graph._trail = self._c, self._state, self._trail
+            graph = self._unloaded()
             if not graph._has_mapped(files, sorted(self._links)):
                 image = self.image()
                 places = self._places(image.nodes)
                 files.write_image(image, hurry=hurry)
                 files.write("places", [places])
-            if self._state is None or not graph._has_mapped(files, sorted(self._links)):
-                raise FileNotFoundError(files.folder)
-            drop_older_graphs(self._database, self._c, state=self._state)
+                if not graph._has_mapped(files, sorted(self._links)):
+                    raise FileNotFoundError(files.folder)
+            drop_older_graphs(self._database, self._c, state=self.state)
             return graph
 
     def _places(self, nodes: NodeTable) -> NDArray[np.int32]:
         """The node with each database number, of patched nodes; ``nodes`` has them all."""
-        placed = self._held()
+        placed = self._loaded()
         rows = self._database.reader().execute(
             "SELECT n, id FROM node WHERE n >= ? AND +c = ?", (len(placed.places), self._c)
         )
@@ -369,16 +351,15 @@ class Adjacency:
         return by_number
 
     def _has_mapped(self, files: GraphFiles, missing: Sequence[str]) -> bool:
-        """Maps all files that exist, so that none is lost where they are written anew; returns whether nothing is missing."""
-        if self._placed is None:
-            self._placed = map_nodes(files)
+        """Map all files that exist, so that none is lost when they are written anew; returns whether nothing is missing."""
+        self._placed = self._placed or map_nodes(files)
         if self._placed is None:
             return False
         self.is_in_files = True
         for item in ORDER:
             links = None if item in self._links else files.links(item, self._placed.nodes.size)
             if links is not None:
-                self._links[item] = links._replace(is_even=item in EVEN)
+                self._links[item] = links
         return all(item in self._links for item in missing)
 
     def _write(self, files: GraphFiles, missing: Sequence[str], connection: sqlite3.Connection) -> None:
@@ -389,21 +370,21 @@ class Adjacency:
             raise FileNotFoundError(files.folder)
         for item in missing:
             if files.links(item, self._placed.nodes.size) is None:
-                files.write_links(item, self._found(item, connection), size=self._placed.nodes.size)
+                files.write_links(item, self._pairs(item, connection), size=self._placed.nodes.size)
             self._has_mapped(files, [item])
 
-    def _found(self, name: str, connection: sqlite3.Connection) -> Iterator[Pairs]:
+    def _pairs(self, name: str, connection: sqlite3.Connection) -> Iterator[Pairs]:
         """The links of a relationship: from SQL, or counted from those that are loaded."""
         if name == Relationship.CO_OCCURS:
             return co_occurs(self._links, None)
         if name == Relationship.RELATES:
-            return pairs_of(in_memory(relates(self._links, None)).there)
+            return pairs_of(relates(self._links, None))
         rows = connection.execute(EDGES[name], {"c": self._c})
-        return read_pairs(rows, self._held().places, is_sorted=name == Relationship.SYNONYM)
+        return read_pairs(rows, self._loaded().places, is_sorted=name == Relationship.SYNONYM)
 
     def image(self) -> Image:
         """What is loaded, for reads; call :meth:`load` with the links of :func:`~hlgraph.stores.image.image.needed` first."""
-        return Image(self._held().nodes, self._links, version=self.version, mark=self._state, trail=self._trail)
+        return Image(self._loaded().nodes, self._links, version=self.version, mark=self.state, trail=self._trail)
 
     def sources(self, scope: Scope) -> NDArray[np.int64] | None:
         """The nodes of the sources in a scope, ascending; None: all are visible.
@@ -412,21 +393,6 @@ class Adjacency:
         ----------
         scope : corpus, filter and list of sources
         """
-        query, values = self._source_query(scope)
-        if not query:
-            return None
-        placed = self._held()
-        rows = self._database.reader().execute(query, {**values, "known": len(placed.places)}).fetchall()
-        numbers = np.array([n for n, name in rows if name is None], dtype=np.int64)
-        return np.union1d(placed.of(numbers), places(placed.nodes, (name for _, name in rows if name is not None)))
-
-    def _held(self) -> Placed:
-        if self._placed is None:
-            raise OutdatedError
-        return self._placed
-
-    def _source_query(self, scope: Scope) -> tuple[str, dict[str, str | int | float]]:
-        """An SQL query for the numbers of the sources in the scope, and the ids of new ones; empty if all are visible."""
         conditions: list[str] = []
         values: dict[str, str | int | float] = {}
         if scope.where is not None:
@@ -436,32 +402,35 @@ class Adjacency:
             conditions.append("source.id IN (SELECT value FROM json_each(:sources))")
             values = {**values, "sources": json.dumps(list(scope.sources))}
         if not conditions:
-            return "", {}
-        rows = "SELECT node.n, node.id, r.uri, r.title, r.metadata FROM source AS r JOIN node USING (n) WHERE node.c = :scope_c"
-        return (
+            return None
+        placed = self._loaded()
+        values = {**values, "scope_c": self._c, "known": len(placed.places)}
+        # Numbers of the sources in the scope, and the ids of those that are newer than the arrays.
+        query = (
             "SELECT source.n, CASE WHEN source.n >= :known THEN source.id END "
-            f"FROM ({rows}) AS source WHERE {' AND '.join(conditions)}",
-            {**values, "scope_c": self._c},
+            f"FROM ({_SOURCES}) AS source WHERE {' AND '.join(conditions)}"
         )
+        rows = self._database.reader().execute(query, values).fetchall()
+        numbers = np.array([n for n, name in rows if name is None], dtype=np.int64)
+        return np.union1d(placed.of(numbers), places(placed.nodes, (name for _, name in rows if name is not None)))
 
-    def _matrix(self, parts: Iterable[Pairs]) -> Csr:
-        size = self._held().nodes.size
-        pairs = list(parts)
-        if not pairs:
-            return sp.csr_array((size, size), dtype=np.float32)
-        a, b, weights = (np.concatenate(part) for part in zip(*pairs, strict=True))
-        return sp.csr_array((weights, (a, b)), shape=(size, size))
-
-
-# The graphs of the corpora of one store: the present version of each, patched from the one before where that is possible.
+    def _loaded(self) -> Placed:
+        if self._placed is None:
+            raise OutdatedError
+        return self._placed
 
 
-_HELD = 2  # graphs of a corpus that are kept: of the present version, and of the one that searches under way read
+_SOURCES = (
+    "SELECT node.n, node.id, r.uri, r.title, r.metadata FROM source AS r JOIN node USING (n) WHERE node.c = :scope_c"
+)
+_CACHED = 2  # graphs of a corpus that are kept: of the present version, and of the one that running searches read
 _ATTEMPTS = 2  # attempts to keep a large graph in files, before it is kept in memory
 
 
 class Graphs:
-    """The graphs of one store. Thread-safe: a reader keeps the graph that it was given, and no graph changes.
+    """The graphs of the corpora of one store: the present version of each, patched from the one before if possible.
+
+    Thread-safe: a reader keeps the graph that it got, and no graph changes.
 
     Parameters
     ----------
@@ -470,7 +439,7 @@ class Graphs:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._held: dict[str, list[Adjacency]] = {}  # the newest last
+        self._cached: dict[str, list[Adjacency]] = {}  # the newest last
         self._guard = threading.Lock()
         self._written: dict[str, Adjacency] = {}
         self._folding: dict[str, threading.Thread] = {}
@@ -484,60 +453,56 @@ class Graphs:
         corpus : name of the corpus
         names : the relationships
         """
-
         for attempt in itertools.count():
-            state = image_changes.state_of(self._database.reader(), corpus) if self._database.exists() else None
-            if state is None:
+            present = image_changes.state_of(self._database.reader(), corpus) if self._database.exists() else None
+            if present is None:
                 return None
-            present = state[1].version
             with self._guard:
-                graph = self._patched(corpus, names, present)
+                graph = self._patched(corpus, names, present[1])
                 is_new = graph is None
                 if graph is None:
-                    graph = Adjacency(self._database, corpus, version=present)
-                    names = names.union(*(cached.names for cached in self._held.get(corpus, ())))
+                    graph = Adjacency(self._database, corpus, present=present)
+                    names = names.union(*(cached.names for cached in self._cached.get(corpus, ())))
                 try:  # if changes arrive faster than files are written, it is kept in memory
                     graph.load(names, is_in_files=attempt < _ATTEMPTS)
                 except OutdatedError:
                     continue
-                return self._kept(corpus, self._folded(corpus, graph) if is_new else graph)
+                graph = self._folded(corpus, graph) if is_new else graph
+                others = [item for item in self._cached.get(corpus, ()) if item.version != graph.version]
+                self._cached[corpus] = sorted([*others, graph], key=lambda item: item.version)[-_CACHED:]
+                return graph
         return None
 
-    def _kept(self, corpus: str, found: Adjacency) -> Adjacency:
-        others = [item for item in self._held.get(corpus, ()) if item.version != found.version]
-        self._held[corpus] = sorted([*others, found], key=lambda item: item.version)[-_HELD:]
-        return found
-
-    def _patched(self, corpus: str, names: frozenset[str], version: int) -> Adjacency | None:
+    def _patched(self, corpus: str, names: frozenset[str], state: State) -> Adjacency | None:
         """The graph in memory, or what it is patched to; None if it must be loaded."""
         written = self._written.pop(corpus, None)
-        for cached in ([] if written is None else [written]) + self._held.get(corpus, [])[::-1]:
-            graph = cached if cached.version == version else cached.patched() if cached.version < version else None
+        for cached in ([] if written is None else [written]) + self._cached.get(corpus, [])[::-1]:
+            graph = cached if cached.state == state else cached.patched() if cached.version < state.version else None
             if graph is not None and (names <= graph.names or not graph.is_patched):
                 return graph if graph is cached else self._folded(corpus, graph)
         return None
 
-    def _folded(self, corpus: str, found: Adjacency) -> Adjacency:
+    def _folded(self, corpus: str, graph: Adjacency) -> Adjacency:
         """A graph in new arrays, if it needs them: now in memory, or in files that are written while the old ones are used."""
-        if not found.is_to_be_folded():
-            return found
-        if not found.is_in_files:
-            return found.folded()
+        if not graph.is_to_be_folded():
+            return graph
+        if not graph.is_in_files:
+            return graph.folded()
         thread = self._folding.get(corpus)
         if thread is None or not thread.is_alive():
-            thread = threading.Thread(target=Context().run, args=(self._write, corpus, found), daemon=True)
+            thread = threading.Thread(target=Context().run, args=(self._write, corpus, graph), daemon=True)
             self._folding[corpus] = thread
             thread.start()
-        return found
+        return graph
 
-    def _write(self, corpus: str, found: Adjacency) -> None:
+    def _write(self, corpus: str, graph: Adjacency) -> None:
         try:
-            self._written[corpus] = found.written(self._is_closed)
+            self._written[corpus] = graph.written(self._is_closed)
         except (OSError, StoreError, sqlite3.Error) as error:
             _log.log(log_level(error), "the graph of corpus %s was not written anew: %s", corpus, error)
 
     def close(self) -> None:
-        """Waits for files that are being written, now without rests."""
+        """Wait for files that are being written, now without pauses."""
         self._is_closed.set()
         for thread in list(self._folding.values()):
             thread.join()

@@ -6,13 +6,13 @@ import re
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
 from hlgraph.errors import MigrationError
 from hlgraph.stores import files
-from hlgraph.stores.embedded.sqlite import mapped, totals, write_seals
+from hlgraph.stores.embedded.sqlite import mapped, split, totals, without_comments, write_seals
 from hlgraph.stores.embedded.text_rows import entries, index_rows
 from hlgraph.stores.freed_bytes import Wiping
 from hlgraph.stores.migrate import Applied, Difference, Migration, MigrationTarget, running_version
@@ -27,7 +27,6 @@ CREATE TABLE IF NOT EXISTS migration (
   applied_at TEXT NOT NULL,
   hlgraph_version TEXT NOT NULL
 ) STRICT"""
-_LEADING_COMMENTS = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
 # Statements that would end or leave the transaction of a migration, or have no effect inside one.
 _REFUSED = {"ATTACH", "BEGIN", "COMMIT", "DETACH", "END", "PRAGMA", "RELEASE", "ROLLBACK", "SAVEPOINT", "VACUUM"}
 # Error codes of a wrong statement; every other error concerns the file or the machine.
@@ -61,7 +60,7 @@ class SqliteTarget(MigrationTarget):
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Runs a block as a transaction that excludes other writers; commits at its end, rolls back on an error."""
+        """Run a block as a transaction that excludes other writers; it commits at its end and rolls back on an error."""
         with mapped(self.path):
             files.make_folder(self.path.parent)
             files.reserve(self.path)  # SQLite gives its other files the mode of this one
@@ -73,9 +72,8 @@ class SqliteTarget(MigrationTarget):
                 yield
             finally:
                 self._writer = None
-            if (
-                connection.total_changes
-            ):  # a migration may have written rows, and what is there may be older than checksums
+            # A migration may have written rows, and the rows before it may be older than checksums.
+            if connection.total_changes:
                 _seal(connection, self.path.parent)
                 _index_words(connection)
                 wiping.distrust()
@@ -105,7 +103,7 @@ class SqliteTarget(MigrationTarget):
                 return _history(connection)
 
     def apply(self, migration: Migration) -> None:
-        """Runs the statements of one migration in order, and records it. Needs :meth:`lock`."""
+        """Run the statements of one migration in order, and record it. Needs :meth:`lock`."""
         if self._writer is None:
             raise MigrationError(f"{self.path}: {migration.label} needs the lock; use hlgraph.stores.migrate.apply")
         for number, statement in enumerate(statements(migration), 1):
@@ -127,17 +125,16 @@ class SqliteTarget(MigrationTarget):
     def differences(self, ran: Sequence[Migration]) -> list[Difference]:
         """Tables, indexes and triggers that are missing or other than the migrations make them; a table cannot be mended."""
         wanted = _made(ran)
-        with mapped(self.path):
-            if self._writer is not None:
-                there = _schema(self._writer)
-            else:
-                with closing(self._connect("rw")) as connection:
-                    there = _schema(connection)
+        with (
+            mapped(self.path),
+            nullcontext(self._writer) if self._writer else closing(self._connect("rw")) as connection,
+        ):
+            stored = _schema(connection)
         differences: list[Difference] = []
         for key, text in sorted(wanted.items()):
             form, name = key
-            if there.get(key) != text:
-                seen = f"{form}, missing" if key not in there else f"{form}, not as it was made"
+            if stored.get(key) != text:
+                seen = f"{form}, missing" if key not in stored else f"{form}, not as it was made"
                 if form == "table":
                     seen += "; bring a copy of the store back, or ingest the documents into a new one"
                 differences.append(Difference(name, seen, is_mendable=form != "table"))
@@ -161,7 +158,7 @@ class SqliteTarget(MigrationTarget):
 
 
 def _seal(connection: sqlite3.Connection, folder: Path) -> None:
-    """Seals what a migration wrote, and what is older than checksums: rows of vectors without one, and all records."""
+    """Seal what a migration wrote, and what is older than checksums: rows of vectors without one, and all records."""
     from hlgraph.stores.embedded.vector_files import matrix_path
 
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'seal'").fetchone():
@@ -181,7 +178,7 @@ def _seal(connection: sqlite3.Connection, folder: Path) -> None:
 
 
 def _index_words(connection: sqlite3.Connection) -> None:
-    """Indexes the words of rows that an older hlgraph kept in FTS5, and drops those tables."""
+    """Index the words of rows that an older hlgraph stored in FTS5, and drop those tables."""
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     for name in sorted(name for name in tables if re.fullmatch(r"text_\d+", name)):
         if f"{name}_content" in tables:
@@ -228,29 +225,17 @@ def statements(migration: Migration) -> list[str]:
     >>> statements(Migration(1, "two", "", "CREATE TABLE a (x DEFAULT ';'); -- both\\nCREATE TABLE b (y);"))
     ["CREATE TABLE a (x DEFAULT ';');", '-- both\\nCREATE TABLE b (y);']
     """
-    parts: list[str] = []
-    begin = end = 0
-    # A semicolon ends a statement unless it is in a string, a comment or a trigger; SQLite itself can tell.
-    while (end := migration.text.find(";", end) + 1) > 0:
-        if sqlite3.complete_statement(migration.text[begin:end]):
-            parts.append(migration.text[begin:end].strip())
-            begin = end
-    if _code(migration.text[begin:]):
+    parts, rest = split(migration.text)
+    if without_comments(rest):
         raise MigrationError(f"{migration.label}: its last statement is not terminated; add a ';' after it")
     for number, statement in enumerate(parts, 1):
-        verb = re.split(r"\W", _code(statement), maxsplit=1)[0].upper()
+        verb = re.split(r"\W", without_comments(statement), maxsplit=1)[0].upper()
         if verb in _REFUSED:
             raise MigrationError(
                 f"{migration.label}, statement {number}: {verb} is not allowed, because a migration is one transaction;"
                 " remove it"
             )
     return parts
-
-
-def _code(text: str) -> str:
-    """The text without leading comments and blank space."""
-    comments = _LEADING_COMMENTS.match(text)
-    return text[comments.end() :] if comments else text
 
 
 def _history(connection: sqlite3.Connection) -> list[Applied]:

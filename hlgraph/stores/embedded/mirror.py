@@ -24,7 +24,7 @@ import stat
 from collections.abc import Collection, Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import IO, Final
 
 import msgspec
 from filelock import FileLock, Timeout
@@ -54,6 +54,12 @@ class File(msgspec.Struct, frozen=True):
     size: int
     mode: int
     checksums: bytes
+
+    def blocks(self) -> Iterator[tuple[int, int, bytes]]:
+        """Number, length and checksum of each block."""
+        for block in range(len(self.checksums) // _DIGEST):
+            length = min(BLOCK, self.size - block * BLOCK)
+            yield block, length, self.checksums[block * _DIGEST : (block + 1) * _DIGEST]
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -88,13 +94,6 @@ class _Envelope(msgspec.Struct):
     format: int
     checksum: str
     manifest: msgspec.Raw
-
-
-class _Place(NamedTuple):
-    """Where a saved block lies in ``previous``."""
-
-    offset: int
-    size: int
 
 
 def checksum(data: bytes) -> bytes:
@@ -145,7 +144,7 @@ def _damaged(path: Path, why: str) -> StoreCorruptError:
 
 @contextlib.contextmanager
 def locked(target: Path, *, create: bool) -> Iterator[None]:
-    """Holds the right to use a backup; a backup on a read-only medium needs none.
+    """Hold the right to use a backup; a backup on a read-only medium needs none.
 
     Parameters
     ----------
@@ -201,7 +200,7 @@ class _Previous:
         self._path = target / _PREVIOUS
         self._id = "" if manifest is None else manifest.id
         self._end = 0
-        self.places: dict[tuple[str, int], _Place] = {}
+        self.offsets: dict[tuple[str, int], int] = {}  # of each block in the file, by name and number
         if manifest is not None and self._path.exists():
             self._read()
 
@@ -216,16 +215,16 @@ class _Previous:
                     name, block, size, digest = json.loads(head)
                 except (ValueError, TypeError):
                     return  # the end, or an entry that was not written whole: its block is not overwritten yet
-                at = file.tell()
+                offset = file.tell()
                 if checksum(file.read(size)).hex() != digest:
                     return
-                self.places[name, block] = _Place(at, size)
+                self.offsets[name, block] = offset
 
     def _head(self) -> bytes:
         return json.dumps(["hlgraph backup", self._id]).encode() + b"\n"
 
     def save(self, name: str, blocks: Iterable[tuple[int, bytes]]) -> None:
-        """Saves blocks of a file that are not saved yet, and waits until they are on disk."""
+        """Save blocks of a file that are not saved yet, and wait until they are on disk."""
         with self._path.open("r+b") if self._end else files.write_bytes(self._path, "w+b") as file:
             file.seek(self._end)
             if not self._end:
@@ -233,21 +232,20 @@ class _Previous:
             file.truncate()
             for block, data in blocks:
                 file.write(json.dumps([name, block, len(data), checksum(data).hex()]).encode() + b"\n")
-                self.places[name, block] = _Place(file.tell(), len(data))
+                self.offsets[name, block] = file.tell()
                 file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
             self._end = file.tell()
-        sync_folder(self._path.parent)
+        files.sync(self._path)
+        files.sync_folder(self._path.parent)
 
     def open(self) -> IO[bytes] | None:
-        """The file, for the places; None if nothing is saved."""
-        return self._path.open("rb") if self.places else None
+        """The file with the saved blocks; None if nothing is saved."""
+        return self._path.open("rb") if self.offsets else None
 
     def drop(self) -> None:
-        """Removes the file."""
+        """Remove the file."""
         self._path.unlink(missing_ok=True)
-        self.places.clear()
+        self.offsets.clear()
         self._end = 0
 
 
@@ -271,11 +269,11 @@ class Mirror:
         self._entries: dict[str, tuple[int, int]] = {}
         with mapped(target):
             self._previous = _Previous(target, self.last)
-            if not self._previous.places:
+            if not self._previous.offsets:
                 self._previous.drop()
 
     def put(self, name: str, source: IO[bytes], *, form: tuple[int, int], blocks: Iterable[int] | None = None) -> None:
-        """Copies the blocks of a file that differ.
+        """Copy the blocks of a file that differ.
 
         Parameters
         ----------
@@ -333,18 +331,18 @@ class Mirror:
         copy.flush()
 
     def _save(self, name: str, blocks: Iterable[tuple[int, bytes]]) -> None:
-        """Saves what the last complete backup has in some blocks."""
+        """Save what the last complete backup has in some blocks."""
         whole = self._sizes.get(name, 0)
         wanted = [
             (block, old[: whole - block * BLOCK])
             for block, old in blocks
-            if block * BLOCK < whole and (name, block) not in self._previous.places
+            if block * BLOCK < whole and (name, block) not in self._previous.offsets
         ]
         if wanted:
             self._previous.save(name, wanted)
 
     def _cut(self, name: str, copy: IO[bytes], *, size: int) -> None:
-        """Cuts a copy that is longer than the file."""
+        """Truncate a copy that is longer than the file."""
         if os.fstat(copy.fileno()).st_size <= size:
             return
         for first in range(-(-size // BLOCK), -(-self._sizes.get(name, 0) // BLOCK), _BATCH // BLOCK):
@@ -354,7 +352,7 @@ class Mirror:
         copy.truncate(size)
 
     def leave_out(self, names: Iterable[str]) -> None:
-        """Files that were copied, and do not belong to the state."""
+        """Leave out files that were copied but do not belong to the state."""
         for name in names:
             self._entries.pop(name, None)
 
@@ -363,12 +361,12 @@ class Mirror:
         return sorted(self._entries)
 
     def verify(self) -> None:
-        """Reads all copies again. Raises StoreCorruptError if one does not hold what was copied."""
+        """Read all copies again. Raises StoreCorruptError if one does not hold what was copied."""
         self.tidy()
         wrong = []
         for item in self._files():
             with mapped(self.target), (self.folder / item.path).open("rb") as copy:
-                if any(checksum(data) != wanted for data, wanted in _blocks(copy, item)):
+                if any(checksum(copy.read(length)) != wanted for _, length, wanted in item.blocks()):
                     wrong.append(str(self.folder / item.path))
         if wrong:
             raise StoreCorruptError(
@@ -376,7 +374,7 @@ class Mirror:
             )
 
     def publish(self, *, store: Path, at: str, made_by: tuple[str, str], unfinished: bool) -> Manifest:
-        """Completes the backup, and removes what only the one before it held.
+        """Complete the backup, and remove what belongs only to the one before it.
 
         Parameters
         ----------
@@ -391,15 +389,14 @@ class Mirror:
             for item in manifest.files:
                 files.sync(self.folder / item.path)
             for folder in {(self.folder / item.path).parent for item in manifest.files} | {self.folder, self.target}:
-                sync_folder(folder)
+                files.sync_folder(folder)
             raw = msgspec.json.encode(manifest)
             part = self.target / _PART
             with files.write_bytes(part) as out:
                 out.write(msgspec.json.encode(_Envelope(FORMAT, checksum(raw).hex(), msgspec.Raw(raw))))
-                out.flush()
-                os.fsync(out.fileno())
+            files.sync(part)
             part.replace(self.target / _MANIFEST)
-            sync_folder(self.target)
+            files.sync_folder(self.target)
             self._previous.drop()
             self._tidy(self._entries)
         return manifest
@@ -409,7 +406,7 @@ class Mirror:
             yield File(name, size, mode, bytes(self._checksums[name]))
 
     def tidy(self) -> None:
-        """Removes what belongs to neither this backup nor the last complete one, such as what a check or a kill left."""
+        """Remove what belongs to neither this backup nor the last complete one, such as what a check or a kill left."""
         self._tidy({*self._entries, *self._sizes})
 
     def _tidy(self, wanted: Collection[str]) -> None:
@@ -424,7 +421,7 @@ class Mirror:
 
 
 def unpack(target: Path, manifest: Manifest, *, folder: Path) -> None:
-    """Writes the files of a backup into a new folder, and waits until they are on disk; the caller holds the lock.
+    """Write the files of a backup into a new folder, and wait until they are on disk; the caller holds the lock.
 
     Parameters
     ----------
@@ -446,7 +443,7 @@ def unpack(target: Path, manifest: Manifest, *, folder: Path) -> None:
             source, restored = target / _STORE / item.path, folder / item.path
             with mapped(folder):
                 files.make_folder(restored.parent)
-            damaged = _unpack(item, source, restored, saved=saved, places=previous.places)
+            damaged = _unpack(item, source, restored, saved=saved, offsets=previous.offsets)
             if damaged is not None:
                 wrong.append(f"{source} (from byte {damaged:,})")
     if wrong:
@@ -457,43 +454,26 @@ def unpack(target: Path, manifest: Manifest, *, folder: Path) -> None:
     with mapped(folder):
         for path in [folder, *(path for path in folder.rglob("*") if path.is_dir())]:
             path.chmod(manifest.mode)
-            sync_folder(path)
+            files.sync_folder(path)
 
 
 def _unpack(
-    item: File, source: Path, made: Path, *, saved: IO[bytes] | None, places: dict[tuple[str, int], _Place]
+    item: File, source: Path, target: Path, *, saved: IO[bytes] | None, offsets: dict[tuple[str, int], int]
 ) -> int | None:
-    """Writes one file; returns where it is damaged."""
+    """Write one file; returns the position of the first damaged block."""
     with mapped(source):
         if not source.exists():
             return 0
-        with source.open("rb") as copy, mapped(made), files.write_bytes(made) as out:
-            for block in range(len(item.checksums) // _DIGEST):
-                place = places.get((item.path, block))
-                length = min(BLOCK, item.size - block * BLOCK)
-                file, at = (copy, block * BLOCK) if place is None or saved is None else (saved, place.offset)
-                file.seek(at)
+        with source.open("rb") as copy, mapped(target), files.write_bytes(target) as out:
+            for block, length, wanted in item.blocks():
+                offset = offsets.get((item.path, block))
+                file, start = (copy, block * BLOCK) if offset is None or saved is None else (saved, offset)
+                file.seek(start)
                 data = file.read(length)
-                if checksum(data) != item.checksums[block * _DIGEST : (block + 1) * _DIGEST]:
+                if checksum(data) != wanted:
                     return block * BLOCK
                 out.write(data)
             out.flush()
             os.fsync(out.fileno())
-            made.chmod(item.mode)
+            target.chmod(item.mode)
     return None
-
-
-def _blocks(copy: IO[bytes], item: File) -> Iterator[tuple[bytes, bytes]]:
-    """Each block of a copy, with the checksum that it should have."""
-    for block in range(len(item.checksums) // _DIGEST):
-        yield copy.read(min(BLOCK, item.size - block * BLOCK)), item.checksums[block * _DIGEST : (block + 1) * _DIGEST]
-
-
-def sync_folder(folder: Path) -> None:
-    """Waits until the names in a folder are on disk."""
-    if os.name == "posix":
-        opened = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)

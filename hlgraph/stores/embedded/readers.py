@@ -40,7 +40,7 @@ class Lent:
         self._is_out = True
 
     def give_back(self) -> None:
-        """Returns the connection to the others; closes it where they are closed or enough."""
+        """Return the connection to the pool; close it if the pool is closed or full."""
         readers, is_out, has_room = self._readers, self._is_out, self._has_room
         self._is_out = self._has_room = False
         if is_out and os.getpid() != readers.process:
@@ -52,7 +52,7 @@ class Lent:
             readers.room.release()
 
     def drop(self) -> None:
-        """Closes the connection; the thread gets another one."""
+        """Close the connection; the thread gets another one."""
         self._is_out = False
         self.connection.close()
         self._readers.forget()
@@ -93,7 +93,7 @@ class Readers:
         return lent
 
     def release(self, has_failed: bool = False) -> None:
-        """Gives the connection of this thread back, unless it reads a snapshot; see :meth:`Database.release`."""
+        """Give the connection of this thread back, unless it reads a snapshot; see :meth:`Database.release`."""
         lent: Lent | None = getattr(self._local, "lent", None)
         if lent is None or lent.state is not None:
             return
@@ -104,17 +104,17 @@ class Readers:
             lent.give_back()
 
     def forget(self) -> None:
-        """Lets this thread have another connection next."""
+        """Let this thread get another connection next."""
         self._local.lent = None
 
     def drop(self, *, down_to: int = 0) -> None:
-        """Closes idle connections until no more than a number are left."""
+        """Close idle connections until at most ``down_to`` are left."""
         while len(self.idle) > down_to:
             with contextlib.suppress(IndexError):  # another thread took it
                 self.idle.popleft().close()
 
     def close(self) -> None:
-        """Closes the idle connections; the others are closed when they are given back."""
+        """Close the idle connections; the others are closed when they are given back."""
         self.is_closed = True
         self.release()
         self.drop()

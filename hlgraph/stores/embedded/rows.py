@@ -9,16 +9,16 @@ from __future__ import annotations
 import functools
 import json
 import sqlite3
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
-from typing import Any, Generic, NamedTuple, TypeVar
+from operator import attrgetter
+from typing import Any
 
 import msgspec
 
 from hlgraph.change import Change, Outcome
 from hlgraph.records import Chunk, Entity, Fact, Kind, Metadata, Record, Source, Statement, Topic
-from hlgraph.stores.cache import Kept, KeptRecords
+from hlgraph.stores.cache import KeptRecords
 from hlgraph.stores.embedded import image_changes, sqlite
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.readers import CommitMark
@@ -54,23 +54,14 @@ STORED = frozenset(_SELECT)
 """The kinds of records that this store reads by id."""
 OF_CORPUS = "node.c = (SELECT c FROM corpus WHERE name = :corpus)"
 """The condition that a row of ``node`` is of a corpus."""
-_TABLES = (
-    "t_source", "t_removed_source", "t_removed_chunk", "t_chunk", "t_move", "t_topic", "t_statement", "t_entity", "t_fact",
-    "t_placement", "t_about", "t_mention", "t_support", "t_synonym", "t_old", "t_new", "t_gone", "t_dirty",
-    "t_alias", "t_added", "t_dead", "t_recounted", "t_left", "t_untrue",
-)  # fmt: skip
-
+_CHUNK = attrgetter("id", "source_id", "text", "start", "end", "position", "tokens")
 _Row = tuple[Any, ...]
-_Key = TypeVar("_Key")
-_Value = TypeVar("_Value")
+_Present = tuple[int, State]  # number and state of a corpus
 
 
 def _metadata(text: str) -> Metadata:
-    return (
-        {}
-        if text == "{}"
-        else {key: tuple(value) if isinstance(value, list) else value for key, value in json.loads(text).items()}
-    )
+    values = {} if text == "{}" else json.loads(text)
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
 
 
 def _texts(text: str) -> tuple[str, ...]:
@@ -102,68 +93,12 @@ def select(
     make = _MAKE[kind]
     statement = f"{_SELECT[kind]} WHERE {condition} ORDER BY node.id"
     with sqlite.sql(f"read {kind}", statement, values=values) as call:
-        rows = connection.execute(statement, values).fetchall()  # first: one that cannot be read must end the statement
+        rows = connection.execute(
+            statement, values
+        ).fetchall()  # first: a row that cannot be read must end the statement
         records = [make(row) for row in rows]
         call.rows = len(records)
     return records
-
-
-class Recent(Generic[_Key, _Value]):
-    """A cache of values of the database, emptied as soon as any connection of any process commits. Thread-safe.
-
-    SQLite itself reports a commit (``PRAGMA data_version``), so no writer has to invalidate the cache, and deleted data is
-    never returned.
-
-    Parameters
-    ----------
-    database : database that the values come from
-    most : target for the total size of the values; the cache holds at most twice as much, and drops the values that were
-        not read recently first
-    size : size of one value, in the unit of ``most``
-    """
-
-    def __init__(self, database: Database, *, most: int, size: Callable[[_Value], int]) -> None:
-        self._database = database
-        self._kept = Kept[_Key, _Value](most=most, size=size)
-        self._guard = threading.Lock()
-        self._state: CommitMark | None = None
-
-    def read(self, keys: Iterable[_Key], fetch: Callable[[list[_Key]], Mapping[_Key, _Value]]) -> dict[_Key, _Value]:
-        """The values of these keys, in the order of the keys; keys without a value are left out.
-
-        Parameters
-        ----------
-        keys : keys to look up
-        fetch : reads the values of keys that are not cached
-        """
-        wanted = dict.fromkeys(keys)
-        with self._guard:
-            state = self._current()
-            values = self._kept.get(wanted)
-        missing = [key for key in wanted if key not in values]
-        if not missing:
-            return values
-        fresh = fetch(missing)
-        with self._guard:
-            if self._current() == state:  # otherwise the values may predate a commit
-                self._kept.keep(fresh)
-        values |= fresh
-        return {key: values[key] for key in wanted if key in values}
-
-    def _current(self) -> CommitMark:
-        """The state of the database; empties the cache if it has changed."""
-        state = self._database.state()
-        if state != self._state:
-            self._state = state
-            self._kept.drop()
-        return state
-
-
-class _Present(NamedTuple):
-    """The state of a corpus, with its number."""
-
-    c: int
-    state: State
 
 
 class RecentRecords:
@@ -200,7 +135,11 @@ class RecentRecords:
             records = self._kept.get(kind, wanted, corpus=corpus, state=present)
             missing = [item for item in wanted if item not in records]
             if missing:
-                fresh = self._asked(kind, missing, corpus=corpus)
+                # The + keeps SQLite from reading the whole corpus by its index: the ids find the rows.
+                condition = f"node.id IN (SELECT value FROM json_each(:ids)) AND +{OF_CORPUS}"
+                values = {"ids": json.dumps(missing), "corpus": corpus}
+                rows = select(self._database.reader(), kind, condition=condition, values=values)
+                fresh = {record.id: record for record in rows}
                 if self._database.state() == commit:  # otherwise they may be of a later state
                     self._kept.keep(kind, fresh, corpus=corpus, state=present)
                 records |= fresh
@@ -209,44 +148,23 @@ class RecentRecords:
     def _present(self, corpus: str, commit: CommitMark) -> _Present | None:
         seen = self._seen.get(corpus)
         if seen is None or seen[0] != commit:
-            present = image_changes.state_of(self._database.reader(), corpus)
-            seen = self._seen[corpus] = commit, None if present is None else _Present(*present)
+            seen = self._seen[corpus] = commit, image_changes.state_of(self._database.reader(), corpus)
         return seen[1]
 
     def _altered(self, corpus: str, before: _Present, to: _Present) -> frozenset[str] | None:  # noqa: ARG002 - has a number
-        if before.c != to.c:
-            return None
-        return image_changes.altered(self._database.reader(), to.c, before=before.state, to=to.state)
-
-    def _asked(self, kind: Kind, ids: list[str], *, corpus: str) -> Mapping[str, Record]:
-        # The + keeps SQLite from reading the whole corpus by its index: the ids find the rows.
-        condition = f"node.id IN (SELECT value FROM json_each(:ids)) AND +{OF_CORPUS}"
-        records = select(
-            self._database.reader(), kind, condition=condition, values={"ids": json.dumps(ids), "corpus": corpus}
-        )
-        return {record.id: record for record in records}
+        (c, old), (now, new) = before, to
+        return image_changes.altered(self._database.reader(), c, before=old, to=new) if c == now else None
 
 
-def _is_older(state: _Present, other: _Present) -> bool:
-    return state.c == other.c and state.state.version < other.state.version
+def _is_older(present: _Present, other: _Present) -> bool:
+    return present[0] == other[0] and present[1].version < other[1].version
 
 
 @functools.cache
 def script(name: str) -> tuple[str, ...]:
-    """The statements of ``sql/<name>.sql``, in order."""
+    """The statements of ``sql/<name>.sql``, in order, without the comments before them."""
     text = files("hlgraph.stores.embedded").joinpath("sql", f"{name}.sql").read_text(encoding="utf-8")
-    return tuple(_statements(text))
-
-
-def _statements(text: str) -> Iterator[str]:
-    lines: list[str] = []
-    for line in text.splitlines():
-        if not lines and (not line.strip() or line.lstrip().startswith("--")):
-            continue
-        lines.append(line)
-        if line.rstrip().endswith(";") and sqlite3.complete_statement("\n".join(lines)):
-            yield "\n".join(lines)
-            lines = []
+    return tuple(sqlite.without_comments(statement) for statement in sqlite.split(text)[0])
 
 
 def metadata_json(source: Source) -> str:
@@ -255,7 +173,7 @@ def metadata_json(source: Source) -> str:
 
 
 def publish(connection: sqlite3.Connection, change: Change) -> Outcome:
-    """Applies a change to the database; the caller holds the transaction.
+    """Apply a change to the database; the caller holds the transaction.
 
     Parameters
     ----------
@@ -269,7 +187,8 @@ def publish(connection: sqlite3.Connection, change: Change) -> Outcome:
     """
     for statement in script("temporary"):
         connection.execute(statement)
-    for table in _TABLES:
+    tables = connection.execute("SELECT name FROM sqlite_temp_master WHERE type = 'table'").fetchall()
+    for (table,) in tables:
         connection.execute(f"DELETE FROM {table}")
     _load(connection, change)
     for statement in script("publish"):
@@ -305,47 +224,29 @@ def _about(connection: sqlite3.Connection, change: Change) -> dict[str, tuple[st
 
 
 def _load(connection: sqlite3.Connection, change: Change) -> None:
-    def insert(table: str, width: int, rows: Iterator[tuple[object, ...]]) -> None:
-        marks = ", ".join("?" * width)
-        connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
-
-    insert(
-        "t_source",
-        8,
-        (
+    tables: Mapping[str, Iterable[tuple[object, ...]]] = {
+        "t_source": (
             (s.id, s.uri, s.title, s.checksum, metadata_json(s), s.version, s.valid_from, s.valid_to)
             for s in change.sources
         ),
-    )
-    insert("t_removed_source", 1, ((item,) for item in change.removed_sources))
-    insert("t_removed_chunk", 1, ((item,) for item in change.removed_chunks))
-    insert(
-        "t_chunk",
-        10,
-        (
-            (
-                c.id,
-                c.source_id,
-                c.text,
-                c.start,
-                c.end,
-                c.position,
-                c.tokens,
-                json.dumps(c.headings),
-                c.page,
-                c.fingerprint,
-            )
-            for c in change.chunks
+        "t_removed_source": zip(change.removed_sources),
+        "t_removed_chunk": zip(change.removed_chunks),
+        "t_chunk": (
+            (*_CHUNK(chunk), json.dumps(chunk.headings), chunk.page, chunk.fingerprint) for chunk in change.chunks
         ),
-    )
-    insert("t_move", 5, iter(change.moves))
-    insert("t_topic", 3, ((t.id, t.source_id, t.name) for t in change.topics))
-    insert("t_statement", 3, ((s.id, s.source_id, s.text) for s in change.statements))
-    insert("t_entity", 1, ((item,) for item in change.entities))
-    insert("t_fact", 5, iter(change.facts))
-    insert("t_placement", 6, ((*p[:5], json.dumps(p.details)) for p in change.placements))
-    insert("t_about", 4, iter(change.abouts))
-    insert("t_mention", 5, iter(change.mentions))
-    insert("t_support", 3, iter(change.supports))
-    insert("t_synonym", 3, iter(change.synonyms))
-    insert("t_recounted", 1, ((item,) for item in change.recounted))
+        "t_move": change.moves,
+        "t_topic": ((topic.id, topic.source_id, topic.name) for topic in change.topics),
+        "t_statement": ((item.id, item.source_id, item.text) for item in change.statements),
+        "t_entity": zip(change.entities),
+        "t_fact": change.facts,
+        "t_placement": ((*item[:5], json.dumps(item.details)) for item in change.placements),
+        "t_about": change.abouts,
+        "t_mention": change.mentions,
+        "t_support": change.supports,
+        "t_synonym": change.synonyms,
+        "t_recounted": zip(change.recounted),
+    }
+    for table, rows in tables.items():
+        columns = connection.execute(f"SELECT * FROM {table} LIMIT 0").description
+        marks = ", ".join("?" * len(columns))
+        connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)

@@ -8,8 +8,10 @@ that an edit costs no more than what it writes. Rows that anything else altered 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import os
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,9 +24,7 @@ import msgspec
 
 from hlgraph.errors import StoreCorruptError, StoreError, StoreLockedError, StoreUnavailableError
 from hlgraph.stores import files
-from hlgraph.stores.protocols import VectorQuery
 from hlgraph.stores.trace import Running, traced
-from hlgraph.where import Where, to_text
 
 STORE = "embedded"
 """The name of this store in a trace."""
@@ -51,7 +51,7 @@ SEALED: Final[Mapping[str, tuple[str, int, tuple[str, ...]]]] = {
 
 @contextlib.contextmanager
 def mapped(path: Path) -> Iterator[None]:
-    """Raises errors of SQLite and of the file system in a block as hlgraph errors that name the store and the remedy."""
+    """Map errors of SQLite and of the file system in a block to hlgraph errors that name the store and the remedy."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -113,7 +113,7 @@ def corrupt(path: Path, what: str) -> StoreCorruptError:
 
 
 class Sealing:
-    """Keeps the seals of the rows that one connection writes; :meth:`flush` writes them, before the commit.
+    """The seals of the rows that one connection writes; :meth:`flush` writes them, before the commit.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class Sealing:
         self._sums[owner] += sign * _hash(table, values)
 
     def flush(self) -> None:
-        """Adds to the stored seals what was written since the last call."""
+        """Add what was written since the last call to the stored seals."""
         changed = {owner: total for owner, total in self._sums.items() if total % _WORD}
         self._sums.clear()
         if not changed:
@@ -150,7 +150,7 @@ class Sealing:
         write_seals(self._connection, changed)
 
     def clear(self) -> None:
-        """Forgets what was written since the last call of :meth:`flush`, after a rollback."""
+        """Forget what was written since the last call of :meth:`flush`, after a rollback."""
         self._sums.clear()
 
 
@@ -165,7 +165,7 @@ def _hash(table: str, values: Sequence[object]) -> int:
 
 
 def write_seals(connection: sqlite3.Connection, sums: Mapping[int, int]) -> None:
-    """Writes seals; a sum of 0 belongs to an owner without rows, and is removed.
+    """Write seals; a sum of 0 belongs to an owner without rows, and is removed.
 
     Parameters
     ----------
@@ -209,8 +209,25 @@ def broken_seals(connection: sqlite3.Connection) -> list[int]:
     return sorted(owner for owner in stored.keys() | actual.keys() if stored.get(owner, 0) != actual.get(owner, 0))
 
 
+def split(script: str) -> tuple[list[str], str]:
+    """The statements of an SQL script, each with its semicolon and the comments before it; and what follows the last one."""
+    parts: list[str] = []
+    begin = end = 0
+    # A semicolon ends a statement unless it is in a string, a comment or a trigger; SQLite itself can tell.
+    while (end := script.find(";", end) + 1) > 0:
+        if sqlite3.complete_statement(script[begin:end]):
+            parts.append(script[begin:end].strip())
+            begin = end
+    return parts, script[begin:]
+
+
+def without_comments(statement: str) -> str:
+    """A statement without leading comments and blank space."""
+    return re.sub(r"^(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*", "", statement, flags=re.DOTALL)
+
+
 def sql(name: str, text: str, *, values: Mapping[str, object] | None = None) -> AbstractContextManager[Running]:
-    """Traces a SELECT.
+    """Trace a SELECT.
 
     Parameters
     ----------
@@ -218,27 +235,10 @@ def sql(name: str, text: str, *, values: Mapping[str, object] | None = None) -> 
     text : the statement
     values : its parameters; a list is sent as JSON text, and the trace shows it as a list
     """
-    return traced(STORE, name, text=lambda: _even(text), language="sql", params=lambda: _listed(values or {}))
-
-
-def searching(query: VectorQuery, k: int) -> AbstractContextManager[Running]:
-    """Traces a vector search, which reads a memory-mapped file.
-
-    Parameters
-    ----------
-    query : the search
-    k : number of rows to find
-    """
+    # Without the indentation of the statement in the source code.
     return traced(
-        STORE,
-        f"search {query.kind} by vector",
-        text=lambda: f"the {k:,} highest products of the question and the vectors of every {query.kind} of the corpus",
-        params=lambda: {"corpus": query.corpus, "k": k, "vector": query.vector, **_filter(query.where)},
+        STORE, name, text=lambda: inspect.cleandoc(text.strip()), language="sql", params=lambda: _listed(values or {})
     )
-
-
-def _filter(where: Where | None) -> dict[str, str]:
-    return {} if where is None else {"where": to_text(where)}
 
 
 def _listed(values: Mapping[str, object]) -> dict[str, object]:
@@ -247,11 +247,3 @@ def _listed(values: Mapping[str, object]) -> dict[str, object]:
         is_list = isinstance(value, str) and value.startswith('["') and value.endswith('"]')
         decoded[key] = json.loads(str(value)) if is_list else value
     return decoded
-
-
-def _even(text: str) -> str:
-    """A statement without its indentation in the source code."""
-    lines = text.strip().splitlines()
-    margins = [len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()]
-    margin = min(margins, default=0)
-    return "\n".join([lines[0], *(line[margin:] for line in lines[1:])]) if lines else ""

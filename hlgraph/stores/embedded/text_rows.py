@@ -38,9 +38,9 @@ class _Stemmer:
         self._known: dict[str, tuple[str, ...]] = {}
         self._database: sqlite3.Connection | None = None
 
-    def stems(self, found: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
+    def stems(self, tokens: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
         """The stems of each of these words."""
-        wanted = set(found)
+        wanted = set(tokens)
         with self._guard:
             missing = sorted(wanted - self._known.keys())
             if missing:
@@ -70,36 +70,28 @@ class _Stemmer:
 _STEMMER = _Stemmer()
 
 
-def entry(text: str) -> str:
-    """What is indexed of a text, a line each: the stems of its words, and words of several stems as a whole.
+def entries(texts: Sequence[str]) -> list[str]:
+    """What is indexed of each text, a line each: the stems of its words, and words of several stems as a whole.
 
     Examples
     --------
-    >>> entry("The U.S. mills").splitlines()
+    >>> entries(["The U.S. mills"])[0].splitlines()
     ['the', 'u', 's', 'u s', 'mill']
     """
-    return entries([text])[0]
-
-
-def entries(texts: Sequence[str]) -> list[str]:
-    """See :func:`entry`; many texts at once cost less."""
     split = [words(text) for text in texts]
     stems = _STEMMER.stems(word for text_words in split for word in text_words)
-    return ["\n".join(line for word in text_words for line in _lines(stems[word])) for text_words in split]
-
-
-def _lines(stems: tuple[str, ...]) -> tuple[str, ...]:
-    return stems if len(stems) < 2 else (*stems, " ".join(stems))
+    lines = {word: parts if len(parts) < 2 else (*parts, " ".join(parts)) for word, parts in stems.items()}
+    return ["\n".join(line for word in text_words for line in lines[word]) for text_words in split]
 
 
 def index_rows(connection: sqlite3.Connection, file: int, *, rows: Sequence[tuple[int, str]]) -> None:
-    """Adds rows to the index; the caller holds the transaction.
+    """Add rows to the index; the caller holds the transaction.
 
     Parameters
     ----------
     connection : connection of the writer
     file : number of the matrix
-    rows : number of each row in the database, and its :func:`entry`
+    rows : number of each row in the database, and its entry, see :func:`entries`
     """
     lists: defaultdict[str, bytearray] = defaultdict(bytearray)
     total = 0
@@ -142,7 +134,7 @@ def _row_at(block: bytes, place: int) -> int:
 
 
 def remove_rows(connection: sqlite3.Connection, file: int, *, rows: Sequence[int]) -> None:
-    """Removes rows from the index; the caller holds the transaction.
+    """Remove rows from the index; the caller holds the transaction.
 
     Parameters
     ----------
@@ -175,7 +167,7 @@ def remove_rows(connection: sqlite3.Connection, file: int, *, rows: Sequence[int
 
 
 def forget_file(connection: sqlite3.Connection, file: int) -> None:
-    """Removes all rows of a matrix from the index.
+    """Remove all rows of a matrix from the index.
 
     Parameters
     ----------
@@ -187,15 +179,15 @@ def forget_file(connection: sqlite3.Connection, file: int) -> None:
     connection.execute("UPDATE vector_file SET texts = 0, length = 0 WHERE file = ?", (file,))
 
 
-def query_words(found: Sequence[str]) -> list[str]:
+def query_words(tokens: Sequence[str]) -> list[str]:
     """The indexed form of each word of a question; a word of several stems counts as a whole.
 
     Parameters
     ----------
-    found : words
+    tokens : words
     """
-    stems = _STEMMER.stems(found)
-    return [" ".join(stems[word]) for word in found if stems[word]]
+    stems = _STEMMER.stems(tokens)
+    return [" ".join(stems[word]) for word in tokens if stems[word]]
 
 
 def ranked(

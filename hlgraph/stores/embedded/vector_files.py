@@ -18,8 +18,7 @@ import os
 import shutil
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -28,23 +27,20 @@ from numpy.typing import NDArray
 
 from hlgraph.change import VectorBlock
 from hlgraph.errors import ModelMismatchError
+from hlgraph.records import Kind
 from hlgraph.stores import files
 from hlgraph.stores.embedded import image_changes
 from hlgraph.stores.embedded.sqlite import corrupt, mapped
 from hlgraph.stores.embedded.text_rows import entries, forget_file, index_rows, remove_rows
 from hlgraph.stores.image import patching
-from hlgraph.stores.image.graph_files import ArrayFiles
+from hlgraph.stores.image.graph_files import ArrayFiles, mapped_file
 from hlgraph.stores.protocols import VectorBatch
 
 if TYPE_CHECKING:
     from hlgraph.stores.embedded.database import Database
 
-# Where the embedded store keeps arrays: the matrices of vectors, and the folders of cached graphs and rows.
-#
 # A matrix is part of the store, and only the writer changes it. The other files are a cache that readers make: one folder per
-# state of a graph and one per generation of a matrix (:mod:`hlgraph.stores.image.graph_files`). The writer removes the folders of
-# old states and generations that are of no use any more.
-
+# state of a graph and one per generation of a matrix. The writer removes the folders that are of no use any more.
 
 FORMAT = 2
 """Version of the file layout; folders of another format are removed like those of an old version."""
@@ -80,7 +76,7 @@ def folder_of(database: Database, c: int, *, state: patching.State) -> Path:
 
 
 def drop_old_graphs(database: Database) -> None:
-    """Removes the files of all graphs that are of no use: neither of a present version nor to be patched to one.
+    """Remove the files of all graphs that are neither of a present version nor can be patched to one.
 
     The caller has the lock of the writer.
     """
@@ -94,7 +90,7 @@ def drop_old_graphs(database: Database) -> None:
 
 
 def drop_older_graphs(database: Database, c: int, *, state: patching.State) -> None:
-    """Removes the files of the graphs of a corpus before a state, whose files are complete.
+    """Remove the files of the graphs of a corpus before a state, whose own files are complete.
 
     Parameters
     ----------
@@ -123,7 +119,7 @@ def rows_folder(path: Path, state: State) -> Path:
 
 
 def drop_old_rows(path: Path, file: int, *, kept: State | None) -> None:
-    """Removes the folders of all generations of a matrix but one, and what an older hlgraph kept beside it.
+    """Remove the folders of all generations of a matrix but one, and what an older hlgraph stored beside it.
 
     Parameters
     ----------
@@ -173,7 +169,7 @@ def read_rows(path: Path, slots: int, *, dimensions: int) -> NDArray[np.float32]
 
 
 def write_rows(path: Path, first: int, *, rows: NDArray[np.float32]) -> None:
-    """Writes rows into consecutive slots, and waits until they are on disk.
+    """Write rows into consecutive slots, and wait until they are on disk.
 
     Parameters
     ----------
@@ -194,7 +190,7 @@ def write_rows(path: Path, first: int, *, rows: NDArray[np.float32]) -> None:
 
 
 def zero_rows(path: Path, slots: NDArray[np.int64], *, dimensions: int) -> None:
-    """Overwrites rows with zeros, and waits until they are on disk.
+    """Overwrite rows with zeros, and wait until they are on disk.
 
     Parameters
     ----------
@@ -209,13 +205,10 @@ def zero_rows(path: Path, slots: NDArray[np.int64], *, dimensions: int) -> None:
     files.sync(path)
 
 
-# A first pass over many vectors with 8-bit codes: a superset of the k best rows, guaranteed to be complete.
-#
-# A search over 10^5 rows and more is bound by memory bandwidth, and 8-bit codes are a quarter of the data. The rounding error
-# is bounded row by row, so the remaining rows include all that a float32 product ranks among the k best. Only these are then
-# multiplied in float32, and the result is identical to the last bit. Needs ``simsimd`` (extra ``local``); without it,
+# A first pass with 8-bit codes excludes most rows of a large matrix: memory bandwidth limits a search over 10^5 rows and more.
+# The rounding error is bounded row by row, so the remaining rows include all that a float32 product ranks among the k best.
+# Only these are multiplied in float32, and the result is identical to the last bit. Without ``simsimd`` (extra ``local``),
 # every row is multiplied in float32.
-
 
 COARSE_LEAST_ROWS = 20_000
 """Minimum number of rows before the first pass saves more time than it costs."""
@@ -245,8 +238,7 @@ def _has_exact_products() -> bool:
     return bool((np.asarray(inner(codes[0], codes)).reshape(-1) == wanted).all())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CoarseRows:
+class CoarseRows(NamedTuple):
     """Rows as 8-bit codes: ``row = scale * code + rest``. Immutable: a search may use it while another thread adds rows.
 
     Attributes
@@ -259,8 +251,7 @@ class CoarseRows:
     Examples
     --------
     >>> rows = np.eye(4, dtype=np.float32)
-    >>> coarse = CoarseRows.of(4).grown(rows)
-    >>> coarse.candidates(rows[2], 1)
+    >>> candidates([CoarseRows.of(4).grown(rows)], rows[2], k=1)
     array([2])
     """
 
@@ -272,43 +263,21 @@ class CoarseRows:
     @classmethod
     def of(cls, dimensions: int) -> CoarseRows:
         """Codes of no rows."""
-        none = np.empty(0, dtype=np.float32)
-        return cls(np.empty((0, dimensions), dtype=np.int8), none, none, none)
+        return encoded(np.empty((0, dimensions), dtype=np.float32))
 
-    def __len__(self) -> int:
+    @property
+    def size(self) -> int:
+        """The number of rows."""
         return len(self.codes)
 
-    def part(self, start: int, end: int) -> tuple[NDArray[Any], ...]:
-        """The fields of some of these rows.
-
-        Parameters
-        ----------
-        start, end : first row, and the row after the last one
-        """
-        return self.codes[start:end], self.scales[start:end], self.lengths[start:end], self.rests[start:end]
-
     def grown(self, rows: NDArray[np.float32]) -> CoarseRows:
-        """The codes of all rows of a matrix, whose first ``len(self)`` rows have codes already (or were zeroed since).
+        """The codes of all rows of a matrix, whose first ``size`` rows have codes already (or were zeroed since).
 
         O(n d) for n new rows.
         """
-        blocks = range(len(self), len(rows), BLOCK)
-        if not blocks:
-            return self
-        parts = [encoded(np.asarray(rows[start : start + BLOCK])) for start in blocks]
-        codes, scales, lengths, rests = zip(*parts, strict=True)
-        return CoarseRows(
-            np.concatenate([self.codes, *codes]),
-            np.concatenate([self.scales, *scales]),
-            np.concatenate([self.lengths, *lengths]),
-            np.concatenate([self.rests, *rests]),
-        )
-
-    def candidates(
-        self, vector: NDArray[np.float32], k: int, *, slots: NDArray[np.int64] | None = None
-    ) -> NDArray[np.intp]:
-        """See :func:`candidates`, here for one part."""
-        return candidates([self], vector, k=k, slots=slots)
+        starts = range(self.size, len(rows), BLOCK)
+        parts = [self, *(encoded(np.asarray(rows[start : start + BLOCK])) for start in starts)]
+        return CoarseRows(*map(np.concatenate, zip(*parts, strict=True))) if starts else self
 
     def bounds(self, vector: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """An estimate of the product of each row with a vector, and a bound on its error; see :func:`candidates`."""
@@ -346,38 +315,33 @@ def candidates(
     slots : rows to look at, and the result counts positions in ``slots``; None: all rows
     without : rows that are left out; without effect if ``slots`` are given
     """
-    bounds = [part.bounds(vector) for part in parts if len(part)]
+    bounds = [part.bounds(vector) for part in parts if part.size]
     if not bounds:
         return np.empty(0, dtype=np.intp)
     estimates, errors = (np.concatenate(item) if len(item) > 1 else item[0] for item in zip(*bounds, strict=True))
+    gone = np.empty(0, dtype=np.int64) if without is None or slots is not None else without
     with np.errstate(invalid="ignore", over="ignore"):
         if slots is not None:
             estimates, errors = estimates[slots], errors[slots]
-        elif without is not None and len(without):
-            estimates[without], errors[without] = -np.inf, 0.0
-            if k >= len(estimates) - len(without):
-                return np.setdiff1d(np.arange(len(estimates)), without, assume_unique=True)
-        if k >= len(estimates):
-            return np.arange(len(estimates))
-        lowest = np.fmax(estimates - errors, -np.inf)  # NaN: not known to be above any row
-        least = np.partition(lowest, len(lowest) - k)[len(lowest) - k]
+        estimates[gone], errors[gone] = -np.inf, 0.0
+        least = -np.inf
+        if k < len(estimates) - len(gone):
+            lowest = np.fmax(estimates - errors, -np.inf)  # NaN: not known to be above any row
+            least = np.partition(lowest, len(lowest) - k)[len(lowest) - k]
         is_left = ~(estimates + errors < least)
-        if slots is None and without is not None:
-            is_left[without] = False
+        is_left[gone] = False
         return np.flatnonzero(is_left)
 
 
-def encoded(
-    rows: NDArray[np.float32],
-) -> tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-    """Codes, scales, lengths of the coded part and lengths of the rest; lengths are rounded up."""
+def encoded(rows: NDArray[np.float32]) -> CoarseRows:
+    """The codes of some rows."""
     with np.errstate(invalid="ignore", over="ignore"):  # a value that is not finite gives NaN bounds
         scales = np.abs(rows).max(axis=1, initial=0.0) / _LEVELS
         scales[scales < np.finfo(np.float32).tiny] = 0.0
         divisors = np.where(scales == 0.0, 1.0, scales)[:, np.newaxis].astype(np.float32)
         codes = np.nan_to_num(np.rint(rows / divisors)).clip(-_LEVELS, _LEVELS).astype(np.int8)
         coded = codes * scales[:, np.newaxis]
-        return codes, scales, _length(coded), _length(rows - coded)
+        return CoarseRows(codes, scales, _length(coded), _length(rows - coded))
 
 
 def _length(rows: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -445,20 +409,18 @@ class RowFiles(ArrayFiles):
 
     def __init__(self, path: Path, state: State) -> None:
         super().__init__(rows_folder(path, state))
-        self.file = state.file
-        self.writes = state.writes
-        self.slots = state.slots
+        self._state = state
 
     def columns(self) -> Columns:
         """The longest columns in the files that are not newer than the state; no rows if there are no files."""
         for part in sorted(self._parts(), reverse=True):
-            columns = [self.array(f"{part}.{name}", dtype) for name, dtype in _FIELDS.items()]
-            if part <= self.writes and all(item is not None for item in columns):
-                return Columns(*columns)  # type: ignore[arg-type]
+            columns = self.arrays({f"{part}.{name}": dtype for name, dtype in _FIELDS.items()})
+            if part <= self._state.writes and columns is not None:
+                return Columns(*columns)
         return no_rows()
 
     def write_columns(self, connection: sqlite3.Connection) -> None:
-        """Writes all rows, a batch at a time, and removes the files with fewer rows; the caller has the lock of the folder.
+        """Write all rows, a batch at a time, and remove the files with fewer rows; the caller has the lock of the folder.
 
         Parameters
         ----------
@@ -471,27 +433,28 @@ class RowFiles(ArrayFiles):
         ValueError
             An id is longer than 32 bytes or not ASCII.
         """
-        stored = self.columns()
-        names = Places((str(name, "ascii") for name in stored.names), start=0)
+        stored, (file, _, _, writes, _, slots) = self.columns(), self._state
+        names = {str(name, "ascii"): at for at, name in enumerate(stored.names) if name}
+        known = len(names)
         rows = self.folder / "rows.loose"
         with files.write_bytes(rows) as out:
-            for batch in _batches(connection, file=self.file, last=stored.number):
-                out.write(_table(batch, names).tobytes())
-        table = np.empty(0, dtype=_ROW) if not rows.stat().st_size else np.memmap(rows, dtype=_ROW, mode="r")
-        self.write(f"{self.writes}.names", [stored.names, _texts(names.fresh)])
-        self.write(f"{self.writes}.last", [_newest(connection, stored.number)])
+            for batch in _batches(connection, file=file, last=stored.number):
+                out.write(_table(batch, names, wiped=len(stored.names) - known).tobytes())
+        table = self.mapped(rows.name, _ROW)
+        self.write(f"{writes}.names", [stored.names, _texts(list(names)[known:])])
+        self.write(f"{writes}.last", [_newest(connection, stored.number)])
         for field, nothing in _NOTHING.items():  # the ids come last: once they exist, the set is complete
-            with self.filling(f"{self.writes}.{field}", _FIELDS[field], size=self.slots) as column:
+            with self.filling(f"{writes}.{field}", _FIELDS[field], size=slots) as column:
                 column[: stored.end] = getattr(stored, field)
                 column[stored.end :] = nothing
                 for at in range(0, len(table), _BATCH):
-                    column[_slots(table[at : at + _BATCH], first=0, end=self.slots)] = table[field][at : at + _BATCH]
-        for part in self._parts() - {self.writes}:
+                    column[_slots(table[at : at + _BATCH], first=0, end=slots)] = table[field][at : at + _BATCH]
+        for part in self._parts() - {writes}:
             for field in _FIELDS:
                 (self.folder / f"{part}.{field}").unlink(missing_ok=True)
 
     def wipe(self, slots: NDArray[np.int64]) -> None:
-        """Overwrites what the files hold of some slots, and ids of sources and changes that no row has any more.
+        """Overwrite what the files hold of some slots, and ids of sources and changes that no row has any more.
 
         Waits until it is on disk. For the writer, after the commit that freed the slots.
 
@@ -507,8 +470,7 @@ class RowFiles(ArrayFiles):
             for part in self._parts(_LAST_CODE):
                 for name, dtype in _CODES.items():
                     with self._changing(f"{part}.{name}", dtype) as codes:
-                        rows = codes.reshape(part, -1)
-                        rows[slots[slots < part]] = 0
+                        codes.reshape(part, -1)[slots[slots < part]] = 0
 
     def _wipe_columns(self, part: int, slots: NDArray[np.int64]) -> None:
         with contextlib.ExitStack() as stack:
@@ -526,24 +488,19 @@ class RowFiles(ArrayFiles):
     @contextlib.contextmanager
     def _changing(self, name: str, dtype: str) -> Iterator[NDArray[Any]]:
         """A file to change in place, in the pages that it shares with all readers; on disk after the block."""
-        path = self.folder / name
-        if not path.stat().st_size:  # an empty file cannot be mapped
-            yield np.empty(0, dtype=dtype)
-            return
-        yield np.asarray(np.memmap(path, dtype=dtype, mode="r+"))
-        files.sync(path)
+        yield mapped_file(self.folder / name, dtype, mode="r+")
+        files.sync(self.folder / name)
 
     def codes(self, dimensions: int) -> CoarseRows | None:
         """The codes of as many slots as the files hold; None if they hold none."""
         for part in sorted(self._parts(_LAST_CODE), reverse=True):
-            arrays = [self.array(f"{part}.{name}", dtype) for name, dtype in _CODES.items()]
-            if all(item is not None for item in arrays):
-                codes, scales, lengths, rests = arrays
-                return CoarseRows(codes.reshape(-1, dimensions), scales, lengths, rests)  # type: ignore[union-attr,arg-type]
+            arrays = self.arrays({f"{part}.{name}": dtype for name, dtype in _CODES.items()})
+            if arrays is not None:
+                return CoarseRows(arrays[0].reshape(-1, dimensions), *arrays[1:])
         return None
 
     def write_codes(self, matrix: NDArray[np.float32]) -> None:
-        """Writes the codes of all slots of a matrix, a block at a time; those in files are copied.
+        """Write the codes of all slots of a matrix, a block at a time; those in files are copied.
 
         Raises
         ------
@@ -561,15 +518,14 @@ class RowFiles(ArrayFiles):
                 for name, dtype in reversed(_CODES.items())  # the stack unwinds in reverse: _LAST_CODE appears last
             ][::-1]
             for start in range(0, count, BLOCK):
-                end = start + BLOCK
-                block = stored.part(start, end) if end <= len(stored) else encoded(np.asarray(matrix[start:end]))
-                columns: list[NDArray[Any]] = [*block]
-                for one, item in zip(arrays, columns, strict=True):
-                    width = item[0].size
-                    one[start * width : start * width + item.size] = item.ravel()
-        for part in older:
+                part = slice(start, start + BLOCK)
+                is_stored = start + BLOCK <= stored.size
+                block = [item[part] for item in stored] if is_stored else encoded(np.asarray(matrix[part]))
+                for array, item in zip(arrays, block, strict=True):
+                    array.reshape(count, -1)[part] = item.reshape(len(item), -1)
+        for last in older:
             for name in _CODES:
-                (self.folder / f"{part}.{name}").unlink(missing_ok=True)
+                (self.folder / f"{last}.{name}").unlink(missing_ok=True)
 
     def _parts(self, last: str = "ids") -> set[int]:
         return {int(path.stem) for path in self.folder.glob(f"*.{last}")} if self.folder.is_dir() else set()
@@ -584,62 +540,30 @@ _ROW = np.dtype(
 )
 
 
-class Places(dict[str, int]):
-    """The position of each id of a source or change; an id that is not there takes the next position.
-
-    Parameters
-    ----------
-    held : ids that have the first positions; an empty one is a position whose id was wiped
-    start : position of the first id
-    """
-
-    def __init__(self, held: Iterable[str] = (), *, start: int) -> None:
-        super().__init__()
-        self._next = start
-        self.fresh: list[str] = []
-        for name in held:
-            if name:
-                self[name] = self._next
-            self._next += 1
-
-    def copy(self) -> Places:
-        """The same positions, for more ids to be added to."""
-        places = Places(start=self._next)
-        places.update(self)
-        return places
-
-    def __missing__(self, name: str) -> int:
-        """The next position."""
-        self[name] = place = self._next
-        self._next += 1
-        self.fresh.append(name)
-        return place
-
-
 def read_columns(
-    connection: sqlite3.Connection, held: Columns, *, state: State, first: Columns, names: Places
+    connection: sqlite3.Connection, known: Columns, *, state: State, first: Columns, names: dict[str, int]
 ) -> Columns:
     """The rows of all slots of a state after those in files, in memory, with empty ``names``.
 
     Parameters
     ----------
     connection : connection to read with
-    held : these rows, as an older state knew them; later ones are read
+    known : these rows, as an older state knew them; later ones are read
     state : state of the matrix
     first : the rows in files
-    names : position of each id of a source or change; new ids are added to it
+    names : position of each id of a source or change, counted from the end of the names of ``first``; new ids are added
 
     Raises
     ------
     IndexError
         A row has a slot that the state does not have.
     """
-    last = max(held.number, first.number)
-    parts = [_table(batch, names) for batch in _batches(connection, file=state.file, last=last)]
+    last = max(known.number, first.number)
     columns = no_rows(state.slots - first.end)
     for name in _NOTHING:
-        getattr(columns, name)[: held.end] = getattr(held, name)
-    for table in parts:
+        getattr(columns, name)[: known.end] = getattr(known, name)
+    for batch in _batches(connection, file=state.file, last=last):
+        table = _table(batch, names, wiped=len(first.names))
         places = _slots(table, first=first.end, end=state.slots) - first.end
         for name in _NOTHING:
             getattr(columns, name)[places] = table[name]
@@ -665,9 +589,12 @@ def _batches(connection: sqlite3.Connection, *, file: int, last: int) -> Iterato
         yield batch
 
 
-def _table(batch: list[tuple[Any, ...]], names: Places) -> NDArray[np.void]:
+def _table(batch: list[tuple[Any, ...]], names: dict[str, int], *, wiped: int) -> NDArray[np.void]:
+    """Rows of the database as an array; new names get the positions after ``names`` and as many more positions."""
     table = np.empty(len(batch), dtype=_ROW)
     numbers, slots, ids, sources, changes, checksums = zip(*batch, strict=True)
+    for name in dict.fromkeys((*sources, *changes)):
+        names.setdefault(name, wiped + len(names))
     table["numbers"], table["slots"], table["ids"], table["checksums"] = numbers, slots, _texts(ids), checksums
     table["sources"] = [names[name] for name in sources]
     table["changes"] = [names[name] for name in changes]
@@ -680,19 +607,33 @@ def _texts(names: list[str] | tuple[str, ...]) -> NDArray[np.bytes_]:
     return np.array(names, dtype="S32")  # raises UnicodeEncodeError, a ValueError, for a name that is not ASCII
 
 
-# Writes and removes rows of the vector store: vectors in a matrix file, and slot numbers and text in the database.
-#
-# Writing appends to the matrix file first and then commits the slot numbers in one transaction. Removing frees slots in a
+# Writing appends to the matrix first and then commits the slot numbers in one transaction. Removing frees slots in a
 # transaction; at its end, when no search reads an older state, the writer overwrites them with zeros.
-# A new generation of the file is written when most slots are free.
-
+# A new generation of the matrix is written when most slots are free.
 
 _COMPACT = 1_000  # minimum number of free slots before the matrix is rewritten
-_STATE = "SELECT file, generation, deletes, writes, dimensions, slots FROM vector_file"
+
+
+def states(
+    connection: sqlite3.Connection, condition: str, *, values: Sequence[str | int] = ()
+) -> list[tuple[str, Kind, State]]:
+    """Corpus, kind and state of some matrices.
+
+    Parameters
+    ----------
+    connection : connection to read with
+    condition : the end of the statement
+    values : its parameters
+    """
+    rows = connection.execute(
+        f"SELECT corpus, kind, file, generation, deletes, writes, dimensions, slots FROM vector_file {condition}",
+        values,
+    )
+    return [(corpus, Kind(kind), State(*rest)) for corpus, kind, *rest in rows]
 
 
 def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -> None:
-    """Writes the rows of one kind; the caller holds the transaction.
+    """Write the rows of one kind; the caller holds the transaction.
 
     A row with an id that the store holds replaces the old row, unless the same change wrote it.
 
@@ -712,13 +653,11 @@ def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -
         "INSERT OR IGNORE INTO vector_file (corpus, kind, dimensions) VALUES (?, ?, ?)",
         (batch.corpus, block.kind, block.dimensions),
     )
-    file, generation, dimensions, slots = connection.execute(
-        "SELECT file, generation, dimensions, slots FROM vector_file WHERE corpus = ? AND kind = ?",
-        (batch.corpus, block.kind),
-    ).fetchone()
-    if dimensions != block.dimensions:
+    ((_, _, state),) = states(connection, "WHERE corpus = ? AND kind = ?", values=(batch.corpus, block.kind))
+    file, slots = state.file, state.slots
+    if state.dimensions != block.dimensions:
         raise ModelMismatchError(
-            f"corpus {batch.corpus!r} holds {block.kind} vectors of {dimensions} dimensions, these have "
+            f"corpus {batch.corpus!r} holds {block.kind} vectors of {state.dimensions} dimensions, these have "
             f"{block.dimensions}; use the embedding model of the corpus, or another corpus"
         )
     known_changes = dict(
@@ -734,7 +673,7 @@ def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -
     if replaced:
         free_rows(database, file, wanted=json.dumps(replaced))
     rows = np.ascontiguousarray(block.matrix()[fresh], dtype="<f4")
-    write_rows(matrix_path(database.path, file, generation=generation), slots, rows=rows)
+    write_rows(matrix_path(database.path, file, generation=state.generation), slots, rows=rows)
     last = connection.execute("SELECT coalesce(max(n), 0) FROM vector").fetchone()[0]
     connection.executemany(
         "INSERT INTO vector (file, id, source, change, slot, checksum) VALUES (?, ?, ?, ?, ?, ?)",
@@ -752,7 +691,7 @@ def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -
 
 
 def free_rows(database: Database, file: int, *, wanted: str) -> int:
-    """Removes rows and frees their slots; the caller holds the transaction. The end of the writer overwrites them.
+    """Remove rows and free their slots; the caller holds the transaction. The writer overwrites the slots at its end.
 
     Parameters
     ----------
@@ -771,7 +710,8 @@ def free_rows(database: Database, file: int, *, wanted: str) -> int:
     ).fetchall()
     if not rows:
         return 0
-    _note_zeroed(database, State(*connection.execute(f"{_STATE} WHERE file = ?", (file,)).fetchone()))
+    ((_, _, state),) = states(connection, "WHERE file = ?", values=(file,))
+    _note_zeroed(database, state)
     remove_rows(connection, file, rows=[n for n, _ in rows])
     connection.executemany("DELETE FROM vector WHERE n = ?", ((n,) for n, _ in rows))
     connection.executemany(
@@ -782,23 +722,22 @@ def free_rows(database: Database, file: int, *, wanted: str) -> int:
 
 
 def clean_files(database: Database) -> None:
-    """Overwrites all freed rows on disk, and drops cached files of old states; at the end of a writer, when the log is empty.
+    """Overwrite all freed rows on disk, and drop cached files of old states; at the end of a writer, when the log is empty.
 
-    That a row is zero is noted by the next writer that frees one (:func:`free_rows`), since to write it here would fill the log.
+    The next writer that frees a row (:func:`free_rows`) records which rows are zero: to write that here would fill the log.
 
     Parameters
     ----------
     database : database of the store
     """
-    connection = database.writer()
     unclean = "WHERE file IN (SELECT file FROM vector_free WHERE is_zeroed = 0)"
     with mapped(database.path):
-        for row in connection.execute(f"{_STATE} {unclean}").fetchall():
-            _clean(database, State(*row))
+        for _, _, state in states(database.writer(), unclean):
+            _clean(database, state)
 
 
 def _clean(database: Database, state: State) -> None:
-    """Overwrites the freed rows of a matrix; rewrites it if most of its slots are free."""
+    """Overwrite the freed rows of a matrix; rewrite it if most of its slots are free."""
     connection, file, slots = database.writer(), state.file, state.slots
     drop_old_rows(database.path, file, kept=state)
     free = connection.execute("SELECT slot, is_zeroed FROM vector_free WHERE file = ?", (file,)).fetchall()
@@ -809,19 +748,14 @@ def _clean(database: Database, state: State) -> None:
     freed = np.array([slot for slot, done in free if not done], dtype=np.int64)
     if rows_folder(database.path, state).is_dir():
         RowFiles(database.path, state).wipe(freed)
-    zero_rows(path, freed, dimensions=state.dimensions)  # last: where a row is zero, nothing else holds it
-    if len(free) < max(_COMPACT, slots // 2) and len(free) < slots:
-        return
-    matrix = (
-        np.empty((0, state.dimensions), np.float32)
-        if len(free) == slots
-        else read_rows(path, slots, dimensions=state.dimensions)
-    )
-    move_rows(database, state, matrix=matrix)
+    zero_rows(path, freed, dimensions=state.dimensions)  # last: if a row is zero, nothing else holds it
+    if len(free) == slots or len(free) >= max(_COMPACT, slots // 2):
+        rows = 0 if len(free) == slots else slots
+        move_rows(database, state, matrix=read_rows(path, rows, dimensions=state.dimensions))
 
 
 def _note_zeroed(database: Database, state: State) -> None:
-    """Notes which freed rows an earlier writer has overwritten; the caller holds the transaction."""
+    """Record which freed rows an earlier writer has overwritten; the caller holds the transaction."""
     connection = database.writer()
     query = "SELECT slot FROM vector_free WHERE file = ? AND is_zeroed = 0 AND slot < ?"
     freed = [slot for (slot,) in connection.execute(query, (state.file, state.slots))]
@@ -837,7 +771,7 @@ def _note_zeroed(database: Database, state: State) -> None:
 
 
 def move_rows(database: Database, state: State, *, matrix: NDArray[np.float32]) -> None:
-    """Moves the rows of a matrix to a new file without free slots; forgets the matrix if no row is left.
+    """Move the rows of a matrix to a new file without free slots; drop the matrix if no row is left.
 
     Parameters
     ----------
@@ -875,5 +809,5 @@ def move_rows(database: Database, state: State, *, matrix: NDArray[np.float32]) 
 
 
 def _remove(path: Path) -> None:
-    with contextlib.suppress(OSError):  # on Windows a reader may have it open
+    with contextlib.suppress(OSError):  # on Windows a reader may have the file open
         path.unlink(missing_ok=True)

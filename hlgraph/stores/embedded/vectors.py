@@ -9,9 +9,9 @@ import logging
 import threading
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +22,13 @@ from hlgraph.errors import InputError, ModelMismatchError, StoreCorruptError
 from hlgraph.records import Hit, Kind
 from hlgraph.stores.embedded import sqlite, vector_files
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.rows import Recent, metadata_json, script
+from hlgraph.stores.embedded.rows import metadata_json, script
 from hlgraph.stores.embedded.sqlite import mapped, reading
 from hlgraph.stores.embedded.text_rows import best_first, query_words, ranked
 from hlgraph.stores.embedded.vector_files import (
     NO_ROW,
     CoarseRows,
     Columns,
-    Places,
     RowFiles,
     State,
     clean_files,
@@ -38,27 +37,26 @@ from hlgraph.stores.embedded.vector_files import (
     no_rows,
     read_columns,
     read_rows,
+    states,
     write_block,
 )
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.image.graph_files import log_level
 from hlgraph.stores.protocols import Damage, Neighbours, Row, VectorBatch, VectorQuery, VectorStore
+from hlgraph.stores.trace import traced
 from hlgraph.text import content_words, words
-from hlgraph.where import Where
-
-# The rows of the vector store, ready for searches: columns in the order of slots, over a memory-mapped matrix.
-#
-# A view is refreshed when rows were written or deleted, by what was written and deleted since. Up to ``row_files.LEAST_ROWS``
-# rows are held in memory; beyond that, the first rows are in mapped files (:mod:`row_files`), and only later rows in memory.
-
+from hlgraph.where import Where, to_text
 
 _log = logging.getLogger(__name__)
+_PLACES = 100_000  # slots that a view caches, before it begins again
 
 
 @dataclass(frozen=True, slots=True)
 class View:
     """The rows of one kind of one corpus, as one state of the matrix has them. A row is named by its slot.
 
+    A view is refreshed with the rows that were written and deleted since. Up to ``vector_files.LEAST_ROWS`` rows are in
+    memory; beyond that, the first rows are in mapped files, and only later ones in memory.
     ``index`` and ``coarse`` only grow, and the next view takes them over. A slot is used only once in a generation, so they
     stay valid after deletions.
 
@@ -72,24 +70,21 @@ class View:
     gone : slots without a row, ascending
     index : at most one index, for neighbours
     coarse : 8-bit codes for the first pass of a search, part by part
+    slots : slots by id, of vectors that were read
     """
 
     state: State
     matrix: NDArray[np.float32]
     first: Columns
     rest: Columns
-    names: Places
+    names: dict[str, int]
     gone: NDArray[np.int64]
     index: list[ThresholdIndex]
     coarse: list[CoarseRows]
+    slots: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.matrix) - len(self.gone)
-
-    @property
-    def dimensions(self) -> int:
-        """The length of a vector."""
-        return self.state.dimensions
 
     def is_there(self) -> NDArray[np.bool_]:
         """Which slots have a row."""
@@ -98,34 +93,41 @@ class View:
         return mask
 
     def altered(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Which of some rows do not hold the vector that was written: one checksum a row.
+        """Which of some rows do not hold the vector that was written: one checksum per row.
 
         Parameters
         ----------
         rows : slots
         """
-        wanted = self._of("checksums", rows).tolist()
+        wanted = self.column("checksums", rows).tolist()
         pairs = zip(np.ascontiguousarray(self.matrix[rows]), wanted, strict=True)
         return np.array([zlib.crc32(vector.data) != checksum for vector, checksum in pairs], dtype=bool)
 
-    def ids(self, rows: NDArray[np.integer] | None = None) -> NDArray[np.bytes_]:
-        """The ids of some rows (None: of all slots), as bytes."""
-        ids: NDArray[np.bytes_] = self._of("ids", rows)
-        return ids
+    def is_of(self, column: Literal["sources", "changes"], names: Collection[str]) -> NDArray[np.bool_]:
+        """Which rows belong to one of these sources, or were written by one of these changes.
 
-    def is_of(self, sources: Collection[str]) -> NDArray[np.bool_]:
-        """Which rows belong to one of these sources."""
-        mask: NDArray[np.bool_] = self._among(sources)[self._of("sources", None)]
+        Parameters
+        ----------
+        column : which of both
+        names : ids of the sources or changes
+        """
+        wanted = np.array([name.encode() for name in names] or [b""], dtype=np.bytes_)
+        first = np.isin(self.first.names, wanted) & (len(names) > 0)
+        rest = np.fromiter((name in names for name in self.names), dtype=bool, count=len(self.names))
+        # By position of the name; the last element is for slots without a row.
+        mask: NDArray[np.bool_] = np.concatenate([first, rest, [False]])[self.column(column)]
         return mask
 
-    def is_from(self, changes: Collection[str]) -> NDArray[np.bool_]:
-        """Which rows one of these changes wrote."""
-        mask: NDArray[np.bool_] = self._among(changes)[self._of("changes", None)]
-        return mask
+    def column(self, name: str, rows: NDArray[np.integer] | None = None) -> NDArray[Any]:
+        """A column of some rows.
 
-    def _of(self, column: str, rows: NDArray[np.integer] | None) -> NDArray[Any]:
-        first: NDArray[Any] = getattr(self.first, column)
-        rest: NDArray[Any] = getattr(self.rest, column)
+        Parameters
+        ----------
+        name : see :class:`Columns`
+        rows : slots; None: all
+        """
+        first: NDArray[Any] = getattr(self.first, name)
+        rest: NDArray[Any] = getattr(self.rest, name)
         if not len(rest) or not len(first):
             every = rest if len(rest) else first
             return every if rows is None else every[rows]
@@ -137,13 +139,6 @@ class View:
         values[~is_first] = rest[rows[~is_first] - len(first)]
         return values
 
-    def _among(self, names: Collection[str]) -> NDArray[np.bool_]:
-        """For each position of a name, whether it is one of these; the last place is for slots without a row."""
-        wanted = np.array([name.encode() for name in names] or [b""], dtype=np.bytes_)
-        first = np.isin(self.first.names, wanted) & (len(names) > 0)
-        rest = np.fromiter((name in names for name in self.names), dtype=bool, count=len(self.names))
-        return np.concatenate([first, rest, [False]])
-
 
 class Views:
     """The views of a store, one per kind and corpus, shared by all readers."""
@@ -154,7 +149,7 @@ class Views:
         self._guard = threading.Lock()
 
     def clear(self) -> None:
-        """Releases the memory maps."""
+        """Release the memory maps."""
         self._views.clear()
 
     def view(self, kind: Kind, corpus: str) -> View | None:
@@ -168,13 +163,13 @@ class Views:
         with self._guard, reading(self._database.path):
             for is_in_files in (True, False):
                 with self._database.snapshot():
-                    state = self._state(kind, corpus)
-                    if state is None:
+                    matrices = states(self._database.reader(), "WHERE corpus = ? AND kind = ?", values=(corpus, kind))
+                    if not matrices:
                         return None
+                    state = matrices[0][2]
                     cached = self._views.get((kind, corpus))
-                    is_older = cached is not None and _is_older(
-                        state, cached.state
-                    )  # this reader began before another one
+                    # This reader began before another one.
+                    is_older = cached is not None and _is_older(state, cached.state)
                     view = self._begun(state, None if is_older else cached)
                     if view.state == state:
                         return view
@@ -190,47 +185,39 @@ class Views:
         """The codes of all slots: from files, and computed for later slots. The view keeps them."""
         count = len(view.matrix)
         files = RowFiles(self._database.path, view.state)
-        parts = list(view.coarse)
-        if not parts or count - len(parts[0]) >= vector_files.LEAST_ROWS:
-            stored = files.codes(view.dimensions)
-            if count - (0 if stored is None else len(stored)) >= vector_files.LEAST_ROWS:
+        none = CoarseRows.of(view.state.dimensions)
+        first, rest = (*view.coarse, none, none)[:2]
+        if not first.size or count - first.size >= vector_files.LEAST_ROWS:
+            stored = files.codes(view.state.dimensions) or none
+            if count - stored.size >= vector_files.LEAST_ROWS:
                 with mapped(self._database.path):
                     self._make(view.state, lambda files: files.write_codes(view.matrix))
-                stored = files.codes(view.dimensions)
-            if stored is not None and len(stored) <= count and (not parts or len(stored) > len(parts[0])):
-                parts = [stored]
-        first = parts[0] if parts else CoarseRows.of(view.dimensions)
-        if len(first) < vector_files.LEAST_ROWS:
-            parts = [first.grown(view.matrix)]
-        elif len(first) < count:
-            rest = parts[1] if len(parts) > 1 else CoarseRows.of(view.dimensions)
-            parts = [first, rest.grown(view.matrix[len(first) :])]
-        view.coarse[:] = parts
-        return parts
+                stored = files.codes(view.state.dimensions) or none
+            if first.size < stored.size <= count:
+                first, rest = stored, none
+        if first.size < vector_files.LEAST_ROWS:
+            first, rest = first.grown(view.matrix), none
+        elif first.size < count:
+            rest = rest.grown(view.matrix[first.size :])
+        view.coarse[:] = first, rest
+        return view.coarse
 
-    def _state(self, kind: Kind, corpus: str) -> State | None:
-        query = (
-            "SELECT file, generation, deletes, writes, dimensions, slots FROM vector_file WHERE corpus = ? AND kind = ?"
-        )
-        row = self._database.reader().execute(query, (corpus, kind)).fetchone()
-        return None if row is None else State(*row)
-
-    def _begun(self, state: State, held: View | None) -> View:
+    def _begun(self, state: State, cached: View | None) -> View:
         """The rows in files and those in memory that fit them; the cached view if nothing was written or deleted since."""
-        if held is not None and held.state == state:
-            return held
-        if held is not None and held.state[:2] != state[:2]:
-            held = None  # of another generation
-        if held is not None and len(held.matrix) == state.slots:
-            matrix = held.matrix  # a deletion wipes rows in place, and to map a gigabyte again takes ten milliseconds
+        if cached is not None and cached.state == state:
+            return cached
+        if cached is not None and cached.state[:2] != state[:2]:
+            cached = None  # of another generation
+        if cached is not None and len(cached.matrix) == state.slots:
+            matrix = cached.matrix  # a deletion wipes rows in place, and to map a gigabyte again takes ten milliseconds
         else:
             path = matrix_path(self._database.path, state.file, generation=state.generation)
             matrix = read_rows(path, state.slots, dimensions=state.dimensions)  # before anything is made of that length
         first = RowFiles(self._database.path, state).columns()  # mapped again: another process may have made them again
-        index, coarse = ([], []) if held is None else (held.index, held.coarse)
-        rest, names = no_rows(), Places(start=len(first.names))
-        if held is not None and held.first.end == first.end and len(held.first.names) == len(first.names):
-            rest, names = held.rest, held.names.copy()
+        index, coarse = ([], []) if cached is None else (cached.index, cached.coarse)
+        rest, names = no_rows(), dict[str, int]()
+        if cached is not None and cached.first.end == first.end and len(cached.first.names) == len(first.names):
+            rest, names = cached.rest, dict(cached.names)
         gone = np.empty(0, dtype=np.int64)
         return View(state._replace(writes=-1), matrix, first, rest, names, gone, index, coarse)
 
@@ -247,15 +234,14 @@ class Views:
         return replace(view, state=state, rest=rest, gone=np.concatenate(gone).astype(np.int64))
 
     def _make(self, state: State, make: Callable[[RowFiles], None]) -> None:
-        """Writes files for a state, unless its generation is over; on failure the rows stay in memory."""
-        files = RowFiles(self._database.path, state)
+        """Write files for the present state of a generation, unless it is over; on failure the rows stay in memory."""
         try:
-            with files.making(), self._database.snapshot():  # the lock before the state, see row_files
-                query = "SELECT writes, slots FROM vector_file WHERE (file, generation) = (?, ?)"
-                row = self._database.reader().execute(query, state[:2]).fetchone()
-                if row is not None:
-                    files.writes, files.slots = row
-                    make(files)
+            # The lock before the state, see vector_files.
+            with RowFiles(self._database.path, state).making(), self._database.snapshot():
+                for _, _, present in states(
+                    self._database.reader(), "WHERE (file, generation) = (?, ?)", values=state[:2]
+                ):
+                    make(RowFiles(self._database.path, present))
         except (OSError, ValueError) as error:
             _log.log(log_level(error), "the rows of vector file %d are held in memory: %s", state.file, error)
 
@@ -269,7 +255,6 @@ _Read = TypeVar("_Read")
 
 _SLOTS = "SELECT id, slot FROM vector WHERE file = :file AND id IN (SELECT value FROM json_each(:ids))"
 _FUSE = 100  # minimum length of the two rankings of a hybrid search
-_PLACES = 100_000  # slots of recently read vectors that are cached, for each kind
 _GATHER = 20  # rows are gathered if they are fewer than one in this many
 _THREADED = 50_000  # minimum number of rows before a product uses threads
 _FEW = 100  # maximum number of vectors for which products with all rows are faster than an index of the rows
@@ -279,7 +264,7 @@ class EmbeddedVectorStore(VectorStore):
     """Vectors and text of the store in one directory; see :class:`hlgraph.stores.protocols.VectorStore`.
 
     A search by vector multiplies the memory-mapped matrix with the query vector, applies the filter and takes the k best.
-    With many rows, :mod:`coarse` first excludes most of them, without changing the result.
+    With many rows, 8-bit codes first exclude most of them, without changing the result.
     """
 
     def __init__(self, database: Database) -> None:
@@ -287,12 +272,8 @@ class EmbeddedVectorStore(VectorStore):
         database.at_end.append(functools.partial(clean_files, database))
         self._views = Views(database)
         self._masks: dict[tuple[str, Where, int], frozenset[str]] = {}
-        self._slots: dict[int, Recent[str, int]] = {}
         self._searched: set[tuple[str, Kind]] = set()
         self._guard = threading.Lock()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -327,18 +308,9 @@ class EmbeddedVectorStore(VectorStore):
                     ).rowcount
                     connection.execute("UPDATE vector_source_version SET version = version + 1")
                     continue
-                row = connection.execute(
-                    "SELECT file FROM vector_file WHERE corpus = ? AND kind = ?", (corpus, name)
-                ).fetchone()
-                if row is not None:
-                    count += free_rows(self._database, row[0], wanted=wanted)
+                for _, _, state in states(connection, "WHERE corpus = ? AND kind = ?", values=(corpus, name)):
+                    count += free_rows(self._database, state.file, wanted=wanted)
         return count
-
-    # Reading
-
-    def search_many(self, queries: Sequence[VectorQuery]) -> list[list[Hit]]:
-        """See :meth:`VectorStore.search_many`."""
-        return [self.search(query) for query in queries]
 
     def search(self, query: VectorQuery) -> list[Hit]:
         """See :meth:`VectorStore.search`."""
@@ -360,17 +332,20 @@ class EmbeddedVectorStore(VectorStore):
         raise InputError("a search needs a vector, a text, or both")
 
     def _by_vector(self, query: VectorQuery, k: int) -> list[Hit]:
-        with sqlite.searching(query, k) as call:
+        text = f"the {k:,} highest products of the question and the vectors of every {query.kind} of the corpus"
+
+        def params() -> dict[str, object]:
+            where = {} if query.where is None else {"where": to_text(query.where)}
+            return {"corpus": query.corpus, "k": k, "vector": query.vector, **where}
+
+        with traced(sqlite.STORE, f"search {query.kind} by vector", text=text, params=params) as call:
             with reading(self._database.path):
-                hits = self._nearest(query, k)
+                hits = self._read(query.kind, query.corpus, lambda view: self._nearest(view, query, k)) or []
             call.rows = len(hits)
         return hits
 
-    def _nearest(self, query: VectorQuery, k: int) -> list[Hit]:
-        return self._read(query.kind, query.corpus, lambda view: self._nearest_in(view, query, k)) or []
-
     def _read(self, kind: Kind, corpus: str, read: Callable[[View], _Read]) -> _Read | None:
-        """What a function reads of the present rows; None if there are none."""
+        """The result of a function on the present rows; None if there are none."""
         while True:
             view = self._views.view(kind, corpus) if self._database.exists() else None
             if view is None:
@@ -381,20 +356,19 @@ class EmbeddedVectorStore(VectorStore):
                 if self._views.view(kind, corpus) is view:
                     raise
 
-    def _nearest_in(self, view: View, query: VectorQuery, k: int) -> list[Hit]:
+    def _nearest(self, view: View, query: VectorQuery, k: int) -> list[Hit]:
         if query.vector is None or not len(view):
             return []
-        if len(query.vector) != view.dimensions:
+        if len(query.vector) != view.state.dimensions:
             self._verify(view, np.flatnonzero(view.is_there())[:1])  # as rows of another length, all would be altered
             raise ModelMismatchError(
                 f"the vector of the question has {len(query.vector)} dimensions, those of corpus {query.corpus!r} have "
-                f"{view.dimensions}; use the embedding model of the corpus"
+                f"{view.state.dimensions}; use the embedding model of the corpus"
             )
-        keep = self._mask(view, query)
         question = query.vector.astype(np.float32)
-        rows = self._narrowed(view, query, k, rows=None if keep is None else np.flatnonzero(keep))
+        rows = self._narrowed(view, query, k, rows=self._admitted(view, query))
         scores = _scores(view, question, rows)
-        ids = view.ids(rows)
+        ids = view.column("ids", rows)
         unusable = np.flatnonzero(~np.isfinite(scores))
         self._verify(view, unusable if rows is None else rows[unusable])
         best = top_k(scores, k, tie_break=ids)
@@ -402,10 +376,10 @@ class EmbeddedVectorStore(VectorStore):
         return list(map(Hit, ids[best].astype(np.str_).tolist(), scores[best].tolist()))
 
     def _verify(self, view: View, rows: NDArray[np.intp]) -> None:
-        """Raises StoreCorruptError if one of some rows does not hold what was written."""
+        """Raise StoreCorruptError if one of some rows does not hold what was written."""
         altered = rows[view.altered(rows)]
         if len(altered):
-            name = str(view.ids(altered[:1])[0], "ascii")
+            name = str(view.column("ids", altered[:1])[0], "ascii")
             raise sqlite.corrupt(self._database.path, f"the vector of {name} is not the one that was written")
 
     def _narrowed(
@@ -431,17 +405,16 @@ class EmbeddedVectorStore(VectorStore):
         positions = vector_files.candidates(codes, query.vector, k=k, slots=rows, without=view.gone)
         return positions if rows is None else rows[positions]
 
-    def _mask(self, view: View, query: VectorQuery) -> NDArray[np.bool_] | None:
-        """Which rows a query may see; None: all."""
-        keep: NDArray[np.bool_] | None = None
+    def _admitted(self, view: View, query: VectorQuery) -> NDArray[np.intp] | None:
+        """The rows that a query may see; None: all."""
+        if not query.hidden and query.where is None:
+            return None
+        keep = view.is_there()
         if query.hidden:
-            keep = ~view.is_from(query.hidden)
+            keep &= ~view.is_of("changes", query.hidden)
         if query.where is not None:
-            is_allowed = view.is_of(self._allowed(query.corpus, query.where))
-            keep = is_allowed if keep is None else keep & is_allowed
-        if keep is not None:
-            keep[view.gone] = False
-        return keep
+            keep &= view.is_of("sources", self._allowed(query.corpus, query.where))
+        return np.flatnonzero(keep)
 
     def _allowed(self, corpus: str, where: Where) -> frozenset[str]:
         connection = self._database.reader()
@@ -452,10 +425,8 @@ class EmbeddedVectorStore(VectorStore):
             if sources is None:
                 condition, values = to_sql(where)
                 statement = f"SELECT id FROM vector_source AS source WHERE corpus = :corpus AND {condition}"
-                values = {**values, "corpus": corpus}
-                with sqlite.sql("read admitted sources", statement, values=values) as call:
-                    sources = frozenset(item for (item,) in connection.execute(statement, values))
-                    call.rows = len(sources)
+                rows = self._database.select("read admitted sources", statement, values={**values, "corpus": corpus})
+                sources = frozenset(item for (item,) in rows)
                 if len(self._masks) >= 64:
                     self._masks.clear()
                 self._masks[key] = sources
@@ -512,7 +483,7 @@ class EmbeddedVectorStore(VectorStore):
                 view.index[0].attach(view.matrix)
                 pairs = view.index[0].query(vectors, threshold=threshold)
         keep = view.is_there()[pairs.base]
-        names = [str(item, "ascii") for item in view.ids(pairs.base[keep])]
+        names = view.column("ids", pairs.base[keep]).astype(np.str_).tolist()
         return Neighbours(pairs.queries[keep], names, pairs.similarities[keep])
 
     def vectors(
@@ -527,34 +498,28 @@ class EmbeddedVectorStore(VectorStore):
         result = self._read(kind, corpus, lambda view: self._vectors_in(view, kind, ids))
         return ([], np.empty((0, 0), dtype=np.float32)) if result is None else result
 
-    def vectors_many(
-        self, corpus: str, ids: Mapping[Kind, Sequence[str]], *, state: str = ""
-    ) -> dict[Kind, tuple[list[str], NDArray[np.float32]]]:
-        """See :meth:`VectorStore.vectors_many`."""
-        return {kind: self.vectors(kind, corpus, ids=names, state=state) for kind, names in ids.items()}
-
     def _vectors_in(self, view: View, kind: Kind, ids: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
         if not ids:
-            return [], np.empty((0, view.dimensions), dtype=np.float32)
-        file = view.state.file
-
-        def read(missing: list[str]) -> dict[str, int]:
-            values = {"file": file, "ids": json.dumps(missing)}
-            return dict(self._database.reader().execute(_SLOTS, values))
-
-        with self._guard:
-            recent = self._slots.setdefault(file, Recent(self._database, most=_PLACES, size=lambda _: 1))
-        with (
-            reading(self._database.path),
-            sqlite.sql(f"read vectors {kind}", _SLOTS, values={"file": file, "ids": json.dumps(list(ids))}) as call,
-        ):
-            slots = recent.read(ids, read)
-            call.rows = len(slots)
-            vectors = np.asarray(view.matrix[list(slots.values())], dtype=np.float32)
-            # All of them have a checksum, but a search reads thousands: what it cannot calculate with, and one more.
+            return [], np.empty((0, view.state.dimensions), dtype=np.float32)
+        values = {"file": view.state.file, "ids": json.dumps(list(ids))}
+        with reading(self._database.path), sqlite.sql(f"read vectors {kind}", _SLOTS, values=values) as call:
+            slots = {item: slot for item in ids if (slot := view.slots.get(item)) is not None}
+            missing = [item for item in ids if item not in slots]
+            if missing:
+                rows_of = self._database.reader().execute(_SLOTS, {**values, "ids": json.dumps(missing)})
+                fresh = dict(rows_of.fetchall())
+                if len(view.slots) > _PLACES:
+                    view.slots.clear()
+                view.slots.update(fresh)
+                slots |= fresh
+            names = [item for item in dict.fromkeys(ids) if item in slots]
+            call.rows = len(names)
+            rows = np.array([slots[item] for item in names], dtype=np.int64)
+            vectors = np.asarray(view.matrix[rows], dtype=np.float32)
+            # Verify the vectors that cannot be calculated with, and one more: a search reads thousands.
             suspects = np.append(np.flatnonzero(~np.isfinite(vectors).all(axis=1)), np.arange(min(len(vectors), 1)))
-            self._verify(view, np.array(list(slots.values()), dtype=np.int64)[suspects])
-            return list(slots), vectors
+            self._verify(view, rows[suspects])
+            return names, vectors
 
     def examine(
         self, kind: Kind, corpus: str, *, rows: Iterable[Row], dimensions: int = 0, repair: bool = False
@@ -565,9 +530,8 @@ class EmbeddedVectorStore(VectorStore):
         if not self._database.exists():
             return Damage()
         with self._database.lock() if repair else contextlib.nullcontext(), mapped(self._database.path):
-            for name, of, state in doctor.states(self._database.reader()):
-                if (name, of) == (corpus, kind):
-                    return doctor.examine(self._database, state, rows=rows, dimensions=dimensions, repair=repair)
+            for _, _, state in states(self._database.reader(), "WHERE corpus = ? AND kind = ?", values=(corpus, kind)):
+                return doctor.examine(self._database, state, rows=rows, dimensions=dimensions, repair=repair)
         return Damage()
 
     def ids(self, kind: Kind, corpus: str, *, among: Sequence[str] | None = None) -> set[str]:

@@ -133,7 +133,7 @@ class _Writer:
 
 
 def _join(operator: Literal["AND", "OR"], parts: Iterable[_Expression]) -> _Expression:
-    """Joins expressions into a tree of minimum height, the higher side first.
+    """Join expressions into a tree of minimum height, the higher side first.
 
     SQLite limits the height of a tree, and uses stack for the right side.
     """

@@ -60,19 +60,45 @@ class Nodes(NamedTuple):
         return self
 
 
-def find(held: NDArray[np.bytes_], ids: NDArray[np.bytes_]) -> NDArray[np.int64]:
-    """The place of each of some ids in ascending ids; -1 for one that is not there.
+NO_NODES = Nodes(np.empty(0, "S32"), np.empty(0, np.uint8), np.empty(0, np.int32))
+
+
+def find(stored: NDArray[Any], values: NDArray[Any]) -> NDArray[np.int64]:
+    """The position of each value in a sorted array; -1 if it is not there.
 
     Parameters
     ----------
-    held : ids to search, ascending
-    ids : ids to find, of the same item size: otherwise numpy copies all of ``held`` to compare them
+    stored : array to search, ascending
+    values : values to find; ids must have the item size of ``stored``, otherwise numpy copies all of it to compare them
     """
-    if not len(held) or not len(ids):
-        return np.full(len(ids), -1, dtype=np.int64)
-    at = np.minimum(np.searchsorted(held, ids), len(held) - 1)
-    result: NDArray[np.int64] = np.where(held[at] == ids, at, -1)
+    if not len(stored) or not len(values):
+        return np.full(len(values), -1, dtype=np.int64)
+    at = np.minimum(np.searchsorted(stored, values), len(stored) - 1)
+    result: NDArray[np.int64] = np.where(stored[at] == values, at, -1)
     return result
+
+
+def is_among(values: NDArray[Any], stored: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which values occur in a sorted array.
+
+    Parameters
+    ----------
+    values, stored : see :func:`find`
+    """
+    mask: NDArray[np.bool_] = find(stored, values) >= 0
+    return mask
+
+
+def spans(first: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Consecutive integers from each start, one range after the other.
+
+    Parameters
+    ----------
+    first : start of each range
+    counts : length of each range
+    """
+    ends = np.cumsum(counts)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - ends + counts, counts)
 
 
 def places(nodes: NodeTable, ids: Iterable[str]) -> NDArray[np.int64]:
@@ -88,8 +114,7 @@ def places(nodes: NodeTable, ids: Iterable[str]) -> NDArray[np.int64]:
     return np.unique(at[at >= 0])
 
 
-# The links of one relationship in both directions, as arrays in memory or in mapped files; a pull reads only what it visits.
-
+# Links, as arrays in memory or in mapped files; a pull reads only what it visits.
 
 BLOCK = 1_000_000
 """Number of links processed at once, so that the working memory of a pull does not grow with the graph."""
@@ -98,7 +123,7 @@ _WINDOW = 8  # links of a hub that are read first, as a multiple of the fan-out
 
 
 NeighbourCheck: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
-"""Tells which of some nodes a pull may enter."""
+"""A check of which nodes a pull may enter."""
 
 
 Pairs: TypeAlias = tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.float32]]
@@ -118,6 +143,14 @@ class Gathered(NamedTuple):
     owner: NDArray[np.int64]
     target: NDArray[np.int64]
     weight: NDArray[np.float32]
+
+
+_NOTHING = Gathered(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
+
+
+def joined(parts: Iterable[Gathered | Pairs]) -> Gathered:
+    """The links of several parts, one after the other."""
+    return Gathered(*(np.concatenate(part) for part in zip(_NOTHING, *parts, strict=True)))
 
 
 Way: TypeAlias = "OneWay | WayOver"
@@ -162,19 +195,12 @@ class OneWay(NamedTuple):
         most : maximum number of links of one node, by ascending target; None: all
         """
         count = self.counts(nodes) if most is None else np.minimum(self.counts(nodes), most)
-        ends = np.cumsum(count)
-        total = int(ends[-1]) if len(ends) else 0
-        at = np.arange(total) + np.repeat(self.starts[nodes] - ends + count, count)
+        at = spans(self.starts[nodes], count)
         return Gathered(np.repeat(np.arange(len(nodes)), count), self.targets[at].astype(np.int64), self.weights[at])
 
     def plain(self) -> OneWay:
         """All links, as arrays."""
         return self
-
-    def matrix(self) -> Csr:
-        """All links as a sparse matrix, copied."""
-        parts = (np.array(self.weights), np.array(self.targets), np.array(self.starts))
-        return sp.csr_array(parts, shape=(self.size, self.size))
 
 
 class Links(NamedTuple):
@@ -202,16 +228,26 @@ class Links(NamedTuple):
         gathered: list[Gathered] = []
         for first, last in blocks(counts[is_back]):
             some = (self.back if is_back else self.there).of(nodes[first:last])
-            at = np.minimum(np.searchsorted(nodes, some.target), size - 1)
-            keep = nodes[at] == some.target
+            at = find(nodes, some.target)
+            keep = at >= 0
             gathered.append(Gathered(some.owner[keep] + first, at[keep], some.weight[keep]))
-        if not gathered:
-            return sp.csr_array((size, size), dtype=np.float32)
-        one, other, weight = (np.concatenate(part) for part in zip(*gathered, strict=True))
+        one, other, weight = joined(gathered)
         ends = np.zeros(size + 1, dtype=np.int32)
         np.cumsum(np.bincount(one, minlength=size), out=ends[1:])
         parts = (weight, other.astype(np.int32), ends)  # already ordered by row, without duplicates
         return sp.csc_array(parts, shape=(size, size)).tocsr() if is_back else sp.csr_array(parts, shape=(size, size))
+
+
+def to_matrix(parts: Iterable[Pairs], size: int) -> Csr:
+    """Blocks of links as one matrix.
+
+    Parameters
+    ----------
+    parts : blocks of links, each pair of nodes at most once
+    size : number of nodes
+    """
+    a, b, weights = joined(parts)
+    return sp.csr_array((weights, (a, b)), shape=(size, size))
 
 
 def in_memory(matrix: Csr) -> Links:
@@ -262,28 +298,24 @@ def strongest(
     ways = [way for item in links for way in (item.there, item.back)]
     if not len(nodes) or not ways:
         return nodes[:0], False
-    hubs, is_cut = _of_hubs(links, nodes, fan_out=fan_out, may=may)
-    counts = np.sum([way.counts(hubs.left) for way in ways], axis=0)
-    parts = [hubs.targets]
+    of_hubs, left, is_cut = _of_hubs(links, nodes, fan_out=fan_out, may=may)
+    counts = np.sum([way.counts(left) for way in ways], axis=0)
+    parts = [of_hubs]
     for first, last in blocks(counts):
-        each = zip(*(way.of(hubs.left[first:last]) for way in ways), strict=True)
-        best, was_cut = _best(_admitted(Gathered(*(np.concatenate(part) for part in each)), may), fan_out)
+        gathered = joined(way.of(left[first:last]) for way in ways)
+        best, was_cut = _best(_admitted(gathered, may), fan_out)
         parts.append(best)
         is_cut = is_cut or was_cut
     return np.unique(np.concatenate(parts)), is_cut
 
 
-class _Hubs(NamedTuple):
-    """Neighbours of the nodes that are done, and the nodes that remain."""
+def _of_hubs(
+    links: list[Links], nodes: NDArray[np.int64], *, fan_out: int, may: NeighbourCheck
+) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
+    """The neighbours of hubs, the nodes that are no hubs, and whether the fan-out left any neighbours out.
 
-    targets: NDArray[np.int64]
-    left: NDArray[np.int64]
-
-
-def _of_hubs(links: list[Links], nodes: NDArray[np.int64], *, fan_out: int, may: NeighbourCheck) -> tuple[_Hubs, bool]:
-    """The neighbours of hubs: nodes with very many links, all of one relationship, direction and weight.
-
-    Such links are already in order, so only their beginning is read; the full list grows with the graph.
+    A hub has very many links, all of one relationship, direction and weight. They are already in order, so only their
+    beginning is read; the full list grows with the graph.
     """
     ways = [(way, item.is_even) for item in links for way in (item.there, item.back)]
     counts = np.array([way.counts(nodes) for way, _ in ways])
@@ -303,7 +335,7 @@ def _of_hubs(links: list[Links], nodes: NDArray[np.int64], *, fan_out: int, may:
             parts.append(read.target[is_kept])
             some = some[~is_ready]
             window *= 4
-    return _Hubs(np.unique(np.concatenate(parts)), nodes[~is_done]), is_cut
+    return np.unique(np.concatenate(parts)), nodes[~is_done], is_cut
 
 
 def _admitted(links: Gathered, may: NeighbourCheck) -> Gathered:
@@ -358,7 +390,8 @@ class Numbering:
         self.size = base - len(removed) + len(fresh)
         self._fresh_at = before - np.searchsorted(removed, before) + np.arange(len(fresh))
         self._kept = removed - np.arange(len(removed))
-        self._place_of_fresh = np.full(int(fresh.max()) + 1 - base if len(fresh) else 0, -1, dtype=np.int64)
+        # The last element stays -1, for numbers beyond all of ``fresh``.
+        self._place_of_fresh = np.full(int(fresh.max(initial=base - 1)) + 2 - base, -1, dtype=np.int64)
         self._place_of_fresh[fresh - base] = self._fresh_at
 
     def places(self, numbers: NDArray[np.integer]) -> _Numbers:
@@ -386,17 +419,9 @@ class Numbering:
         mask = np.zeros(len(numbers), dtype=bool)
         is_old = numbers < self.base
         old = numbers[is_old]
-        at = np.searchsorted(self.removed, old)
-        is_gone = np.zeros(len(old), dtype=bool)
-        if len(self.removed):
-            is_gone = self.removed[np.minimum(at, len(self.removed) - 1)] == old
-        mask[is_old] = (old >= 0) & ~is_gone
-        new = numbers[~is_old] - self.base
-        mask[~is_old] = (new < len(self._place_of_fresh)) & (
-            self._place_of_fresh[np.minimum(new, len(self._place_of_fresh) - 1)] >= 0
-            if len(self._place_of_fresh)
-            else False
-        )
+        mask[is_old] = (old >= 0) & ~is_among(old, self.removed)
+        new = np.minimum(numbers[~is_old] - self.base, len(self._place_of_fresh) - 1)
+        mask[~is_old] = self._place_of_fresh[new] >= 0
         return mask
 
 
@@ -510,7 +535,7 @@ class WayOver(NamedTuple):
 
     def counts(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         """See :meth:`OneWay.counts`."""
-        return self._found(self.numbering.numbers(nodes))[1]
+        return self._rows_of(self.numbering.numbers(nodes))[1]
 
     def of(self, nodes: NDArray[np.int64], *, most: int | None = None) -> Gathered:
         """See :meth:`OneWay.of`."""
@@ -525,23 +550,20 @@ class WayOver(NamedTuple):
         numbers : numbers of the nodes whose links are wanted
         most : maximum number of links of one node; None: all
         """
-        first, count, is_replaced = self._found(numbers)
+        first, count, is_replaced = self._rows_of(numbers)
         count = count if most is None else np.minimum(count, most)
-        ends = np.cumsum(count)
-        total = int(ends[-1]) if len(ends) else 0
-        at = np.arange(total) + np.repeat(first - ends + count, count)
+        at = spans(first, count)
         from_rows = np.repeat(is_replaced, count)
-        target, weight = np.empty(total, dtype=np.int64), np.empty(total, dtype=np.float32)
+        target, weight = np.empty(len(at), dtype=np.int64), np.empty(len(at), dtype=np.float32)
         for links, mask in ((self.base, ~from_rows), (self.rows.links, from_rows)):
             target[mask], weight[mask] = links.targets[at[mask]], links.weights[at[mask]]
         return Gathered(np.repeat(np.arange(len(numbers)), count), target, weight)
 
-    def _found(self, numbers: _Numbers) -> tuple[_Numbers, _Numbers, NDArray[np.bool_]]:
+    def _rows_of(self, numbers: _Numbers) -> tuple[_Numbers, _Numbers, NDArray[np.bool_]]:
         """Where the row of each node begins, its length, and whether it is one of ``rows``."""
         first, count = np.zeros(len(numbers), dtype=np.int64), np.zeros(len(numbers), dtype=np.int64)
-        owners = self.rows.owners
-        at = np.minimum(np.searchsorted(owners, numbers), max(len(owners) - 1, 0))
-        is_replaced = owners[at] == numbers if len(owners) else np.zeros(len(numbers), dtype=bool)
+        at = find(self.rows.owners, numbers)
+        is_replaced = at >= 0
         is_old = ~is_replaced & (numbers < self.numbering.base)
         for links, mask, rows in ((self.base, is_old, numbers), (self.rows.links, is_replaced, at)):
             some = rows[mask]
@@ -555,20 +577,10 @@ class WayOver(NamedTuple):
         starts = np.concatenate([[0], np.cumsum(self.counts(every))]).astype(np.int64)
         return OneWay(starts, gathered.target.astype(np.int32), gathered.weight)
 
-    def matrix(self) -> Csr:
-        """See :meth:`OneWay.matrix`."""
-        return self.plain().matrix()
 
-
-def laid_over(way: Way, size: int) -> WayOver:
-    """Links that can be edited: those of ``way``, with nothing replaced yet if they are plain arrays.
-
-    Parameters
-    ----------
-    way : links of one direction
-    size : number of nodes of ``way``, if it is plain
-    """
-    return way if isinstance(way, WayOver) else WayOver(way.plain(), unchanged(size), NO_ROWS)
+def laid_over(way: Way) -> WayOver:
+    """The links of one direction in a form that can be edited: plain arrays have no replaced rows yet."""
+    return way if isinstance(way, WayOver) else WayOver(way, unchanged(way.size), NO_ROWS)
 
 
 def unchanged(size: int) -> Numbering:

@@ -15,29 +15,27 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from filelock import FileLock
 from numpy.typing import DTypeLike, NDArray
 
 from hlgraph.stores import files
 from hlgraph.stores.image.arrays import BLOCK, Links, Nodes, OneWay, Pairs, Way, blocks
 from hlgraph.stores.image.image import EVEN, FOLLOWED, SAID, Image
-
-# Memory-mapped arrays in files, for caches that any process may make and any process may map.
-#
-# One process at a time writes a folder, and a file appears under its name only when it is complete. :class:`ArrayFiles` is the
-# base of the files of graphs (:mod:`hlgraph.stores.image.graph_files`) and of rows (``row_files`` of the embedded store).
-
+from hlgraph.subgraph import Csr
 
 _UNFINISHED = frozenset({".new", ".loose", ".cursor"})
 
 
 class ArrayFiles:
     """Named arrays in one folder: a rebuildable cache, which another process may remove at any moment.
+
+    One process at a time writes a folder, and a file appears under its name only when it is complete.
 
     Parameters
     ----------
@@ -49,7 +47,7 @@ class ArrayFiles:
 
     @contextlib.contextmanager
     def making(self, *, wait: float | None = None) -> Iterator[None]:
-        """Creates the folder, and holds the exclusive right to write to it.
+        """Create the folder, and hold the exclusive right to write to it.
 
         Parameters
         ----------
@@ -77,10 +75,9 @@ class ArrayFiles:
         name : name of the array
         dtype : type of its elements
         """
-        try:
+        with contextlib.suppress(OSError):
             return self.mapped(name, dtype)
-        except OSError:
-            return None
+        return None
 
     def mapped(self, name: str, dtype: DTypeLike) -> NDArray[Any]:
         """A memory-mapped array. Raises OSError if its file does not exist.
@@ -92,8 +89,14 @@ class ArrayFiles:
         """
         return mapped_file(self.folder / name, dtype)
 
+    def arrays(self, dtypes: Mapping[str, DTypeLike]) -> list[NDArray[Any]] | None:
+        """Several memory-mapped arrays, by name and type; None if any of their files does not exist."""
+        with contextlib.suppress(OSError):
+            return [self.mapped(name, dtype) for name, dtype in dtypes.items()]
+        return None
+
     def write(self, name: str, blocks: Iterable[NDArray[Any]]) -> None:
-        """Writes an array block by block.
+        """Write an array block by block.
 
         Parameters
         ----------
@@ -110,7 +113,7 @@ class ArrayFiles:
 
     @contextlib.contextmanager
     def filling(self, name: str, dtype: DTypeLike, *, size: int) -> Iterator[NDArray[Any]]:
-        """Yields an array to fill in any order; its file appears under its name after the block.
+        """Yield an array to fill in any order; its file appears under its name after the block.
 
         Parameters
         ----------
@@ -125,15 +128,9 @@ class ArrayFiles:
         """
         path = self.folder / f"{name}.new"
         files.allocate(path, size * np.dtype(dtype).itemsize)
-        # An empty file cannot be mapped.
-        memory_map = np.memmap(path, dtype=dtype, mode="r+", shape=(size,)) if size else None
-        yield np.empty(0, dtype=dtype) if memory_map is None else np.asarray(memory_map)
+        yield mapped_file(path, dtype, mode="r+")
         files.sync(path)
         path.replace(self.folder / name)
-
-    def remove(self, name: str) -> None:
-        """Removes an intermediate array."""
-        (self.folder / name).unlink()
 
 
 def log_level(error: Exception) -> int:
@@ -146,17 +143,18 @@ def log_level(error: Exception) -> int:
     return logging.WARNING if isinstance(error, OSError) and error.errno in files.FULL else logging.INFO
 
 
-def mapped_file(path: Path, dtype: DTypeLike) -> NDArray[Any]:
-    """A file as a read-only array.
+def mapped_file(path: Path, dtype: DTypeLike, *, mode: Literal["r", "r+"] = "r") -> NDArray[Any]:
+    """A file as a memory-mapped array.
 
     Parameters
     ----------
     path : path of the file
     dtype : type of its elements
+    mode : ``r+`` to write to the file
     """
     if not path.stat().st_size:  # an empty file cannot be mapped
         return np.empty(0, dtype=dtype)
-    return np.asarray(np.memmap(path, dtype=dtype, mode="r"))
+    return np.asarray(np.memmap(path, dtype=dtype, mode=mode))
 
 
 _NODES = {"ids": "S32", "kinds": "u1", "sources": "<i4"}
@@ -172,8 +170,8 @@ class GraphFiles(ArrayFiles):
 
     def nodes(self) -> Nodes | None:
         """The nodes, mapped; None if they are not in the files."""
-        arrays = [self.array(name, dtype) for name, dtype in _NODES.items()]
-        return None if any(item is None for item in arrays) else Nodes(*arrays)  # type: ignore[arg-type]
+        arrays = self.arrays(_NODES)
+        return None if arrays is None else Nodes(*arrays)
 
     def image(self, version: int, *, mark: Hashable = None) -> Image | None:
         """All of the graph, mapped; None if any part is not in the files.
@@ -185,16 +183,16 @@ class GraphFiles(ArrayFiles):
         nodes = self.nodes()
         if nodes is None:
             return None
-        by_name: dict[str, Links] = {}
-        for name in (*sorted(FOLLOWED), SAID):
-            links = self.links(name, len(nodes.ids))
-            if links is None:
+        links: dict[str, Links] = {}
+        for name in (*FOLLOWED, SAID):
+            stored = self.links(name, nodes.size)
+            if stored is None:
                 return None
-            by_name[name] = links._replace(is_even=name in EVEN)
-        return Image(nodes, by_name, version=version, mark=mark)
+            links[name] = stored
+        return Image(nodes, links, version=version, mark=mark)
 
     def write_image(self, image: Image, *, hurry: threading.Event | None = None) -> None:
-        """Writes all that an image holds, a block at a time; the nodes appear last.
+        """Write all that an image holds, a block at a time; the nodes appear last.
 
         Its links are in order in both directions: they are copied, in time linear in their number.
 
@@ -220,10 +218,10 @@ class GraphFiles(ArrayFiles):
         size : number of nodes of the graph
         """
         array = self.array(name, np.uint8)
-        return None if array is None else Links(*_ways(array, size))
+        return None if array is None else Links(*_ways(array, size), name in EVEN)
 
     def write_links(self, name: str, rows: Iterable[Pairs], *, size: int) -> None:
-        """Writes a relationship from blocks of its links.
+        """Write a relationship from blocks of its links.
 
         Time is linear in the number of links, apart from sorting inside a block. Memory is that of one block, and file pages
         that the system may evict at any time.
@@ -243,10 +241,10 @@ class GraphFiles(ArrayFiles):
         count = 0
         with files.write_bytes(loose) as out:
             for block in rows:
-                out.write(_table(*block).tobytes())
+                out.write(np.rec.fromarrays(block, dtype=_COO).tobytes())
                 count += len(block[0])
         files.allocate(cursor, 8 * size)
-        place = np.asarray(np.memmap(cursor, dtype=np.int64, mode="r+")) if size else np.empty(0, dtype=np.int64)
+        place = mapped_file(cursor, np.int64, mode="r+")
         table = mapped_file(loose, _COO)
         with self._laid_out(name, count, size=size) as (there, back):
             for one, end in ((there, "a"), (back, "b")):
@@ -261,34 +259,24 @@ class GraphFiles(ArrayFiles):
     @contextlib.contextmanager
     def _laid_out(self, name: str, count: int, *, size: int) -> Iterator[tuple[OneWay, OneWay]]:
         """Both directions of a relationship in a new file of zeros, which the block fills; it appears when the block ends."""
-        fresh = self.folder / f"{name}.new"
-        files.allocate(fresh, 2 * (8 * (size + 1) + 8 * count))
-        memory_map = np.memmap(fresh, dtype=np.uint8, mode="r+")
-        yield _ways(np.asarray(memory_map), size)
-        files.sync(fresh)
-        fresh.replace(self.folder / name)
+        with self.filling(name, np.uint8, size=2 * (8 * (size + 1) + 8 * count)) as array:
+            yield _ways(array, size)
 
 
-def _table(a: NDArray[np.integer], b: NDArray[np.integer], weight: NDArray[np.float32]) -> NDArray[np.void]:
-    table = np.empty(len(a), dtype=_COO)
-    table["a"], table["b"], table["weight"] = a, b, weight
-    return table
-
-
-def _ways(held: NDArray[Any], size: int) -> tuple[OneWay, OneWay]:
+def _ways(array: NDArray[np.uint8], size: int) -> tuple[OneWay, OneWay]:
     """Both directions from one file, one after the other: starts of rows, targets, weights."""
-    half = len(held) // 2
-    first = 8 * (size + 1)
-    middle = first + (half - first) // 2
-    ways = []
-    for part in (held[:half], held[half:]):
-        cut = part[:first], part[first:middle], part[middle:]
-        ways.append(OneWay(cut[0].view("<i8"), cut[1].view("<i4"), cut[2].view("<f4")))
-    return ways[0], ways[1]
+
+    def way(part: NDArray[np.uint8]) -> OneWay:
+        first = 8 * (size + 1)
+        middle = first + (len(part) - first) // 2
+        return OneWay(part[:first].view("<i8"), part[first:middle].view("<i4"), part[middle:].view("<f4"))
+
+    half = len(array) // 2
+    return way(array[:half]), way(array[half:])
 
 
 def _copy(way: Way, *, to: OneWay, hurry: threading.Event | None) -> None:
-    """Copies the links of one direction into arrays of their length."""
+    """Copy the links of one direction into arrays of their length."""
     counts = way.counts(np.arange(way.size))
     np.cumsum(counts, out=to.starts[1:])
     for first, last in blocks(counts, _COPIED):
@@ -300,12 +288,12 @@ def _copy(way: Way, *, to: OneWay, hurry: threading.Event | None) -> None:
             hurry.wait(_RESTS * (time.perf_counter() - start))
 
 
-def pairs_of(way: Way) -> Iterator[Pairs]:
-    """All links of one direction, in blocks."""
-    every = np.arange(way.size)
-    for first, last in blocks(way.counts(every)):
-        some = way.of(every[first:last])
-        yield some.owner + first, some.target, some.weight
+def pairs_of(matrix: Csr) -> Iterator[Pairs]:
+    """All entries of a matrix, in blocks."""
+    entries = sp.coo_array(matrix)
+    for first in range(0, len(entries.data), BLOCK):
+        part = slice(first, first + BLOCK)
+        yield entries.row[part], entries.col[part], entries.data[part]
 
 
 def _cut(table: NDArray[np.void]) -> Iterator[NDArray[np.void]]:
@@ -324,7 +312,7 @@ def _turned(way: OneWay) -> Iterator[Pairs]:
 
 
 def _scatter(way: OneWay, parts: Iterable[Pairs], cursor: NDArray[np.int64]) -> None:
-    """Puts links into their rows, in the order of arrival."""
+    """Put links into their rows, in the order of arrival."""
     cursor[:] = way.starts[:-1]
     for owner, target, weight in parts:
         order = np.argsort(owner, kind="stable")

@@ -7,6 +7,7 @@ on its shape and not on the size of a graph in files. A filter arrives as the so
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from hlgraph.records import Kind, Relationship
 from hlgraph.stores.image.arrays import (
+    NO_NODES,
     NO_SOURCE,
     Links,
     NeighbourCheck,
@@ -23,18 +25,17 @@ from hlgraph.stores.image.arrays import (
     Way,
     blocks,
     in_memory,
+    is_among,
     places,
     strongest,
+    to_matrix,
 )
 from hlgraph.stores.in_process import MENTIONED, matched
 from hlgraph.stores.protocols import Matched, MatchQuery, PullShape
 from hlgraph.subgraph import KINDS, Csr, Subgraph
 
-# The two derived relationships that are counted, RELATES and CO_OCCURS, from what some sources of a corpus assert.
-#
-# Both stores count by these rules: RELATES adds up the statements behind the facts of two entities, CO_OCCURS the chunks that
+# Every store counts by these rules: RELATES adds up the statements behind the facts of two entities, CO_OCCURS the chunks that
 # mention both. Of a chunk with very many entities the first 100 count: most mentioned first, then by id.
-
 
 SAID = "said"
 """From a chunk to the entities that its statements mention, weighted by the number of these statements."""
@@ -133,23 +134,13 @@ def _joined(said: Way, chunks: NDArray[np.int64]) -> tuple[NDArray[np.int64], ND
     return owner[keep], target[keep]
 
 
-FOLLOWED = frozenset(
-    {
-        Relationship.FROM_SOURCE,
-        Relationship.NEXT,
-        Relationship.IN_CHUNK,
-        Relationship.ABOUT,
-        Relationship.SUPPORTS,
-        Relationship.SUBJECT,
-        Relationship.OBJECT,
-        Relationship.MENTIONS,
-        Relationship.RELATES,
-        Relationship.CO_OCCURS,
-        Relationship.SYNONYM,
-        Relationship.SAME_AS,
-    }
-)
-"""The relationships that an image holds."""
+FOLLOWED = frozenset(Relationship) - {
+    Relationship.SIMILAR,
+    Relationship.MEMBER_OF,
+    Relationship.PART_OF,
+    Relationship.SUMMARISES,
+}
+"""The relationships that an image holds: all but those of communities, summaries and similar nodes."""
 EVEN = FOLLOWED - {Relationship.RELATES, Relationship.CO_OCCURS, Relationship.SYNONYM}
 """Those of which every weight is 1."""
 COUNTED: Mapping[str, frozenset[str]] = {
@@ -175,10 +166,11 @@ class Touched(NamedTuple):
     ends: Mapping[str, NDArray[np.bytes_]]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Image:
     """The graph of one version of one corpus. Thread-safe.
 
-    Parameters
+    Attributes
     ----------
     nodes : the nodes
     links : links by name of the relationship, and :data:`SAID`; at least those that :func:`needed` names for a read
@@ -187,20 +179,12 @@ class Image:
     trail : the last patches that led to this state, in their order
     """
 
-    def __init__(
-        self,
-        nodes: NodeTable,
-        links: Mapping[str, Links],
-        *,
-        version: int,
-        mark: Hashable = None,
-        trail: tuple[Touched, ...] = (),
-    ) -> None:
-        self.nodes = nodes
-        self.version = version
-        self.links = links
-        self.mark = mark
-        self.trail = trail
+    nodes: NodeTable
+    links: Mapping[str, Links]
+    _: KW_ONLY
+    version: int
+    mark: Hashable = None
+    trail: tuple[Touched, ...] = ()
 
     def touched_since(self, mark: Hashable) -> tuple[Touched, ...] | None:
         """The patches that led from a state to this one; None if they are not known."""
@@ -231,7 +215,7 @@ class Image:
                 list(edges.values()),
                 frontier,
                 fan_out=shape.fan_out,
-                may=lambda at, seen=reached: ~_among(at, seen) & may(at),  # type: ignore[misc]
+                may=lambda at, seen=reached: ~is_among(at, seen) & may(at),  # type: ignore[misc]
             )
             room = shape.node_cap - len(reached)
             is_cut = is_cut or was_cut or len(neighbours) > room
@@ -269,7 +253,7 @@ class Image:
         statements, counts = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *parts]), return_counts=True)
         may = self._check(MENTIONED, sources)(statements)
         if query.among is not None:
-            may &= _among(statements, places(self.nodes, query.among))
+            may &= is_among(statements, places(self.nodes, query.among))
         return matched(self.nodes.ids_of(statements[may]), counts[may], query=query)
 
     def count(self, relationships: Iterable[Relationship]) -> int:
@@ -300,14 +284,14 @@ class Image:
     def sources_but(self, left_out: NDArray[np.int64]) -> NDArray[np.int64]:
         """The nodes of all sources but some, ascending."""
         every = np.flatnonzero(self.nodes.kinds_of(np.arange(self.nodes.size)) == KINDS.index(Kind.SOURCE))
-        return every[~_among(every, left_out)]
+        return every[~is_among(every, left_out)]
 
     def _subgraph(self, at: NDArray[np.int64], edges: Mapping[Relationship, Csr], *, is_cut: bool = False) -> Subgraph:
         nodes = self.nodes
         return Subgraph(nodes.ids_of(at).astype("<U32"), np.array(nodes.kinds_of(at)), edges, self.version, is_cut)
 
     def _check(self, shape: PullShape, sources: NDArray[np.int64] | None) -> NeighbourCheck:
-        """Tells which nodes may be entered: nodes of the wanted kinds that belong to a source that may be seen.
+        """A check of which nodes may be entered: nodes of the wanted kinds that belong to a source that may be seen.
 
         Facts and entities have no source: they may be entered if a statement of such a source asserts them.
         """
@@ -321,7 +305,7 @@ class Image:
         def may(at: NDArray[np.int64]) -> NDArray[np.bool_]:
             is_wanted = is_kind[nodes.kinds_of(at)]
             source_nodes = nodes.sources_of(at)
-            is_visible = is_wanted & _among(source_nodes, allowed)
+            is_visible = is_wanted & is_among(source_nodes, allowed)
             is_shared = is_wanted & (source_nodes == NO_SOURCE)
             is_visible[is_shared] = self._is_asserted(at[is_shared], allowed)
             return is_visible
@@ -333,7 +317,7 @@ class Image:
         for way in (self.links[Relationship.MENTIONS].back, self.links[Relationship.SUPPORTS].there):
             for first, last in blocks(way.counts(at)):
                 some = way.of(at[first:last])
-                is_inside = _among(self.nodes.sources_of(some.target), allowed)
+                is_inside = is_among(self.nodes.sources_of(some.target), allowed)
                 is_asserted[first + some.owner[is_inside]] = True
         return is_asserted
 
@@ -341,15 +325,10 @@ class Image:
         """The links of a relationship in a scope; under a filter, a derived relationship is counted again in memory."""
         if sources is None or relationship not in COUNTED:
             return self.links[relationship]
-        is_asserted = _among(self.nodes.sources_of(np.arange(self.nodes.size)), sources)
+        is_asserted = is_among(self.nodes.sources_of(np.arange(self.nodes.size)), sources)
         if relationship is Relationship.RELATES:
             return in_memory(relates(self.links, is_asserted))
-        size = self.nodes.size
-        parts = list(co_occurs(self.links, is_asserted))
-        if not parts:
-            return in_memory(sp.csr_array((size, size), dtype=np.float32))
-        a, b, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return in_memory(sp.csr_array((weights, (a, b)), shape=(size, size)))
+        return in_memory(to_matrix(co_occurs(self.links, is_asserted), self.nodes.size))
 
 
 def needed(shape: PullShape, *, has_filter: bool) -> frozenset[str]:
@@ -369,16 +348,12 @@ def needed(shape: PullShape, *, has_filter: bool) -> frozenset[str]:
     return (wanted - set(COUNTED)) | {Relationship.MENTIONS, Relationship.SUPPORTS} | counted
 
 
+def empty() -> Image:
+    """The image of a corpus that does not exist."""
+    none = in_memory(sp.csr_array((0, 0), dtype=np.float32))
+    return Image(NO_NODES, dict.fromkeys((*FOLLOWED, SAID), none), version=0)
+
+
 def nothing(shape: PullShape) -> Subgraph:
     """The empty subgraph, for a corpus that does not exist."""
-    none = sp.csr_array((0, 0), dtype=np.float32)
-    edges = dict.fromkeys(sorted(shape.relationships & FOLLOWED), none)
-    return Subgraph(np.empty(0, "<U32"), np.empty(0, np.uint8), edges)
-
-
-def _among(values: NDArray[np.integer], held: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Which values occur in ``held``, which is ascending."""
-    if not len(held):
-        return np.zeros(len(values), dtype=bool)
-    mask: NDArray[np.bool_] = held[np.minimum(np.searchsorted(held, values), len(held) - 1)] == values
-    return mask
+    return empty().whole(shape, sources=None)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import msgspec
@@ -19,36 +20,38 @@ from numpy.typing import NDArray
 from hlgraph.change import Change, Synonym
 from hlgraph.records import Kind, Relationship
 from hlgraph.stores.image.arrays import (
+    NO_NODES,
     NO_SOURCE,
     Links,
     Nodes,
     NodesOver,
+    NodeTable,
     Numbering,
     OneWay,
     Pairs,
     Rows,
     WayOver,
+    find,
+    is_among,
+    joined,
     laid_over,
+    spans,
     unchanged,
 )
 from hlgraph.stores.image.image import SAID, Image, Touched, paired, related
 from hlgraph.subgraph import KINDS
 
-# What one published change did to the graph of a corpus, as a compact list, from which an image of the version before is patched.
-#
-# Every asserted link names the chunk that asserts it. So the list holds the new rows of the chunks, statements and facts that the
-# change touches, as they are after it, and the patch compares them with the rows of the image. Counted relationships are not
-# listed. The list names nodes by their ids, which are hashes, and holds no text.
-
+# A list holds the new rows of the chunks, statements and facts that a change touches, and the patch compares them with the rows of
+# the image. Counted relationships are not listed. Nodes are named by their ids, which are hashes; a list holds no text.
 
 KEPT = 64
-"""For so many versions of a corpus the lists are kept."""
+"""Number of versions of a corpus whose lists are kept."""
 FAR = KEPT // 2
-"""Files that are older by more versions are written anew by the process that patches them."""
+"""A process that patches files writes them anew if they are more versions old than this."""
 MOST = 50_000
 """Maximum number of links, and of removed records, of a change that is listed. After a larger one the image is filled anew."""
 KNOWN = 255
-"""The kind of a node that the list mentions and does not add."""
+"""The kind of a node that the list mentions but does not add."""
 
 
 class Row(NamedTuple):
@@ -57,10 +60,10 @@ class Row(NamedTuple):
     Attributes
     ----------
     name : the relationship
-    is_back : whether they are told from the end of the link
-    owners, counts : places of the nodes in the ids of the list, and the number of links of each, int32
-    targets : places of the other ends, int32
-    weights : float32; empty where all are 1
+    is_back : whether ``owners`` are the ends of the links
+    owners, counts : positions of the nodes in the ids of the list, and the number of links of each, int32
+    targets : positions of the other ends, int32
+    weights : float32; empty if all are 1
     """
 
     name: str
@@ -72,7 +75,7 @@ class Row(NamedTuple):
 
 
 class Put(NamedTuple):
-    """Single links of a relationship: their ends, and their weights, float32. A weight that is no number removes the link."""
+    """Single links of a relationship: their ends, and their weights, float32. A NaN weight removes the link."""
 
     name: str
     a: bytes
@@ -87,8 +90,8 @@ class ChangeList(msgspec.Struct, frozen=True, array_like=True):
     ----------
     ids : of all nodes that it mentions, 32 bytes each
     kinds : of those that it adds, indices into KINDS; of the others ``KNOWN``
-    sources : the place of the source of each, int32; -1: none
-    removed : places of the nodes that vanished, int32
+    sources : the position of the source of each, int32; -1: none
+    removed : positions of the nodes that vanished, int32
     rows, links : what it did to relationships
     """
 
@@ -100,9 +103,9 @@ class ChangeList(msgspec.Struct, frozen=True, array_like=True):
     links: list[Put]
 
 
-def pack(found: ChangeList) -> bytes:
+def pack(change: ChangeList) -> bytes:
     """A list as bytes."""
-    return zlib.compress(msgspec.msgpack.encode(found), 1)
+    return zlib.compress(msgspec.msgpack.encode(change), 1)
 
 
 def unpack(data: bytes) -> ChangeList:
@@ -110,16 +113,16 @@ def unpack(data: bytes) -> ChangeList:
     return msgspec.msgpack.decode(zlib.decompress(data), type=ChangeList)
 
 
-def touched(found: ChangeList) -> frozenset[str]:
+def touched(change: ChangeList) -> frozenset[str]:
     """The ids of the sources that a change added, edited or gave new metadata, and of all records that vanished."""
-    ids = np.frombuffer(found.ids, dtype="S32")
-    is_source = np.frombuffer(found.kinds, dtype=np.uint8) == KINDS.index(Kind.SOURCE)
-    both = (ids[is_source], ids[np.frombuffer(found.removed, dtype="<i4")])
+    ids = np.frombuffer(change.ids, dtype="S32")
+    is_source = np.frombuffer(change.kinds, dtype=np.uint8) == KINDS.index(Kind.SOURCE)
+    both = (ids[is_source], ids[_ints(change.removed)])
     return frozenset(item.decode() for item in np.concatenate(both).tolist())
 
 
 class State(NamedTuple):
-    """The state of a corpus; ``stamp`` is empty where a hlgraph without images wrote it last."""
+    """The state of a corpus; ``stamp`` is empty if a version of hlgraph without images wrote it last."""
 
     version: int
     stamp: str
@@ -137,15 +140,11 @@ class State(NamedTuple):
 
 
 class Step(NamedTuple):
-    """From one state to the next."""
+    """From one state to the next; ``data`` is the packed list of the change between them."""
 
     before: State
     after: State
     data: bytes
-
-    def change(self) -> ChangeList:
-        """The list of the change between them."""
-        return unpack(self.data)
 
 
 def leading_to(state: State, steps: Iterable[Step]) -> list[Step]:
@@ -177,7 +176,7 @@ def touched_since(before: State, steps: Sequence[Step]) -> frozenset[str] | None
     """
     if not steps or steps[0].before != before:
         return None
-    return frozenset[str]().union(*(touched(item.change()) for item in steps))
+    return frozenset[str]().union(*(touched(unpack(item.data)) for item in steps))
 
 
 class Asserted(NamedTuple):
@@ -248,13 +247,13 @@ def edited(change: Change, *, removed: Sequence[str]) -> list[str]:
 
 
 class _Places:
-    """The places of ids in a list, in the order in which they are first mentioned."""
+    """The positions of ids in a list, in the order in which they are first mentioned."""
 
     def __init__(self) -> None:
-        self.held: dict[str, int] = {}
+        self.by_id: dict[str, int] = {}
 
     def of(self, ids: Iterable[str]) -> bytes:
-        places = self.held
+        places = self.by_id
         return np.array([places.setdefault(item, len(places)) for item in ids], dtype="<i4").tobytes()
 
 
@@ -275,7 +274,8 @@ def listed(change: Change, stored: Stored) -> ChangeList:
     nodes = {key: value for key, value in _nodes(change).items() if key not in gone}
     places.of(nodes)
     places.of(source for _, source in nodes.values() if source)
-    links = [_synonyms(places, stored.synonyms)]
+    pairs = ((sorted((item.a, item.b)), item.similarity) for item in stored.synonyms if item.a != item.b)
+    links = [_put(places, Relationship.SYNONYM, {(a, b): similarity for (a, b), similarity in pairs})]
     removed = places.of(sorted(gone))
     return _made(places, nodes, rows=rows, links=links, removed=removed)
 
@@ -289,10 +289,8 @@ def merged(*, cut: Iterable[tuple[str, str]], added: Iterable[tuple[str, str]]) 
     added : pairs that are merged: the alias and the canonical entity
     """
     places = _Places()
-    pairs = {**{pair: np.nan for a, b in cut for pair in ((a, b), (b, a))}, **dict.fromkeys(added, 1.0)}
-    ends = places.of(a for a, _ in pairs), places.of(b for _, b in pairs)
-    links = [Put(Relationship.SAME_AS, *ends, np.array(list(pairs.values()), dtype="<f4").tobytes())]
-    return _made(places, {}, rows=[], links=links, removed=b"")
+    weights = {**{pair: np.nan for a, b in cut for pair in ((a, b), (b, a))}, **dict.fromkeys(added, 1.0)}
+    return _made(places, {}, rows=[], links=[_put(places, Relationship.SAME_AS, weights)], removed=b"")
 
 
 def _made(
@@ -303,7 +301,7 @@ def _made(
     links: list[Put],
     removed: bytes,
 ) -> ChangeList:
-    by_id = places.held
+    by_id = places.by_id
     kinds = [KINDS.index(nodes[name][0]) if name in nodes else KNOWN for name in by_id]
     sources = [by_id.get(nodes[name][1], -1) if name in nodes else -1 for name in by_id]
     return ChangeList(
@@ -399,23 +397,20 @@ def _row(places: _Places, name: str, *, is_back: bool, rows: Mapping[str, Mappin
     )
 
 
-def _synonyms(places: _Places, synonyms: Iterable[Synonym]) -> Put:
-    similarities = {
-        (min(item.a, item.b), max(item.a, item.b)): item.similarity for item in synonyms if item.a != item.b
-    }
-    ends = places.of(a for a, _ in similarities), places.of(b for _, b in similarities)
-    return Put(Relationship.SYNONYM, *ends, np.array(list(similarities.values()), dtype="<f4").tobytes())
+def _put(places: _Places, name: str, weights: Mapping[tuple[str, str], float]) -> Put:
+    ends = places.of(a for a, _ in weights), places.of(b for _, b in weights)
+    return Put(name, *ends, np.array(list(weights.values()), dtype="<f4").tobytes())
 
 
 SHARE = 0.1
-"""An image with more replaced than this share of its nodes or links is to be made of new arrays."""
+"""An image with more than this share of its nodes or links replaced is copied to new arrays."""
 LEAST = 20_000
 """Number of replaced nodes and links up to which an image is not heavy, however small it is."""
 _Numbers = NDArray[np.int64]
 
 
 class _Edits(NamedTuple):
-    """Links to write, by the numbers of their nodes, the last one of a pair counts; a weight that is no number removes it."""
+    """Links to write, by the numbers of their nodes. The last one of a pair counts; a NaN weight removes the link."""
 
     a: _Numbers
     b: _Numbers
@@ -427,36 +422,29 @@ class _Ways(NamedTuple):
     back: WayOver
 
 
-def patched(image: Image, change: ChangeList, *, version: int, mark: Hashable = None) -> Image:
+def patched(image: Image, step: Step) -> Image:
     """The image of the next version. The given one stays as it is.
 
     Parameters
     ----------
-    image : image of the version before; the links of its counted relationships, and those that these are counted from
-    change : what the change did
-    version : the next version
-    mark : what tells its state from all others; None: the image has no trail
+    image : image of the version before; if it has counted relationships, it has those that they are counted from
+    step : leads from its state to the next
     """
-    old = _nodes_over(image.nodes)
+    change, old = unpack(step.data), _nodes_over(image.nodes)
     numbers, nodes = _renumbered(old, change)
-    links = {
-        name: _Ways(laid_over(item.there, old.size), laid_over(item.back, old.size))
-        for name, item in image.links.items()
-    }
+    links = {name: _Ways(laid_over(item.there), laid_over(item.back)) for name, item in image.links.items()}
     gone = numbers[_ints(change.removed)]
     edits = _edits(links, change, numbers=numbers, gone=gone[gone >= 0])
     fresh = {name: _edited(links[name], edits[name], nodes.numbering) for name in links if name not in _COUNT}
     for name, count in _COUNT.items():
         if name in links:
-            edits[name] = _joined([edits[name], *count(links, fresh, edits)])
+            edits[name] = _Edits._make(joined([edits[name], count(links, fresh, edits)]))
             fresh[name] = _edited(links[name], edits[name], nodes.numbering)
     new_links = {name: Links(fresh[name].there, fresh[name].back, item.is_even) for name, item in image.links.items()}
-    if mark is None or image.mark is None:
-        return Image(nodes, new_links, version=version, mark=mark)
     ends = {name: _ids_of(old, nodes, np.concatenate([item.a, item.b])) for name, item in edits.items()}
     came = _ids_of(old, nodes, np.concatenate([gone, numbers[np.frombuffer(change.kinds, np.uint8) != KNOWN]]))
-    step = Touched(image.mark, mark, came, ends)
-    return Image(nodes, new_links, version=version, mark=mark, trail=(*image.trail[1 - KEPT :], step))
+    trail = (*image.trail[1 - KEPT :], Touched(image.mark, step.after, came, ends))
+    return Image(nodes, new_links, version=step.after.version, mark=step.after, trail=trail)
 
 
 def _ids_of(old: NodesOver, new: NodesOver, numbers: _Numbers) -> NDArray[np.bytes_]:
@@ -484,20 +472,15 @@ def is_heavy(image: Image) -> bool:
 def folded(image: Image) -> Image:
     """The same image in new arrays, in memory."""
     links = {name: Links(item.there.plain(), item.back.plain(), item.is_even) for name, item in image.links.items()}
-    return Image(image.nodes.plain(), links, version=image.version, mark=image.mark, trail=image.trail)
+    return replace(image, nodes=image.nodes.plain(), links=links)
 
 
 def _ints(data: bytes) -> NDArray[np.int32]:
     return np.frombuffer(data, dtype="<i4")
 
 
-def _nodes_over(nodes: object) -> NodesOver:
-    if isinstance(nodes, NodesOver):
-        return nodes
-    if not isinstance(nodes, Nodes):
-        raise TypeError(f"{type(nodes).__name__}: not the nodes of an image")
-    none = Nodes(np.empty(0, dtype="S32"), np.empty(0, dtype=np.uint8), np.empty(0, dtype=np.int32))
-    return NodesOver(nodes, unchanged(nodes.size), none)
+def _nodes_over(nodes: NodeTable) -> NodesOver:
+    return nodes if isinstance(nodes, NodesOver) else NodesOver(nodes, unchanged(nodes.size), NO_NODES)
 
 
 def _renumbered(old: NodesOver, change: ChangeList) -> tuple[_Numbers, NodesOver]:
@@ -551,7 +534,7 @@ def _edits(links: dict[str, _Ways], change: ChangeList, *, numbers: _Numbers, go
         if put.name in links:
             weights = np.frombuffer(put.weights, dtype="<f4")
             edits[put.name].append(_Edits(numbers[_ints(put.a)], numbers[_ints(put.b)], weights))
-    return {name: _known(_joined(parts), gone=gone) for name, parts in edits.items()}
+    return {name: _known(_Edits._make(joined(parts)), gone=gone) for name, parts in edits.items()}
 
 
 def _known(edits: _Edits, *, gone: _Numbers) -> _Edits:
@@ -563,16 +546,12 @@ def _known(edits: _Edits, *, gone: _Numbers) -> _Edits:
 
 def _difference(old: _Edits, new: _Edits) -> list[_Edits]:
     """What makes the old links the new ones; both hold each pair once."""
-    keys = [_keys(item.a, item.b) for item in (old, new)]
-    order = np.argsort(keys[0], kind="stable")
-    at = (
-        order[np.minimum(np.searchsorted(keys[0], keys[1], sorter=order), max(len(order) - 1, 0))]
-        if len(order)
-        else None
-    )
-    if at is None:
+    old_keys, new_keys = _keys(old.a, old.b), _keys(new.a, new.b)
+    if not len(old_keys):
         return [new]
-    is_same = (keys[0][at] == keys[1]) & (old.weight[at] == new.weight)
+    order = np.argsort(old_keys, kind="stable")
+    at = order[find(old_keys[order], new_keys)]  # any position for a new pair
+    is_same = (old_keys[at] == new_keys) & (old.weight[at] == new.weight)
     left = np.setdiff1d(np.arange(len(old.a)), at[is_same])
     return [_cut(old.a[left], old.b[left]), _Edits(new.a[~is_same], new.b[~is_same], new.weight[~is_same])]
 
@@ -581,31 +560,22 @@ def _cut(a: _Numbers, b: _Numbers) -> _Edits:
     return _Edits(a, b, np.full(len(a), np.nan, dtype=np.float32))
 
 
-def _joined(parts: Iterable[_Edits]) -> _Edits:
-    return _Edits(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-
-
 def _edited(ways: _Ways, edits: _Edits, numbering: Numbering) -> _Ways:
-    if not len(edits.a):
-        return _Ways(*(way._replace(numbering=numbering) for way in ways))
-    turned = _Edits(edits.b, edits.a, edits.weight)
-    return _Ways(
-        *(
-            WayOver(way.base, numbering, _replaced(way, some, numbering))
-            for way, some in zip(ways, (edits, turned), strict=True)
-        )
-    )
+    pairs = zip(ways, (edits, _Edits(edits.b, edits.a, edits.weight)), strict=True)
+    return _Ways(*(WayOver(way.base, numbering, _replaced(way, some, numbering)) for way, some in pairs))
 
 
 def _replaced(way: WayOver, edits: _Edits, numbering: Numbering) -> Rows:
     """The rows that replace those of the arrays: those of before, and the rows of the nodes that are edited."""
+    if not len(edits.a):
+        return way.rows
     touched = np.unique(edits.a)
     keys = _keys(np.searchsorted(touched, edits.a), edits.b)
     last, first = np.unique(keys[::-1], return_index=True)  # of a pair, the last edit counts
     puts = len(keys) - 1 - first
     puts = puts[~np.isnan(edits.weight[puts])]
     old = way.of_numbers(touched)
-    stays = ~_is_among(_keys(old.owner, old.target), last)
+    stays = ~is_among(_keys(old.owner, old.target), last)
     row = np.concatenate([old.owner[stays], np.searchsorted(touched, edits.a[puts])])
     target = np.concatenate([old.target[stays], edits.b[puts]])
     weight = np.concatenate([old.weight[stays], edits.weight[puts]])
@@ -615,19 +585,18 @@ def _replaced(way: WayOver, edits: _Edits, numbering: Numbering) -> Rows:
     return _merged(way.rows, Rows(touched, fresh))
 
 
-def _merged(held: Rows, fresh: Rows) -> Rows:
-    """Rows of before and new ones, which replace those of the same nodes."""
-    stays = np.flatnonzero(~_is_among(held.owners, fresh.owners))
-    owners = np.concatenate([held.owners[stays], fresh.owners])
-    counts = np.concatenate([held.links.counts(stays), np.diff(fresh.links.starts)])
-    first = np.concatenate([held.links.starts[stays], fresh.links.starts[:-1] + held.links.total])
+def _merged(old: Rows, new: Rows) -> Rows:
+    """Old rows and new ones, which replace those of the same nodes."""
+    stays = np.flatnonzero(~is_among(old.owners, new.owners))
+    owners = np.concatenate([old.owners[stays], new.owners])
+    counts = np.concatenate([old.links.counts(stays), np.diff(new.links.starts)])
+    first = np.concatenate([old.links.starts[stays], new.links.starts[:-1] + old.links.total])
     order = np.argsort(owners)
-    counts, first = counts[order], first[order]
+    counts = counts[order]
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    at = np.arange(starts[-1]) + np.repeat(first - starts[:-1], counts)
-    target, weight = (
-        np.concatenate([getattr(part.links, name) for part in (held, fresh)]) for name in ("targets", "weights")
-    )
+    at = spans(first[order], counts)
+    target = np.concatenate([old.links.targets, new.links.targets])
+    weight = np.concatenate([old.links.weights, new.links.weights])
     return Rows(owners[order], OneWay(starts, target[at], weight[at]))
 
 
@@ -637,15 +606,7 @@ def _keys(a: NDArray[np.integer], b: NDArray[np.integer]) -> _Numbers:
     return keys
 
 
-def _is_among(values: _Numbers, held: _Numbers) -> NDArray[np.bool_]:
-    """Which values occur in ``held``, which is ascending."""
-    if not len(held):
-        return np.zeros(len(values), dtype=bool)
-    mask: NDArray[np.bool_] = held[np.minimum(np.searchsorted(held, values), len(held) - 1)] == values
-    return mask
-
-
-def _co_occurs(old: dict[str, _Ways], new: dict[str, _Ways], edits: dict[str, _Edits]) -> list[_Edits]:
+def _co_occurs(old: dict[str, _Ways], new: dict[str, _Ways], edits: dict[str, _Edits]) -> _Edits:
     """Around the chunks that say other things than before."""
     chunks = np.unique(edits[SAID].a)
 
@@ -657,7 +618,7 @@ def _co_occurs(old: dict[str, _Ways], new: dict[str, _Ways], edits: dict[str, _E
     return _recounted(old[Relationship.CO_OCCURS].there, pairs(old[SAID].there), new=pairs(new[SAID].there))
 
 
-def _relates(old: dict[str, _Ways], new: dict[str, _Ways], edits: dict[str, _Edits]) -> list[_Edits]:
+def _relates(old: dict[str, _Ways], new: dict[str, _Ways], edits: dict[str, _Edits]) -> _Edits:
     """Of the subjects and objects of the facts that other statements support than before."""
     ends = (edits[Relationship.SUPPORTS].a, edits[Relationship.SUBJECT].b, edits[Relationship.OBJECT].b)
     facts = np.unique(np.concatenate(ends))
@@ -678,30 +639,25 @@ def _relates(old: dict[str, _Ways], new: dict[str, _Ways], edits: dict[str, _Edi
     return _recounted(old[Relationship.RELATES].there, pairs(old), new=pairs(new))
 
 
-_COUNT: Mapping[str, Callable[[dict[str, _Ways], dict[str, _Ways], dict[str, _Edits]], list[_Edits]]] = {
+_COUNT: Mapping[str, Callable[[dict[str, _Ways], dict[str, _Ways], dict[str, _Edits]], _Edits]] = {
     Relationship.CO_OCCURS: _co_occurs,
     Relationship.RELATES: _relates,
 }
 """The relationships that are counted again, from the links before the change and after it."""
 
 
-def _recounted(way: WayOver, old: Iterable[Pairs], *, new: Iterable[Pairs]) -> list[_Edits]:
+def _recounted(way: WayOver, old: Iterable[Pairs], *, new: Iterable[Pairs]) -> _Edits:
     """The new weights of pairs: those of before, less what was counted before, plus what is counted now."""
-    parts = [
-        (a, b, sign * weight.astype(np.float64)) for sign, pairs in ((-1, old), (1, new)) for a, b, weight in pairs
-    ]
-    if not parts:
-        return []
-    a, b, change = (np.concatenate(part) for part in zip(*parts, strict=True))
+    before, after = joined(old), joined(new)
+    a, b, weights = joined([before._replace(weight=-before.weight), after])
     keys, place = np.unique(_keys(a, b), return_inverse=True)
-    total = np.bincount(place, weights=change, minlength=len(keys))
+    total = np.bincount(place, weights=weights, minlength=len(keys)).astype(np.float64)
     keys, total = keys[total != 0], total[total != 0]
     owners, targets = keys >> 32, keys & 0xFFFFFFFF
     known = np.unique(owners)
     gathered = way.of_numbers(known)
-    order = np.argsort(old_keys := _keys(known[gathered.owner], gathered.target), kind="stable")
-    old_keys, weights = old_keys[order], gathered.weight[order]
-    if len(old_keys):
-        at = np.minimum(np.searchsorted(old_keys, keys), len(old_keys) - 1)
-        total = total + np.where(old_keys[at] == keys, weights[at], 0)
-    return [_Edits(owners, targets, np.where(total > 0, total, np.nan).astype(np.float32))]
+    old_keys = _keys(known[gathered.owner], gathered.target)
+    order = np.argsort(old_keys, kind="stable")
+    at = find(old_keys[order], keys)
+    total[at >= 0] += gathered.weight[order][at[at >= 0]]
+    return _Edits(owners, targets, np.where(total > 0, total, np.nan).astype(np.float32))

@@ -7,11 +7,9 @@ the bounds of :class:`hlgraph.stores.in_process.PulledRanker`, which then limit 
 from __future__ import annotations
 
 import threading
-from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,34 +18,16 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.ppr import Precision, Rows, replaced, with_twins
 from hlgraph.algorithms.projection import INGREDIENTS, NODE_KINDS, PER_STATEMENT, ProjectionShape, ingredients
 from hlgraph.records import Hit, Kind, Relationship
-from hlgraph.stores.image.arrays import Gathered
+from hlgraph.stores.image.arrays import Gathered, joined, spans
 from hlgraph.stores.image.image import Image, Touched
 from hlgraph.stores.in_process import PulledRanker, WalkedGraph, WalkedNodes, check_query, precision_of
 from hlgraph.stores.protocols import GraphStore, PullShape, RankQuery, Scope
 from hlgraph.subgraph import KINDS, Subgraph
 
-# The rows of some nodes in the graph of a shape, read from an image: what :func:`hlgraph.algorithms.projection.project` makes.
-#
-# Time is linear in the links of these nodes and of their statements.
-
+# Rows of the graph of a shape, read from an image; :func:`hlgraph.algorithms.projection.project` makes all of them.
 
 _Ids = NDArray[np.bytes_]
 _Places = NDArray[np.int64]
-
-
-class NodeRows(NamedTuple):
-    """Rows of nodes of an image.
-
-    Attributes
-    ----------
-    owners : shape (m,), places in the nodes asked for
-    targets : shape (m,), the nodes at the other ends
-    weights : shape (m,), float32
-    """
-
-    owners: _Places
-    targets: _Places
-    weights: NDArray[np.float32]
 
 
 def touched_ids(
@@ -78,7 +58,7 @@ def touched_ids(
     return np.union1d(ids, image.nodes.ids_of(np.union1d(mentioned, chunks)))
 
 
-def rows_of(image: Image, nodes: _Places, *, shape: ProjectionShape, synonyms: float | None) -> NodeRows:
+def rows_of(image: Image, nodes: _Places, *, shape: ProjectionShape, synonyms: float | None) -> Gathered:
     """The rows of some nodes, without loops; each pair once.
 
     Parameters
@@ -90,12 +70,12 @@ def rows_of(image: Image, nodes: _Places, *, shape: ProjectionShape, synonyms: f
     """
     parts = _MAKERS[shape](image, nodes, synonyms)
     parts.append(_even(_ends(image, Relationship.SAME_AS, nodes)))
-    owners, targets, weights = _joined(parts)
+    owners, targets, weights = joined(parts)
     keep = (nodes[owners] != targets) & (weights != 0)
     columns, place = np.unique(targets[keep], return_inverse=True)
     matrix = sp.coo_array((weights[keep], (owners[keep], place)), shape=(len(nodes), len(columns))).tocsr()
     rows = np.repeat(np.arange(len(nodes)), np.diff(matrix.indptr))
-    return NodeRows(rows, columns[matrix.indices], matrix.data)
+    return Gathered(rows, columns[matrix.indices], matrix.data)
 
 
 def _entity_passage(image: Image, nodes: _Places, _: float | None) -> list[Gathered]:
@@ -140,18 +120,6 @@ _MAKERS: Mapping[ProjectionShape, Callable[[Image, _Places, float | None], list[
 }
 
 
-def is_of_shape(kinds: NDArray[np.uint8], shape: ProjectionShape) -> NDArray[np.bool_]:
-    """Whether nodes of these kinds are nodes of the graph of a shape.
-
-    Parameters
-    ----------
-    kinds : indices into KINDS
-    shape : which graph
-    """
-    mask: NDArray[np.bool_] = np.isin(kinds, [KINDS.index(kind) for kind in NODE_KINDS[shape]])
-    return mask
-
-
 def _of_kind(image: Image, nodes: _Places, kind: Kind) -> _Places:
     """Those of some nodes that have a kind; -1 is no node."""
     nodes = nodes[nodes >= 0]
@@ -168,16 +136,7 @@ def _statements_of(image: Image, chunks: _Places) -> Gathered:
 def _ends(image: Image, name: str, nodes: _Places) -> Gathered:
     """The links of a relationship in both directions."""
     links = image.links[name]
-    there, back = links.there.of(nodes), links.back.of(nodes)
-    return _joined([there, back])
-
-
-def _joined(parts: Sequence[Gathered]) -> Gathered:
-    return Gathered(
-        np.concatenate([part.owner for part in parts]),
-        np.concatenate([part.target for part in parts]),
-        np.concatenate([part.weight for part in parts]),
-    )
+    return joined([links.there.of(nodes), links.back.of(nodes)])
 
 
 def _beyond(first: Gathered, of: Callable[[_Places], Gathered]) -> Gathered:
@@ -186,10 +145,8 @@ def _beyond(first: Gathered, of: Callable[[_Places], Gathered]) -> Gathered:
     second = of(targets)
     counts = np.bincount(second.owner, minlength=len(targets))
     starts = np.cumsum(counts) - counts
-    number = counts[place]
-    ends = np.cumsum(number)
-    at = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts[place] - ends + number, number)
-    return Gathered(np.repeat(first.owner, number), second.target[at], second.weight[at])
+    at = spans(starts[place], counts[place])
+    return Gathered(np.repeat(first.owner, counts[place]), second.target[at], second.weight[at])
 
 
 def _even(links: Gathered) -> Gathered:
@@ -203,8 +160,7 @@ def _owned(links: Gathered, some: _Places, nodes: _Places) -> Gathered:
     return links._replace(owner=np.searchsorted(nodes, some)[links.owner])
 
 
-# Patches the walk of one version of a corpus to that of the next, by what the patches of the image touched.
-
+# A walk is patched by what the patches of the image touched.
 
 SHARE = 0.1
 """A walk with more replaced entries than this share of its matrix is prepared anew."""
@@ -212,41 +168,40 @@ LEAST = 20_000
 """Number of replaced entries up to which a walk is not prepared anew, however small it is."""
 
 
-def followed(held: WalkedGraph, image: Image, *, query: RankQuery) -> WalkedGraph | None:
-    """The walk of the version of an image; None if it is to be prepared from nothing. The given one stays as it is.
+def followed(old: WalkedGraph, image: Image, *, query: RankQuery) -> WalkedGraph | None:
+    """A walk patched to the version of an image; None if it must be prepared from nothing. The old one stays as it is.
 
     Time is linear in the rows that changed and in the number of nodes.
 
     Parameters
     ----------
-    held : the walk of an older version
+    old : the walk of an older version
     image : the image, with the relationships of the shape
     query : its shape and synonyms are those of the walk
     """
-    steps = image.touched_since(held.mark)
+    steps = image.touched_since(old.mark)
     ids = None if steps is None else touched_ids(image, steps, shape=query.shape, synonyms=query.synonyms)
     if ids is None:
         return None
-    nodes, walk = held.nodes, held.walk
+    walk = old.walk
     places = image.nodes.find(ids)
     is_there = places >= 0
-    is_wanted = nodes.find(ids) >= 0
-    is_wanted[is_there] = is_of_shape(image.nodes.kinds_of(places[is_there]), query.shape)
-    nodes, numbers = _known(nodes, image, ids[is_wanted])
+    is_wanted = old.nodes.find(ids) >= 0
+    kinds = [KINDS.index(kind) for kind in NODE_KINDS[query.shape]]
+    is_wanted[is_there] = np.isin(image.nodes.kinds_of(places[is_there]), kinds)
+    nodes, numbers = _known(old.nodes, image, ids[is_wanted])
     numbers = np.union1d(numbers, with_twins(walk, numbers))
     places = image.nodes.find(nodes.ids[numbers])
     is_there = places >= 0
     asked = np.sort(places[is_there])
-    node_rows = rows_of(image, asked, shape=query.shape, synonyms=query.synonyms)
-    count = len(node_rows.owners) + (0 if walk.over is None else len(walk.over.weights))
+    owners, ends, weights = rows_of(image, asked, shape=query.shape, synonyms=query.synonyms)
+    count = len(owners) + (0 if walk.over is None else len(walk.over.weights))
     if count > max(LEAST, SHARE * walk.steps.nnz):
         return None
-    targets, at = np.unique(node_rows.targets, return_inverse=True)
-    owner = np.argsort(places, kind="stable")[len(places) - len(asked) :]  # those that are gone come first
-    rows = Rows(
-        numbers, is_there, owner[node_rows.owners], nodes.find(image.nodes.ids_of(targets))[at], node_rows.weights
-    )
-    order = _ordered(held.nodes, nodes, numbers, is_there)
+    targets, at = np.unique(ends, return_inverse=True)
+    by_place = np.argsort(places, kind="stable")[len(places) - len(asked) :]  # those that are gone come first
+    rows = Rows(numbers, is_there, by_place[owners], nodes.find(image.nodes.ids_of(targets))[at], weights)
+    order = _ordered(old.nodes, nodes, numbers, is_there)
     return WalkedGraph(nodes._replace(order=order), replaced(walk, rows), version=image.version, mark=image.mark)
 
 
@@ -283,54 +238,16 @@ WHOLE_LINKS = 2_000_000
 _Key = tuple[ProjectionShape, Scope, Precision, float | None]
 
 
-class WholeGraph(ABC):
-    """A graph that can be read whole, without bounds."""
-
-    @abstractmethod
-    def version(self, corpus: str) -> int:
-        """The version of a corpus; 0 if there is none."""
-
-    @abstractmethod
-    def links(self, shape: PullShape, *, scope: Scope) -> int:
-        """The number of links of some relationships in a corpus.
-
-        Parameters
-        ----------
-        shape : relationships to count
-        scope : corpus; its filter is ignored
-        """
-
-    @abstractmethod
-    def whole(self, shape: PullShape, *, scope: Scope) -> Subgraph:
-        """All nodes and edges of some kinds and relationships in a scope.
-
-        Parameters
-        ----------
-        shape : kinds and relationships; its bounds are ignored
-        scope : corpus and sources that may be seen
-        """
-
-    @abstractmethod
-    def unfiltered(self, shape: PullShape, *, scope: Scope) -> Image | None:
-        """The image of the present version, with some relationships; None under a filter, or if there is no such corpus.
-
-        Parameters
-        ----------
-        shape : relationships that it must have
-        scope : corpus and sources that may be seen
-        """
-
-
 class ImageRanker:
-    """Ranks in process on graphs that can be read whole. Exact, or local if the query sets ``epsilon``.
+    """Ranks in process on whole images. Exact, or local if the query sets ``epsilon``.
 
     Graphs are cached by shape, scope and precision; the least recently used is dropped first. Without a filter, the graph of a
-    version is patched to that of a later one where the image knows what changed. The graph holds nothing outside the scope, so a
+    version is patched to that of a later one if the image knows what changed. The graph holds nothing outside the scope, so a
     filtered walk never sees the rest. Thread-safe: threads share the graphs, and one of them builds each.
 
     Parameters
     ----------
-    graph : store to pull from where the graph is too large to rank it whole
+    graph : store to pull from if the graph is too large to rank it whole
     edges : maximum number of edges of all cached graphs together
     links : maximum number of links, over all relationships of a shape, to rank the whole graph. A larger corpus is ranked
         around the seeds, under any filter; a score is then exact on the subgraph that was pulled
@@ -340,88 +257,61 @@ class ImageRanker:
         self._edges = edges
         self._links = links
         self._around = PulledRanker(graph)
-        self._held: OrderedDict[_Key, WalkedGraph] = OrderedDict()
+        self._walks: OrderedDict[_Key, WalkedGraph] = OrderedDict()
         self._guard = threading.Lock()
 
-    def rank_on(self, graph: WholeGraph, query: RankQuery, *, scope: Scope) -> list[Hit]:
+    def rank_on(
+        self, image: Image, query: RankQuery, *, scope: Scope, whole: Callable[[PullShape], Subgraph]
+    ) -> list[Hit]:
         """The nodes with the highest scores; see :meth:`hlgraph.stores.protocols.GraphStore.rank`.
 
         Parameters
         ----------
-        graph : graph of the corpus
+        image : present image of the corpus, with the relationships of the shape
         query : shape, seeds and precision
         scope : corpus and sources that may be seen
+        whole : reads all nodes and edges of a shape in the scope, if that has a filter
         """
         check_query(query)
-        if self.is_large(graph, query.shape, scope=scope):
+        if self.is_large(image, query.shape):
             return self._around.rank(query, scope=scope)
-        return self._walked(graph, query, scope=scope).rank(query)
+        return self._walked(image, query, scope=scope, whole=whole).rank(query)
 
-    def is_large(self, graph: WholeGraph, shape: ProjectionShape, *, scope: Scope) -> bool:
-        """Whether a graph has too many links to rank it whole.
+    def is_large(self, image: Image, shape: ProjectionShape) -> bool:
+        """Whether an image has too many links, of all sources, to rank it whole.
 
         Parameters
         ----------
-        graph : graph of the corpus
+        image : image of the corpus
         shape : graph to rank
-        scope : corpus; its filter is ignored
         """
-        relationships, kinds = INGREDIENTS[shape]
-        return graph.links(PullShape(relationships, kinds), scope=scope) > self._links
+        return image.count(INGREDIENTS[shape].relationships) > self._links
 
     def why_large(self) -> str:
         """The reason for a ranking around the seeds."""
         # The message does not state the number: under a filter it would reveal what the filter hides.
         return f"around the seeds, since the graph has over {self._links:,} links"
 
-    def _walked(self, graph: WholeGraph, query: RankQuery, *, scope: Scope) -> WalkedGraph:
-        shape = PullShape(*ingredients(query.shape, synonyms=query.synonyms))
-        image = graph.unfiltered(shape, scope=scope)
-        version = graph.version(scope.corpus) if image is None else image.version
+    def _walked(
+        self, image: Image, query: RankQuery, *, scope: Scope, whole: Callable[[PullShape], Subgraph]
+    ) -> WalkedGraph:
         precision = precision_of(query)
         key = (query.shape, replace(scope, state=""), precision, query.synonyms)
         with self._guard:
-            walk = self._held.get(key)
-            if walk is None or walk.version != version or (image is not None and walk.mark != image.mark):
-                fresh = None if walk is None or image is None else followed(walk, image, query=query)
-                if fresh is None:
-                    subgraph = graph.whole(shape, scope=scope) if image is None else image.whole(shape, sources=None)
-                    mark = None if image is None else image.mark
-                    fresh = WalkedGraph.of(
-                        subgraph, query.shape, precision=precision, synonyms=query.synonyms, mark=mark
+            walk = self._walks.get(key)
+            if walk is None or (walk.version, walk.mark) != (image.version, image.mark):
+                has_filter = scope.where is not None or scope.sources is not None
+                walk = None if walk is None or has_filter else followed(walk, image, query=query)
+                if walk is None:
+                    shape = PullShape(*ingredients(query.shape, synonyms=query.synonyms))
+                    graph = whole(shape) if has_filter else image.whole(shape, sources=None)
+                    walk = WalkedGraph.of(
+                        graph, query.shape, precision=precision, synonyms=query.synonyms, mark=image.mark
                     )
-                walk = self._held[key] = fresh
-            self._held.move_to_end(key)
-            while len(self._held) > 1 and (len(self._held) > _GRAPHS or self._sum() > self._edges):
-                self._held.popitem(last=False)
+                self._walks[key] = walk
+            self._walks.move_to_end(key)
+            while len(self._walks) > 1 and (
+                len(self._walks) > _GRAPHS or sum(item.edges for item in self._walks.values()) > self._edges
+            ):
+                self._walks.popitem(last=False)
             return walk
-
-    def _sum(self) -> int:
-        return sum(item.edges for item in self._held.values())
-
-
-class WholeStore(GraphStore, WholeGraph):
-    """A graph store that can read the graph of any corpus whole."""
-
-
-class StoreRanker(ImageRanker):
-    """Ranks on the graph of a store; see :meth:`hlgraph.stores.protocols.GraphStore.rank`.
-
-    Parameters
-    ----------
-    graph : the store
-    limits : ``edges`` and ``links`` of :class:`ImageRanker`
-    """
-
-    def __init__(self, graph: WholeStore, **limits: int) -> None:
-        super().__init__(graph, **limits)
-        self._graph = graph
-
-    def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
-        """See :meth:`GraphStore.rank`."""
-        return self.rank_on(self._graph, query, scope=scope)
-
-    def ranked_by(self, scope: Scope, *, shape: ProjectionShape | None = None) -> str:
-        """See :meth:`GraphStore.ranked_by`."""
-        is_large = shape is not None and self.is_large(self._graph, shape, scope=scope)
-        return f"process: {self.why_large()}" if is_large else "process"

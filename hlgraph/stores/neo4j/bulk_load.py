@@ -13,14 +13,13 @@ from __future__ import annotations
 import contextlib
 import gzip
 import hashlib
-import itertools
 import os
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -30,16 +29,15 @@ from hlgraph.errors import InputError
 from hlgraph.stores import files, migrate
 from hlgraph.stores.bulk_copies import ARGUMENTS, MANIFEST, CorpusReader, Found, ImportFile, Manifest, NamedEntity
 from hlgraph.stores.neo4j import rows
-from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.lease import Leases
 from hlgraph.stores.neo4j.migrations import Neo4jTarget
-from hlgraph.stores.neo4j.publish import name_rows
+from hlgraph.stores.neo4j.publish import name_rows, uncounted
 from hlgraph.stores.neo4j.server import Row, Server, Value
 
 BETWEEN = "\ufdd0"
-"""Stands between the items of a list. Unicode reserves it for uses inside a program, so no text has it."""
+"""Separates the items of a list. Unicode reserves it for internal use, so no text has it."""
 ONE_EMPTY = "\ufdd1"
-"""The only item of what is a list of one empty text, until it is mended."""
+"""Stands for a list of one empty text, until it is mended."""
 _LEVEL = 1
 _LEAST_BUFFER = 4 << 20
 _LIST = "[]"
@@ -156,12 +154,8 @@ def write(reader: CorpusReader, folder: Path, *, corpus: str, load: str, prefix:
 
 
 def _write_arguments(folder: Path, *, prefix: str, buffer: int) -> None:
-    lines = [
-        f"--nodes={prefix}{table.label}=./{table.name}.csv.gz"
-        if table.is_node
-        else f"--relationships={table.label}=./{table.name}.csv.gz"
-        for table in _TABLES
-    ]
+    options = (f"nodes={prefix}" if table.is_node else "relationships=" for table in _TABLES)
+    lines = [f"--{option}{table.label}=./{table.name}.csv.gz" for option, table in zip(options, _TABLES, strict=True)]
     lines += ["--id-type=string", f"--array-delimiter=U+{ord(BETWEEN):04X}", "--multiline-fields=true"]
     lines += [f"--read-buffer-size={buffer}", "--overwrite-destination"]
     with files.write_bytes(folder / ARGUMENTS) as out:
@@ -169,12 +163,12 @@ def _write_arguments(folder: Path, *, prefix: str, buffer: int) -> None:
 
 
 def _of_sources(change: Change) -> Iterator[tuple[str, Sequence[Row]]]:
-    """The rows of some sources and of all that is theirs, by the name of the file."""
+    """The rows of some sources and all their records, by the name of the file."""
     chunks = rows.chunk_rows(change)
     yield "sources", [{"id": item.id} for item in change.sources]
     yield "chunks", chunks
     yield "from_sources", chunks
-    yield "next_chunks", list(_next_rows(change))
+    yield "next_chunks", rows.next_rows(change)
     yield "topics", rows.topic_rows(change)
     yield "statements", rows.statement_rows(change)
     yield "placements", rows.placement_rows(change)
@@ -184,19 +178,9 @@ def _of_sources(change: Change) -> Iterator[tuple[str, Sequence[Row]]]:
     yield "supports", rows.support_rows(change)
 
 
-def _next_rows(change: Change) -> Iterator[Row]:
-    following: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-    for item in change.chunks:
-        following[item.source_id].append((item.position, item.id))
-    for chunks in following.values():
-        for (_, one), (_, other) in itertools.pairwise(sorted(chunks)):
-            yield {"id": one, "next": other}
-
-
 def _entity_rows(entities: Sequence[NamedEntity]) -> list[Row]:
-    empty: list[Row] = [{"id": item.id, "surfaces": [], "kinds": [], "counts": []} for item in entities]
     counts = {item.id: Counter({(name, kind): number for name, kind, number in item.said}) for item in entities}
-    entity_rows = name_rows(empty, counts)
+    entity_rows = name_rows(uncounted(counts), counts)
     for row, item in zip(entity_rows, entities, strict=True):
         if row["name"] is None:
             row["name"], row["kind"] = item.name, item.kind
@@ -230,11 +214,11 @@ class _File:
         os.fsync(self._raw.fileno())
         self._raw.close()
 
-    def write(self, found: Iterable[Mapping[str, Value]]) -> None:
+    def write(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Adds rows; values that are no column are left out."""
         keys = [(column.key, column.type.endswith(_LIST)) for column in self._table.columns]
         lines: list[bytes] = []
-        for row in found:
+        for row in rows:
             values = (
                 self._corpus if key == "corpus" else _listed(row[key]) if is_list else _value(row[key])
                 for key, is_list in keys
@@ -267,12 +251,11 @@ def _text(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _listed(value: Value) -> str:
+def _listed(value: list[str | int]) -> str:
     """A field of a list: numbers or texts, with ``BETWEEN`` between them."""
-    items = value if isinstance(value, list) else []
-    if items == [""]:
+    if value == [""]:
         return ONE_EMPTY
-    texts = [str(item) for item in items]
+    texts = [str(item) for item in value]
     for text in texts:
         if BETWEEN in text or ONE_EMPTY in text:
             raise InputError(
@@ -282,7 +265,7 @@ def _listed(value: Value) -> str:
     return _text(BETWEEN.join(texts)) if texts else ""
 
 
-# A bulk load into a Neo4j database: the import files, and what is done before and after the server imports them.
+# What is done before and after the server imports the files.
 
 
 _POPULATION = 24 * 3_600
@@ -309,18 +292,18 @@ class Neo4jBulkGraph:
         self._leases = leases
 
     def find(self, corpus: str) -> Found:
-        """What the database holds.
+        """The state of the database: what a load has left in it.
 
         Parameters
         ----------
         corpus : the corpus that is to be loaded
         """
         row = self._server.ask("admin/find_load", corpus=corpus)[0]
-        loads = [str(item) for item in row["loads"]] if isinstance(row["loads"], list) else []
+        loads = row["loads"]
         if len(loads) == 1 or row["mark"]:
-            return Found(loads[0] if loads else "", str(row["mark"] or ""), {})
+            return Found(loads[0] if loads else "", row["mark"] or "", {})
         counts = self._server.ask("admin/count_labels", corpus=corpus)
-        return Found("", "", {str(item["label"]): whole(item, "number") for item in counts})
+        return Found("", "", {item["label"]: item["number"] for item in counts})
 
     def write_files(self, reader: CorpusReader, folder: Path, *, manifest: Manifest) -> Manifest:
         """Writes the import files of a corpus and their arguments to a folder; returns the manifest with the files.
@@ -329,7 +312,7 @@ class Neo4jBulkGraph:
         ----------
         reader : the corpus
         folder : an empty folder
-        manifest : what is known of the corpus; it is written last
+        manifest : description of the corpus; written last
 
         Raises
         ------
@@ -375,21 +358,20 @@ class Neo4jBulkGraph:
         with progress.step("complete", manifest.records.get("source", 0), unit="sources"):
             self._server.schema(self._server.text(name) for name in _MENDED)
             for change in reader.sources():
-                self._write_sources(change)
+                self._write_sources(rows.source_rows(change))
                 progress.advance("complete", len(change.sources))
 
-    def _write_sources(self, change: Change) -> None:
-        source_rows = rows.source_rows(change)
+    def _write_sources(self, source_rows: list[Row]) -> None:
         self._server.write(lambda transaction: transaction.write("persist/merge_sources", source_rows))
 
     def counts(self, corpus: str) -> tuple[dict[str, int], dict[str, int]]:
         """The number of records and of relationships of a corpus in the database, by kind, whether it is visible or not."""
-        counted = (
-            {str(row[column]): whole(row, "number") for row in self._server.ask(name, corpus=corpus)}
-            for name, column in (("admin/count_records", "kind"), ("admin/count_relationships", "relationship"))
+        records = self._server.ask("admin/count_records", corpus=corpus)
+        relationships = self._server.ask("admin/count_relationships", corpus=corpus)
+        return (
+            {row["kind"]: row["number"] for row in records},
+            {row["relationship"]: row["number"] for row in relationships},
         )
-        records, relationships = counted
-        return records, relationships
 
     def show(self, manifest: Manifest) -> None:
         """Makes the corpus visible, in one transaction. Needs the lock.
@@ -399,13 +381,7 @@ class Neo4jBulkGraph:
         manifest : what was imported
         """
         scale = manifest.calibration
-        values = {
-            "load": manifest.id,
-            "name": manifest.corpus,
-            "ids": manifest.ids,
-            "version": manifest.version,
-            "embedding": manifest.embedding,
-            "dimensions": manifest.dimensions,
-            "calibration": None if scale is None else msgspec.json.encode(scale).decode(),
-        }
+        values = {name: getattr(manifest, name) for name in ("ids", "version", "embedding", "dimensions")}
+        values |= {"load": manifest.id, "name": manifest.corpus}
+        values["calibration"] = None if scale is None else msgspec.json.encode(scale).decode()
         self._server.write(lambda transaction: transaction.rows("persist/show_corpus", **values))

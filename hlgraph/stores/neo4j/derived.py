@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
 
+import msgspec
 import numpy as np
 
 from hlgraph.algorithms.merging import Groups
 from hlgraph.errors import StoreConflictError, UnknownNameError
 from hlgraph.ids import content_id
-from hlgraph.records import Community, Domain, Entity, Kind, Relationship, Summary
+from hlgraph.records import Community, Domain, Kind, Relationship, Summary
+from hlgraph.stores.batches import batched
 from hlgraph.stores.derived import DerivedStore, Kept, Made, Member, Run, Saved, Summaries, Summarised, run_named
 from hlgraph.stores.neo4j.image_changes import record_merges
 from hlgraph.stores.neo4j.images import Images
-from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.lease import Leases
 from hlgraph.stores.neo4j.rows import records
 from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
@@ -44,41 +45,31 @@ class Neo4jDerivedStore(DerivedStore):
 
     def runs(self, corpus: str) -> tuple[Run, ...]:
         """See :meth:`DerivedStore.runs`."""
-        return tuple(
-            Run(
-                corpus,
-                str(row["name"]),
-                whole(row, "version"),
-                str(row["parameters"]),
-                whole(row, "levels"),
-                str(row["by"]),
-                str(row["stamp"]),
-                corpus_version=whole(row, "corpus_version"),
-            )
-            for row in self._server.ask("index/list_runs", corpus=corpus)
-        )
+        return tuple(Run(corpus=corpus, **row) for row in self._server.ask("index/list_runs", corpus=corpus))
 
     def save(self, run: Run, made: Made) -> Saved:
         """See :meth:`DerivedStore.save`."""
         self._drop_hidden(run.corpus)
         key = _run_id(run.corpus, run.name)
-        sizes = {str(row["id"]): whole(row, "size") for row in self._server.ask("index/list_community_ids", run=key)}
+        sizes = {row["id"]: row["size"] for row in self._server.ask("index/list_community_ids", run=key)}
         existing = set(sizes)
-        known = {str(row["id"]) for row in self._server.ask("index/list_summary_ids", run=key)}
+        known = {row["id"] for row in self._server.ask("index/list_summary_ids", run=key)}
         written = [item for item in made.summaries if item.summary.id not in known]
         added = [item for item in made.communities if item.id not in existing]
         # A community that lost a member keeps its id; if the run has the member again, it is repaired in place.
         lost = [item for item in made.communities if sizes.get(item.id, item.size) != item.size]
-        self._stage_summaries(
-            key, [item for item in written if item.source_id]
-        )  # before the communities that have them as members
-        self._stage(key, added, made=made)
+        # Summaries of sources come before the communities that have them as members.
+        self._stage_summaries(key, [item for item in written if item.source_id])
+        stages: list[Row] = [
+            {"id": item.id, "corpus": item.corpus, "run": key, "level": item.level, "size": item.size} for item in added
+        ]
+        self._write("index/stage_communities", stages, size=BATCH)
+        self._write("index/link_members", _links(added, made), size=_LINKS)
         self._stage_summaries(key, [item for item in written if not item.source_id])
         wanted = {item.id for item in made.communities}
         kept = {item.summary.id for item in made.summaries}
 
         def flip(transaction: Transaction) -> None:
-            self._leases.check(transaction)
             transaction.write("index/hide_summaries", sorted(known - kept), key="ids")
             transaction.write("index/show_summaries", [item.summary.id for item in written], key="ids")
             transaction.write("index/hide_communities", sorted(existing - wanted), key="ids")
@@ -88,79 +79,55 @@ class Neo4jDerivedStore(DerivedStore):
             transaction.write("index/show_communities", [item.id for item in added], key="ids")
             parts = [{"id": item.id, "parent": item.parent_id} for item in made.communities if item.parent_id]
             transaction.write("index/link_communities", parts)
-            if not transaction.rows("index/merge_run", id=key, corpus=run.corpus, **_run_row(run)):
+            properties = msgspec.to_builtins(run)
+            del properties["corpus_version"]
+            if not transaction.rows(
+                "index/merge_run", id=key, corpus=run.corpus, version=run.version, properties=properties
+            ):
                 raise StoreConflictError(
                     f"corpus {run.corpus!r} was changed while {run.name!r} was derived from version {run.version}; "
                     "run the same command again"
                 )
             self._leases.check(transaction)
 
-        self._server.write(flip)
+        self._leases.write(flip)
         self._drop_hidden(run.corpus)
         return Saved(len(added) + len(lost), len(existing - wanted), len(existing & wanted) - len(lost))
-
-    def _stage(self, run: str, added: Sequence[Community], *, made: Made) -> None:
-        rows: list[Row] = [
-            {"id": item.id, "corpus": item.corpus, "run": run, "level": item.level, "size": item.size} for item in added
-        ]
-        self._write("index/stage_communities", rows, batch=BATCH)
-        self._write("index/link_members", _links(added, made), batch=_LINKS)
 
     def _stage_summaries(self, run: str, written: Sequence[Summarised]) -> None:
         rows: list[Row] = [
             {
-                "id": item.summary.id,
-                "corpus": item.summary.corpus,
+                **msgspec.to_builtins(item.summary),
                 "run": run,
-                "level": item.summary.level,
-                "text": item.summary.text,
-                "input_hash": item.summary.input_hash,
-                "vector": [float(number) for number in item.vector],
+                "vector": item.vector.astype(float).tolist(),
                 "community": item.community_id,
                 "source": item.source_id or None,
                 "parts": list(item.parts),
             }
             for item in written
         ]
-        self._write("index/stage_summaries", rows, batch=_SUMMARIES)
+        self._write("index/stage_summaries", rows, size=_SUMMARIES)
         parts: list[Row] = [{"summary": item.summary.id, "id": part} for item in written for part in item.parts]
-        self._write("index/link_parts", parts, batch=_LINKS)
+        self._write("index/link_parts", parts, size=_LINKS)
 
-    def _write(self, name: str, rows: list[Row], *, batch: int) -> None:
-        for start in range(0, len(rows), batch):
-            part = rows[start : start + batch]
-
-            def work(transaction: Transaction, part: list[Row] = part) -> None:
-                self._leases.check(transaction)
-                transaction.write(name, part)
-
-            self._server.write(work)
+    def _write(self, name: str, rows: list[Row], *, size: int) -> None:
+        for batch in batched(rows, size):
+            self._leases.write(partial(_write, name=name, rows=batch))
 
     def _drop_hidden(self, corpus: str) -> None:
         def work(transaction: Transaction) -> int:
-            self._leases.check(transaction)
-            return sum(
-                whole(transaction.rows(name, corpus=corpus, size=_DROPPED)[0], "dropped")
-                for name in ("index/drop_hidden_summaries", "index/drop_hidden_communities")
-            )
+            summaries = transaction.rows("index/drop_hidden_summaries", corpus=corpus, size=_DROPPED)
+            communities = transaction.rows("index/drop_hidden_communities", corpus=corpus, size=_DROPPED)
+            return sum(row["dropped"] for row in (*summaries, *communities))
 
-        while self._server.write(work):
+        while self._leases.write(work):
             pass
 
     def communities(self, corpus: str, name: str, *, level: int | None = None, k: int | None = None) -> list[Community]:
         """See :meth:`DerivedStore.communities`."""
         chosen = {"level": -1 if level is None else level, "k": _ALL if k is None else k}
         rows = self._server.ask("retrieve/rank_communities", run=_run_id(corpus, name), **chosen)
-        return [
-            Community(
-                str(row["id"]),
-                corpus,
-                whole(row, "level"),
-                whole(row, "size"),
-                None if row["parent_id"] is None else str(row["parent_id"]),
-            )
-            for row in rows
-        ]
+        return [Community(corpus=corpus, **row) for row in rows]
 
     def summaries(self, corpus: str, name: str) -> Summaries:
         """See :meth:`DerivedStore.summaries`."""
@@ -176,12 +143,14 @@ class Neo4jDerivedStore(DerivedStore):
     def members(self, ids: Sequence[str], *, most: int | None = None) -> dict[str, tuple[Member, ...]]:
         """See :meth:`DerivedStore.members`."""
         members: dict[str, list[Member]] = {}
-        wanted = list(ids)
-        for start in range(0, len(wanted), BATCH):
-            part = wanted[start : start + BATCH]
-            for row in self._server.ask("retrieve/read_members", ids=part, most=_ALL if most is None else most):
-                members.setdefault(str(row["community"]), []).append(Member(str(row["id"]), Kind(str(row["kind"]))))
-        return {item: tuple(members[item]) for item in wanted if item in members}
+        for batch in batched(ids, BATCH):
+            for row in self._server.ask("retrieve/read_members", ids=batch, most=_ALL if most is None else most):
+                members.setdefault(row["community"], []).append(Member(row["id"], Kind(row["kind"])))
+        return {item: tuple(members[item]) for item in ids if item in members}
+
+
+def _write(transaction: Transaction, *, name: str, rows: list[Row]) -> None:
+    transaction.write(name, rows)
 
 
 def _links(communities: Sequence[Community], made: Made) -> list[Row]:
@@ -196,29 +165,18 @@ def _run_id(corpus: str, name: str) -> str:
     return content_id("run", corpus, name)
 
 
-def _run_row(run: Run) -> Row:
-    names = ("corpus", "name", "version", "parameters", "levels", "by", "stamp")
-    return {"version": run.version, "properties": {name: getattr(run, name) for name in names}}
-
-
 def _summarised(corpus: str, row: Row) -> Summarised:
-    vector = row["vector"]
     return Summarised(
-        Summary(str(row["id"]), corpus, str(row["text"]), whole(row, "level"), str(row["input_hash"])),
-        str(row["community"] or ""),
-        np.array(vector, dtype=np.float32),
-        _sorted(row, "parts"),
-        str(row["source"] or ""),
-        _sorted(row, "chunks"),
+        Summary(row["id"], corpus, row["text"], row["level"], row["input_hash"]),
+        row["community"] or "",
+        np.array(row["vector"], dtype=np.float32),
+        tuple(sorted(row["parts"])),
+        row["source"] or "",
+        tuple(sorted(row["chunks"])),
     )
 
 
-def _sorted(row: Row, name: str) -> tuple[str, ...]:
-    values = row[name]
-    return tuple(sorted(str(item) for item in values)) if isinstance(values, list) else ()
-
-
-# Stores CO_OCCURS of a corpus as relationships, for queries of analysts; nothing of hlgraph reads them.
+# CO_OCCURS as relationships, for queries of analysts; hlgraph does not read them.
 
 
 _PAGE = 500
@@ -255,41 +213,25 @@ class Neo4jMaterialiser:
 
     def _version(self, corpus: str) -> int:
         for row in self._server.ask("retrieve/read_state", corpus=corpus):
-            return whole(row, "version")
+            return int(row["version"])
         raise UnknownNameError(f"there is no corpus {corpus!r}; ingest something first")
 
     def _mark(self, corpus: str, version: int | None) -> None:
-        def work(transaction: Transaction) -> None:
-            self._leases.check(transaction)
-            transaction.rows("index/mark_co_occurrences", corpus=corpus, version=version)
-
-        self._server.write(work)
+        self._leases.write(
+            lambda transaction: transaction.rows("index/mark_co_occurrences", corpus=corpus, version=version)
+        )
 
     def _change(self, corpus: str, query: str) -> int:
         """Runs a query over all entities, page by page; returns how many relationships it changed."""
         count = 0
-        for ids in self._pages(corpus):
-
-            def work(transaction: Transaction, ids: list[str] = ids) -> int:
-                self._leases.check(transaction)
-                return whole(transaction.rows(query, ids=ids)[0], "relationships")
-
-            count += self._server.write(work)
+        for page in self._server.pages("retrieve/page_entities", corpus=corpus, size=_PAGE):
+            ids = [row["id"] for row in page]
+            rows = self._leases.write(lambda transaction, ids=ids: transaction.rows(query, ids=ids))  # type: ignore[misc]
+            count += rows[0]["relationships"]
         return count
 
-    def _pages(self, corpus: str) -> Iterator[list[str]]:
-        after = ""
-        while True:
-            rows = self._server.ask("retrieve/page_entities", corpus=corpus, after=after, size=_PAGE)
-            ids = [str(row["id"]) for row in rows]
-            if ids:
-                yield ids
-                after = ids[-1]
-            if len(ids) < _PAGE:
-                return
 
-
-# The domains of corpora in Neo4j: one node, without relationships, for each corpus that has a domain.
+# Domains: one node without relationships per corpus that has a domain.
 
 
 class Neo4jDomainStore(DomainStore):
@@ -301,32 +243,20 @@ class Neo4jDomainStore(DomainStore):
 
     def read(self, corpus: str) -> Domain | None:
         """See :meth:`DomainStore.read`."""
-        rows: list[dict[str, Any]] = self._server.ask("index/read_domain", corpus=corpus)
+        rows = self._server.ask("index/read_domain", corpus=corpus)
         return next((Domain(tuple(row["kinds"]), tuple(row["topics"]), row["made_by"]) for row in rows), None)
 
     def write(self, corpus: str, domain: Domain) -> None:
         """See :meth:`DomainStore.write`."""
         values = {"kinds": list(domain.kinds), "topics": list(domain.topics), "made_by": domain.made_by}
-
-        def work(transaction: Transaction) -> None:
-            self._leases.check(transaction)
-            transaction.rows("index/merge_domain", corpus=corpus, **values)
-            self._leases.check(transaction)
-
-        self._server.write(work)
+        self._leases.write(lambda transaction: transaction.rows("index/merge_domain", corpus=corpus, **values))
 
     def drop(self, corpus: str) -> None:
         """See :meth:`DomainStore.drop`."""
-
-        def work(transaction: Transaction) -> None:
-            self._leases.check(transaction)
-            transaction.rows("index/drop_domain", corpus=corpus)
-            self._leases.check(transaction)
-
-        self._server.write(work)
+        self._leases.write(lambda transaction: transaction.rows("index/drop_domain", corpus=corpus))
 
 
-# Decisions about entities in Neo4j: relationships between two entities, deleted with either of them.
+# Decisions about entities: relationships between two entities.
 
 
 class Neo4jMergeStore(MergeStore):
@@ -336,7 +266,7 @@ class Neo4jMergeStore(MergeStore):
     ----------
     server : the database
     leases : the leases of this process
-    images : images of its corpora, which tell what is merged without a query; None: there are none
+    images : images of its corpora, which know the merged entities without a query; None: no images
     """
 
     def __init__(self, server: Server, leases: Leases, *, images: Images | None) -> None:
@@ -347,7 +277,10 @@ class Neo4jMergeStore(MergeStore):
 
     def decisions(self, corpus: str) -> tuple[Decision, ...]:
         """See :meth:`MergeStore.decisions`."""
-        decisions = [_decision(corpus, row) for row in self._server.ask("index/list_decisions", corpus=corpus)]
+        decisions = [
+            Decision(**{**row, "verdict": Verdict(row["verdict"]), "by": Decider(row["by"])}, corpus=corpus)
+            for row in self._server.ask("index/list_decisions", corpus=corpus)
+        ]
         return tuple(sorted(decisions, key=lambda item: item.id))
 
     def aliases(self, corpus: str, *, version: int) -> Aliases:
@@ -355,7 +288,7 @@ class Neo4jMergeStore(MergeStore):
         return self._kept.get(corpus, version=version, read=lambda: self._groups(corpus, version))
 
     def _groups(self, corpus: str, version: int) -> Groups:
-        loaded = None if self._images is None else self._images.held(corpus, version=version)
+        loaded = None if self._images is None else self._images.loaded(corpus, version=version)
         if loaded is None:
             return grouped(self.decisions(corpus))
         return Groups(loaded.image.joined(Relationship.SAME_AS))
@@ -364,25 +297,23 @@ class Neo4jMergeStore(MergeStore):
         """See :meth:`MergeStore.save`."""
 
         def work(transaction: Transaction) -> None:
-            self._leases.check(transaction)
             ends = sorted({name for item in decisions for name in item.pair})
-            there = records(
-                Kind.ENTITY, transaction.rows("retrieve/read_entities", lists={"ids": ends}, corpus=corpus)
-            ).values()
-            if sum(isinstance(item, Entity) and item.corpus == corpus for item in there) != len(ends):
+            rows = transaction.rows("retrieve/read_entities", lists={"ids": ends}, corpus=corpus)
+            if len(records(Kind.ENTITY, rows)) != len(ends):
                 raise StoreConflictError(
                     f"corpus {corpus!r} no longer has all entities of these decisions; run the same command again"
                 )
             transaction.write("index/drop_decisions", _pairs(decisions))
-            for name, is_merged in (("index/merge_same_as", True), ("index/merge_judged", False)):
-                rows = [_row(item) for item in decisions if (item.verdict is Verdict.SAME) is is_merged]
-                transaction.write(name, rows, corpus=corpus)
+            judged = [item for item in decisions if item.verdict is not Verdict.SAME]
+            merged = [item for item in decisions if item.verdict is Verdict.SAME]
+            transaction.write("index/merge_same_as", _rows(merged), corpus=corpus)
+            transaction.write("index/merge_judged", _rows(judged), corpus=corpus)
             if decisions:
-                merged = [(item.alias, item.canonical) for item in decisions if item.verdict is Verdict.SAME]
-                record_merges(transaction, corpus, cut=[item.pair for item in decisions], added=merged)
+                added = [(item.alias, item.canonical) for item in merged]
+                record_merges(transaction, corpus, cut=[item.pair for item in decisions], added=added)
             self._leases.check(transaction)
 
-        self._server.write(work)
+        self._leases.write(work)
 
     def drop(self, corpus: str, decisions: Sequence[Decision]) -> None:
         """See :meth:`MergeStore.drop`."""
@@ -390,43 +321,17 @@ class Neo4jMergeStore(MergeStore):
         existing = [item for item in self.decisions(corpus) if item.id in wanted]
 
         def work(transaction: Transaction) -> None:
-            self._leases.check(transaction)
             transaction.write("index/drop_decisions", _pairs(existing))
             if existing:
                 record_merges(transaction, corpus, cut=[item.pair for item in existing], added=[])
             self._leases.check(transaction)
 
-        self._server.write(work)
+        self._leases.write(work)
 
 
 def _pairs(decisions: Sequence[Decision]) -> list[Row]:
     return [{"a": item.alias, "b": item.canonical} for item in decisions]
 
 
-def _row(item: Decision) -> Row:
-    return {
-        "id": item.id,
-        "a": item.alias,
-        "b": item.canonical,
-        "verdict": item.verdict.value,
-        "by": item.by.value,
-        "made_by": item.made_by,
-        "why": item.why,
-        "score": item.score,
-        "at": item.at,
-    }
-
-
-def _decision(corpus: str, row: Row) -> Decision:
-    score = row["score"]
-    return Decision(
-        corpus,
-        str(row["alias"]),
-        str(row["canonical"]),
-        Verdict(str(row["verdict"])),
-        Decider(str(row["by"])),
-        str(row["made_by"]),
-        str(row["why"]),
-        float(score) if isinstance(score, int | float) else 0.0,
-        str(row["at"]),
-    )
+def _rows(decisions: Sequence[Decision]) -> list[Row]:
+    return [{"id": item.id, **msgspec.to_builtins(item)} for item in decisions]

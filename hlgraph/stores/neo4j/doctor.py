@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from hlgraph.errors import HLGraphError
 from hlgraph.stores import migrate
 from hlgraph.stores.neo4j.gds import PLUGIN
-from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.migrations import Neo4jTarget
 from hlgraph.stores.neo4j.server import Server
 
@@ -38,7 +37,7 @@ _CHECKS = (
 def probed(server: Server) -> tuple[bool, str]:
     """Whether the server has a version that hlgraph supports, and what it is; raises an error of hlgraph if it does not answer."""
     row = server.ask("admin/read_version")[0]
-    version, edition = str(row["version"]), str(row["edition"])
+    version, edition = row["version"], row["edition"]
     is_new = _numbers(version) >= OLDEST
     return is_new, f"Neo4j {version} {edition}" + ("" if is_new else "; hlgraph needs 5.26 or newer")
 
@@ -65,15 +64,15 @@ def check(server: Server) -> Iterator[tuple[str, bool, str]]:
     unfinished = f"{len(rows)} unfinished changes; run any ingest or delete again to finish them"
     yield "journal", not rows, unfinished if rows else "nothing unfinished"
     for name in _CHECKS:
-        count = whole(server.read(lambda transaction, name=name: transaction.rows(name))[0], "wrong")  # type: ignore[misc]
+        count = server.ask(name)[0]["wrong"]
         yield name.partition("_")[2].replace("_", " "), count == 0, f"{count} wrong"
 
 
 def _co_occurs(server: Server) -> Iterator[tuple[str, bool, str]]:
-    """Corpora whose stored CO_OCCURS are those of an older version: nothing of hlgraph reads them."""
+    """Corpora whose stored CO_OCCURS are outdated, which is no fault: hlgraph does not read them."""
     rows = [row for row in server.ask("persist/read_corpora") if row["co_occurs"] is not None]
     if rows:
-        old = [str(row["name"]) for row in rows if row["co_occurs"] != row["version"]]
+        old = [row["name"] for row in rows if row["co_occurs"] != row["version"]]
         said = f"outdated for {', '.join(old)}; run: hlgraph materialise co_occurs" if old else "up to date"
         yield "stored CO_OCCURS", True, said
 

@@ -7,26 +7,25 @@ the same corpus.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import math
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import TracebackType
-from typing import NamedTuple, Self, TypeVar
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from hlgraph.algorithms.communities import CommunityLevels, at_most, by_smallest_node, capped
 from hlgraph.algorithms.projection import NODE_KINDS, ProjectionShape
-from hlgraph.errors import InputError, StoreConflictError, StoreError, StoreUnavailableError, UnknownNameError
+from hlgraph.errors import StoreConflictError, StoreError, StoreUnavailableError, UnknownNameError
 from hlgraph.ids import content_id
-from hlgraph.records import Hit, Kind, Relationship
+from hlgraph.records import Hit, Kind
+from hlgraph.stores.batches import batched
 from hlgraph.stores.derived import Clustered, ClusterQuery
 from hlgraph.stores.in_process import ProcessClusterer, PulledRanker, check_query
-from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.rows import PLURAL
 from hlgraph.stores.neo4j.server import BATCH, Row, Server
 from hlgraph.stores.protocols import RankQuery, Scope
@@ -34,6 +33,8 @@ from hlgraph.stores.trace import hasty
 
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
+PLUGIN = "gds.version"
+"""The function that shows whether the plugin is installed."""
 _PREFIX = "hlgraph"
 _ATTEMPTS = 3
 _SHARE = 0.5
@@ -43,35 +44,6 @@ _SHAPES: Mapping[ProjectionShape, str] = {
     ProjectionShape.STATEMENT_ENTITY_CHUNK: "retrieve/project_statement_entity_chunk",
     ProjectionShape.ENTITY_ENTITY: "retrieve/project_entity_entity",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Projection:
-    """The part of a corpus to project.
-
-    Attributes
-    ----------
-    corpus : name of the corpus
-    relationships : relationships to project, undirected, and a factor for the weights of each
-    """
-
-    corpus: str
-    relationships: Mapping[Relationship, float]
-
-    def __post_init__(self) -> None:
-        """Check the parameters."""
-        if not self.relationships:
-            raise InputError("a projection needs at least one relationship")
-
-    @property
-    def weights(self) -> dict[str, float]:
-        """The factors, by name of the relationship, in alphabetical order."""
-        return {key.value: self.relationships[key] for key in sorted(self.relationships)}
-
-    @property
-    def content(self) -> str:
-        """The content of the projection, for its name."""
-        return repr(self.weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +64,6 @@ class ShapeProjection:
         return f"{self.shape.value} with kinds{synonyms}"
 
 
-AnyProjection = Projection | ShapeProjection
-
-
 class Memory(NamedTuple):
     """Estimated memory in bytes, as upper bounds: of the projection itself, and of each algorithm in addition."""
 
@@ -106,9 +75,9 @@ class Memory(NamedTuple):
 class GraphDataScience:
     """The projections of one database. Thread-safe.
 
-    Any process may use an existing projection. :meth:`close`, or the end of the context, drops the projections that this
-    object created; another process that still needs one creates it again. With the setting ``keep_projections`` they stay
-    for the next process, until a newer version of the corpus is projected or :meth:`drop` is called.
+    Any process may use an existing projection. :meth:`close` drops the projections that this object created; another process
+    that still needs one creates it again. With the setting ``keep_projections`` they stay for the next process, until a newer
+    version of the corpus is projected.
 
     The statements come from the query library and run over the open driver of the store. The client library of GDS would
     bring pandas and a second connection with its own retries, errors and counters, and would add nothing to four calls.
@@ -120,14 +89,6 @@ class GraphDataScience:
         self._seen: dict[str, int] = {}
         self._refused: dict[str, str] = {}
         self._guard = threading.Lock()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Drops the projections that this object created, unless the settings keep them."""
@@ -141,7 +102,7 @@ class GraphDataScience:
             _LOG.warning("the projections could not be dropped: %s", error)
 
     def cluster(
-        self, projection: AnyProjection, *, resolution: float = 1.0, max_levels: int = 10, seed: int = 0
+        self, projection: ShapeProjection, *, resolution: float = 1.0, max_levels: int = 10, seed: int = 0
     ) -> Clustered:
         """Leiden communities of a projection; row 0 of the levels is the coarsest. Nodes without edges are left out.
 
@@ -161,9 +122,9 @@ class GraphDataScience:
         if not rows:
             return Clustered([], CommunityLevels(np.empty((1, 0), dtype=np.int64)), "server")
         levels = np.stack([by_smallest_node(table[:, level]) for level in reversed(range(table.shape[1]))])
-        return Clustered([str(row["id"]) for row in rows], CommunityLevels(levels), "server")
+        return Clustered([row["id"] for row in rows], CommunityLevels(levels), "server")
 
-    def on(self, projection: AnyProjection, work: Callable[[str], T]) -> T:
+    def on(self, projection: ShapeProjection, work: Callable[[str], T]) -> T:
         """Runs work on a projection; repeats it if another process has dropped the projection or changed the corpus.
 
         Parameters
@@ -177,25 +138,22 @@ class GraphDataScience:
             The projection was dropped in every attempt.
         """
         with hasty(is_so=False):  # a projection takes its time, and must not be begun twice
-            return self._on(projection, work)
-
-    def _on(self, projection: AnyProjection, work: Callable[[str], T]) -> T:
-        for _ in range(_ATTEMPTS):
-            name = self.project(projection)
-            try:
-                return work(name)
-            except StoreUnavailableError:
-                raise
-            except StoreError:
-                self._seen.pop(name, None)
-                if self._list(name) and self.project(projection) == name:
+            for _ in range(_ATTEMPTS):
+                name = self.project(projection)
+                try:
+                    return work(name)
+                except StoreUnavailableError:
                     raise
+                except StoreError:
+                    self._seen.pop(name, None)
+                    if self._list(name) and self.project(projection) == name:
+                        raise
         raise StoreConflictError(
             f"{self._server.url}: the projection of corpus {projection.corpus!r} was dropped {_ATTEMPTS} times while it was "
             "in use; ask again"
         )
 
-    def project(self, projection: AnyProjection) -> str:
+    def project(self, projection: ShapeProjection) -> str:
         """The name of the projection of the present version of the corpus; creates it if it does not exist.
 
         A projection is looked up only once per version. Raises UnknownNameError when the corpus does not exist, and
@@ -215,58 +173,47 @@ class GraphDataScience:
         """The number of nodes of a projection that :meth:`on` works on; 0 if it is not known."""
         return self._seen.get(name, 0)
 
-    def _name(self, projection: AnyProjection) -> str:
+    def _name(self, projection: ShapeProjection) -> str:
         rows = self._server.ask("retrieve/read_state", corpus=projection.corpus)
         if not rows:
             raise UnknownNameError(f"there is no corpus {projection.corpus!r}; ingest something first")
-        version = whole(rows[0], "version")
+        version = rows[0]["version"]
         return f"{self._family(projection.corpus)}-{version}-{content_id('projection', projection.content)[:12]}"
 
-    def _find(self, name: str, projection: AnyProjection) -> None:
+    def _find(self, name: str, projection: ShapeProjection) -> None:
         """Creates the projection if it does not exist, and drops those of older versions."""
-        projections = {str(row["name"]): whole(row, "nodes") for row in self._list(self._family(projection.corpus))}
+        projections = self._list(self._family(projection.corpus))
         present = name.rpartition("-")[0] + "-"
         for old in projections:
             if not old.startswith(present):
                 self._drop(old)
         self._seen[name] = projections[name] if name in projections else self._make(name, projection)
 
-    def _make(self, name: str, projection: AnyProjection) -> int:
+    def _make(self, name: str, projection: ShapeProjection) -> int:
         """Creates the projection; returns its number of nodes, 0 if another process creates it meanwhile."""
         if name not in self._refused:
             self._check_memory(name, projection)
         if name in self._refused:
             raise StoreUnavailableError(self._refused[name])
-        params: Row
-        rows: list[Row] = []
-        with self._unless_made(name):
-            if isinstance(projection, ShapeProjection):
-                params = {"name": name, "corpus": projection.corpus}
-                if projection.shape is ProjectionShape.STATEMENT_ENTITY_CHUNK:
-                    params["synonyms"] = projection.synonyms
-                rows = self._server.ask(_SHAPES[projection.shape], **params)
-            else:
-                params = {"relationships": list(projection.weights), "weights": projection.weights}
-                rows = self._server.ask("retrieve/project_graph", name=name, corpus=projection.corpus, **params)
-            if any(row["nodes"] is None for row in rows):  # GDS makes no graph without a relationship
-                self._refused[name] = f"{self._server.url}: corpus {projection.corpus!r} has no relationship to project"
-                raise StoreUnavailableError(self._refused[name], retryable=False)
-            self._made.add(name)
-        return sum(whole(row, "nodes") for row in rows)
-
-    @contextlib.contextmanager
-    def _unless_made(self, name: str) -> Iterator[None]:
-        """Ignores an error of a block if the projection exists afterwards: another process has created it meanwhile."""
+        params: Row = {"name": name, "corpus": projection.corpus}
+        if projection.shape is ProjectionShape.STATEMENT_ENTITY_CHUNK:
+            params["synonyms"] = projection.synonyms
         try:
-            yield
+            rows = self._server.ask(_SHAPES[projection.shape], **params)
         except StoreError:
-            if name not in {str(row["name"]) for row in self._list(name)}:
+            if name not in self._list(name):
                 raise
+            rows = []  # another process has created it meanwhile
+        if any(row["nodes"] is None for row in rows):  # GDS makes no graph without a relationship
+            self._refused[name] = f"{self._server.url}: corpus {projection.corpus!r} has no relationship to project"
+            raise StoreUnavailableError(self._refused[name], retryable=False)
+        self._made.add(name)
+        return sum(row["nodes"] for row in rows)
 
-    def _check_memory(self, name: str, projection: AnyProjection) -> None:
+    def _check_memory(self, name: str, projection: ShapeProjection) -> None:
         """Refuses a projection that is too large, for as long as the version of the corpus stays."""
         need = self.estimate(projection)
-        heap = whole(self._server.ask("admin/read_heap")[0], "heap")
+        heap = self._server.ask("admin/read_heap")[0]["heap"]
         most = need.projection + max(need.page_rank, need.leiden)
         if most > _SHARE * heap:
             self._refused[name] = (
@@ -274,33 +221,25 @@ class GraphDataScience:
                 f"{_SHARE:.0%} of the server's heap ({heap >> 20} MiB); raise server.memory.heap.max_size, or rank in process"
             )
 
-    def estimate(self, projection: AnyProjection) -> Memory:
+    def estimate(self, projection: ShapeProjection) -> Memory:
         """The memory that the projection would take on the server, as an upper bound."""
-        corpus = projection.corpus
-        if isinstance(projection, ShapeProjection):
-            counted = self._server.ask("admin/count_edges", corpus=corpus, shape=projection.shape.value)[0]
-            nodes, edges = whole(counted, "nodes"), whole(counted, "edges")
-            has_common_chunks = projection.shape is ProjectionShape.ENTITY_ENTITY
-        else:
-            nodes = sum(whole(row, "number") for row in self._server.ask("admin/count_records", corpus=corpus))
-            rows = self._server.ask("admin/count_relationships", corpus=corpus)
-            edges = sum(whole(row, "number") for row in rows if row["relationship"] in projection.weights)
-            has_common_chunks = Relationship.CO_OCCURS in projection.relationships
-        if has_common_chunks:
-            edges += whole(self._server.ask("admin/count_common_chunks", corpus=corpus)[0], "pairs")
+        corpus, shape = projection.corpus, projection.shape
+        counted = self._server.ask("admin/count_edges", corpus=corpus, shape=shape.value)[0]
+        edges = counted["edges"]
+        if shape is ProjectionShape.ENTITY_ENTITY:
+            edges += self._server.ask("admin/count_common_chunks", corpus=corpus)[0]["pairs"]
         # Undirected: each relationship is held in both directions.
-        row = self._server.ask("admin/estimate_projection", nodes=nodes, relationships=2 * edges)[0]
-        return Memory(whole(row, "projection"), whole(row, "page_rank"), whole(row, "leiden"))
+        return Memory(
+            **self._server.ask("admin/estimate_projection", nodes=counted["nodes"], relationships=2 * edges)[0]
+        )
 
-    def drop(self, corpus: str) -> list[str]:
-        """Drops all projections of a corpus; returns their names."""
-        names = [str(row["name"]) for row in self._list(self._family(corpus))]
-        for name in names:
-            self._drop(name)
-        return names
+    def has_plugin(self) -> bool:
+        """Whether the server has GDS."""
+        return bool(self._server.ask("admin/find_plugin_functions", function=PLUGIN))
 
-    def _list(self, prefix: str) -> list[Row]:
-        return self._server.ask("admin/list_projections", prefix=prefix)
+    def _list(self, prefix: str) -> dict[str, int]:
+        """The projections whose names begin with a prefix, with their numbers of nodes."""
+        return {row["name"]: row["nodes"] for row in self._server.ask("admin/list_projections", prefix=prefix)}
 
     def _drop(self, name: str) -> None:
         self._server.ask("admin/drop_projection", name=name)
@@ -312,18 +251,15 @@ class GraphDataScience:
         return f"{_PREFIX}-{content_id('corpus', f'{self._server.settings.label_prefix}{corpus}')[:12]}"
 
 
-# Personalised PageRank on the server (GDS), or in process if there is no plugin, too little memory, or a filter.
+# Personalised PageRank.
 
 
-_log = logging.getLogger(__name__)
 _KINDS = (Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY)
-PLUGIN = "gds.version"
-"""The function that shows whether the plugin is installed."""
 _ALL = 1 << 31
 _RUNS = 8
 """Maximum number of different seed weights to rank in one run each, if this GDS has no weights of seeds."""
 _SPARE = 64
-"""Number of nodes that are asked for beyond ``k``, so that those of equal scores can be ordered by id."""
+"""Number of nodes requested beyond ``k``, so that nodes of equal score can be ordered by id."""
 _LIGHTEST = 0.1
 """The sum of the weights of the edges of one node is at least this: no synonym is less similar."""
 _MILLION = 1_000_000
@@ -337,10 +273,6 @@ class _Seeds(NamedTuple):
 
     joined: _Shares
     alone: _Shares
-
-    @property
-    def has_joined(self) -> bool:
-        return any(self.joined.values())
 
 
 class GdsRanker:
@@ -358,11 +290,15 @@ class GdsRanker:
     ----------
     server : the database
     fallback : ranks where the server cannot
+
+    Attributes
+    ----------
+    projections : the projections of the database
     """
 
     def __init__(self, server: Server, *, fallback: PulledRanker) -> None:
         self._server = server
-        self._gds = GraphDataScience(server)
+        self.projections = GraphDataScience(server)
         self._fallback = fallback
         self._has_gds: bool | None = None
         self._takes_weights: bool | None = None
@@ -371,11 +307,8 @@ class GdsRanker:
         self._guard = threading.Lock()
 
     def close(self) -> None:
-        """Drops the projections that this object created; those of a lost server are gone with it."""
-        try:
-            self._gds.close()
-        except StoreError as lost:
-            _log.info("projections were not dropped: %s", lost)
+        """Drops the projections that this object created."""
+        self.projections.close()
 
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
         """See :meth:`GraphStore.rank`."""
@@ -399,7 +332,7 @@ class GdsRanker:
         """
         if why := self._why_never(Scope(corpus)):
             raise StoreUnavailableError(f"{self._server.url}: {why}; install the plugin, or rank in process")
-        return self._gds.project(ShapeProjection(corpus, shape))
+        return self.projections.project(ShapeProjection(corpus, shape))
 
     def ranked_by(self, scope: Scope, *, shape: ProjectionShape | None = None) -> str:  # noqa: ARG002
         """See :meth:`GraphStore.ranked_by`. The reason is why the server does not rank in this scope, or did not the last time."""
@@ -410,7 +343,7 @@ class GdsRanker:
         if scope.where is not None or scope.sources is not None:
             return "the filter is applied on every hop, which a projection of the whole corpus cannot"
         if self._has_gds is None:
-            self._has_gds = bool(self._server.ask("admin/find_plugin_functions", function=PLUGIN))
+            self._has_gds = self.projections.has_plugin()
             if not self._has_gds:
                 self._warn("the Graph Data Science plugin (GDS) is not installed; install it to rank on the server")
         return "" if self._has_gds else "the server has no Graph Data Science plugin (GDS)"
@@ -420,28 +353,22 @@ class GdsRanker:
             is_new = why not in self._warned
             self._warned.add(why)
         if is_new:
-            _log.warning("ranking in process, around the seeds: %s", why)
+            _LOG.warning("ranking in process, around the seeds: %s", why)
 
     def _rank(self, query: RankQuery, corpus: str) -> list[Hit]:
         kinds = NODE_KINDS[query.shape] & (query.kinds or NODE_KINDS[query.shape])
         try:
             projection = ShapeProjection(corpus, query.shape, query.synonyms)
-            return self._gds.on(projection, lambda name: self._run(query, corpus, name=name, kinds=kinds))
+            return self.projections.on(projection, lambda name: self._run(query, corpus, name=name, kinds=kinds))
         except UnknownNameError:
             return []
 
     def _run(self, query: RankQuery, corpus: str, *, name: str, kinds: frozenset[Kind]) -> list[Hit]:
         seeds = self._seeds(query, corpus)
-        tolerance, steps = bounds(query, self._gds.nodes(name))
-        options: Row = {
-            "name": name,
-            "corpus": corpus,
-            "kinds": sorted(_NUMBERS[kind] for kind in kinds),
-            "damping": query.damping,
-            "tolerance": tolerance,
-            "max_iterations": steps,
-        }
-        scores = self._scores(seeds.joined, query.k, options=options) if seeds.has_joined else {}
+        tolerance, steps = bounds(query, self.projections.nodes(name))
+        options: Row = {"name": name, "corpus": corpus, "kinds": sorted(_NUMBERS[kind] for kind in kinds)}
+        options |= {"damping": query.damping, "tolerance": tolerance, "max_iterations": steps}
+        scores = self._scores(seeds.joined, query.k, options=options) if any(seeds.joined.values()) else {}
         kept = 1 - query.damping
         scores |= {key: kept * share for kind in kinds for key, share in seeds.alone.get(kind, {}).items()}
         best = sorted(scores, key=lambda key: (-scores[key], key))[: query.k]
@@ -479,32 +406,24 @@ class GdsRanker:
         return dict(scores)
 
     def _ask(self, name: str, rows: Row, k: int, *, options: Row) -> dict[str, float]:
-        """The best ``k`` and all that are as good as the last of them."""
+        """The best ``k`` and all with the same score as the last of them."""
         most = k + _SPARE
-        given = {key: value for key, value in options.items() if key != "kinds"}
+        params = {key: value for key, value in options.items() if key != "kinds"}
         while True:
-            asked = self._server.ask(name, k=most, lists={"kinds": options["kinds"], **rows}, **given)
-            ranking = [(str(row["id"]), _number(row["score"])) for row in asked]
+            asked = self._server.ask(name, k=most, lists={"kinds": options["kinds"], **rows}, **params)
+            ranking = [(row["id"], row["score"]) for row in asked]
             if not k or len(ranking) < most or ranking[k - 1][1] > ranking[-1][1]:
                 return dict(ranking)
             most *= 16
 
     def _seeds(self, query: RankQuery, corpus: str) -> _Seeds:
         wanted = sorted(key for key, weight in query.seed_weights.items() if weight > 0)
-        rows = [
-            row
-            for start in range(0, len(wanted), BATCH)
-            for row in self._server.ask(
-                "retrieve/find_rank_seeds",
-                lists={"ids": wanted[start : start + BATCH]},
-                corpus=corpus,
-                shape=query.shape.value,
-            )
-        ]
-        total = sum(query.seed_weights[str(row["id"])] for row in rows)
+        ask = partial(self._server.ask, "retrieve/find_rank_seeds", corpus=corpus, shape=query.shape.value)
+        rows = [row for batch in batched(wanted, BATCH) for row in ask(lists={"ids": batch})]
+        total = sum(query.seed_weights[row["id"]] for row in rows)
         seeds = _Seeds({kind: {} for kind in _KINDS}, {kind: {} for kind in _KINDS})
         for row in rows:
-            key, kind = str(row["id"]), Kind(str(row["kind"]))
+            key, kind = row["id"], Kind(row["kind"])
             (seeds.joined if row["is_joined"] else seeds.alone)[kind][key] = query.seed_weights[key] / total
         return seeds
 
@@ -553,11 +472,7 @@ def _rows(seeds: _Shares, *, weight: float | None = None) -> Row:
     }
 
 
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
-
-
-# Leiden communities found on the server (GDS), or in process if the server cannot.
+# Leiden communities.
 
 
 _LEVELS = 10
@@ -573,33 +488,25 @@ class GdsClusterer:
 
     Parameters
     ----------
-    server : the database
+    projections : the projections of the database
     fallback : clusters where the server cannot
     """
 
-    def __init__(self, server: Server, *, fallback: ProcessClusterer) -> None:
-        self._server = server
-        self._gds = GraphDataScience(server)
+    def __init__(self, projections: GraphDataScience, *, fallback: ProcessClusterer) -> None:
+        self._gds = projections
         self._fallback = fallback
-
-    def close(self) -> None:
-        """Drops the projections that this object created; those of a lost server are gone with it."""
-        try:
-            self._gds.close()
-        except StoreError as lost:
-            _log.info("projections were not dropped: %s", lost)
 
     def cluster(self, query: ClusterQuery, *, corpus: str) -> Clustered:
         """See :meth:`GraphStore.cluster`."""
         outcome = self._on_server(query, corpus)
         if isinstance(outcome, Clustered):
             return outcome
-        _log.warning("clustering in process: %s", outcome)
+        _LOG.warning("clustering in process: %s", outcome)
         return self._fallback.cluster(query, corpus=corpus)._replace(by=f"process: {outcome}")
 
     def _on_server(self, query: ClusterQuery, corpus: str) -> Clustered | str:
         """The communities, or the reason why the server cannot find them."""
-        if not self._server.ask("admin/find_plugin_functions", function=PLUGIN):
+        if not self._gds.has_plugin():
             return "the server has no Graph Data Science plugin (GDS)"
         projection = ShapeProjection(corpus, query.shape)
         try:

@@ -24,6 +24,7 @@ from hlgraph.errors import (
 )
 from hlgraph.records import Calibration, Hit, Kind, Record, Relationship
 from hlgraph.stores import migrate
+from hlgraph.stores.batches import batched
 from hlgraph.stores.concurrency import WITHOUT_LIMIT, side_by_side
 from hlgraph.stores.image.image import FOLLOWED, nothing
 from hlgraph.stores.image.patching import State
@@ -35,7 +36,6 @@ from hlgraph.stores.neo4j.derived import Neo4jDerivedStore, Neo4jDomainStore, Ne
 from hlgraph.stores.neo4j.gds import GdsClusterer, GdsRanker
 from hlgraph.stores.neo4j.image_changes import ReadSteps, state_of
 from hlgraph.stores.neo4j.images import Images, RecentRecords, ScopedImage
-from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.lease import Leases
 from hlgraph.stores.neo4j.migrations import Neo4jTarget, applied
 from hlgraph.stores.neo4j.publish import publish
@@ -60,7 +60,7 @@ _TYPES = {"STRING": "text", "INTEGER": "number", "FLOAT": "number", "BOOLEAN": "
 
 
 class Fields(Mapping[str, frozenset[str]]):
-    """The fields as a filter names them; read when they are looked at first, since that takes a look at every source.
+    """The fields as a filter names them; read at first use, since that takes a look at every source.
 
     Parameters
     ----------
@@ -69,34 +69,32 @@ class Fields(Mapping[str, frozenset[str]]):
 
     def __init__(self, read: Callable[[], Sequence[Row]]) -> None:
         self._read = read
-        self._found: dict[str, frozenset[str]] | None = None
+        self._types: dict[str, frozenset[str]] = {}
 
-    @property
-    def _held(self) -> dict[str, frozenset[str]]:
-        # Not cached_property: before Python 3.12 its lock is that of all objects, so that corpora would wait for each other.
-        if self._found is None:
+    def _loaded(self) -> dict[str, frozenset[str]]:
+        # Not cached_property: before Python 3.12 all objects share its lock, so corpora would wait for each other.
+        if not self._types:
             built_in = {key: frozenset({"text"}) for key in sorted(BUILT_IN_FIELDS)}
-            self._found = built_in | {str(row["field"]): _types(row["types"]) for row in self._read()}
-        return self._found
+            self._types = built_in | {row["field"]: _types(row["types"]) for row in self._read()}
+        return self._types
 
     def __getitem__(self, name: str) -> frozenset[str]:
-        return self._held[name]
+        return self._loaded()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._held)
+        return iter(self._loaded())
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._loaded())
 
 
-def _types(found: object) -> frozenset[str]:
+def _types(names: Sequence[str]) -> frozenset[str]:
     """The types of a field as a filter names them; none if a value is not a property of its source, and so unknown."""
-    names = map(str, found) if isinstance(found, list) else ()
     kinds = [re.sub(r"LIST<|>| NOT NULL", "", name).strip() for name in names]
     return frozenset(_TYPES[kind] for kind in kinds) if all(kind in _TYPES for kind in kinds) else frozenset()
 
 
-# What the corpora of a database hold, as it was read last: versions, models, counts and fields.
+# The state of the corpora as last read: versions, models, counts and fields.
 
 
 COUNTED = tuple(kind for kind in Relationship if kind in FOLLOWED - {Relationship.NEXT, Relationship.CO_OCCURS})
@@ -110,7 +108,7 @@ class Corpora:
     ----------
     server : the database
     images : images of its corpora, which count without a query; None: there are none
-    on_migrated : called where the newest migration of the database is another than that of this program
+    on_migrated : called if the newest migration of the database is not the one of this program
     """
 
     def __init__(self, server: Server, images: Images | None, *, on_migrated: Callable[[], object]) -> None:
@@ -118,7 +116,7 @@ class Corpora:
         self._images = images
         self._on_migrated = on_migrated
         self._newest = migrate.discover("neo4j")[-1].version
-        self._held: dict[str, CorpusStats] = {}
+        self._cached: dict[str, CorpusStats] = {}
         self._known: dict[str, CorpusStats | None] = {}
 
     def stats(
@@ -133,15 +131,7 @@ class Corpora:
         has_counts, has_relationships : what to count
         """
         stats = tuple(
-            replace(
-                self._stats(row, has_counts=has_counts, has_relationships=has_relationships),
-                pending=_texts(row["staged"]),
-                renewed_to=None if row["renewed_to"] is None else str(row["renewed_to"]),
-                calibration=_calibration(row),
-                state=state_of(row).name,
-                ids=whole(row, "ids"),
-                co_occurs=None if row["co_occurs"] is None else whole(row, "co_occurs"),
-            )
+            self._stats(row, has_counts=has_counts, has_relationships=has_relationships)
             for row in rows or self._read(corpus)
         )
         if corpus is not None and not has_counts:
@@ -166,42 +156,36 @@ class Corpora:
         self._known = {}
 
     def _stats(self, row: Row, *, has_counts: bool, has_relationships: bool) -> CorpusStats:
-        name, version, state = str(row["name"]), whole(row, "version"), state_of(row).name
-        stats = self._held.get(name)
-        if stats is None or (stats.version, stats.state) != (version, state):
+        name, version, state = row["name"], row["version"], state_of(row).name
+        cached = self._cached.get(name)
+        if cached is None or (cached.version, cached.state) != (version, state):
             read = functools.partial(self._server.ask, "admin/list_fields", corpus=name)
-            fields = Fields((lambda: maps(row["fields"])) if "fields" in row else read)
-            stats = CorpusStats(
-                name, version, str(row["embedding"]), whole(row, "dimensions"), fields=fields, state=state
-            )
-        if has_counts and not stats.records:
-            there = self._images.held(name, state) if self._images is not None else None
+            fields = Fields((lambda: row["fields"]) if "fields" in row else read)
+            cached = CorpusStats(name, version, row["embedding"], row["dimensions"], fields=fields, state=state)
+        records, relationships = cached.records, cached.relationships
+        if has_counts and not records:
+            there = self._images.loaded(name, state) if self._images is not None else None
             counts = (
                 self._counts("admin/count_records", name, column="kind") if there is None else there.image.records()
             )
-            stats = replace(stats, records={kind: counts.get(kind.value, 0) for kind in _PAGES})
-        if has_counts and has_relationships and not stats.relationships:
+            records = {kind: counts.get(kind.value, 0) for kind in _PAGES}
+        if has_counts and has_relationships and not relationships:
             counts = self._counts("admin/count_relationships", name, column="relationship")
-            stats = replace(stats, relationships={kind: counts.get(kind.value, 0) for kind in COUNTED})
-        self._held[name] = stats
+            relationships = {kind: counts.get(kind.value, 0) for kind in COUNTED}
+        self._cached[name] = stats = replace(
+            cached,
+            records=records,
+            relationships=relationships,
+            pending=tuple(row["staged"]),
+            renewed_to=row["renewed_to"],
+            calibration=msgspec.json.decode(row["calibration"] or "null", type=Calibration | None),
+            ids=row["ids"],
+            co_occurs=row["co_occurs"],
+        )
         return replace(stats, fields=dict(stats.fields)) if has_counts else stats
 
     def _counts(self, query: str, corpus: str, *, column: str) -> dict[str, int]:
-        return {str(row[column]): whole(row, "number") for row in self._server.ask(query, corpus=corpus)}
-
-
-def maps(value: object) -> list[Row]:
-    """A list of maps that the server sent."""
-    return list(value) if isinstance(value, list) else []
-
-
-def _calibration(row: Row) -> Calibration | None:
-    encoded = row["calibration"]
-    return None if encoded is None else msgspec.json.decode(str(encoded), type=Calibration)
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(str(item) for item in value) if isinstance(value, list) else ()
+        return {str(row[column]): row["number"] for row in self._server.ask(query, corpus=corpus)}
 
 
 _PAGES: Mapping[Kind, str] = {
@@ -222,10 +206,14 @@ _ANY = State(0, "")
 T = TypeVar("T")
 
 
+def _ids(rows: Sequence[Row]) -> list[str]:
+    return [row["id"] for row in rows]
+
+
 def _check_versions(transaction: Transaction, change: Change) -> None:
     wanted = {source.id: base for source, base in zip(change.sources, change.base_versions, strict=True)}
     rows = transaction.collect("persist/read_versions", sorted(wanted))
-    versions = {**dict.fromkeys(wanted, 0), **{str(row["id"]): whole(row, "version") for row in rows}}
+    versions = {**dict.fromkeys(wanted, 0), **{row["id"]: row["version"] for row in rows}}
     for source in change.sources:
         if versions[source.id] != wanted[source.id]:
             raise StoreConflictError(
@@ -268,7 +256,7 @@ class Neo4jGraphStore(GraphStore):
         gds = GdsRanker(server, fallback=PulledRanker(self))
         is_in_process = server.settings.ranking == "process"
         self.ranker = gds if images is None else ChoosingRanker(self, server=gds, is_in_process=is_in_process)
-        self.clusterer = GdsClusterer(server, fallback=ProcessClusterer(pulled(self)))
+        self.clusterer = GdsClusterer(gds.projections, fallback=ProcessClusterer(pulled(self)))
         self.derived = Neo4jDerivedStore(server, self.leases)
         self.merges = Neo4jMergeStore(server, self.leases, images=images)
         self.domains = Neo4jDomainStore(server, self.leases)
@@ -283,7 +271,6 @@ class Neo4jGraphStore(GraphStore):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.clusterer.close()
         self.ranker.close()
         # What they ask for has no deadline. Closing the server ends it, if it does not end by itself.
         seconds = self._server.settings.read_seconds
@@ -301,27 +288,31 @@ class Neo4jGraphStore(GraphStore):
             for _ in range(_ATTEMPTS):
                 self._create()
                 locks.enter_context(self.leases.held(corpus, wait=wait))
-                history, pending = self._server.read(functools.partial(self._begun, corpus=corpus))
+                history, pending = self._server.read(
+                    lambda transaction: (
+                        applied(transaction.rows("admin/read_migrations")),
+                        journal.pending(transaction, corpus),
+                    )
+                )
                 self._has_schema = False  # another database may have taken the place of the one that was seen
                 if self._is_ready(history):
                     break
                 locks.close()
             else:
-                raise _emptied(self._server.url)
+                raise StoreUnavailableError(
+                    f"{self._server.url}: the database was emptied each time it was prepared; run the same command again"
+                )
             yield pending
-
-    def _begun(self, transaction: Transaction, *, corpus: str | None) -> tuple[list[Applied], tuple[Pending, ...]]:
-        """The migrations that ran in the database, and the unfinished changes of a corpus."""
-        return applied(transaction.rows("admin/read_migrations")), journal.pending(transaction, corpus)
 
     def unfinished(self, corpus: str | None = None) -> tuple[Pending, ...]:
         """See :meth:`GraphStore.unfinished`."""
         if not self._is_ready():
             return ()
+        read = functools.partial(self._server.read, functools.partial(journal.pending, corpus=corpus))
         for _ in range(_ATTEMPTS):
             with contextlib.suppress(StoreCorruptError):  # its writer has finished a change while it was read
-                return self._server.read(functools.partial(journal.pending, corpus=corpus))
-        return self._server.read(functools.partial(journal.pending, corpus=corpus))
+                return read()
+        return read()
 
     def _create(self) -> None:
         """Creates the present schema in an empty database; only checks a database that has one."""
@@ -343,7 +334,7 @@ class Neo4jGraphStore(GraphStore):
         return self._has_schema
 
     def _look_again(self) -> None:
-        """Looks at the schema of a database that has other migrations than those of this program."""
+        """Checks the schema again, because the database has other migrations than this program."""
         self._has_schema = False
         self._is_ready()
 
@@ -381,7 +372,7 @@ class Neo4jGraphStore(GraphStore):
             outcome = journal.unpack(rows[0]["outcome"])
             if to is ChangeState.DONE:
                 journal.forget(transaction, change_id)
-            elif ChangeState(str(rows[0]["state"])) is ChangeState.STAGED:
+            elif ChangeState(rows[0]["state"]) is ChangeState.STAGED:
                 change = self._change(transaction, change_id)
                 outcome = publish(transaction, change)
                 if change.removed_sources and not image_changes.leads_on(
@@ -408,7 +399,7 @@ class Neo4jGraphStore(GraphStore):
         """The staged change, from memory or from the journal."""
         if self._staged is not None and self._staged.id == name:
             return self._staged
-        parts = {row["id"]: whole(row, "parts") for row in transaction.rows("persist/list_changes", corpus=None)}
+        parts = {row["id"]: row["parts"] for row in transaction.rows("persist/list_changes", corpus=None)}
         return journal.load(transaction, name, parts=parts[name])
 
     # Reading
@@ -429,29 +420,15 @@ class Neo4jGraphStore(GraphStore):
         is_whole = scope.where is None and scope.sources is None
         if not is_whole and kind not in (*_OF_SOURCES, Kind.SOURCE):
             raise StoreError(f"{kind} records belong to the whole corpus; find them without a filter or sources")
-        names = self._page(kind, scope.corpus) if is_whole else iter(self._inside(kind, scope))
-        return self._records(kind, names, Scope(scope.corpus))
-
-    def _records(self, kind: Kind, pages: Iterator[list[str]], scope: Scope) -> Iterator[Record]:
-        for page in pages:
-            yield from self.records(kind, page, scope=scope)
+        pages = self._page(kind, scope.corpus) if is_whole else batched(self._inside(kind, scope), PAGE)
+        return (record for page in pages for record in self.records(kind, page, scope=Scope(scope.corpus)))
 
     def _page(self, kind: Kind, corpus: str) -> Iterator[list[str]]:
         """The ids of a corpus, page by page."""
-        after = ""
-        while True:
-            page = self._ids(_PAGES[kind], corpus=corpus, after=after, size=BATCH)
-            if page:
-                yield page
-            if len(page) < BATCH:
-                return
-            after = page[-1]
+        return (_ids(page) for page in self._server.pages(_PAGES[kind], corpus=corpus, size=BATCH))
 
-    def _ids(self, name: str, **params: object) -> list[str]:
-        return [str(row["id"]) for row in self._server.read(lambda transaction: transaction.rows(name, **params))]
-
-    def _inside(self, kind: Kind, scope: Scope) -> list[list[str]]:
-        """The ids of a scope, page by page."""
+    def _inside(self, kind: Kind, scope: Scope) -> list[str]:
+        """The ids of a scope."""
         admitted = self._filters.admitted(scope, self._state(scope.corpus))
         sources = list(admitted.listed)
         if not admitted.admits:
@@ -459,13 +436,15 @@ class Neo4jGraphStore(GraphStore):
             sources = [name for page in self._page(Kind.SOURCE, scope.corpus) for name in page if name not in listed]
         elif scope.where is None:
             sources = [item.id for item in self.records(Kind.SOURCE, sources, scope=Scope(scope.corpus))]
-        names = sorted(sources)
-        if kind is not Kind.SOURCE:
-            rows = self._server.read(
-                lambda transaction: transaction.collect(_OF_SOURCES[kind], names, key="source_ids")
+        if kind is Kind.SOURCE:
+            return sorted(sources)
+        return sorted(
+            _ids(
+                self._server.read(
+                    lambda transaction: transaction.collect(_OF_SOURCES[kind], sorted(sources), key="source_ids")
+                )
             )
-            names = sorted(str(row["id"]) for row in rows)
-        return [names[start : start + PAGE] for start in range(0, len(names), PAGE)]
+        )
 
     def _state(self, corpus: str) -> State:
         for stats in self.stats(corpus, has_counts=False):
@@ -487,7 +466,7 @@ class Neo4jGraphStore(GraphStore):
         """See :meth:`GraphStore.own_entities`."""
         if not source_ids or not self._is_ready():
             return []
-        return self._ids("retrieve/find_own_entities", corpus=corpus, source_ids=list(source_ids))
+        return _ids(self._server.ask("retrieve/find_own_entities", corpus=corpus, source_ids=list(source_ids)))
 
     def match(self, query: MatchQuery, *, scope: Scope) -> list[Matched]:
         """See :meth:`GraphStore.match`."""
@@ -506,7 +485,7 @@ class Neo4jGraphStore(GraphStore):
         if self._images is None or not self._is_ready():
             return None
         for _ in range(_ATTEMPTS):
-            loaded = self._images.held(scope.corpus, scope.state) or self._images.current(scope.corpus, scope.state)
+            loaded = self._images.loaded(scope.corpus, scope.state) or self._images.current(scope.corpus, scope.state)
             if loaded is None:
                 if self._has_searches:
                     self._warming.begin()
@@ -552,7 +531,7 @@ class Neo4jGraphStore(GraphStore):
     ) -> tuple[CorpusStats, ...]:
         """See :meth:`GraphStore.stats`."""
         rows = [] if corpus is None or self._has_schema else self._server.ask("retrieve/open_corpus", corpus=corpus)
-        if not self._is_ready(applied(maps(rows[0]["applied"])) if rows else None):
+        if not self._is_ready(applied(rows[0]["applied"]) if rows else None):
             return ()
         return self._corpora.stats(corpus, rows=rows, has_counts=has_counts, has_relationships=has_relationships)
 
@@ -560,7 +539,7 @@ class Neo4jGraphStore(GraphStore):
         """See :meth:`GraphStore.known`."""
         return self._corpora.known(corpus)
 
-    # On the server, or as the ranker and the clusterer choose
+    # Ranking and clustering
 
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
         """See :meth:`GraphStore.rank`."""
@@ -595,7 +574,7 @@ class Neo4jGraphStore(GraphStore):
 
 
 class ChoosingRanker:
-    """Ranks on the image where it is there, else on the server; see :meth:`hlgraph.stores.protocols.GraphStore.rank`.
+    """Ranks on the image if there is one, else on the server; see :meth:`hlgraph.stores.protocols.GraphStore.rank`.
 
     A graph that is too large to rank it whole in process is ranked on the image around the seeds, as on the embedded store.
 
@@ -621,14 +600,14 @@ class ChoosingRanker:
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
         """See :meth:`GraphStore.rank`."""
         scoped = self._graph.image(scope)
-        has_filter = scope.where is not None or scope.sources is not None
-        key = (scope.corpus, has_filter, query.shape)
+        key = _key(scope, query.shape)
         if scoped is not None:
-            is_large = self._image.is_large(scoped, query.shape, scope=scope)
+            is_large = self._image.is_large(scoped.image, query.shape)
             self._chosen[key] = f"process: on the image{f', {self._image.why_large()}' if is_large else ''}"
-            return self._image.rank_on(scoped, query, scope=scope)
+            return self._image.rank_on(scoped.image, query, scope=scope, whole=scoped.whole)
         if self._is_in_process:
-            self._chosen[key] = f"process: around the seeds, pulled from the server, since {self._why(scope)}"
+            why = self._graph.walked_by(scope).partition(": ")[2] or "there is no image"
+            self._chosen[key] = f"process: around the seeds, pulled from the server, since {why}"
             return self._pulled.rank(query, scope=scope)
         self._chosen.pop(key, None)
         return self._server.rank(query, scope=scope)
@@ -639,15 +618,9 @@ class ChoosingRanker:
 
     def ranked_by(self, scope: Scope, *, shape: ProjectionShape | None = None) -> str:
         """See :meth:`GraphStore.ranked_by`."""
-        has_filter = scope.where is not None or scope.sources is not None
-        choice = None if shape is None else self._chosen.get((scope.corpus, has_filter, shape))
+        choice = None if shape is None else self._chosen.get(_key(scope, shape))
         return choice or self._server.ranked_by(scope)
 
-    def _why(self, scope: Scope) -> str:
-        return self._graph.walked_by(scope).partition(": ")[2] or "there is no image"
 
-
-def _emptied(url: str) -> StoreUnavailableError:
-    return StoreUnavailableError(
-        f"{url}: the database was emptied each time it was prepared; run the same command again"
-    )
+def _key(scope: Scope, shape: ProjectionShape) -> tuple[str, bool, ProjectionShape]:
+    return scope.corpus, scope.where is not None or scope.sources is not None, shape

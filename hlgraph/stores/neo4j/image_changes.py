@@ -1,4 +1,4 @@
-"""The lists of what changes did to the graph, beside each corpus: one is recorded with each version, and read to patch an image.
+"""The change lists of a corpus: each version records what it changed in the graph, and images are patched by these lists.
 
 A list leads from one state of a corpus to the next. A state is a version and a stamp, which no other state has, so a list never
 fits the image of a database that was restored or emptied. A writer that knows no lists leaves a gap, and images are filled anew.
@@ -25,7 +25,6 @@ from hlgraph.stores.image.patching import (
     shared,
     touched_since,
 )
-from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.server import Row, Server, Transaction
 
 _MOST_HELD = 1 << 20
@@ -34,7 +33,7 @@ _MOST_HELD = 1 << 20
 
 def state_of(row: Row) -> State:
     """The state in a row that was read."""
-    return State(whole(row, "version"), str(row["stamp"] or ""))
+    return State(row["version"], row["stamp"] or "")
 
 
 def record(
@@ -56,15 +55,12 @@ def record(
         chunks = transaction.collect("persist/list_next_chunks", sources, key="source_ids")
         stored = Stored(
             vanished,
-            (Asserted(str(row["id"]), *(_texts(row, f"{name}_ids") for name in _ENDS)) for row in statements),
-            ((str(row["id"]), None if row["next_id"] is None else str(row["next_id"])) for row in chunks),
+            (Asserted(row["id"], row["topic_ids"], row["entity_ids"], row["fact_ids"]) for row in statements),
+            ((row["id"], row["next_id"]) for row in chunks),
             map(Synonym._make, change.synonyms),
         )
         data = pack(listed(change, stored))
     transaction.rows("persist/record_image_change", name=change.corpus, list=data, kept=KEPT)
-
-
-_ENDS = ("topic", "entity", "fact")
 
 
 def leads_on(transaction: Transaction, change: Change, *, vanished: Mapping[str, Sequence[str]]) -> bool:
@@ -99,7 +95,7 @@ def record_merges(
 
 
 class ReadSteps:
-    """Reads the steps of the corpora of one database; keeps those of each corpus that were read last. Thread-safe.
+    """Reads the steps of the corpora of one database, and caches the last ones of each corpus. Thread-safe.
 
     Parameters
     ----------
@@ -139,18 +135,10 @@ class ReadSteps:
 
     def _read(self, corpus: str, *, after: int, to: State) -> list[Step]:
         rows = self._server.ask("retrieve/read_image_changes", corpus=corpus, after=after)
-        return leading_to(to, map(_step, reversed(rows)))
-
-
-def _step(row: Row) -> Step:
-    version, data = whole(row, "version"), row["list"]
-    return Step(
-        State(version - 1, str(row["before"])),
-        State(version, str(row["stamp"])),
-        bytes(data) if isinstance(data, bytes | bytearray) else b"",
-    )
-
-
-def _texts(row: Row, name: str) -> list[str]:
-    values = row[name]
-    return [str(item) for item in values] if isinstance(values, list) else []
+        steps = (
+            Step(
+                State(row["version"] - 1, row["before"]), State(row["version"], row["stamp"]), bytes(row["list"] or b"")
+            )
+            for row in reversed(rows)
+        )
+        return leading_to(to, steps)

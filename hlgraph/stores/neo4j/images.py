@@ -22,7 +22,7 @@ from contextvars import Context
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,38 +38,23 @@ from hlgraph.stores.cache import KeptRecords
 from hlgraph.stores.closing import closed
 from hlgraph.stores.image.arrays import BLOCK, NO_SOURCE, Links, Pairs, places
 from hlgraph.stores.image.graph_files import GraphFiles, log_level, mapped_file
-from hlgraph.stores.image.image import SAID, Image, co_occurs, relates
+from hlgraph.stores.image.image import FOLLOWED, SAID, Image, co_occurs, relates
 from hlgraph.stores.image.patching import FAR, State, Step, is_heavy, patched
-from hlgraph.stores.image.ranker import WholeGraph
 from hlgraph.stores.neo4j.image_changes import ReadSteps, state_of
-from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.pull import Admitted
 from hlgraph.stores.neo4j.rows import records
 from hlgraph.stores.neo4j.server import BATCH, Row, Server
-from hlgraph.stores.protocols import PullShape, Scope
+from hlgraph.stores.protocols import PullShape
 from hlgraph.stores.trace import traced
 from hlgraph.subgraph import KINDS, Csr, Subgraph
 
-# Fills the files of an image from a Neo4j server: a page of one kind a query, its links as lists of integers.
-#
-# The integers are those of the element ids, and mean something only inside one fill. Of the derived relationships the server
-# sends SYNONYM; RELATES and CO_OCCURS are counted here, by the rules by which it keeps them.
+# Filling: one query per page of nodes of a kind, with their links as integers of element ids, which are valid in one fill only.
+# RELATES and CO_OCCURS are counted here, by the same rules as on the server.
 
 
 PAGE = 10_000
 """Maximum number of nodes of one query."""
-SCANNED = (
-    Relationship.FROM_SOURCE,
-    Relationship.NEXT,
-    Relationship.IN_CHUNK,
-    Relationship.ABOUT,
-    Relationship.SUPPORTS,
-    Relationship.SUBJECT,
-    Relationship.OBJECT,
-    Relationship.MENTIONS,
-    Relationship.SYNONYM,
-    Relationship.SAME_AS,
-)
+SCANNED = tuple(item for item in Relationship if item in FOLLOWED - {Relationship.RELATES, Relationship.CO_OCCURS})
 """The relationships that the server sends."""
 _LINK = np.dtype([("a", "<i8"), ("b", "<i8"), ("weight", "<f4")])
 
@@ -88,7 +73,7 @@ class _Scan:
         self.said: list[tuple[int, str]] = []  # of statements in several chunks: the entity, and the id of the chunk
 
     def add(self, kind: Kind, row: Mapping[str, Any]) -> None:
-        """Takes a page of one kind.
+        """Adds a page of nodes of one kind.
 
         Parameters
         ----------
@@ -181,12 +166,12 @@ def fill(files: GraphFiles, server: Server, *, corpus: str, go_on: Callable[[], 
         size = len(ids)
         for item in SCANNED:
             files.write_links(item, (places.of(block) for block in scan.links(item)), size=size)
-    links: dict[str, Links] = {item: _held(files, item, size=size) for item in SCANNED}
+    links: dict[str, Links] = {item: _links(files, item, size=size) for item in SCANNED}
     files.write("sources", [_sources(kinds, links[Relationship.FROM_SOURCE], in_chunk=links[Relationship.IN_CHUNK])])
     chunks, entities, _ = places.of(_given(scan.said, ids, numbers=numbers))
     files.write_links(SAID, _blocks(_said(links, chunks, entities=entities)), size=size)
     files.write_links(Relationship.RELATES, _blocks(relates(links, None)), size=size)
-    said = {SAID: _held(files, SAID, size=size)}
+    said = {SAID: _links(files, SAID, size=size)}
     files.write_links(Relationship.CO_OCCURS, co_occurs(said, None), size=size)
     files.write("kinds", [kinds])
     files.write("ids", [ids])
@@ -203,7 +188,7 @@ def _pages(server: Server, kind: Kind, *, corpus: str) -> Iterator[Row]:
         after = max(ids)
 
 
-def _held(files: GraphFiles, name: str, *, size: int) -> Links:
+def _links(files: GraphFiles, name: str, *, size: int) -> Links:
     links = files.links(name, size)
     if links is None:
         raise FileNotFoundError(files.folder / name)
@@ -211,7 +196,7 @@ def _held(files: GraphFiles, name: str, *, size: int) -> Links:
 
 
 def _sources(kinds: NDArray[np.uint8], from_source: Links, *, in_chunk: Links) -> NDArray[np.int32]:
-    """The source of each node: of a chunk its own, of a topic and a statement that of its chunks."""
+    """The source of each node: chunks have their own, topics and statements that of their chunks."""
     owners = np.full(len(kinds), NO_SOURCE, dtype=np.int32)
     sources = np.flatnonzero(kinds == KINDS.index(Kind.SOURCE))
     owners[sources] = sources
@@ -235,7 +220,7 @@ def _given(said: list[tuple[int, str]], ids: NDArray[np.bytes_], *, numbers: NDA
 
 
 def _said(links: Mapping[str, Links], chunks: NDArray[np.integer], *, entities: NDArray[np.integer]) -> Csr:
-    """From chunks to the entities that their statements mention: those of statements in one chunk, and the others as given."""
+    """From chunks to the entities that their statements mention; pairs of statements in several chunks are parameters."""
     inside, mentions = links[Relationship.IN_CHUNK].there.plain(), links[Relationship.MENTIONS].there.plain()
     size = inside.size
     statement = np.repeat(np.arange(size), np.diff(mentions.starts))
@@ -255,7 +240,7 @@ def _blocks(matrix: Csr) -> Iterator[Pairs]:
 
 
 LEAST_BEHIND = 1_000_000
-"""Minimum number of links before an image is filled in a thread of its own while the server answers."""
+"""Minimum number of links before an image is filled in the background while the server answers."""
 _FORMAT = 1
 _ATTEMPTS = 3
 _WAIT = 60.0
@@ -263,13 +248,13 @@ _WAIT = 60.0
 _SHORT = 2.0
 """Longest time in seconds of a fill that may be repeated at once, after the next change."""
 _REST = 9.0
-"""For so many times the seconds of a longer fill, the server answers before the next one begins."""
+"""After a longer fill, the server answers for this many times its duration before the next fill begins."""
 _KEPT = 32
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class HeldImage:
+class LoadedImage:
     """An image of a state of a corpus, and the state of the files that it is laid over; whether it is to be written anew."""
 
     image: Image
@@ -292,28 +277,15 @@ class HeldImage:
         return nodes
 
 
-@dataclass(frozen=True, slots=True)
-class ScopedImage(WholeGraph):
-    """An image and the sources that a scope admits: a :class:`hlgraph.stores.image.ranker.WholeGraph` of one corpus."""
+class ScopedImage(NamedTuple):
+    """An image, and the nodes of the sources that a scope admits; None: all."""
 
     image: Image
     sources: NDArray[np.int64] | None
 
-    def version(self, corpus: str) -> int:  # noqa: ARG002
-        """The version of the corpus."""
-        return self.image.version
-
-    def links(self, shape: PullShape, *, scope: Scope) -> int:  # noqa: ARG002
-        """See :meth:`WholeGraph.links`."""
-        return self.image.count(shape.relationships)
-
-    def whole(self, shape: PullShape, *, scope: Scope) -> Subgraph:  # noqa: ARG002
-        """See :meth:`WholeGraph.whole`."""
+    def whole(self, shape: PullShape) -> Subgraph:
+        """All nodes and edges of some kinds and relationships in the scope."""
         return self.image.whole(shape, sources=self.sources)
-
-    def unfiltered(self, shape: PullShape, *, scope: Scope) -> Image | None:  # noqa: ARG002
-        """See :meth:`WholeGraph.unfiltered`."""
-        return self.image if self.sources is None else None
 
 
 class Images:
@@ -337,7 +309,7 @@ class Images:
         self._folder = folder
         self._most = most
         self._waits = waits
-        self._held: dict[str, HeldImage] = {}
+        self._loaded: dict[str, LoadedImage] = {}
         self._why: dict[str, str] = {}
         self._refused: dict[str, State] = {}
         self._rest: dict[str, float] = {}
@@ -351,7 +323,7 @@ class Images:
             return state_of(row)
         return None
 
-    def held(self, corpus: str, state: str = "", *, version: int = -1) -> HeldImage | None:
+    def loaded(self, corpus: str, state: str = "", *, version: int = -1) -> LoadedImage | None:
         """The image of a state or a version if it is in memory: nothing is asked.
 
         Parameters
@@ -360,11 +332,11 @@ class Images:
         state : see :attr:`CorpusStats.state`; empty: no image is of it
         version : version of the corpus; used if no state is given
         """
-        loaded = self._held.get(corpus)
+        loaded = self._loaded.get(corpus)
         is_it = loaded is not None and (loaded.state.name == state if state else loaded.state.version == version)
         return loaded if is_it else None
 
-    def current(self, corpus: str, known: str = "") -> HeldImage | None:
+    def current(self, corpus: str, known: str = "") -> LoadedImage | None:
         """The image of the present state of a corpus, filled if it is not there; None if the server must answer.
 
         Parameters
@@ -373,7 +345,7 @@ class Images:
         known : the state that the reader found a moment ago, see :attr:`CorpusStats.state`: it is not asked for again, and its
             image is made even if the corpus has changed since. Empty: it is asked for
         """
-        known_state, newer = State.named(known), self._held.get(corpus)
+        known_state, newer = State.named(known), self._loaded.get(corpus)
         if known_state is not None and (newer is None or newer.state.version < known_state.version):
             with self._guard:
                 loaded = self._known(corpus, known_state)
@@ -383,7 +355,7 @@ class Images:
             state = self.state(corpus)
             if state is None:
                 return None
-            loaded = self._held.get(corpus)
+            loaded = self._loaded.get(corpus)
             if loaded is not None and loaded.state == state:
                 return loaded
             with self._guard:
@@ -393,7 +365,7 @@ class Images:
         return None
 
     def lag(self, corpus: str) -> tuple[int, int | None] | None:
-        """The version of a corpus and that of its image in the files of this machine, if there is one; None: no such corpus."""
+        """The version of a corpus, and that of its image on this machine or None; None: no such corpus."""
         state = self.state(corpus)
         if state is None:
             return None
@@ -404,7 +376,7 @@ class Images:
 
     def why_not(self, corpus: str) -> str:
         """The reason why the server answered the last time; empty if it did not, or if there is no such corpus."""
-        return "" if corpus in self._held else self._why.get(corpus, "")
+        return "" if corpus in self._loaded else self._why.get(corpus, "")
 
     def forget(self, corpus: str) -> None:
         """Removes the files of the images of a corpus from this machine, because they are of no use any more."""
@@ -423,24 +395,27 @@ class Images:
             "image", server.url, server.settings.database, f"{server.settings.label_prefix}{corpus}"
         )
 
-    def _known(self, corpus: str, state: State) -> HeldImage | None:
+    def _known(self, corpus: str, state: State) -> LoadedImage | None:
         """The image of this state: in memory, in files, or patched; removed from memory if it is of another state."""
-        loaded = self._held.pop(corpus, None)
+        loaded = self._loaded.pop(corpus, None)
         if loaded is None or loaded.state != state:
             loaded = (self._mapped(corpus, state) or self._patched(corpus, loaded, state)) if state.stamp else None
         if loaded is not None:
             self._allow(corpus)
-            self._held[corpus] = loaded
+            self._loaded[corpus] = loaded
         return loaded
 
-    def _mapped(self, corpus: str, state: State) -> HeldImage | None:
+    def _mapped(self, corpus: str, state: State) -> LoadedImage | None:
         image = GraphFiles(self._path(corpus, state)).image(state.version, mark=state)
-        return None if image is None else HeldImage(image, state, state)
+        return None if image is None else LoadedImage(image, state, state)
 
-    def _patched(self, corpus: str, held: HeldImage | None, state: State) -> HeldImage | None:
-        """The image of this state, patched from the one that was held, or from files; None if no lists lead to it."""
-        newer = [item for item in self._states(corpus) if held is None or item.version > held.base.version]
-        for older in (dict[State, HeldImage | None].fromkeys(newer), {} if held is None else {held.state: held}):
+    def _patched(self, corpus: str, loaded: LoadedImage | None, state: State) -> LoadedImage | None:
+        """The image of this state, patched from the one that was loaded, or from files; None if no lists lead to it."""
+        newer = [item for item in self._states(corpus) if loaded is None or item.version > loaded.base.version]
+        for older in (
+            dict[State, LoadedImage | None].fromkeys(newer),
+            {} if loaded is None else {loaded.state: loaded},
+        ):
             after = min((item.version for item in older), default=state.version)
             steps = self.steps.lead_to(corpus, after=after, to=state) if older else []
             for first in range(len(steps) - 1, -1, -1):
@@ -455,13 +430,13 @@ class Images:
         names = (path.name.split("-", 2) for path in self._of(corpus).glob(f"{_FORMAT}-*-*"))
         return [State(int(version), stamp) for _, version, stamp in names if version.isdecimal()]
 
-    def _following(self, corpus: str, held: HeldImage, steps: Sequence[Step]) -> HeldImage:
-        is_old = steps[-1].after.version - held.base.version > FAR
-        image, is_to_be_folded = held.image, held.is_to_be_folded or is_old
+    def _following(self, corpus: str, loaded: LoadedImage, steps: Sequence[Step]) -> LoadedImage:
+        is_old = steps[-1].after.version - loaded.base.version > FAR
+        image, is_to_be_folded = loaded.image, loaded.is_to_be_folded or is_old
         for step in steps:
-            image = patched(image, step.change(), version=step.after.version, mark=step.after)
+            image = patched(image, step)
             is_to_be_folded = is_to_be_folded or is_heavy(image)
-        result = HeldImage(image, steps[-1].after, held.base, is_to_be_folded)
+        result = LoadedImage(image, steps[-1].after, loaded.base, is_to_be_folded)
         thread = self._threads.get(corpus)
         if is_to_be_folded and (thread is None or not thread.is_alive()):
             self._threads[corpus] = threading.Thread(
@@ -470,14 +445,16 @@ class Images:
             self._threads[corpus].start()
         return result
 
-    def _fold(self, corpus: str, held: HeldImage) -> None:
+    def _fold(self, corpus: str, loaded: LoadedImage) -> None:
         """Writes a patched image to new files, which the image of a later state is patched on."""
         try:
             with self._writing(corpus, 0.0):
-                if self._path(corpus, held.state).is_dir():  # another process has written it
+                if self._path(corpus, loaded.state).is_dir():  # another process has written it
                     return
                 self._replace(
-                    corpus, held.state, lambda graph_files: graph_files.write_image(held.image, hurry=self._is_closed)
+                    corpus,
+                    loaded.state,
+                    lambda graph_files: graph_files.write_image(loaded.image, hurry=self._is_closed),
                 )
         except (OSError, Timeout) as error:
             _log.log(log_level(error), "the image of corpus %s was not written anew: %s", corpus, error)
@@ -485,8 +462,8 @@ class Images:
     def _path(self, corpus: str, state: State) -> Path:
         return self._of(corpus) / f"{_FORMAT}-{state.version}-{state.stamp}"
 
-    def _made(self, corpus: str, state: State) -> HeldImage | None:
-        """The image, filled now; None if that is refused, or goes on in a thread of its own."""
+    def _made(self, corpus: str, state: State) -> LoadedImage | None:
+        """The image, filled now; None if that is refused, or goes on in the background."""
         if self._refused.get(corpus) == state:
             return None  # for this state, or it is being filled
         if not state.stamp:
@@ -495,7 +472,7 @@ class Images:
         if not self._waits and time.monotonic() < self._rest.get(corpus, 0.0):
             self._why[corpus] = "the corpus changed soon after its last image was filled"
             return None
-        number = sum(whole(row, "number") for row in self._server.ask("admin/count_relationships", corpus=corpus))
+        number = sum(row["number"] for row in self._server.ask("admin/count_relationships", corpus=corpus))
         if number > self._most:
             self._refuse(corpus, state, f"the corpus has over {self._most:,} links (neo4j.image_links)")
             return None
@@ -525,7 +502,7 @@ class Images:
             return
         self._allow(corpus)  # the next read maps it, or sees that the corpus has changed
 
-    def _fill(self, corpus: str, state: State) -> HeldImage | None:
+    def _fill(self, corpus: str, state: State) -> LoadedImage | None:
         with traced("image", "fill", text=f"the image of corpus {corpus!r}, filled from the server") as call:
             try:
                 # Pages are not part of what a search asks the server for.
@@ -541,14 +518,14 @@ class Images:
         return loaded
 
     def _write(self, corpus: str, state: State, *, wait: float = _WAIT) -> bool:
-        """Fills the files of a state; returns whether the state is still the present one, and they are there."""
+        """Fills the files of a state; returns False if the corpus changed meanwhile."""
         with self._writing(corpus, wait):
             if self._path(corpus, state).is_dir():
                 return True
             start = time.monotonic()
 
-            def write(made: GraphFiles) -> bool:
-                fill(made, self._server, corpus=corpus, go_on=self._check)
+            def write(graph_files: GraphFiles) -> bool:
+                fill(graph_files, self._server, corpus=corpus, go_on=self._check)
                 return self.state(corpus) == state
 
             is_written = self._replace(corpus, state, write)
@@ -557,7 +534,7 @@ class Images:
             return is_written
 
     def _replace(self, corpus: str, state: State, write: Callable[[GraphFiles], bool | None]) -> bool:
-        """Writes files, and puts them in place of those of other states, whose readers keep what they have mapped."""
+        """Writes files, and replaces those of other states, whose readers keep what they have mapped."""
         unfinished = self._of(corpus) / "unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         graph_files = GraphFiles(unfinished)
@@ -582,9 +559,7 @@ class Images:
             raise closed(self._server.url)
 
 
-# Reads records by id, and keeps those that were read in the present state of a corpus.
-#
-# A reader names the state of the corpus that its first round trip found; see :class:`hlgraph.stores.cache.KeptRecords`.
+# Records by id, cached for the present state of a corpus, which readers name; see :class:`hlgraph.stores.cache.KeptRecords`.
 
 
 _READS: Mapping[Kind, str] = {
@@ -643,9 +618,9 @@ class RecentRecords:
         self._keep(kind, by_id, corpus=corpus, state=state)
         return by_id
 
-    def _keep(self, kind: Kind, found: Mapping[str, Record], *, corpus: str, state: str) -> None:
+    def _keep(self, kind: Kind, records: Mapping[str, Record], *, corpus: str, state: str) -> None:
         if state:
-            self._kept.keep(kind, found, corpus=corpus, state=state)
+            self._kept.keep(kind, records, corpus=corpus, state=state)
 
 
 def _is_older(state: str, other: str) -> bool:

@@ -13,8 +13,9 @@ import msgspec
 
 from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import StoreCorruptError
+from hlgraph.stores.batches import batched
 from hlgraph.stores.neo4j.lease import lease_of
-from hlgraph.stores.neo4j.server import Row, Transaction
+from hlgraph.stores.neo4j.server import Transaction
 
 _PART = 1 << 20
 _PARTS_AT_ONCE = 8
@@ -34,11 +35,9 @@ def record(transaction: Transaction, change: Change) -> None:
     hollow = replace(change, vectors=tuple(block.hollow() for block in change.vectors))
     data = zlib.compress(msgspec.msgpack.encode(hollow), _LEVEL)
     parts = [data[start : start + _PART] for start in range(0, len(data), _PART)]
-    names = part_ids(change.id, len(parts))
-    for start in range(0, len(parts), _PARTS_AT_ONCE):
-        some = slice(start, start + _PARTS_AT_ONCE)
-        rows = [{"id": name, "data": part} for name, part in zip(names[some], parts[some], strict=True)]
-        transaction.write("persist/record_change_parts", rows)
+    rows = [{"id": name, "data": part} for name, part in zip(part_ids(change.id, len(parts)), parts, strict=True)]
+    for batch in batched(rows, _PARTS_AT_ONCE):
+        transaction.write("persist/record_change_parts", batch)
     transaction.rows(
         "persist/record_change",
         id=change.id,
@@ -65,10 +64,8 @@ def load(transaction: Transaction, name: str, *, parts: int) -> Change:
         A part is missing.
     """
     names = part_ids(name, parts)
-    part_bytes: dict[str, bytes] = {}
-    for start in range(0, parts, _PARTS_AT_ONCE):
-        rows = transaction.rows("persist/read_change_parts", ids=names[start : start + _PARTS_AT_ONCE])
-        part_bytes |= {str(row["id"]): _bytes(row["data"]) for row in rows}
+    batches = (transaction.rows("persist/read_change_parts", ids=batch) for batch in batched(names, _PARTS_AT_ONCE))
+    part_bytes: dict[str, bytes] = {row["id"]: row["data"] for rows in batches for row in rows}
     if len(part_bytes) != parts:
         raise StoreCorruptError(
             f"change {name}: {parts - len(part_bytes)} of {parts} parts are missing; restore a backup"
@@ -87,11 +84,7 @@ def pending(transaction: Transaction, corpus: str | None) -> tuple[Pending, ...]
     corpus : the corpus
     """
     return tuple(
-        Pending(
-            load(transaction, str(row["id"]), parts=whole(row, "parts")),
-            ChangeState(str(row["state"])),
-            unpack(row["outcome"]),
-        )
+        Pending(load(transaction, row["id"], parts=row["parts"]), ChangeState(row["state"]), unpack(row["outcome"]))
         for row in transaction.rows("persist/list_changes", corpus=corpus)
     )
 
@@ -105,7 +98,7 @@ def forget(transaction: Transaction, name: str) -> None:
     name : id of the change
     """
     for row in transaction.rows("persist/forget_change", id=name):
-        transaction.write("persist/forget_change_parts", part_ids(name, whole(row, "parts")), key="ids")
+        transaction.write("persist/forget_change_parts", part_ids(name, row["parts"]), key="ids")
 
 
 def part_ids(name: str, parts: int) -> list[str]:
@@ -124,33 +117,6 @@ def pack(outcome: Outcome) -> bytes:
     return msgspec.msgpack.encode(outcome)
 
 
-def unpack(data: object) -> Outcome:
+def unpack(data: bytes) -> Outcome:
     """Decodes an outcome."""
-    return msgspec.msgpack.decode(_bytes(data), type=Outcome)
-
-
-def whole(row: Row, name: str) -> int:
-    """The value of a column of whole numbers.
-
-    Parameters
-    ----------
-    row : a row
-    name : name of the column
-
-    Raises
-    ------
-    StoreCorruptError
-        The value is not a whole number.
-    """
-    value = row[name]
-    if not isinstance(value, int):
-        raise StoreCorruptError(
-            f"the column {name} holds {type(value).__name__}, not a whole number; run: hlgraph doctor"
-        )
-    return value
-
-
-def _bytes(data: object) -> bytes:
-    if not isinstance(data, bytes | bytearray):
-        raise StoreCorruptError("a journal entry is not of the form that hlgraph writes; run: hlgraph doctor")
-    return bytes(data)
+    return msgspec.msgpack.decode(data, type=Outcome)

@@ -5,7 +5,7 @@ lease node and checks that the token is still its own (fencing). A writer that l
 sleep, can therefore no longer change anything.
 
 A lease may stand under another one: it is taken only while that one is free, in a transaction that locks both nodes, its own
-first. Which leases there are is told in :mod:`hlgraph.stores.neo4j.lease`.
+first.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from hlgraph.errors import HLGraphError, StoreLockedError
 from hlgraph.stores.concurrency import WITHOUT_LIMIT, LockWait, take_in_turn
-from hlgraph.stores.neo4j.server import LOCK_STOPPED, LONGEST, TIMED_OUT, Row, Server, Transaction, Value
+from hlgraph.stores.neo4j.server import LOCK_STOPPED, LONGEST, TIMED_OUT, Row, Server, Transaction
 
+T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 SECONDS = 30
 """Seconds until a lease expires without renewal; then the lease of a process that died on another machine is free."""
@@ -124,38 +126,33 @@ class Lease:
                 )
             names = [name for name in (self.name, self._under, turn) if name]
             rows = self._server.read(lambda transaction: transaction.rows("admin/read_leases", ids=names))
-            leases = {str(row["id"]): row for row in rows}
-            dead: list[str] = []
-            for name in names:  # the holder before the one that waits: it is named
-                row = leases.get(name)
-                if row is not None and row["is_running"]:
-                    if not is_gone(row):
-                        raise locked(self._server, row["holder"], seconds=self._seconds)
-                    dead.append(str(row["token"]))
-            self._claim(leases.get(self.name), dead)
+            leases = {row["id"]: row for row in rows}
+            # The holder comes before the one that waits: it is named.
+            running = [leases[name] for name in names if name in leases and leases[name]["is_running"]]
+            for row in running:
+                if not is_gone(row):
+                    raise locked(self._server, row["holder"], seconds=self._seconds)
+            self._claim(leases.get(self.name, {}).get("holder"), dead=[row["token"] for row in running])
             self._owner, self._depth = me, 1
             self._ended = threading.Event()
             threading.Thread(
                 target=self._renew, args=(self._token, self._ended), daemon=True, name="hlgraph-lease"
             ).start()
 
-    def _claim(self, held: Row | None, dead: list[str]) -> None:
-        """Takes the lease on the server, from holders that are dead or have let it expire."""
-        start = time.monotonic()
+    def _claim(self, holder: str | None, *, dead: list[str]) -> None:
+        """Takes the lease on the server; ``dead`` holds the tokens of holders that are dead."""
         token, host, pid = uuid.uuid4().hex, socket.gethostname(), os.getpid()
-        values: dict[str, Value] = {"id": self.name, "token": token, "host": host, "pid": pid, "dead": [token, *dead]}
+        values: Row = {"id": self.name, "token": token, "host": host, "pid": pid, "dead": [token, *dead]}
         values |= {"holder": f"process {pid} on {host}", "seconds": self._seconds}
-        name = "admin/take_lease"
-        if self._under:
-            name, values = "admin/take_lease_under", {**values, "under": self._under}
         try:
-            rows = self._server.write(
-                lambda transaction: transaction.rows(name, **values), longest=WAIT, is_repeatable=True
-            )
-        except HLGraphError as error:
+            if self._under:
+                rows = change_lease(
+                    self._server, "admin/take_lease_under", params={**values, "under": self._under}, holder=holder
+                )
+            else:
+                rows = change_lease(self._server, "admin/take_lease", params=values, holder=holder)
+        except HLGraphError:
             _LEFT.add(token)  # the server may have it, though its answer was lost
-            if held is not None and is_stuck(error, start):
-                raise stuck(self._server, held["holder"]) from error
             raise
         if not rows[0]["is_taken"]:
             raise locked(self._server, rows[0]["holder"], seconds=self._seconds)
@@ -214,47 +211,47 @@ def locked(server: Server, holder: object, *, seconds: int) -> StoreLockedError:
     )
 
 
-def is_stuck(error: HLGraphError, start: float) -> bool:
-    """Whether a transaction of at most :data:`WAIT` seconds ended because another one holds the lease node.
-
-    Parameters
-    ----------
-    error : what it ended with
-    start : when it began, by the monotonic clock
-    """
-    code = getattr(error.__cause__, "code", "")
-    return time.monotonic() - start >= WAIT and code in {TIMED_OUT, LOCK_STOPPED}
-
-
-def stuck(server: Server, holder: object) -> StoreLockedError:
-    """The error that names who stopped in the middle of a transaction.
+def change_lease(server: Server, name: str, *, params: Row, holder: str | None) -> list[Row]:
+    """The rows of a query that writes to a lease node, which may be run twice.
 
     Parameters
     ----------
     server : the database
-    holder : the holder, in words
+    name : name of the query
+    params : its parameters
+    holder : the last holder of the lease, in words
+
+    Raises
+    ------
+    StoreLockedError
+        The holder stopped in the middle of a transaction, which has the node.
     """
-    return StoreLockedError(
-        f"{server.url}: {holder} does not answer, in the middle of a transaction; end that "
-        f"process, or wait until the server ends the transaction ({LONGEST:g} s)"
-    )
+    start = time.monotonic()
+    try:
+        return server.write(lambda transaction: transaction.rows(name, **params), longest=WAIT, is_repeatable=True)
+    except HLGraphError as error:
+        is_stuck = getattr(error.__cause__, "code", "") in {TIMED_OUT, LOCK_STOPPED}
+        if holder is None or not is_stuck or time.monotonic() - start < WAIT:
+            raise
+        raise StoreLockedError(
+            f"{server.url}: {holder} does not answer, in the middle of a transaction; end that "
+            f"process, or wait until the server ends the transaction ({LONGEST:g} s)"
+        ) from error
 
 
-def _is_dead(host: object, pid: object) -> bool:
+def _is_dead(host: str, pid: int) -> bool:
     """Whether the holder was a process of this machine that no longer exists."""
-    if host != socket.gethostname() or not isinstance(pid, int) or os.name != "posix":
+    if host != socket.gethostname() or os.name != "posix":
         return False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return True
     except PermissionError:
-        return False
+        pass
     return False
 
 
-# The rights to write to a database: to one corpus of it, or to all of it.
-#
 # Each corpus has a lease, and the database has one. A corpus is taken only while the database is free. The database is taken
 # in two steps: first its own lease, from when on no corpus can be taken; then it waits until no writer has a corpus.
 
@@ -292,7 +289,7 @@ class Leases:
         Parameters
         ----------
         corpus : the corpus; None: all
-        wait : seconds to wait; None: those of this object
+        wait : seconds to wait; None: the default of this object
         """
         name = DATABASE if corpus is None else lease_of(corpus)
         outer: Lease | None = getattr(self._held, "lease", None)
@@ -320,7 +317,7 @@ class Leases:
         Parameters
         ----------
         transaction : the writing transaction
-        corpus : the corpus that it writes to; None: that of the right
+        corpus : the corpus that it writes to; None: the one that is locked
 
         Raises
         ------
@@ -333,6 +330,15 @@ class Leases:
                 f"{self._server.url}: writing needs the lock of the store; call it inside lock()", retryable=False
             )
         lease.check(transaction)
+
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        """Runs a function in one writing transaction of the thread that has the right; see :meth:`Server.write`."""
+
+        def checked(transaction: Transaction) -> T:
+            self.check(transaction)
+            return work(transaction)
+
+        return self._server.write(checked)
 
     def _lease(self, name: str) -> Lease:
         with self._guard:
@@ -349,18 +355,7 @@ class Leases:
                 is_dead = is_gone(row)
                 if row["is_running"] and not is_dead:
                     raise locked(self._server, row["holder"], seconds=SECONDS)
-                self._free(str(row["id"]), str(row["token"]), holder=row["holder"], is_dead=is_dead)
+                params = {"id": row["id"], "token": row["token"], "is_dead": is_dead}
+                change_lease(self._server, "admin/free_lease", params=params, holder=row["holder"])
 
         wait.repeat(look)
-
-    def _free(self, name: str, token: str, *, holder: object, is_dead: bool) -> None:
-        start = time.monotonic()
-        try:
-            self._server.write(
-                lambda transaction: transaction.rows("admin/free_lease", id=name, token=token, is_dead=is_dead),
-                longest=WAIT,
-            )
-        except HLGraphError as error:
-            if is_stuck(error, start):
-                raise stuck(self._server, holder) from error
-            raise

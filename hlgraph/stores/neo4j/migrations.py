@@ -11,11 +11,10 @@ from typing import NamedTuple
 from hlgraph.errors import MigrationError, SettingsError, StoreError, StoreUnavailableError
 from hlgraph.stores import queries
 from hlgraph.stores.migrate import Applied, Difference, Migration, MigrationTarget, running_version
-from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.lease import Leases
 from hlgraph.stores.neo4j.server import Row, Server
 
-# The schema of a Neo4j database: what the migrations declare, what is there, and statements that make the one of the other.
+# The schema: what the migrations declare, and how a database differs from it.
 
 
 _OURS = "hlgraph_"
@@ -75,13 +74,8 @@ def declared(statements: Iterable[str]) -> dict[str, tuple[Declared, str]]:
     return schema
 
 
-def beginnings(prefix: str) -> list[str]:
-    """How names of constraints and indexes of hlgraph begin: on labels with the prefix, on types of relationships without."""
-    return [f"{prefix}{_OURS}", _OURS]
-
-
 def differences(
-    wanted: Mapping[str, tuple[Declared, str]], rows: Iterable[Mapping[str, object]], *, prefix: str = ""
+    wanted: Mapping[str, tuple[Declared, str]], rows: Iterable[Row], *, prefix: str = ""
 ) -> list[Difference]:
     """What is missing, other than declared, not usable, or called like an index of hlgraph without being one; by name.
 
@@ -89,9 +83,9 @@ def differences(
     ----------
     wanted : result of :func:`declared`
     rows : rows of ``admin/list_indexes``
-    prefix : setting ``neo4j.label_prefix``; what another one begins with is not looked at
+    prefix : setting ``neo4j.label_prefix``; names under another prefix are ignored
     """
-    there = {str(row["name"]): row for row in rows}
+    there = {row["name"]: row for row in rows}
     drift: list[Difference] = []
     for name in sorted({*wanted, *(name for name in there if name.startswith(f"{prefix}{_OURS}"))}):
         row = there.get(name)
@@ -112,23 +106,15 @@ def differences(
     return drift
 
 
-def _seen(row: Mapping[str, object]) -> Declared:
+def _seen(row: Row) -> Declared:
     form = "constraint" if row["constraint"] else "fulltext index" if row["type"] == "FULLTEXT" else "index"
     if form == "index" and row["type"] != "RANGE":
-        form = f"{str(row['type']).lower()} index"
-    return Declared(form, "|".join(_texts(row["on"])), tuple(_texts(row["keys"])))
-
-
-def _texts(value: object) -> list[str]:
-    return [str(item) for item in value] if isinstance(value, list) else []
+        form = f"{row['type'].lower()} index"
+    return Declared(form, "|".join(row["on"]), tuple(row["keys"]))
 
 
 _KEY = "migration_version"  # of the constraint that every schema of hlgraph has
 _COMMENT = re.compile(r"^\s*//[^\n]*\n", re.MULTILINE)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 class Neo4jTarget(MigrationTarget):
@@ -141,7 +127,7 @@ class Neo4jTarget(MigrationTarget):
     Parameters
     ----------
     server : the database
-    leases : the rights to write to it; None: those of this object, which waits for others without limit
+    leases : the rights to write to it; default: new ones, which wait for other writers without limit
     clock : returns the time for the history
     population : seconds that the indexes of a migration may take to be filled, default 300
     """
@@ -153,7 +139,7 @@ class Neo4jTarget(MigrationTarget):
         server: Server,
         *,
         leases: Leases | None = None,
-        clock: Callable[[], datetime] = _now,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         population: int = 300,
     ) -> None:
         self._server = server
@@ -171,24 +157,14 @@ class Neo4jTarget(MigrationTarget):
 
     def history(self) -> list[Applied]:
         """The migrations that ran in this database, by ascending version."""
-        return applied(self._server.read(lambda transaction: transaction.rows("admin/read_migrations")))
+        return applied(self._server.ask("admin/read_migrations"))
 
     def apply(self, migration: Migration) -> None:
         """Runs the statements in order, waits for the indexes, then records the migration."""
-        try:
-            self._server.schema([*self._statements(migration), self._awaited])
-        except StoreUnavailableError:
-            raise
-        except StoreError as error:
-            raise MigrationError(
-                f"{migration.label}: {error}; fix the cause, then run: hlgraph migrate apply"
-            ) from error
-        properties = {
-            "name": migration.name,
-            "checksum": migration.checksum,
-            "applied_at": self._clock().astimezone(UTC).isoformat(timespec="seconds"),
-            "hlgraph_version": running_version(),
-        }
+        self._run(self._statements(migration), label=f"{migration.label}: ", command="hlgraph migrate apply")
+        applied_at = self._clock().astimezone(UTC).isoformat(timespec="seconds")
+        properties = {"name": migration.name, "checksum": migration.checksum}
+        properties |= {"applied_at": applied_at, "hlgraph_version": running_version()}
         self._server.write(
             lambda transaction: transaction.rows(
                 "admin/record_migration", version=migration.version, properties=properties
@@ -197,42 +173,41 @@ class Neo4jTarget(MigrationTarget):
 
     def differences(self, ran: Sequence[Migration]) -> list[Difference]:
         """Constraints and indexes that are missing, other than declared, failed, or called like hlgraph's without being one."""
-        names = beginnings(self._prefix)
-        rows = self._server.read(lambda transaction: transaction.rows("admin/list_indexes", beginnings=names))
+        names = [f"{self._prefix}{_OURS}", _OURS]  # on labels with the prefix, on types of relationships without
+        rows = self._server.ask("admin/list_indexes", beginnings=names)
         return differences(self._declared(ran), rows, prefix=self._prefix)
 
     def mend(self, found: Sequence[Difference], ran: Sequence[Migration]) -> None:
-        """See :class:`MigrationTarget`. Drops what is other than declared, and creates what was declared."""
+        """See :class:`MigrationTarget`. Drops what differs, and creates what is declared."""
         wanted = self._declared(ran)
         for item in found:
             for name in ("admin/drop_constraint", "admin/drop_index"):
                 self._server.write(lambda transaction, name=name, item=item: transaction.rows(name, name=item.name))  # type: ignore[misc]
-        statements = [wanted[item.name][1] for item in found if item.name in wanted]
+        self._run(
+            [wanted[item.name][1] for item in found if item.name in wanted], label="", command="hlgraph migrate repair"
+        )
+
+    def _run(self, statements: list[str], *, label: str, command: str) -> None:
+        """Changes the schema, and waits for its indexes."""
         try:
             self._server.schema([*statements, self._awaited])
         except StoreUnavailableError:
             raise
         except StoreError as error:
-            raise MigrationError(f"{error}; fix the cause, then run: hlgraph migrate repair") from error
+            raise MigrationError(f"{label}{error}; fix the cause, then run: {command}") from error
 
     def check_prefix(self) -> None:
-        """Raises SettingsError where the corpora of this database are under other prefixes of labels than that of the settings.
+        """Raises SettingsError if the corpora of this database have another label prefix than the settings.
 
-        Only a schema that is about to be made by itself is checked: ``hlgraph migrate apply`` makes a second one where that is
-        meant.
+        Called before a schema is created automatically; ``hlgraph migrate apply`` creates a second one on purpose.
         """
         ending = f"hlgraph_{_KEY}"
-        rows = self._server.read(lambda transaction: transaction.rows("admin/list_indexes_called", ending=ending))
-        others = [str(row["name"]).removesuffix(ending) for row in rows]
-        filled = [
-            other
-            for other in others
-            if other != self._prefix and self._server.ask("admin/find_label", label=f"{other}Corpus")
-        ]
-        if filled and self._prefix not in filled:
-            settings = self._server.settings
+        rows = self._server.ask("admin/list_indexes_called", ending=ending)
+        others = {row["name"].removesuffix(ending) for row in rows} - {self._prefix}
+        filled = [name for name in sorted(others) if self._server.ask("admin/find_label", label=f"{name}Corpus")]
+        if filled:
             raise SettingsError(
-                f"{self._server.url}: the database {settings.database} holds corpora under neo4j.label_prefix "
+                f"{self._server.url}: the database {self._server.settings.database} holds corpora under neo4j.label_prefix "
                 f"{', '.join(map(repr, filled))}, and the setting is {self._prefix!r}; set it back, or begin a second graph beside "
                 "them: hlgraph migrate apply"
             )
@@ -250,16 +225,7 @@ class Neo4jTarget(MigrationTarget):
 
 def applied(rows: Iterable[Row]) -> list[Applied]:
     """The migrations that ran, from rows of ``admin/read_migrations``."""
-    return [
-        Applied(
-            whole(row, "version"),
-            str(row["name"]),
-            str(row["checksum"]),
-            str(row["applied_at"]),
-            str(row["hlgraph_version"]),
-        )
-        for row in rows
-    ]
+    return [Applied(**row) for row in rows]
 
 
 def statements(migration: Migration) -> list[str]:

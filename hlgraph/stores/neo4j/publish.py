@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,13 +13,10 @@ from hlgraph.change import Change, Outcome
 from hlgraph.ids import scheme_of
 from hlgraph.records import Kind
 from hlgraph.stores.neo4j import image_changes, rows
-from hlgraph.stores.neo4j.journal import whole
 from hlgraph.stores.neo4j.server import Row, Transaction, Value
 
-# Reference counts behind the names of entities. Pure functions.
-#
-# The rules are those of the embedded store, so that both build the same graph. An entity gets the name that most mentions
-# use, ties in alphabetical order.
+# Counts behind the names of entities, as in the embedded store: an entity gets the name that most mentions use, ties in
+# alphabetical order.
 
 
 class Said(NamedTuple):
@@ -37,11 +33,8 @@ def said_by(rows: Iterable[Row]) -> list[Said]:
     """The counts of new chunks, from the rows of their mentions."""
     counts: Counter[tuple[str, str, str, str]] = Counter()
     for row in rows:
-        entity = str(row["entity_id"])
-        for chunk, surface, kind in zip(
-            _texts(row["chunks"]), _texts(row["surfaces"]), _texts(row["kinds"]), strict=True
-        ):
-            counts[chunk, entity, surface, kind] += 1
+        for chunk, surface, kind in zip(row["chunks"], row["surfaces"], row["kinds"], strict=True):
+            counts[chunk, row["entity_id"], surface, kind] += 1
     return [Said(*key, count) for key, count in counts.items()]
 
 
@@ -67,30 +60,28 @@ def name_rows(stored: Iterable[Row], changes: Mapping[str, Counter[tuple[str, st
 
     Parameters
     ----------
-    stored : entities with their present counts
+    stored : entities with their present counts, from ``index/read_names``
     changes : changes of the counts, by id, from :func:`name_changes`
     """
     rows: list[Row] = []
     for row in stored:
-        name = str(row["id"])
-        counts = Counter(
-            dict(
-                zip(
-                    zip(_texts(row["surfaces"]), _texts(row["kinds"]), strict=True),
-                    _numbers(row["counts"]),
-                    strict=True,
-                )
-            )
-        )
-        for key, change in changes[name].items():
-            counts[key] += change
+        counts: Counter[tuple[str, str]] = Counter()
+        for surface, kind, count in zip(row["surfaces"], row["kinds"], row["counts"], strict=True):
+            counts[surface, kind] = count
+        counts.update(changes[row["id"]])
         kept = sorted((key, count) for key, count in counts.items() if count > 0)
+        names: Counter[str] = Counter()
+        kinds: Counter[str] = Counter()
+        for (surface, kind), count in kept:
+            names[surface] += count
+            if kind:
+                kinds[kind] += count
         rows.append(
             {
-                "id": name,
-                "name": _most((surface, count) for (surface, _), count in kept) if kept else None,
-                "kind": _most((kind, count) for (_, kind), count in kept if kind),
-                "aliases": sorted({surface for (surface, _), _ in kept}),
+                "id": row["id"],
+                "name": _most_common(names),
+                "kind": _most_common(kinds) or "",
+                "aliases": sorted(names),
                 "surfaces": [surface for (surface, _), _ in kept],
                 "kinds": [kind for (_, kind), _ in kept],
                 "counts": [count for _, count in kept],
@@ -99,28 +90,23 @@ def name_rows(stored: Iterable[Row], changes: Mapping[str, Counter[tuple[str, st
     return rows
 
 
-def _most(counted: Iterable[tuple[str, int]]) -> str:
-    total: Counter[str] = Counter()
-    for text, count in counted:
-        total[text] += count
-    return min(total, key=lambda text: (-total[text], text), default="")
+def uncounted(ids: Iterable[str]) -> list[Row]:
+    """Entities without counts, for :func:`name_rows`."""
+    return [{"id": name, "surfaces": [], "kinds": [], "counts": []} for name in ids]
 
 
-def _texts(value: object) -> list[str]:
-    return [str(item) for item in value] if isinstance(value, list) else []
+def _most_common(counts: Counter[str]) -> str | None:
+    """The text with the highest count, ties in alphabetical order; None if there are no counts."""
+    return min(counts, key=lambda text: (-counts[text], text), default=None)
 
 
-def _numbers(value: object) -> list[int]:
-    return [int(item) for item in value] if isinstance(value, list) else []
-
-
-# Writes a change of new sources: their records are created, and joined by the integers of the server's element ids.
+# Changes of new sources: records are created without a look-up, and joined by the integers of element ids.
 #
-# Looking both ends of a relationship up by their keys, and whether it is there, is most of the cost of MERGE. Nothing of a new
+# Most of the cost of MERGE is to look up both ends of a relationship, and whether it exists. Nothing of a new
 # source is in the graph, so its records need neither. Entities and facts belong to the whole corpus: each is looked up once.
 #
-# The integers hold within the transaction that publishes the change, and are forgotten with it. A crash leaves all of the change
-# or nothing: a change that is published again after a crash finds nothing of its sources, and creates them once.
+# The integers are valid within the transaction. A crash leaves all of the change or nothing of it, so a change that is published
+# again finds nothing of its sources, and creates them once.
 
 
 Numbers = dict[str, int]
@@ -173,147 +159,106 @@ class Creation:
         """
         change = self._change
         sources = self._sources()
-        chunks = self._chunks(sources)
-        topics = self._create("persist/create_topics", _named(rows.topic_rows(change), change))
+        chunk_rows = [{**row, "source_number": sources[row["source"]]} for row in rows.chunk_rows(change)]
+        chunks = self._create("persist/create_chunks", chunk_rows, prefix=self._prefix)
+        self._link("persist/create_next_chunks", rows.next_rows(change), id=chunks, next=chunks)
+        topics = self._create("persist/create_topics", _named(change))
         statements = self._create("persist/create_statements", rows.statement_rows(change))
         entities, new_entities = self._entities(mentions)
-        self._place(chunks, topics, statements)
-        self._link("persist/create_mentions", statements, entities, _values(mentions, "statement_id", "entity_id"))
+        placements, namings = rows.placement_rows(change), rows.naming_rows(change)
+        self._link("persist/create_placements", placements, statement_id=statements, chunk_id=chunks)
+        self._link("persist/create_namings", namings, topic_id=topics, chunk_id=chunks)
+        self._link("persist/create_abouts", rows.about_rows(change), statement_id=statements, topic_id=topics)
+        self._link("persist/create_mentions", mentions, statement_id=statements, entity_id=entities)
         new_facts = self._facts(entities, statements)
         created = {Kind.SOURCE: sources, Kind.CHUNK: chunks, Kind.TOPIC: topics, Kind.STATEMENT: statements}
         return {kind: len(item) for kind, item in created.items()} | {Kind.ENTITY: new_entities, Kind.FACT: new_facts}
 
     def _sources(self) -> Numbers:
         created = self._transaction.collect("persist/create_sources", rows.source_rows(self._change), key="rows")
-        elements = {str(row["id"]): str(row["element"]).rpartition(":") for row in created}
+        elements = {row["id"]: row["element"].rpartition(":") for row in created}
         self._prefix = next(before + colon for before, colon, _ in elements.values())
         return {name: int(number) for name, (_, _, number) in elements.items()}
-
-    def _chunks(self, sources: Numbers) -> Numbers:
-        chunk_rows = [{**row, "source_number": sources[str(row["source"])]} for row in rows.chunk_rows(self._change)]
-        chunks = self._create("persist/create_chunks", chunk_rows, prefix=self._prefix)
-        following: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-        for item in self._change.chunks:
-            following[item.source_id].append((item.position, item.id))
-        pairs = [
-            (one, other, ())
-            for name in sorted(following)
-            for (_, one), (_, other) in itertools.pairwise(sorted(following[name]))
-        ]
-        self._link("persist/create_next_chunks", chunks, chunks, pairs)
-        return chunks
 
     def _entities(self, mentions: list[Row]) -> tuple[Numbers, int]:
         """All entities of the change, and how many of them are new; their names are counted."""
         names = sorted(set(self._change.entities))
-        existing = self._find("persist/find_entities", names)
+        existing = _numbers(self._transaction.collect("persist/find_entities", names))
         changes = name_changes((), said_by(mentions))
-        stored = self._transaction.collect(
-            "index/read_names", [name for name in names if name in existing and name in changes]
-        )
+        renamed = [name for name in names if name in existing and name in changes]
+        stored = self._transaction.collect("index/read_names", renamed)
         self._transaction.write("index/write_names", name_rows(stored, changes))
-        nothing = Counter[tuple[str, str]]()
-        empty: list[Row] = [
-            {"id": name, "surfaces": [], "kinds": [], "counts": []} for name in names if name not in existing
-        ]
-        created = self._create(
-            "persist/create_entities", name_rows(empty, {name: changes.get(name, nothing) for name in names})
-        )
+        new = uncounted(name for name in names if name not in existing)
+        created = self._create("persist/create_entities", name_rows(new, defaultdict(Counter, changes)))
         return {**existing, **created}, len(created)
-
-    def _place(self, chunks: Numbers, topics: Numbers, statements: Numbers) -> None:
-        """IN_CHUNK and ABOUT."""
-        placed = rows.placement_rows(self._change)
-        self._link("persist/create_placements", statements, chunks, _values(placed, "statement_id", "chunk_id"))
-        named = rows.naming_rows(self._change)
-        self._link("persist/create_namings", topics, chunks, _values(named, "topic_id", "chunk_id"))
-        self._link(
-            "persist/create_abouts",
-            statements,
-            topics,
-            _values(rows.about_rows(self._change), "statement_id", "topic_id"),
-        )
 
     def _facts(self, entities: Numbers, statements: Numbers) -> int:
         """Facts with all their relationships; returns how many facts are new."""
         change, transaction = self._change, self._transaction
-        fact_rows = rows.fact_rows(change)
-        existing = self._find("persist/find_facts", [str(row["id"]) for row in fact_rows])
-        new = [row for row in fact_rows if row["id"] not in existing]
-        known = [{**row, "subject": entities[str(row["subject_id"])]} for row in new if row["subject_id"] in entities]
+        fact_rows, object_rows, supports = rows.fact_rows(change), rows.object_rows(change), rows.support_rows(change)
+        existing = _numbers(transaction.collect("persist/find_facts", [row["id"] for row in fact_rows]))
+        known = [
+            {**row, "subject": entities[row["subject_id"]]}
+            for row in fact_rows
+            if row["id"] not in existing and row["subject_id"] in entities
+        ]
         created = self._create("persist/create_facts", known, prefix=self._prefix)
-        supports = rows.support_rows(change)
-        self._link(
-            "persist/create_supports", {**existing, **created}, statements, _values(supports, "fact_id", "statement_id")
-        )
-        objects = {str(row["id"]): str(row["object_id"]) for row in rows.object_rows(change)}
-        pairs = [(objects[name], name, ()) for name in sorted(created) if name in objects]
-        self._link("persist/create_objects", entities, created, pairs)
-        counted = Counter(str(row["fact_id"]) for row in supports)
+        self._link("persist/create_supports", supports, fact_id={**existing, **created}, statement_id=statements)
+        self._link("persist/create_objects", object_rows, object_id=entities, id=created)
+        objects = {row["id"]: row["object_id"] for row in object_rows}
+        counted = Counter(row["fact_id"] for row in supports)
         relations = {
-            (str(row["subject_id"]), objects[str(row["id"])], str(row["predicate"])): counted[str(row["id"])]
+            (row["subject_id"], objects[row["id"]], row["predicate"]): counted[row["id"]]
             for row in known
-            if row["id"] in objects and counted[str(row["id"])]
+            if row["id"] in objects and counted[row["id"]]
         }
-        self._link(
-            "persist/create_relations",
-            entities,
-            entities,
-            [(a, b, (word, facts)) for (a, b, word), facts in relations.items()],
-        )
+        relation_rows = [{"subject": a, "object": b, "predicate": c, "facts": n} for (a, b, c), n in relations.items()]
+        self._link("persist/create_relations", relation_rows, subject=entities, object=entities)
         if existing:  # facts of older sources, which get more statements
-            transaction.write(
-                "persist/merge_facts", [row for row in fact_rows if row["id"] in existing], corpus=change.corpus
-            )
-            transaction.write(
-                "persist/link_objects", [row for row in rows.object_rows(change) if row["id"] in existing]
-            )
+            older = [[row for row in some if row["id"] in existing] for some in (fact_rows, object_rows)]
+            transaction.write("persist/merge_facts", older[0], corpus=change.corpus)
+            transaction.write("persist/link_objects", older[1])
             transaction.write("index/count_relations", sorted(existing.keys() & counted), key="fact_ids")
         return len(created)
 
-    def _find(self, name: str, ids: list[str]) -> Numbers:
-        return _numbers_to_create(self._transaction.collect(name, ids))
+    def _create(self, name: str, records: Sequence[Row], **params: Value) -> Numbers:
+        return _numbers(self._transaction.collect(name, records, key="rows", corpus=self._change.corpus, **params))
 
-    def _create(self, name: str, found: Sequence[Row], **params: Value) -> Numbers:
-        created = self._transaction.collect(name, found, key="rows", corpus=self._change.corpus, **params)
-        return _numbers_to_create(created)
+    def _link(self, name: str, links: Iterable[Row], **ends: Numbers) -> None:
+        """Creates relationships from rows; rows with an end that is unknown are left out.
 
-    def _link(
-        self, name: str, starts: Numbers, ends: Numbers, found: Iterable[tuple[str, str, Sequence[Value]]]
-    ) -> None:
-        """Creates relationships: ends by id, then their values; those of a record that the change does not have are left out."""
-        relationships = [[starts[a], ends[b], *values] for a, b, values in found if a in starts and b in ends]
+        Parameters
+        ----------
+        name : name of the query; it takes the integers of both ends, then the other values of the row
+        links : rows
+        ends : the integers of the nodes, by the columns of the start and the end
+        """
+        (start, starts), (end, stops) = ends.items()
+        relationships = [
+            [starts[row[start]], stops[row[end]], *(value for key, value in row.items() if key not in ends)]
+            for row in links
+            if row[start] in starts and row[end] in stops
+        ]
         self._transaction.write(name, relationships, prefix=self._prefix)
 
 
-def _numbers_to_create(found: Iterable[Row]) -> Numbers:
+def _numbers(batches: Iterable[Row]) -> Numbers:
     numbers: Numbers = {}
-    for row in found:
-        ids, integers = row["ids"], row["numbers"]
-        if isinstance(ids, list) and isinstance(integers, list):
-            numbers.update(zip(ids, integers, strict=True))
+    for row in batches:
+        numbers.update(zip(row["ids"], row["numbers"], strict=True))
     return numbers
 
 
-def _values(found: Iterable[Row], start: str, end: str) -> Iterable[tuple[str, str, Sequence[Value]]]:
-    """The ends of each row, and its other values in their order."""
-    for row in found:
-        yield str(row[start]), str(row[end]), [value for name, value in row.items() if name not in (start, end)]
-
-
-def _named(topics: list[Row], change: Change) -> list[Row]:
+def _named(change: Change) -> list[Row]:
     """Topics under the name that most of their chunks use, see ``index/name_topics``."""
     used: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for row in rows.naming_rows(change):
-        if row["name"]:
-            used[str(row["topic_id"])][str(row["name"])] += 1
-    return [{**row, "name": _most_created(used.get(str(row["id"]), {}), str(row["name"]))} for row in topics]
+    for item in rows.naming_rows(change):
+        if item["name"]:
+            used[item["topic_id"]][item["name"]] += 1
+    return [{**row, "name": _most_common(used[row["id"]]) or row["name"]} for row in rows.topic_rows(change)]
 
 
-def _most_created(counts: Mapping[str, int], otherwise: str) -> str:
-    return min(counts, key=lambda name: (-counts[name], name), default=otherwise)
-
-
+_UNLINKING = ("persist/unlink_mentions", "persist/unlink_abouts", "persist/unlink_supports", "persist/unlink_chunks")
 _DERIVED = (
     "persist/delete_source_summaries",
     "persist/delete_summaries",
@@ -379,7 +324,8 @@ def _merge(
     transaction: Transaction, change: Change, *, old: _Old, mentions: list[Row]
 ) -> tuple[dict[Kind, int], dict[str, tuple[str, ...]]]:
     """Writes a change over what is stored; returns how many records are new, and the ids of those that vanished, by kind."""
-    _unlink(transaction, old)
+    for name in _UNLINKING:
+        transaction.write(name, old.chunk_ids, key="chunk_ids")
     added = _merge_nodes(transaction, change)
     _link(transaction, change, mentions)
     _count(transaction, change, old=old, new=said_by(mentions))
@@ -389,7 +335,7 @@ def _merge(
     vanished = _remove(transaction, change, old)
     sources = sorted(item.id for item in change.sources)
     outgrown = transaction.collect("persist/delete_outgrown_summaries", sources if change.chunks else [], key="ids")
-    if vanished or any(whole(row, "removed") for row in outgrown):
+    if vanished or any(row["removed"] for row in outgrown):
         for name in _DERIVED:
             transaction.rows(name, corpus=change.corpus)
     if change.chunks or change.moves or old.gone_chunk_ids:
@@ -403,71 +349,43 @@ def _about(transaction: Transaction, change: Change, old: _Old) -> dict[str, tup
     touched = old.topic_ids | {item.topic_id for item in change.abouts}
     wanted = () if change.topic_names is None else sorted(touched.intersection(change.topic_names.ids))
     topic_rows = transaction.collect("persist/list_topic_statements", wanted, key="ids")
-    return {str(row["id"]): tuple(sorted(_ids(row, "statement_ids"))) for row in topic_rows}
+    return {row["id"]: tuple(sorted(set(row["statement_ids"]))) for row in topic_rows}
 
 
 def _read_old(transaction: Transaction, change: Change) -> _Old:
     """The chunks that are removed, also with their source, or extracted again, and everything that they asserted."""
-    removed = [
-        str(row["id"])
-        for source_ids, chunk_ids in ((list(change.removed_sources), []), ([], list(change.removed_chunks)))
-        if source_ids or chunk_ids
-        for row in transaction.rows("persist/find_old_chunks", chunk_ids=chunk_ids, source_ids=source_ids)
-    ]
-    again = [
-        str(row["id"])
-        for row in transaction.collect(
-            "persist/find_old_chunks", sorted(item.id for item in change.chunks), key="chunk_ids", source_ids=[]
-        )
-    ]
-    old = _Old(sorted({*removed, *again}), sorted(set(removed)))
+    removed: list[Row] = []
+    if change.removed_sources or change.removed_chunks:
+        gone = {"source_ids": list(change.removed_sources), "chunk_ids": list(change.removed_chunks)}
+        removed = transaction.rows("persist/find_old_chunks", **gone)
+    extracted = sorted(item.id for item in change.chunks)
+    again = transaction.collect("persist/find_old_chunks", extracted, key="chunk_ids", source_ids=[])
+    gone_ids = {row["id"] for row in removed}
+    old = _Old(sorted(gone_ids.union(row["id"] for row in again)), sorted(gone_ids))
     old.said = _said(transaction, old.chunk_ids)
+    by_kind = {"statement": old.statement_ids, "topic": old.topic_ids, "fact": old.fact_ids}
     for row in transaction.collect("persist/list_asserted", old.chunk_ids, key="chunk_ids"):
-        {"statement": old.statement_ids, "topic": old.topic_ids, "fact": old.fact_ids}[str(row["kind"])].add(
-            str(row["id"])
-        )
+        by_kind[row["kind"]].add(row["id"])
     return old
 
 
 def _said(transaction: Transaction, chunk_ids: list[str]) -> list[Said]:
-    mentions = transaction.collect("persist/list_mentions", chunk_ids, key="chunk_ids")
-    return [Said(*(row[name] for name in Said._fields)) for row in mentions]  # type: ignore[arg-type]
-
-
-def _ids(row: Row, name: str) -> set[str]:
-    value = row[name]
-    return {str(item) for item in value} if isinstance(value, list) else set()
-
-
-def _unlink(transaction: Transaction, old: _Old) -> None:
-    for name in (
-        "persist/unlink_mentions",
-        "persist/unlink_abouts",
-        "persist/unlink_supports",
-        "persist/unlink_chunks",
-    ):
-        transaction.write(name, old.chunk_ids, key="chunk_ids")
+    return [Said(**row) for row in transaction.collect("persist/list_mentions", chunk_ids, key="chunk_ids")]
 
 
 def _merge_nodes(transaction: Transaction, change: Change) -> dict[Kind, int]:
     """Writes the nodes of a change; returns how many are new, by kind."""
-    entities: list[Row] = [{"id": name} for name in sorted(set(change.entities))]
+    corpus, entities = change.corpus, [{"id": name} for name in sorted(set(change.entities))]
     added = {
         Kind.SOURCE: transaction.write("persist/merge_sources", rows.source_rows(change)),
-        Kind.CHUNK: transaction.write("persist/merge_chunks", rows.chunk_rows(change), corpus=change.corpus),
-        Kind.TOPIC: transaction.write("persist/merge_topics", rows.topic_rows(change), corpus=change.corpus),
-        Kind.STATEMENT: transaction.write(
-            "persist/merge_statements", rows.statement_rows(change), corpus=change.corpus
-        ),
-        Kind.ENTITY: transaction.write("persist/merge_entities", entities, corpus=change.corpus),
-        Kind.FACT: transaction.write("persist/merge_facts", rows.fact_rows(change), corpus=change.corpus),
+        Kind.CHUNK: transaction.write("persist/merge_chunks", rows.chunk_rows(change), corpus=corpus),
+        Kind.TOPIC: transaction.write("persist/merge_topics", rows.topic_rows(change), corpus=corpus),
+        Kind.STATEMENT: transaction.write("persist/merge_statements", rows.statement_rows(change), corpus=corpus),
+        Kind.ENTITY: transaction.write("persist/merge_entities", entities, corpus=corpus),
+        Kind.FACT: transaction.write("persist/merge_facts", rows.fact_rows(change), corpus=corpus),
     }
     transaction.write("persist/link_objects", rows.object_rows(change))
-    moves = [
-        {"id": item.chunk_id, "start": item.start, "end": item.end, "position": item.position, "page": item.page}
-        for item in sorted(change.moves)
-    ]
-    transaction.write("persist/move_chunks", moves)
+    transaction.write("persist/move_chunks", [item._asdict() for item in sorted(change.moves)])
     return added
 
 
@@ -493,18 +411,16 @@ def _count(transaction: Transaction, change: Change, *, old: _Old, new: list[Sai
 
 def _recount(transaction: Transaction, names: list[str]) -> None:
     """Counts the names of some entities again, for repairs."""
-    chunks = (str(row["id"]) for row in transaction.collect("index/list_chunks", names))
-    said = _said(transaction, sorted(set(chunks)))
-    inside = set(names)
-    counts = name_changes((), (item for item in said if item.entity_id in inside))
-    empty: list[Row] = [{"id": name, "surfaces": [], "kinds": [], "counts": []} for name in sorted(counts)]
-    transaction.write("index/write_names", name_rows(empty, counts))
+    inside, chunks = set(names), {row["id"] for row in transaction.collect("index/list_chunks", names)}
+    said = [item for item in _said(transaction, sorted(chunks)) if item.entity_id in inside]
+    counts = name_changes((), said)
+    transaction.write("index/write_names", name_rows(uncounted(sorted(counts)), counts))
 
 
 def _remove(transaction: Transaction, change: Change, old: _Old) -> dict[str, tuple[str, ...]]:
     """Deletes the records that lost their last reference; returns their ids, by kind."""
     facts = transaction.collect("persist/delete_facts", sorted(old.fact_ids))
-    entities = {item.entity_id for item in old.said}.union(*(_ids(row, "entity_ids") for row in facts))
+    entities = {item.entity_id for item in old.said}.union(*(row["entity_ids"] for row in facts))
     gone = {
         Kind.SOURCE: transaction.collect("persist/delete_sources", sorted(change.removed_sources)),
         Kind.TOPIC: transaction.collect("persist/delete_topics", sorted(old.topic_ids)),
@@ -513,15 +429,13 @@ def _remove(transaction: Transaction, change: Change, old: _Old) -> dict[str, tu
         Kind.ENTITY: transaction.collect("persist/delete_entities", sorted(entities)),
     }
     transaction.write("persist/delete_chunks", old.gone_chunk_ids, key="ids")
-    vanished = {kind: tuple(sorted(str(row["id"]) for row in deleted)) for kind, deleted in gone.items()}
+    vanished = {kind: tuple(sorted(row["id"] for row in deleted)) for kind, deleted in gone.items()}
     vanished[Kind.CHUNK] = tuple(old.gone_chunk_ids)
     return {kind.value: vanished[kind] for kind in Kind if vanished.get(kind)}
 
 
 def _join(transaction: Transaction, change: Change) -> None:
     """Writes SYNONYM of the new entities."""
-    similarities = {
-        (min(item.a, item.b), max(item.a, item.b)): item.similarity for item in change.synonyms if item.a != item.b
-    }
-    pairs = [{"a": a, "b": b, "similarity": similarities[a, b]} for a, b in sorted(similarities)]
-    transaction.write("index/merge_synonyms", pairs)
+    synonyms = (item._replace(a=min(item.a, item.b), b=max(item.a, item.b)) for item in change.synonyms)
+    pairs = {(item.a, item.b): item for item in synonyms if item.a != item.b}
+    transaction.write("index/merge_synonyms", [pairs[key]._asdict() for key in sorted(pairs)])

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from hlgraph.algorithms.projection import INGREDIENTS
 from hlgraph.errors import StoreError
@@ -30,10 +30,8 @@ from hlgraph.stores.protocols import Matched, MatchQuery, PullShape, Scope
 from hlgraph.subgraph import KINDS, Csr, Subgraph
 from hlgraph.where import Where, matches, source_values
 
-# The sources that a filter admits, decided in process and cached for one state of a corpus.
-#
-# Cypher is never built from a filter. The sources of a corpus are read in pages, ``hlgraph.where.matches`` decides on each,
-# and queries receive ids: of the admitted sources, or of the others if these are fewer.
+# Filters. Cypher is never built from a filter: ``hlgraph.where.matches`` decides on each source of a corpus, and queries receive
+# the ids of the admitted sources, or of the others if these are fewer.
 
 
 PAGE = 20_000
@@ -49,7 +47,7 @@ class Admitted:
     admits: bool
 
     def flags(self) -> Row:
-        """The parameters beside the list, by their names in the queries."""
+        """The other parameters, by their names in the queries."""
         return {"has_scope": self.has_scope, "admits": self.admits}
 
 
@@ -98,8 +96,10 @@ class Filters:
         if admitted is None:
             inside: list[str] = []
             outside: list[str] = []
-            for source in self._sources(corpus):
-                (inside if matches(where, source_values(source)) else outside).append(source.id)
+            for page in self._server.pages("retrieve/list_sources", corpus=corpus, size=PAGE):
+                for row in page:
+                    source = Source(row["id"], corpus, row["uri"], row["title"], "", metadata(row["metadata"]))
+                    (inside if matches(where, source_values(source)) else outside).append(source.id)
             admits = len(inside) <= len(outside)
             admitted = Admitted(has_scope=True, listed=tuple(inside if admits else outside), admits=admits)
             self._known[key] = admitted
@@ -108,25 +108,8 @@ class Filters:
         self._known.move_to_end(key)
         return admitted
 
-    def _sources(self, corpus: str) -> Iterator[Source]:
-        after = ""
-        while True:
-            page = self._page(corpus, after)
-            for row in page:
-                yield Source(
-                    str(row["id"]), corpus, str(row["uri"]), str(row["title"]), "", metadata(str(row["metadata"]))
-                )
-            if len(page) < PAGE:
-                return
-            after = str(page[-1]["id"])
 
-    def _page(self, corpus: str, after: str) -> list[Row]:
-        return self._server.read(
-            lambda transaction: transaction.rows("retrieve/list_sources", corpus=corpus, after=after, size=PAGE)
-        )
-
-
-# Which small statements of the library a pull of a shape takes: those of its relationships and kinds, and no others.
+# The statements that a pull of a shape needs: only those of its relationships and kinds.
 
 
 _UNSTORED = frozenset({Relationship.CO_OCCURS})
@@ -154,52 +137,28 @@ class _Walk(NamedTuple):
         return self.start in shape.kinds and bool(self.ends & shape.kinds and self.along & along)
 
 
+def _walk(name: str, start: str, ends: str, *, along: str) -> _Walk:
+    return _Walk(name, Kind(start), {*map(Kind, ends.split())}, {*map(Relationship, along.split())})
+
+
 _EXPANSIONS: tuple[_Walk, ...] = (
-    _Walk("retrieve/expand_sources", Kind.SOURCE, {Kind.CHUNK}, {Relationship.FROM_SOURCE}),
-    _Walk(
-        "retrieve/expand_chunks",
-        Kind.CHUNK,
-        {Kind.SOURCE, Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT},
-        {Relationship.FROM_SOURCE, Relationship.NEXT, Relationship.IN_CHUNK},
+    _walk("retrieve/expand_sources", "source", "chunk", along="from_source"),
+    _walk("retrieve/expand_chunks", "chunk", "source chunk topic statement", along="from_source next in_chunk"),
+    _walk("retrieve/expand_topics", "topic", "chunk statement", along="in_chunk about"),
+    _walk(
+        "retrieve/expand_statements", "statement", "chunk topic fact entity", along="in_chunk about supports mentions"
     ),
-    _Walk(
-        "retrieve/expand_topics",
-        Kind.TOPIC,
-        {Kind.CHUNK, Kind.STATEMENT},
-        {Relationship.IN_CHUNK, Relationship.ABOUT},
-    ),
-    _Walk(
-        "retrieve/expand_statements",
-        Kind.STATEMENT,
-        {Kind.CHUNK, Kind.TOPIC, Kind.FACT, Kind.ENTITY},
-        {Relationship.IN_CHUNK, Relationship.ABOUT, Relationship.SUPPORTS, Relationship.MENTIONS},
-    ),
-    _Walk(
-        "retrieve/expand_facts",
-        Kind.FACT,
-        {Kind.STATEMENT, Kind.ENTITY},
-        {Relationship.SUPPORTS, Relationship.SUBJECT, Relationship.OBJECT},
-    ),
-    _Walk("retrieve/expand_mentioned", Kind.ENTITY, {Kind.STATEMENT}, {Relationship.MENTIONS}),
-    _Walk("retrieve/expand_entity_facts", Kind.ENTITY, {Kind.FACT}, {Relationship.SUBJECT, Relationship.OBJECT}),
+    _walk("retrieve/expand_facts", "fact", "statement entity", along="supports subject object"),
+    _walk("retrieve/expand_mentioned", "entity", "statement", along="mentions"),
+    _walk("retrieve/expand_entity_facts", "entity", "fact", along="subject object"),
 )
 _INDUCTIONS: tuple[_Walk, ...] = (
-    _Walk(
-        "retrieve/induce_chunks",
-        Kind.CHUNK,
-        {Kind.SOURCE, Kind.CHUNK},
-        {Relationship.FROM_SOURCE, Relationship.NEXT},
-    ),
-    _Walk("retrieve/induce_topics", Kind.TOPIC, {Kind.CHUNK}, {Relationship.IN_CHUNK}),
-    _Walk(
-        "retrieve/induce_statements",
-        Kind.STATEMENT,
-        {Kind.CHUNK, Kind.TOPIC, Kind.ENTITY},
-        {Relationship.IN_CHUNK, Relationship.ABOUT, Relationship.MENTIONS},
-    ),
-    _Walk("retrieve/induce_facts", Kind.FACT, {Kind.STATEMENT}, {Relationship.SUPPORTS}),
-    _Walk("retrieve/induce_entity_facts", Kind.FACT, {Kind.ENTITY}, {Relationship.SUBJECT, Relationship.OBJECT}),
-    _Walk("retrieve/induce_entities", Kind.ENTITY, {Kind.ENTITY}, _JOINING),
+    _walk("retrieve/induce_chunks", "chunk", "source chunk", along="from_source next"),
+    _walk("retrieve/induce_topics", "topic", "chunk", along="in_chunk"),
+    _walk("retrieve/induce_statements", "statement", "chunk topic entity", along="in_chunk about mentions"),
+    _walk("retrieve/induce_facts", "fact", "statement", along="supports"),
+    _walk("retrieve/induce_entity_facts", "fact", "entity", along="subject object"),
+    _walk("retrieve/induce_entities", "entity", "entity", along="relates synonym same_as"),
 )
 _COUNTS = {"RELATES": "retrieve/count_relates", "CO_OCCURS": "retrieve/count_co_occurs"}
 
@@ -307,11 +266,11 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
     lists = {"kinds": entered, "listed": list(admitted.listed)}
     rows = transaction.rows("retrieve/find_seeds", corpus=corpus, lists={"ids": wanted, **lists}, **admitted.flags())
     version = rows[0]["version"] if rows else _version(transaction, corpus)
-    if not isinstance(version, int):
+    if version is None:
         return nothing(shape)
     if wanted_version not in (0, version):
         return None
-    nodes = sorted((str(name), Kind(str(row["kind"]))) for row in rows for name in _list(row["ids"]))
+    nodes = sorted((name, Kind(row["kind"])) for row in rows for name in row["ids"])
     is_cut = len(nodes) > shape.node_cap
     frontier = nodes[: shape.node_cap]
     reached = dict(frontier)
@@ -340,15 +299,13 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
 
 
 def _matrices(edges: Iterable[Row], shape: PullShape, *, size: int) -> dict[Relationship, Csr]:
-    matrices = {
-        item: _matrix(_places([]), _places([]), size=size) for item in sorted(shape.relationships) if item in FOLLOWED
-    }
+    empty = _matrix([], [], size=size)
+    matrices = {item: empty for item in sorted(shape.relationships) if item in FOLLOWED}
     for row in edges:
         if row["relationship"] is not None:
-            starts, stops = _places(row["starts"]), _places(row["stops"])
-            name = Relationship(str(row["relationship"]).lower())
+            name = Relationship(row["relationship"].lower())
             # Added up: several statements have IN_CHUNK.
-            matrices[name] += _matrix(starts, stops, _list(row["weights"]), size=size)
+            matrices[name] += _matrix(row["starts"], row["stops"], row["weights"], size=size)
     return matrices
 
 
@@ -361,16 +318,15 @@ def _neighbours(rows: Iterable[Row], *, fan_out: int) -> tuple[list[tuple[str, K
     owned: dict[str, list[tuple[float, str, Kind]]] = {}
     is_cut = False
     for row in rows:
-        kind = Kind(str(row["kind"]))
+        kind = Kind(row["kind"])
         is_cut = is_cut or bool(row["is_cut"])
         if row["owners"] is None:
-            nodes.update((str(name), kind) for name in _list(row["ids"]))
+            nodes.update((name, kind) for name in row["ids"])
             continue
-        shares = _list(row["weights"]) or [None] * len(_list(row["owners"]))
-        for owner, names, weights in zip(_list(row["owners"]), _list(row["ids"]), shares, strict=True):
-            near = owned.setdefault(str(owner), [])
-            given = _list(weights) or [1.0] * len(_list(names))
-            near += [(-_number(share), str(name), kind) for name, share in zip(_list(names), given, strict=True)]
+        shares = row["weights"] or [[1.0] * len(names) for names in row["ids"]]
+        for owner, names, weights in zip(row["owners"], row["ids"], shares, strict=True):
+            near = owned.setdefault(owner, [])
+            near += [(-weight, name, kind) for name, weight in zip(names, weights, strict=True)]
     for near in owned.values():
         is_cut = is_cut or len(near) > fan_out
         nodes.update((name, kind) for _, name, kind in sorted(near)[:fan_out])
@@ -406,31 +362,30 @@ def _pull_mentions(
         is_cut, left = is_cut or bool(row["is_cut"]), left - 2
         if left <= 0:
             return _of_mentions(row, shape, is_cut=is_cut)
-        ids = [str(name) for part in ("statements", "entities", "topics") for name in _list(row[part])]
-        frontier = _list(row["frontier"])
+        ids = [name for part in ("statements", "entities", "topics") for name in row[part]]
+        frontier = row["frontier"]
 
 
 def _of_mentions(row: Row, shape: PullShape, *, is_cut: bool) -> Subgraph:
     """What the last query of a pull over statements returned."""
     groups = {Kind.STATEMENT: "statements", Kind.ENTITY: "entities", Kind.TOPIC: "topics"}
-    parts = {kind: np.array(_list(row[name]), dtype="<U32") for kind, name in groups.items()}
+    parts = {kind: np.array(row[name], dtype="<U32") for kind, name in groups.items()}
     unsorted = np.concatenate(list(parts.values()))
     codes = np.concatenate([np.full(len(part), KINDS.index(kind), np.uint8) for kind, part in parts.items()])
     order = np.argsort(unsorted)
     ids, kinds = unsorted[order], codes[order]
-    begins = [np.array(some, dtype=np.int64) for some in _list(row["starts"])]
-    ends = np.searchsorted(ids, np.array(_list(row["stops"]), dtype="<U32"))
+    begins = [np.array(some, dtype=np.int64) for some in row["starts"]]
+    ends = np.searchsorted(ids, np.array(row["stops"], dtype="<U32"))
     stops = np.repeat(ends, [len(some) for some in begins])
     places = np.searchsorted(ids, parts[Kind.STATEMENT])
-    starts = places[np.concatenate([_places([]), *begins])]
+    starts = places[np.concatenate([np.empty(0, dtype=np.int64), *begins])]
     is_about = kinds[stops] == KINDS.index(Kind.TOPIC)
     edges = {
         item: _matrix(starts[chosen], stops[chosen], size=len(ids))
         for item, chosen in ((Relationship.MENTIONS, ~is_about), (Relationship.ABOUT, is_about))
         if item in shape.relationships
     }
-    version = row["version"]
-    return Subgraph(ids, kinds, dict(sorted(edges.items())), version if isinstance(version, int) else 0, is_cut)
+    return Subgraph(ids, kinds, dict(sorted(edges.items())), row["version"], is_cut)
 
 
 def match(transaction: Transaction, query: MatchQuery, *, bounds: Bounds) -> list[Matched] | None:
@@ -463,19 +418,12 @@ def match(transaction: Transaction, query: MatchQuery, *, bounds: Bounds) -> lis
         return []
     if bounds.version not in (0, rows[0]["version"]):
         return None
-    classes = [item for item in _list(rows[0]["classes"]) if isinstance(item, dict)]
-    return [
-        Matched(item["matched"], item["number"], tuple(sorted(str(name) for name in item["ids"]))) for item in classes
-    ]
+    return [Matched(item["matched"], item["number"], tuple(sorted(item["ids"]))) for item in rows[0]["classes"]]
 
 
-def _version(transaction: Transaction, corpus: str) -> object:
+def _version(transaction: Transaction, corpus: str) -> int | None:
     """The version of a corpus; None if it does not exist."""
     return next((row["version"] for row in transaction.rows("retrieve/read_state", corpus=corpus)), None)
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
 
 
 def by_kind(nodes: Iterable[tuple[str, Kind]]) -> dict[str, list[str]]:
@@ -505,24 +453,16 @@ def _edges(
     )
 
 
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
-
-
-def _places(value: object) -> NDArray[np.int64]:
-    return np.array(_list(value), dtype=np.int64)
-
-
-def _matrix(starts: NDArray[np.int64], stops: NDArray[np.integer], weights: Sequence[object] = (), *, size: int) -> Csr:
+def _matrix(starts: ArrayLike, stops: ArrayLike, weights: Sequence[float] | None = None, *, size: int) -> Csr:
     """A matrix of edges; all weights are 1 if none are given."""
-    values = np.array(weights, dtype=np.float32) if weights else np.ones(len(starts), dtype=np.float32)
-    return sp.csr_array((values, (starts, stops)), shape=(size, size))
+    rows = np.asarray(starts, dtype=np.int64)
+    values = np.array(weights, dtype=np.float32) if weights else np.ones(len(rows), dtype=np.float32)
+    return sp.csr_array((values, (rows, np.asarray(stops, dtype=np.int64))), shape=(size, size))
 
 
-# Makes the server plan the queries of a search before they are needed, where it has no image to walk on.
-#
-# Planning them takes the server some seconds after its start, and none later: it keeps plans. They are run once with empty
-# lists, which read nothing, since the server does not keep what ``EXPLAIN`` plans ready to run.
+# Makes the server plan the queries of a search before they are needed, if there is no image.
+# Planning takes some seconds after its start. The queries are run once with empty lists, which read nothing: the server does not
+# cache the plans of ``EXPLAIN``.
 
 
 _CORPUS = ""  # no corpus has this name
@@ -551,7 +491,7 @@ class Warming:
         self._is_closed = threading.Event()
 
     def begin(self) -> None:
-        """Begins, if it has not; returns at once."""
+        """Starts, unless it has started; returns at once."""
         with self._guard:
             if self._thread is None and not self._is_closed.is_set():
                 # What it asks for is no part of a search, and of no explanation.
@@ -574,28 +514,20 @@ class Warming:
             for names, params in queries():
                 if self._is_closed.is_set():
                     return
-                self._server.read(lambda transaction, some=names, given=params: transaction.union(some, **given))  # type: ignore[misc]
+                self._server.read(lambda transaction, some=names, values=params: transaction.union(some, **values))  # type: ignore[misc]
         except StoreError as error:
             _log.info("the queries of searches were not planned ahead: %s", error)
 
 
 def queries() -> Iterator[tuple[tuple[str, ...], Row]]:
     """The queries of pulls, each with parameters of the types that a pull gives and nothing to read."""
-    lists: Row = {
-        "ids": [],
-        "kinds": [],
-        "listed": [],
-        "frontier": [],
-        "reached": [],
-        "places": {},
-        "nodes": by_kind([]),
-    }
-    lists |= {"relationships": [], "counted": [], "names": [], "among": None}
-    bounds = {"lists": lists, "fan_out": 1, "node_cap": 1, "k": 1, "most": 1}
-    given: Row = {**bounds, **EVERYTHING.flags(), "corpus": _CORPUS, "steps": 0, "is_last": True, "has_topics": False}
+    empty = ("ids", "kinds", "listed", "frontier", "reached", "relationships", "counted", "names")
+    lists: Row = {**{name: [] for name in empty}, "places": {}, "nodes": by_kind([]), "among": None}
+    bounds: Row = {"fan_out": 1, "node_cap": 1, "k": 1, "most": 1, "steps": 0, "is_last": True, "has_topics": False}
+    params: Row = {**bounds, **EVERYTHING.flags(), "lists": lists, "corpus": _CORPUS}
     for name in ("retrieve/find_seeds", "retrieve/pull_mentions", "retrieve/match_statements"):
-        yield (name,), given
+        yield (name,), params
     for shape in SHAPES:
         split = typed(shape, has_filter=False)
-        yield expansions(shape, split), given
-        yield inductions(shape, split), given
+        yield expansions(shape, split), params
+        yield inductions(shape, split), params

@@ -105,18 +105,13 @@ def _looked_up(
 ) -> dict[str, ParameterValue]:
     """The values to send, with names of entities and sources replaced by ids; takes at most four queries."""
     sent = dict(params)
-    named = {
-        kind: {item.name: str(params[item.name]) for item in query.parameters if item.kind == kind}
-        for kind in ("entity", "source")
-    }
-    if "corpus" in query.params or any(named.values()):
+    named = {item.name: (item.kind, str(params[item.name])) for item in query.parameters if item.is_named}
+    if "corpus" in query.params or named:
         _check_corpus(ask, corpus)
-    if named["entity"]:
-        ids = _entities(ask, set(named["entity"].values()), corpus)
-        sent |= {name: ids[given] for name, given in named["entity"].items()}
-    if named["source"]:
-        ids = _sources(ask, set(named["source"].values()), corpus)
-        sent |= {name: ids[given] for name, given in named["source"].items()}
+    for kind, look_up in (("entity", _entities), ("source", _sources)):
+        names = {name for of, name in named.values() if of == kind}
+        ids = look_up(ask, names, corpus) if names else {}
+        sent |= {parameter: ids[name] for parameter, (of, name) in named.items() if of == kind}
     return sent
 
 
@@ -129,7 +124,7 @@ def _entities(ask: _Ask, names: set[str], corpus: str) -> dict[str, str]:
     """The id of the entity that each text names: by its id, its stored name, or an alias."""
     tried = {name: (name, *entity_ids(corpus, name)) for name in sorted(names)}
     wanted = sorted({each for some in tried.values() for each in some})
-    existing = {str(row["id"]) for row in ask("retrieve/match_entities", corpus=corpus, ids=wanted)}
+    existing = {row["id"] for row in ask("retrieve/match_entities", corpus=corpus, ids=wanted)}
     resolved = {name: next((each for each in some if each in existing), "") for name, some in tried.items()}
     missing = [name for name, each in resolved.items() if not each]
     if missing:
@@ -149,13 +144,13 @@ def _phrase(name: str) -> str:
 
 def _by_alias(name: str, rows: list[Row], corpus: str) -> str:
     wanted = normalise_name(name)
-    fits = [row for row in rows if wanted in {normalise_name(each) for each in _texts(row["aliases"])}]
+    fits = [row for row in rows if wanted in {normalise_name(each) for each in row["aliases"]}]
     if len(fits) == 1:
         return str(fits[0]["id"])
     if fits:
         listed = ", ".join(f"{row['name']} ({row['id']})" for row in fits)
         raise InputError(f"{name!r} names several entities of corpus {corpus!r}: {listed}; give the id of one")
-    near = list(dict.fromkeys(str(row["name"]) for row in rows))[:_SHOWN]
+    near = list(dict.fromkeys(row["name"] for row in rows))[:_SHOWN]
     remedy = f"did you mean {' or '.join(near)}?" if near else "run: hlgraph cypher run find_entities --name WORDS"
     raise UnknownNameError(f"there is no entity {name!r} in corpus {corpus!r}; {remedy}")
 
@@ -166,12 +161,12 @@ def _sources(ask: _Ask, names: set[str], corpus: str) -> dict[str, str]:
     rows = ask("retrieve/match_sources", corpus=corpus, names=lowered, k=_FETCH)
     resolved = {}
     for name in sorted(names):
-        low = name.lower()
+        low, ending = name.lower(), f"/{name.lower()}"
         steps = (
             [row for row in rows if row["id"] == low],
             [row for row in rows if row["uri"] == name],
-            [row for row in rows if str(row["title"]).lower() == low],
-            [row for row in rows if str(row["uri"]).lower().endswith(f"/{low}") or str(row["uri"]).lower() == low],
+            [row for row in rows if row["title"].lower() == low],
+            [row for row in rows if f"/{row['uri'].lower()}".endswith(ending)],
         )
         fits = next((step for step in steps if step), [])
         if not fits:
@@ -183,10 +178,6 @@ def _sources(ask: _Ask, names: set[str], corpus: str) -> dict[str, str]:
             raise InputError(f"{name!r} names {len(fits)} sources: {listed}; give the id of one")
         resolved[name] = str(fits[0]["id"])
     return resolved
-
-
-def _texts(value: object) -> list[str]:
-    return [str(item) for item in value] if isinstance(value, list) else []
 
 
 # Values
@@ -220,7 +211,8 @@ def _of_graph(value: Node | Relationship | Path) -> Plain:
         return {"labels": _listed(sorted(value.labels)), "properties": _mapped(value.items())}
     if isinstance(value, Path):
         return {"nodes": _listed(value.nodes), "relationships": _listed(value.relationships)}
-    start, end = (_key(node) for node in value.nodes)
+    # The end nodes may come without properties, so without the id of hlgraph.
+    start, end = (None if node is None else plain(node.get("id", node.element_id)) for node in value.nodes)
     return {"type": value.type, "start": start, "end": end, "properties": _mapped(value.items())}
 
 
@@ -236,8 +228,3 @@ def _listed(values: Iterable[object]) -> list[Plain]:
 
 def _mapped(items: Iterable[tuple[object, object]]) -> dict[str, Plain]:
     return {str(key): plain(item) for key, item in items}
-
-
-def _key(node: Node | None) -> Plain:
-    """The hlgraph id of a node, else its element id: the end nodes of a relationship may come without properties."""
-    return None if node is None else plain(node.get("id", node.element_id))

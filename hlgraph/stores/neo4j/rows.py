@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
 
 from hlgraph.change import Change
 from hlgraph.records import Chunk, Entity, Fact, Kind, Metadata, MetadataValue, Record, Source, Statement, Topic
@@ -21,15 +24,13 @@ PLURAL: Mapping[Kind, str] = {
 }
 """The kinds of records that the server stores, and the names of their parameters in queries."""
 
-_Named = TypeVar("_Named", Topic, Statement)
-
 
 def metadata(text: str) -> Metadata:
     """Metadata from JSON text, with lists as tuples."""
     return {key: tuple(value) if isinstance(value, list) else value for key, value in json.loads(text).items()}
 
 
-def _texts(value: Iterable[str] | None) -> tuple[str, ...]:
+def _tuple(value: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(value or ())
 
 
@@ -43,9 +44,9 @@ _MAKE: Mapping[Kind, Callable[..., Record]] = {
 }
 _CONVERTED: Mapping[Kind, tuple[int, Callable[[Any], object]]] = {
     Kind.SOURCE: (5, metadata),
-    Kind.CHUNK: (7, _texts),
-    Kind.STATEMENT: (6, _texts),
-    Kind.ENTITY: (4, _texts),
+    Kind.CHUNK: (7, _tuple),
+    Kind.STATEMENT: (6, _tuple),
+    Kind.ENTITY: (4, _tuple),
 }
 """The position of the value that is stored in another form than in the record, and its conversion."""
 
@@ -58,9 +59,7 @@ def records(kind: Kind, rows: Iterable[Row]) -> dict[str, Record]:
     kind : kind of the records
     rows : rows with a column ``records``: lists of the field values of many records
     """
-    make, lists = _MAKE[kind], list[list[Any]]()
-    for row in rows:
-        lists += row["records"] if isinstance(row["records"], list) else []
+    make, lists = _MAKE[kind], [values for row in rows for values in row["records"]]
     if kind in _CONVERTED:
         at, convert = _CONVERTED[kind]
         for values in lists:
@@ -73,16 +72,9 @@ def source_rows(change: Change) -> list[Row]:
     rows: list[Row] = []
     for item in sorted(change.sources, key=lambda source: source.id):
         shown = {f"meta_{key}": _shown(value) for key, value in item.metadata.items()}
-        properties = {
-            **{key: value for key, value in shown.items() if value is not None},
-            "id": item.id,
+        properties = {key: value for key, value in shown.items() if value is not None}
+        properties |= msgspec.to_builtins(item) | {
             "corpus": change.corpus,
-            "uri": item.uri,
-            "title": item.title,
-            "checksum": item.checksum,
-            "version": item.version,
-            "valid_from": item.valid_from,
-            "valid_to": item.valid_to,
             "metadata": json.dumps(dict(item.metadata), ensure_ascii=False, sort_keys=True),
             "metadata_keys": sorted(item.metadata),
         }
@@ -100,32 +92,33 @@ def _shown(value: MetadataValue) -> object:
 
 
 def chunk_rows(change: Change) -> list[Row]:
-    """Rows of new chunks, and of chunks extracted again."""
-    return [
-        {
-            "id": item.id,
-            "source": item.source_id,
-            "text": item.text,
-            "start": item.start,
-            "end": item.end,
-            "position": item.position,
-            "tokens": item.tokens,
-            "headings": list(item.headings),
-            "page": item.page,
-            "fingerprint": item.fingerprint,
-        }
-        for item in sorted(change.chunks, key=lambda chunk: chunk.id)
-    ]
+    """Rows of new chunks, and of chunks extracted again.
+
+    The source is not called ``source_id``: a query that reads and sets a property of one name holds all rows back.
+    """
+    rows: list[Row] = [msgspec.to_builtins(item) for item in sorted(change.chunks, key=lambda chunk: chunk.id)]
+    for row in rows:
+        row["source"], row["headings"] = row.pop("source_id"), list(row["headings"])
+    return rows
+
+
+def next_rows(change: Change) -> list[Row]:
+    """One row per chunk that another one of its source follows."""
+    following: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    for item in change.chunks:
+        following[item.source_id].append((item.position, item.id))
+    pairs = (pair for name in sorted(following) for pair in itertools.pairwise(sorted(following[name])))
+    return [{"id": one, "next": other} for (_, one), (_, other) in pairs]
 
 
 def topic_rows(change: Change) -> list[Row]:
     """Rows of topics."""
-    return [{"id": item.id, "source_id": item.source_id, "name": item.name} for item in _by_id(change.topics)]
+    return _by_id(change.topics, "id", "source_id", "name")
 
 
 def statement_rows(change: Change) -> list[Row]:
     """Rows of statements."""
-    return [{"id": item.id, "source_id": item.source_id, "text": item.text} for item in _by_id(change.statements)]
+    return _by_id(change.statements, "id", "source_id", "text")
 
 
 def fact_rows(change: Change) -> list[Row]:
@@ -140,27 +133,6 @@ def object_rows(change: Change) -> list[Row]:
     """Rows of the facts whose object is an entity."""
     objects = {item.fact_id: item.object_id for item in change.facts if item.object_id}
     return [{"id": name, "object_id": objects[name]} for name in sorted(objects)]
-
-
-class Link(NamedTuple):
-    """The column names of the two ends of a relationship."""
-
-    start: str
-    end: str
-
-
-def asserted_rows(link: Link, found: Iterable[tuple[str, str, str]]) -> list[Row]:
-    """One row per relationship, with the chunks that assert it.
-
-    Parameters
-    ----------
-    link : column names of its two ends
-    found : triples of start, end and chunk
-    """
-    chunks: defaultdict[tuple[str, str], dict[str, None]] = defaultdict(dict)
-    for start, end, chunk in found:
-        chunks[start, end][chunk] = None
-    return [{link.start: start, link.end: end, "chunks": list(chunks[start, end])} for start, end in sorted(chunks)]
 
 
 def placement_rows(change: Change) -> list[Row]:
@@ -178,13 +150,27 @@ def naming_rows(change: Change) -> list[Row]:
 def about_rows(change: Change) -> list[Row]:
     """One row per statement and topic."""
     triples = ((item.statement_id, item.topic_id, item.chunk_id) for item in change.abouts if item.statement_id)
-    return asserted_rows(Link("statement_id", "topic_id"), triples)
+    return _asserted("statement_id", "topic_id", triples=triples)
 
 
 def support_rows(change: Change) -> list[Row]:
     """One row per fact and statement."""
     triples = ((item.fact_id, item.statement_id, item.chunk_id) for item in change.supports)
-    return asserted_rows(Link("fact_id", "statement_id"), triples)
+    return _asserted("fact_id", "statement_id", triples=triples)
+
+
+def _asserted(start: str, end: str, *, triples: Iterable[tuple[str, str, str]]) -> list[Row]:
+    """One row per relationship, with the chunks that assert it.
+
+    Parameters
+    ----------
+    start, end : columns of its two ends
+    triples : ids of the start, the end and a chunk
+    """
+    chunks: defaultdict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    for *ends, chunk in triples:
+        chunks[ends[0], ends[1]][chunk] = None
+    return [{start: key[0], end: key[1], "chunks": list(chunks[key])} for key in sorted(chunks)]
 
 
 def mention_rows(change: Change) -> list[Row]:
@@ -194,18 +180,20 @@ def mention_rows(change: Change) -> list[Row]:
         mentions[item.statement_id, item.entity_id].setdefault(item.chunk_id, (item.surface, item.kind))
     rows: list[Row] = []
     for statement, entity in sorted(mentions):
-        said = mentions[statement, entity]
+        by_chunk = mentions[statement, entity]
+        surfaces, kinds = map(list, zip(*by_chunk.values(), strict=True))
         rows.append(
             {
                 "statement_id": statement,
                 "entity_id": entity,
-                "chunks": list(said),
-                "surfaces": [surface for surface, _ in said.values()],
-                "kinds": [kind for _, kind in said.values()],
+                "chunks": list(by_chunk),
+                "surfaces": surfaces,
+                "kinds": kinds,
             }
         )
     return rows
 
 
-def _by_id(items: Sequence[_Named]) -> list[_Named]:
-    return sorted({item.id: item for item in items}.values(), key=lambda item: item.id)
+def _by_id(items: Iterable[Topic | Statement], *fields: str) -> list[Row]:
+    by_id = {item.id: item for item in items}
+    return [{name: getattr(by_id[key], name) for name in fields} for key in sorted(by_id)]

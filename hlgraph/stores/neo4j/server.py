@@ -23,15 +23,16 @@ from hlgraph.errors import (
     StoreUnavailableError,
 )
 from hlgraph.stores import closing, queries
+from hlgraph.stores.batches import batched
 from hlgraph.stores.closing import closed, mapped_if_closed, unanswered
-from hlgraph.stores.concurrency import Retry
+from hlgraph.stores.concurrency import Retry, read_in_time
 from hlgraph.stores.trace import is_hasty, traced
 
 if TYPE_CHECKING:
     from hlgraph.settings import Neo4jSettings
 
 
-# Translates errors of the Neo4j driver and server into those of hlgraph, in one place.
+# Errors of the driver and the server as errors of hlgraph.
 
 
 _RESUME = "run the same command again; it continues where it stopped"
@@ -41,88 +42,52 @@ LOCK_STOPPED = "Neo.ClientError.Transaction.LockClientStopped"
 """The code of a transaction that was ended, also by its time limit, while it waited for a lock."""
 
 _OR_DROP = "or drop a change that is too large: hlgraph journal drop"
-_BY_CODE = {
-    "Neo.ClientError.Security.Unauthorized": (
-        StoreError,
-        "the server refused the user or the password, or the token; set neo4j.user and HLGRAPH_NEO4J_PASSWORD, or neo4j.auth and "
-        "HLGRAPH_NEO4J_TOKEN",
-    ),
-    "Neo.ClientError.Security.AuthenticationRateLimit": (
-        StoreUnavailableError,
-        "too many wrong passwords; wait a few seconds, and set HLGRAPH_NEO4J_PASSWORD",
-    ),
-    "Neo.ClientError.Security.CredentialsExpired": (
-        StoreError,
-        "the password must be changed first; run: ALTER CURRENT USER SET PASSWORD",
-    ),
-    "Neo.ClientError.Security.Forbidden": (
-        StoreError,
-        "the user lacks a privilege; grant it the role publisher and schema rights",
-    ),
-    "Neo.ClientError.Database.DatabaseNotFound": (
-        StoreError,
-        "there is no such database on the server; set neo4j.database and neo4j.databases to names that SHOW DATABASES lists, or "
-        "create it (CREATE DATABASE; the Community edition has one database alone)",
-    ),
-    "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase": (
-        StoreUnavailableError,
-        f"the database is read-only; make it writable, then {_RESUME}",
-    ),
-    "Neo.ClientError.General.WriteOnReadOnlyAccessDatabase": (
-        StoreUnavailableError,
-        f"the database is read-only; make it writable, then {_RESUME}",
-    ),
-    "Neo.ClientError.Procedure.ProcedureNotFound": (
-        StoreError,
-        "a procedure is missing; install the Graph Data Science plugin (GDS) on the server, or rank in process",
-    ),
-    "Neo.ClientError.Schema.ConstraintValidationFailed": (
-        StoreCorruptError,
-        "nodes or a constraint of another program forbid what hlgraph writes; remove them (SHOW CONSTRAINTS lists those "
-        f"whose name does not start with hlgraph_), or use another database, then {_RESUME}",
-    ),
-    "Neo.DatabaseError.Schema.ConstraintCreationFailed": (
-        StoreCorruptError,
-        "nodes of another program have a label of hlgraph and the same key twice; remove them, or use another database",
-    ),
-    "Neo.TransientError.General.MemoryPoolOutOfMemoryError": (
-        StoreUnavailableError,
-        f"the server has too little memory for this transaction; raise dbms.memory.transaction.total.max or the heap, "
-        f"then {_RESUME}, {_OR_DROP}",
-    ),
-    "Neo.ClientError.General.TransactionOutOfMemoryError": (
-        StoreUnavailableError,
-        "the transaction needs more memory than this server allows; raise db.memory.transaction.max, then "
-        f"{_RESUME}, {_OR_DROP}",
-    ),
-    "Neo.ClientError.Transaction.TransactionTimedOut": (
-        StoreUnavailableError,
-        f"the server ended the transaction by its time limit; raise db.transaction.timeout, then {_RESUME}, {_OR_DROP}",
-    ),
-    **dict.fromkeys(
-        (
-            LOCK_STOPPED,
-            "Neo.ClientError.Transaction.Terminated",
-            "Neo.ClientError.Transaction.TransactionTerminated",
-        ),
-        (
-            StoreUnavailableError,
-            f"the server ended the transaction, because it shuts down or a user ended it; {_RESUME}",
-        ),
-    ),
-    TIMED_OUT: (
-        StoreUnavailableError,
-        f"the transaction took longer than hlgraph waits for one; {_RESUME}, {_OR_DROP}",
-    ),
-}
-_FULL = ("no space left", "disk full")
+_READ_ONLY = f"the database is read-only; make it writable, then {_RESUME}"
+_ENDED = f"the server ended the transaction, because it shuts down or a user ended it; {_RESUME}"
 _GDS = "Neo.ClientError.Procedure.ProcedureNotFound"
+_REMEDIES: dict[type[StoreError], dict[str, str]] = {
+    StoreError: {
+        "Neo.ClientError.Security.Unauthorized": "the server refused the user or the password, or the token; set neo4j.user and "
+        "HLGRAPH_NEO4J_PASSWORD, or neo4j.auth and HLGRAPH_NEO4J_TOKEN",
+        "Neo.ClientError.Security.CredentialsExpired": "the password must be changed first; run: ALTER CURRENT USER SET PASSWORD",
+        "Neo.ClientError.Security.Forbidden": "the user lacks a privilege; grant it the role publisher and schema rights",
+        "Neo.ClientError.Database.DatabaseNotFound": "there is no such database on the server; set neo4j.database and "
+        "neo4j.databases to names that SHOW DATABASES lists, or create it (CREATE DATABASE; the Community edition has one "
+        "database alone)",
+        _GDS: "a procedure is missing; install the Graph Data Science plugin (GDS) on the server, or rank in process",
+    },
+    StoreCorruptError: {
+        "Neo.ClientError.Schema.ConstraintValidationFailed": "nodes or a constraint of another program forbid what hlgraph "
+        "writes; remove them (SHOW CONSTRAINTS lists those whose name does not start with hlgraph_), or use another database, "
+        f"then {_RESUME}",
+        "Neo.DatabaseError.Schema.ConstraintCreationFailed": "nodes of another program have a label of hlgraph and the same key "
+        "twice; remove them, or use another database",
+    },
+    StoreUnavailableError: {
+        "Neo.ClientError.Security.AuthenticationRateLimit": "too many wrong passwords; wait a few seconds, and set "
+        "HLGRAPH_NEO4J_PASSWORD",
+        "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase": _READ_ONLY,
+        "Neo.ClientError.General.WriteOnReadOnlyAccessDatabase": _READ_ONLY,
+        "Neo.TransientError.General.MemoryPoolOutOfMemoryError": "the server has too little memory for this transaction; raise "
+        f"dbms.memory.transaction.total.max or the heap, then {_RESUME}, {_OR_DROP}",
+        "Neo.ClientError.General.TransactionOutOfMemoryError": "the transaction needs more memory than this server allows; raise "
+        f"db.memory.transaction.max, then {_RESUME}, {_OR_DROP}",
+        "Neo.ClientError.Transaction.TransactionTimedOut": "the server ended the transaction by its time limit; raise "
+        f"db.transaction.timeout, then {_RESUME}, {_OR_DROP}",
+        LOCK_STOPPED: _ENDED,
+        "Neo.ClientError.Transaction.Terminated": _ENDED,
+        "Neo.ClientError.Transaction.TransactionTerminated": _ENDED,
+        TIMED_OUT: f"the transaction took longer than hlgraph waits for one; {_RESUME}, {_OR_DROP}",
+    },
+}
+"""What each code means for the user, by the error that it is raised as."""
+_FULL = ("no space left", "disk full")
 
 
 LOST = (OSError, foreign.IncompleteCommit, foreign.ServiceUnavailable, foreign.SessionExpired, foreign.TransientError)
 """Errors of a read whose server is away, or was for a moment."""
 CLOSING: tuple[type[Exception], ...] = (*closing.CLOSING, foreign.DriverError, foreign.Neo4jError)
-"""Errors of a call if another thread closes its connection meanwhile."""
+"""Errors of a call whose connection another thread closes."""
 
 
 @contextlib.contextmanager
@@ -134,24 +99,15 @@ def mapped(url: str, *, is_closed: Callable[[], bool] = lambda: False) -> Iterat
     url : URL of the server
     is_closed : whether the connection was closed: then every error is a StoreClosedError
     """
-    with mapped_if_closed(url, is_closed, errors=CLOSING), _mapped(url):
-        yield
-
-
-@contextlib.contextmanager
-def _mapped(url: str) -> Iterator[None]:
-    try:
-        yield
-    except foreign.Neo4jError as error:
-        raise _server_error(url, error) from error
-    except foreign.ConfigurationError as error:
-        raise StoreError(f"{url}: {error}; check the URL of the store and neo4j.ca") from error
-    except foreign.IncompleteCommit as error:
-        raise _lost(url, error) from error
-    except foreign.ServiceUnavailable as error:
-        raise _no_server(url, error) from error
-    except (foreign.SessionExpired, foreign.DriverError, OSError) as error:
-        raise _lost(url, error) from error
+    with mapped_if_closed(url, is_closed, errors=CLOSING):
+        try:
+            yield
+        except foreign.Neo4jError as error:
+            raise _server_error(url, error) from error
+        except foreign.ConfigurationError as error:
+            raise StoreError(f"{url}: {error}; check the URL of the store and neo4j.ca") from error
+        except (foreign.DriverError, OSError) as error:
+            raise _connection_error(url, error) from error
 
 
 def _server_error(url: str, error: foreign.Neo4jError) -> StoreError:
@@ -160,9 +116,9 @@ def _server_error(url: str, error: foreign.Neo4jError) -> StoreError:
         return StoreUnavailableError(f"{url}: the disk of the server is full; free some space, then {_RESUME}")
     if "Unknown function 'gds." in message:
         code = _GDS
-    if code in _BY_CODE:
-        kind, text = _BY_CODE[code]
-        return kind(f"{url}: {text}")
+    for kind, remedies in _REMEDIES.items():
+        if code in remedies:
+            return kind(f"{url}: {remedies[code]}")
     said = _line(message) or code
     if isinstance(error, foreign.TransientError):
         if "DeadlockDetected" in code:
@@ -173,7 +129,10 @@ def _server_error(url: str, error: foreign.Neo4jError) -> StoreError:
     return StoreError(f"{url}: {said} ({code}); run: hlgraph doctor")
 
 
-def _no_server(url: str, error: foreign.ServiceUnavailable) -> StoreError:
+def _connection_error(url: str, error: Exception) -> StoreError:
+    # Of its subclasses, IncompleteCommit tells of a server that did answer.
+    if not isinstance(error, foreign.ServiceUnavailable) or isinstance(error, foreign.IncompleteCommit):
+        return StoreUnavailableError(f"{url}: the connection was lost ({_reason(error)}); {_RESUME}")
     text = " ".join(str(item) for item in _chain(error))
     if "CERTIFICATE_VERIFY_FAILED" in text or "certificate verify failed" in text:
         return StoreError(
@@ -183,10 +142,6 @@ def _no_server(url: str, error: foreign.ServiceUnavailable) -> StoreError:
         f"{url}: no Neo4j server answers ({_reason(error)}); start it, or correct the URL of the store (+s only if the server "
         "uses TLS)"
     )
-
-
-def _lost(url: str, error: BaseException) -> StoreError:
-    return StoreUnavailableError(f"{url}: the connection was lost ({_reason(error)}); {_RESUME}")
 
 
 def _reason(error: BaseException) -> str:
@@ -199,12 +154,9 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
     current: BaseException | None = error
     while current is not None:
         yield current
-        # A group has one error for each server that was asked; the first represents all.
-        current = (
-            current.exceptions[0]
-            if isinstance(current, BaseExceptionGroup)
-            else current.__cause__ or current.__context__
-        )
+        # A group has one error per server that was asked; the first represents all.
+        inner = current.exceptions[0] if isinstance(current, BaseExceptionGroup) else None
+        current = inner or current.__cause__ or current.__context__
 
 
 def _line(text: str) -> str:
@@ -213,18 +165,20 @@ def _line(text: str) -> str:
 
 
 _LOG = logging.getLogger(__name__)
+S = TypeVar("S")
 T = TypeVar("T")
 Value: TypeAlias = object
-Row: TypeAlias = dict[str, Value]
+Row: TypeAlias = dict[str, Any]
+"""A row by column, with values as the driver converts them."""
 BATCH = 5_000
 """Maximum number of rows of one UNWIND."""
 LONGEST = 600.0
 """Time limit of a writing transaction in seconds, after which the server ends that of a client that vanished."""
 
 _OVERTAKEN = "Neo.TransientError.Transaction."
-"""Errors of a transaction that others stood in the way of, such as deadlocks."""
+"""Errors of a transaction that conflicts with another one, such as deadlocks."""
 _SILENCE: ContextVar[float | None] = ContextVar("hlgraph_silence", default=None)
-"""Seconds within which a connection that is taken from the pool must have answered; None: no limit."""
+"""Seconds within which a connection from the pool must answer; None: no limit."""
 _URL = re.compile(r"(?:neo4j|bolt)(?:\+s|\+ssc)?://[^/@?#]+/?")
 _SECRET = re.compile(r"//[^@/]*@")
 
@@ -250,31 +204,32 @@ class Transaction:
 
     def rows(self, name: str, /, **params: Value) -> list[Row]:
         """All rows of a query, as mappings from column to value."""
-        return self._read(name, self._server.text(name), params)
+        return self._run(name, self._server.text(name), params)[0]
 
     def union(self, names: Sequence[str], /, **params: Value) -> list[Row]:
-        """All rows of several queries of the library with the same columns, in their order and in one round trip.
+        """All rows of several queries with the same columns, in their order and in one round trip.
 
         Parameters
         ----------
         names : names of the queries, at least one
-        params : parameters of all of them; those that none of them has are not sent
+        params : their parameters; those that no query has are not sent
         """
         taken = frozenset[str]().union(*(queries.load(item).params for item in names))
-        params = {key: value for key, value in params.items() if key in taken}
+        text = "\nUNION ALL\n".join(self._server.text(item).rstrip() for item in names)
         name = " + ".join([names[0], *(item.rpartition("/")[2] for item in names[1:])])
-        return self._read(name, self._server.union(names), params)
+        return self._run(name, text, {key: value for key, value in params.items() if key in taken})[0]
 
-    def _read(self, name: str, text: str, params: Row) -> list[Row]:
+    def _run(self, name: str, text: str, params: Row) -> tuple[list[Row], int]:
+        """The rows of a statement, and how many nodes it created."""
         with traced("neo4j", name, text=text, language="cypher", params=params) as call:
             result = self._inner.run(text, params)
             rows = _rows(result)
             call.rows = size(rows)
         self._server.count(1, call.rows)
-        return rows
+        return rows, result.consume().counters.nodes_created
 
     def write(self, name: str, rows: Sequence[Value], /, *, key: str = "rows", **params: Value) -> int:
-        """Runs a writing query over rows, batch by batch.
+        """Runs a writing query over rows, batch by batch; returns how many nodes it created.
 
         Parameters
         ----------
@@ -282,20 +237,9 @@ class Transaction:
         rows : rows to write
         key : name of the parameter that takes the rows
         params : its other parameters
-
-        Returns
-        -------
-        int
-            How many nodes it created.
         """
-        created = 0
-        for start in range(0, len(rows), BATCH):
-            text, given = self._server.text(name), {key: rows[start : start + BATCH], **params}
-            with traced("neo4j", name, text=text, language="cypher", params=given):
-                result = self._inner.run(text, given)
-                created += result.consume().counters.nodes_created
-            self._server.count(1, 0)
-        return created
+        text = self._server.text(name)
+        return sum(self._run(name, text, {key: batch, **params})[1] for batch in batched(rows, BATCH))
 
     def collect(self, name: str, items: Sequence[Value], /, *, key: str = "ids", **params: Value) -> list[Row]:
         """All rows of a query over many values, batch by batch.
@@ -307,10 +251,7 @@ class Transaction:
         key : name of the parameter that takes the values
         params : its other parameters
         """
-        rows: list[Row] = []
-        for start in range(0, len(items), BATCH):
-            rows += self.rows(name, **{key: list(items[start : start + BATCH])}, **params)
-        return rows
+        return [row for batch in batched(items, BATCH) for row in self.rows(name, **{key: batch}, **params)]
 
 
 class Server:
@@ -341,22 +282,13 @@ class Server:
         self.forget()
 
     def forget(self) -> None:
-        """Forgets the writes of this object: another database has taken the place of the one that had them."""
+        """Forgets the bookmarks of this object, because the database was replaced."""
         # In a cluster, a read goes to a member that has the earlier writes of this object.
         self._bookmarks = neo4j.GraphDatabase.bookmark_manager()
 
     def text(self, name: str) -> str:
         """The text of a library query for this database, with its prefix of labels."""
         return queries.text_of(name, self.settings.label_prefix)
-
-    def union(self, names: Sequence[str]) -> str:
-        """The text of one query that returns the rows of several, which have the same columns.
-
-        Parameters
-        ----------
-        names : names of the queries
-        """
-        return "\nUNION ALL\n".join(self.text(name).rstrip() for name in names)
 
     def count(self, round_trips: int, rows: int) -> None:
         """Adds to the counters.
@@ -376,19 +308,17 @@ class Server:
         If the server does not answer then, it raises at once. If the server goes away later, each transaction waits up to
         ``settings.retry_seconds`` for it.
         """
-        driver = self._driver
-        if driver is not None:
+        if (driver := self._driver) is not None:
             return driver
         with self._making:  # not under the guard, which closing takes: a server that never answers takes a while
             created = None if self._is_closed else self._driver or _driver(self.url, self.settings)
             with self._guard:
-                if not self._is_closed:
+                if created is not None and not self._is_closed:
                     self._driver = created
-        if self._driver is None or created is None:
-            if created is not None:
-                created.close()
-            raise closed(self.url)
-        return created
+                    return created
+        if created is not None:
+            created.close()
+        raise closed(self.url)
 
     def read(self, work: Callable[[Transaction], T]) -> T:
         """Runs a function in one reading transaction; repeats it after transient errors."""
@@ -411,14 +341,27 @@ class Server:
         self.count(1, call.rows)
         return rows
 
+    def pages(self, name: str, /, *, size: int, **params: Value) -> Iterator[list[Row]]:
+        """The rows of a query that takes ``after`` and ``size``, page by page, by ascending ``id``.
+
+        Parameters
+        ----------
+        name : name of the query
+        size : maximum number of rows of a page
+        params : its other parameters
+        """
+        after = ""
+        while rows := self.ask(name, after=after, size=size, **params):
+            yield rows
+            if len(rows) < size:
+                return
+            after = rows[-1]["id"]
+
     def _mapped(self) -> contextlib.AbstractContextManager[None]:
         return mapped(self.url, is_closed=lambda: self._is_closed)
 
     def _read(self, run: Callable[[neo4j.Session], T], *, managed: Callable[[neo4j.Session], T]) -> T:
-        """What a function of a reading session returns; it is run again if the server was away for a moment.
-
-        In a hasty context the first attempt has half of ``read_seconds``. If it fails, the server is asked whether it is there
-        until they are over. A server that answers may then take its time for the second attempt.
+        """The result of a function of a reading session; in a hasty context see :func:`read_in_time`.
 
         Parameters
         ----------
@@ -429,23 +372,24 @@ class Server:
             with self._session(neo4j.READ_ACCESS) as session:
                 return self._connected(lambda: managed(session), is_repeatable=True)
         seconds = self.settings.read_seconds
-        retry = Retry(seconds)
-        try:
-            with _silent_for(seconds / 2), self._session(neo4j.READ_ACCESS, patience=seconds / 2) as session:
-                return run(session)
-        except LOST as error:
-            last: Exception = error
-        while True:
-            if self._is_closed or not retry.goes_on():
-                raise unanswered(self.url, "Neo4j", seconds=seconds, reason=_reason(last)) from last
-            try:
-                with _silent_for(retry.left), self._session(neo4j.READ_ACCESS, patience=retry.left) as session:
-                    session.run("RETURN 1").consume()
-                break
-            except LOST as error:
-                last = error
-        with self._session(neo4j.READ_ACCESS, patience=seconds) as session:
-            return managed(session)
+
+        def within(limit: float, work: Callable[[neo4j.Session], S]) -> S:
+            with _silent_for(limit), self._session(neo4j.READ_ACCESS, patience=limit) as session:
+                return work(session)
+
+        def read(limit: float | None) -> T:
+            if limit is not None:
+                return within(limit, run)
+            with self._session(neo4j.READ_ACCESS, patience=seconds) as session:
+                return managed(session)
+
+        return read_in_time(
+            read,
+            ping=lambda limit: within(limit, lambda session: session.run("RETURN 1").consume()),
+            retry=Retry(seconds),
+            lost=LOST,
+            unanswered=lambda error: unanswered(self.url, "Neo4j", seconds=seconds, reason=_reason(error)),
+        )
 
     @contextlib.contextmanager
     def reading(self, *, timeout: float, fetch_size: int) -> Iterator[neo4j.Transaction]:
@@ -537,7 +481,7 @@ class Server:
             yield session
 
     def close(self) -> None:
-        """Closes the connections; whatever is asked of the server afterwards, or runs meanwhile, raises StoreClosedError."""
+        """Closes the connections; calls that run, and later ones, raise StoreClosedError."""
         with self._guard:
             self._is_closed = True
             driver, self._driver = self._driver, None
@@ -566,8 +510,8 @@ def _limit(driver: neo4j.Driver) -> None:
     pool: Any = driver._pool
     acquire = pool._acquire
 
-    def limited(*given: Any, **options: Any) -> Any:
-        connection = acquire(*given, **options)
+    def limited(*args: Any, **options: Any) -> Any:
+        connection = acquire(*args, **options)
         if connection is not None:
             to = connection.socket
             # Drivers before 6 have one deadline for both directions.

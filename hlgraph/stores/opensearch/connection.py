@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import email.utils
+import itertools
 import logging
 import ssl
 import threading
 import time
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -25,15 +27,15 @@ from hlgraph.errors import (
 )
 from hlgraph.settings import OpenSearchSettings
 from hlgraph.stores.closing import closed, mapped_if_closed, unanswered
-from hlgraph.stores.concurrency import Retry
+from hlgraph.stores.concurrency import Retry, read_in_time
 from hlgraph.stores.opensearch import wire
-from hlgraph.stores.opensearch.wire import Cause, Json, Refusal
+from hlgraph.stores.opensearch.wire import Anything, Cause, Json, Refusal
 from hlgraph.stores.trace import is_hasty, is_listening, request_text, traced
 
 if TYPE_CHECKING:
     from opensearchpy import Urllib3HttpConnection
 
-# Translates refusals of OpenSearch and errors of its client into errors of hlgraph with a remedy, in one place.
+# Refusals of OpenSearch and errors of its client as errors of hlgraph.
 
 
 class IndexMovedError(StoreUnavailableError):
@@ -53,41 +55,31 @@ def mapped(url: str, *, is_closed: Callable[[], bool] = lambda: False) -> Iterat
     url : URL of the server
     is_closed : whether the connection was closed: then every error is a StoreClosedError
     """
-    with mapped_if_closed(url, is_closed), _mapped(url):
-        yield
-
-
-@contextlib.contextmanager
-def _mapped(url: str) -> Iterator[None]:
     try:
         from opensearchpy import exceptions
     except ImportError as error:
         raise MissingExtraError("opensearch", "a vector store in OpenSearch") from error
-    try:
-        yield
-    except exceptions.SSLError as error:
-        if is_lost(error):
-            raise _away(url, error) from error
-        raise StoreError(
-            f"{url}: the certificate of the server is not trusted or the connection is not encrypted ({reason_of(error)}); "
-            "set opensearch.ca to the file of the certificate authority, or correct https:// in the URL"
-        ) from error
-    except exceptions.ConnectionTimeout as error:
-        raise StoreUnavailableError(
-            f"{url}: no answer in time; check the load of the server, or raise opensearch.timeout, and run the same "
-            "command again; it continues where it stopped"
-        ) from error
-    except exceptions.ConnectionError as error:
-        raise _away(url, error) from error
-    except exceptions.TransportError as error:
-        raise StoreError(f"{url}: {error.error}") from error
-
-
-def _away(url: str, error: Exception) -> StoreUnavailableError:
-    return StoreUnavailableError(
-        f"{url}: the server cannot be reached ({reason_of(error)}); start it, or correct the URL, and run the same "
-        "command again; it continues where it stopped"
-    )
+    with mapped_if_closed(url, is_closed):
+        try:
+            yield
+        except exceptions.ConnectionTimeout as error:
+            raise StoreUnavailableError(
+                f"{url}: no answer in time; check the load of the server, or raise opensearch.timeout, and run the same "
+                "command again; it continues where it stopped"
+            ) from error
+        except exceptions.ConnectionError as error:
+            if not is_lost(error):
+                raise StoreError(
+                    f"{url}: the certificate of the server is not trusted or the connection is not encrypted "
+                    f"({reason_of(error)}); set opensearch.ca to the file of the certificate authority, or correct https:// in "
+                    "the URL"
+                ) from error
+            raise StoreUnavailableError(
+                f"{url}: the server cannot be reached ({reason_of(error)}); start it, or correct the URL, and run the same "
+                "command again; it continues where it stopped"
+            ) from error
+        except exceptions.TransportError as error:
+            raise StoreError(f"{url}: {error.error}") from error
 
 
 def is_lost(error: Exception) -> bool:
@@ -196,7 +188,7 @@ _LOG = logging.getLogger(__name__)
 BUSY = frozenset({429, 500, 502, 503, 504})
 """Statuses after which a request is repeated; every request of hlgraph may be sent twice."""
 
-_BROKEN = 3  # attempts on a broken connection; a server that is down must not use up the whole patience
+_BROKEN = 3  # attempts on a broken connection if the server never answered
 _CONNECTIONS = 8
 _SMILE = {"content-type": "application/smile", "accept": "application/json"}
 
@@ -256,10 +248,10 @@ class Connection:
     @property
     def is_serverless(self) -> bool:
         """Whether this is Amazon OpenSearch Serverless, which lacks some operations."""
-        return self.settings.service == "aoss"
+        return self.settings.is_serverless
 
     def close(self) -> None:
-        """Closes the sockets; whatever is asked of the server afterwards, or runs meanwhile, raises StoreClosedError."""
+        """Closes the sockets; calls that run, and later ones, raise StoreClosedError."""
         with self._guard:
             self._is_closed = True
             sender, self._sender = self._sender, None
@@ -294,12 +286,23 @@ class Connection:
         """
         return self.accepted(self.send(method, path, body=body, parameters=parameters), answer)
 
-    def accepted(self, found: Answer, answer: type[T]) -> T:
+    def command(
+        self, method: str, path: str, *, body: Json = None, parameters: Mapping[str, str] | None = None
+    ) -> None:
+        """Sends a request and ignores the answer, unless it is a refusal.
+
+        Parameters
+        ----------
+        method, path, body, parameters : as of :meth:`ask`
+        """
+        self.ask(method, path, answer=Anything, body=body, parameters=parameters)
+
+    def accepted(self, reply: Answer, answer: type[T]) -> T:
         """The decoded body of an answer.
 
         Parameters
         ----------
-        found : answer of the server
+        reply : answer of the server
         answer : type of its body
 
         Raises
@@ -307,25 +310,10 @@ class Connection:
         StoreError
             The answer is a refusal, or its body has another type.
         """
-        if found.status >= 400:
-            raise refusal(self.url, found.status, cause=cause_of(found.body))
-        return self.decoded(found.body, answer)
-
-    def decoded(self, body: str, answer: type[T]) -> T:
-        """A decoded body.
-
-        Parameters
-        ----------
-        body : JSON text
-        answer : type of the body
-
-        Raises
-        ------
-        StoreError
-            The body has another type.
-        """
+        if reply.status >= 400:
+            raise refusal(self.url, reply.status, cause=cause_of(reply.body))
         try:
-            return msgspec.json.decode(body or "{}", type=answer)
+            return msgspec.json.decode(reply.body or "{}", type=answer)
         except (msgspec.DecodeError, msgspec.ValidationError) as error:
             raise StoreError(
                 f"{self.url}: the answer is not from OpenSearch ({error}); check the URL, and any proxy in between"
@@ -338,7 +326,7 @@ class Connection:
         *,
         body: Json | bytes = None,
         parameters: Mapping[str, str] | None = None,
-        told: Mapping[str, object] | None = None,
+        recorded: Mapping[str, object] | None = None,
     ) -> Answer:
         """Sends a request, repeatedly while the server is busy; the answer may be a refusal.
 
@@ -348,7 +336,7 @@ class Connection:
         path : path of the request
         body : JSON value or encoded body; None: no body
         parameters : query parameters
-        told : what a trace records of the body; None: the body
+        recorded : what a trace records of the body; None: the body
 
         Raises
         ------
@@ -357,73 +345,61 @@ class Connection:
         """
         data = body if isinstance(body, bytes) else None if body is None else msgspec.json.encode(body)
         line = request_text(method, path, parameters=parameters)
-        with traced(
-            "opensearch", f"{method} {path}", text=line, language="json", params=lambda: told or _told(body)
-        ) as call:
-            ask = self._hastily if is_hasty() and _is_read(method, path) else self._patiently
-            reply, call.round_trips = ask(method, path, data=data, parameters=parameters)
+        request = partial(self._sent, method, path, data=data, parameters=parameters)
+        is_read = method == "GET" or path.endswith(("/_search", "/_msearch"))
+        with (
+            traced(
+                "opensearch", f"{method} {path}", text=line, language="json", params=lambda: recorded or _recorded(body)
+            ) as call,
+            mapped(self.url, is_closed=lambda: self._is_closed),
+        ):
+            is_limited = is_read and is_hasty()
+            attempt = self._within_deadline if is_limited else self._unbroken
+            retry = Retry(self.settings.read_seconds) if is_limited else retry_of(self.settings)
+            for number in itertools.count(1):
+                reply = attempt(request, retry)
+                is_final = reply.status not in BUSY or _is_blocked(reply)
+                is_final = is_final or (reply.status == 500 and number == _BROKEN)  # a permanent fault
+                if is_final or not retry.goes_on(_seconds(reply.headers.get("retry-after"))):
+                    break
+                _LOG.debug("%s: status %d, trying again", line, reply.status)
+            call.round_trips = number
             call.bytes = len(reply.body.encode()) if is_listening() else None
             return reply
 
-    def _patiently(
-        self, method: str, path: str, *, data: bytes | None, parameters: Mapping[str, str] | None
-    ) -> tuple[Answer, int]:
-        """The answer, and the number of attempts."""
-        retry = retry_of(self.settings)
-        attempt = 0
-        while True:
-            attempt += 1
-            reply = self._once(method, path, data=data, parameters=parameters, retry=retry)
-            if reply.status == 500 and attempt == _BROKEN:  # a permanent fault of the server or of the request
-                return reply, attempt
-            if (
-                reply.status not in BUSY
-                or _is_blocked(reply)
-                or not retry.goes_on(_seconds(reply.headers.get("retry-after")))
-            ):
-                return reply, attempt
-            _LOG.debug("%s %s: status %d, trying again", method, path, reply.status)
-
-    def _hastily(
-        self, method: str, path: str, *, data: bytes | None, parameters: Mapping[str, str] | None
-    ) -> tuple[Answer, int]:
-        """The answer to a read within ``read_seconds``, and the number of attempts.
-
-        The first attempt has half of them. If it fails, the server is asked whether it is there until they are over. A server
-        that answers may then take its time for the next attempt.
-        """
+    def _unbroken(self, request: Callable[..., Answer], retry: Retry) -> Answer:
+        """Repeats a request whose connection breaks: three times, and for all of the time once the server has answered."""
         from opensearchpy import exceptions
 
-        seconds = self.settings.read_seconds
-        retry = Retry(seconds)
-        attempt, limit, reason, is_there = 0, seconds / 2, "", False
-        with mapped(self.url, is_closed=lambda: self._is_closed):
-            while True:
-                attempt += 1
-                try:
-                    if attempt > 1 and not is_there:
-                        self._sent("GET", "/", timeout=retry.left)
-                        is_there, limit = True, self.settings.timeout
-                    reply = self._sent(method, path, data=data, parameters=parameters, timeout=limit)
-                except exceptions.ConnectionError as error:
-                    if (
-                        not is_lost(error)
-                        or is_there
-                        or (not self._has_answered and not isinstance(error, exceptions.ConnectionTimeout))
-                    ):
-                        raise
-                    reason = reason_of(error)
-                else:
-                    is_final = reply.status not in BUSY or _is_blocked(reply)
-                    is_final = is_final or (reply.status == 500 and attempt >= _BROKEN)
-                    if is_final or not retry.goes_on(_seconds(reply.headers.get("retry-after"))):
-                        return reply, attempt
-                    is_there = True
-                    continue
-                if not retry.goes_on():
-                    raise unanswered(
-                        self.url, "OpenSearch", seconds=seconds, reason=reason, check="the network and its load"
-                    )
+        number = 0
+        while True:
+            try:
+                return request()
+            except exceptions.ConnectionError as error:
+                number += 1
+                is_over = number == _BROKEN and not self._has_answered
+                if not is_lost(error) or is_over or not retry.goes_on():
+                    raise
+
+    def _within_deadline(self, request: Callable[..., Answer], retry: Retry) -> Answer:
+        """Sends a request that reads, with a deadline if the server is away, see :func:`read_in_time`."""
+        from opensearchpy import exceptions
+
+        seconds, check = retry.seconds, "the network and its load"
+
+        def is_away(error: Exception) -> bool:
+            return is_lost(error) and (self._has_answered or isinstance(error, exceptions.ConnectionTimeout))
+
+        return read_in_time(
+            lambda limit: request(timeout=limit),
+            ping=lambda limit: self._sent("GET", "/", timeout=limit),
+            retry=retry,
+            lost=(exceptions.ConnectionError,),
+            is_away=is_away,
+            unanswered=lambda error: unanswered(
+                self.url, "OpenSearch", seconds=seconds, reason=reason_of(error), check=check
+            ),
+        )
 
     def _sent(
         self,
@@ -434,7 +410,7 @@ class Connection:
         parameters: Mapping[str, str] | None = None,
         timeout: float | None = None,
     ) -> Answer:
-        """The answer to one attempt; errors are those of the client."""
+        """The answer to one attempt; raises the errors of the client."""
         status, names, text = self._connected().perform_request(
             method,
             path,
@@ -446,31 +422,6 @@ class Connection:
         )
         self._has_answered = True
         return Answer(status, {name.lower(): value for name, value in names.items()}, text)
-
-    def _once(
-        self,
-        method: str,
-        path: str,
-        *,
-        data: bytes | None,
-        parameters: Mapping[str, str] | None,
-        retry: Retry,
-    ) -> Answer:
-        with mapped(self.url, is_closed=lambda: self._is_closed):
-            from opensearchpy import exceptions
-
-            attempt = 0
-            while True:
-                attempt += 1
-                try:
-                    return self._sent(method, path, data=data, parameters=parameters)
-                except exceptions.ConnectionError as error:
-                    if not is_lost(error):
-                        raise
-                    if attempt >= _BROKEN and not (self._has_answered and retry.goes_on()):
-                        raise
-                    if attempt < _BROKEN:
-                        time.sleep(0.2 * attempt)
 
     def _connected(self) -> Urllib3HttpConnection:
         with self._guard:
@@ -542,18 +493,14 @@ def cause_of(body: str) -> Cause | str:
     return decoded.error or decoded.message
 
 
-def _told(body: Json | bytes) -> Mapping[str, object]:
+def _recorded(body: Json | bytes) -> Mapping[str, object]:
     """A body in the form that a trace records."""
     return body if isinstance(body, dict) else {} if body is None else {"body": body}
 
 
-def _is_read(method: str, path: str) -> bool:
-    return method == "GET" or path.endswith(("/_search", "/_msearch"))
-
-
-def _is_blocked(found: Answer) -> bool:
+def _is_blocked(reply: Answer) -> bool:
     """Whether the index is read-only, which waiting does not change; a starting server blocks everything with a 503."""
-    return found.status < 500 and "cluster_block_exception" in found.body
+    return reply.status < 500 and "cluster_block_exception" in reply.body
 
 
 def _seconds(retry_after: str | None) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -15,23 +14,20 @@ from hlgraph.errors import HLGraphError, MigrationError
 from hlgraph.ids import content_id
 from hlgraph.records import Kind
 from hlgraph.stores import migrate
+from hlgraph.stores.batches import batched
 from hlgraph.stores.migrate import discover
 from hlgraph.stores.opensearch import indexes as index_forms
 from hlgraph.stores.opensearch.connection import Connection
-from hlgraph.stores.opensearch.indexes import Indexes
+from hlgraph.stores.opensearch.indexes import Indexes, settings_of
 from hlgraph.stores.opensearch.migrations import OpenSearchTarget
-from hlgraph.stores.opensearch.query_bodies import find, one_of, vector_of
-from hlgraph.stores.opensearch.wire import Health, Json, Mapped, Plugin, Root
+from hlgraph.stores.opensearch.query_bodies import count, find, of_ids, vector_of
+from hlgraph.stores.opensearch.wire import Health, Mapped, Plugin, Root
 from hlgraph.stores.opensearch.wire import Row as Found
 from hlgraph.stores.opensearch.writes import terms
 from hlgraph.stores.protocols import Damage, Row, VectorBatch
 
 OLDEST = (2, 19)
 """The oldest version that the store supports."""
-
-
-class _Settings(msgspec.Struct):
-    settings: dict[str, str | None] = {}
 
 
 def check(connection: Connection, indexes: Indexes) -> Iterator[tuple[str, bool, str]]:
@@ -106,74 +102,57 @@ def _migrations(connection: Connection) -> tuple[str, bool, str]:
 def _health(connection: Connection) -> tuple[str, bool, str]:
     health = connection.ask("GET", f"/_cluster/health/{connection.settings.prefix}-*", answer=Health)
     # Yellow means that replicas are missing, but no data.
-    return (
-        "vector index health",
-        health.status != "red",
-        f"{health.status}, {health.unassigned_shards} shards unassigned",
-    )
+    seen = f"{health.status}, {health.unassigned_shards} shards unassigned"
+    return "vector index health", health.status != "red", seen
 
 
 def _blocks(connection: Connection) -> tuple[str, bool, str]:
-    indexes = connection.ask(
-        "GET",
-        f"/{connection.settings.prefix}-*/_settings/index.blocks.*",
-        answer=dict[str, _Settings],
-        parameters={"flat_settings": "true"},
-    )
+    indexes = settings_of(connection, f"/{connection.settings.prefix}-*/_settings/index.blocks.*")
     blocked = sorted(name for name, item in indexes.items() if "true" in item.settings.values())
     seen = f"{', '.join(blocked)}: read-only; free disk space and lift index.blocks" if blocked else "none"
     return "vector index blocks", not blocked, seen
 
 
-def _aliases(indexes: Indexes, found: Mapping[str, Mapped]) -> tuple[str, bool, str]:
+def _aliases(indexes: Indexes, mapped: Mapping[str, Mapped]) -> tuple[str, bool, str]:
     wrong = []
-    for name, item in found.items():
+    for name, item in mapped.items():
         meta = item.mappings.meta
         try:
             if meta.corpus and indexes.find(meta.corpus, Kind(meta.kind), is_fresh=True) is None:
                 wrong.append(f"{name} has no alias; run: hlgraph migrate repair")
         except HLGraphError as error:
             wrong.append(str(error))
-    return "vector index aliases", not wrong, "; ".join(dict.fromkeys(wrong)) or f"{len(found)} indexes"
+    return "vector index aliases", not wrong, "; ".join(dict.fromkeys(wrong)) or f"{len(mapped)} indexes"
 
 
 def _drift(connection: Connection) -> tuple[str, bool, str]:
-    """Checks that the form and the aliases of each index are those that the newest migration and the settings make."""
+    """Compares the form and the aliases of each index with the newest migration and the settings."""
     wrong = index_forms.differences(connection, discover("opensearch")[-1])
     said = f"{'; '.join(map(str, wrong))}; run: hlgraph migrate repair" if wrong else "as they were made"
     return "vector mappings", not wrong, said
 
 
-def _languages(connection: Connection, found: Mapping[str, Mapped]) -> tuple[str, bool, str]:
+def _languages(connection: Connection, mapped: Mapping[str, Mapped]) -> tuple[str, bool, str]:
     wanted = connection.settings.language
-    others = sorted({item.mappings.meta.language for item in found.values()} - {wanted})
-    if not others:
-        return "text analysis", True, wanted
-    return (
-        "text analysis",
-        False,
-        f"opensearch.language is {wanted}, indexes are {', '.join(others)}; run: hlgraph migrate repair",
-    )
+    others = sorted({item.mappings.meta.language for item in mapped.values()} - {wanted})
+    drift = f"opensearch.language is {wanted}, indexes are {', '.join(others)}; run: hlgraph migrate repair"
+    return "text analysis", not others, drift if others else wanted
 
 
-def _counts(connection: Connection, indexes: Indexes, found: Mapping[str, Mapped]) -> tuple[str, bool, str]:
+def _counts(connection: Connection, indexes: Indexes, mapped: Mapping[str, Mapped]) -> tuple[str, bool, str]:
     seen: list[tuple[str, str, int]] = []
-    for name, item in found.items():
+    for name, item in mapped.items():
         meta = item.mappings.meta
         if meta.is_shared:
-            seen += [(corpus, meta.kind, count) for corpus, count in index_forms.counts(connection, name).items()]
+            seen += [(corpus, meta.kind, rows) for corpus, rows in index_forms.counts(connection, name).items()]
         else:
             alias = indexes.alias(meta.corpus, Kind(meta.kind))
-            body: dict[str, Json] = {"size": 0, "track_total_hits": True}
-            seen.append((meta.corpus, meta.kind, find(connection, alias, body=body).count))
-    return (
-        "vector rows",
-        True,
-        "; ".join(f"{corpus}: {count:,} of {kind}" for corpus, kind, count in sorted(seen)) or "none",
-    )
+            seen.append((meta.corpus, meta.kind, count(connection, alias)))
+    counted = "; ".join(f"{corpus}: {rows:,} of {kind}" for corpus, kind, rows in sorted(seen))
+    return "vector rows", True, counted or "none"
 
 
-# Rows of an OpenSearch index that do not hold what was written: their text beside that of the record, and their norm.
+# Rows that do not hold what was written: another text than the record, or a vector whose norm is not 1.
 
 
 _BATCH = 500
@@ -187,7 +166,7 @@ class _Written(msgspec.Struct):
 
 
 def examine(connection: Connection, alias: str, *, dimensions: int, rows: Iterable[Row]) -> Damage:
-    """The stored rows whose text or source is not that of the record, or whose vector is not of length 1.
+    """The stored rows whose text or source differs from the record, or whose vector is not of length 1.
 
     Lucene checks the bytes of its files itself; this finds what was written over them.
 
@@ -200,9 +179,11 @@ def examine(connection: Connection, alias: str, *, dimensions: int, rows: Iterab
     """
     vectors: set[str] = set()
     texts: set[str] = set()
-    for batch in _batches(rows):
+    for batch in batched(rows, _BATCH):
         wanted = {item.id: item for item in batch}
-        for row in _read(connection, alias, list(wanted)):
+        body = of_ids(list(wanted), "id", "data", copies=_COPIES if connection.is_serverless else 1)
+        body |= {"_source": ["words", "source"], "stored_fields": []}
+        for row in find(connection, alias, body=body).hits.hits:
             name = row.text("id")
             if not _is_whole(row, dimensions):
                 vectors.add(name)
@@ -227,23 +208,6 @@ def rewritten(kind: Kind, corpus: str, *, rows: Sequence[Row], matrix: NDArray[n
     return VectorBatch(corpus, content_id("repair", corpus, kind, *ids), (), (block,))
 
 
-def _read(connection: Connection, alias: str, ids: list[str]) -> list[Found]:
-    body: dict[str, Json] = {
-        "size": len(ids) * (_COPIES if connection.is_serverless else 1),
-        "query": {"bool": {"filter": one_of("id", ids)}},
-        "docvalue_fields": ["id", "data"],
-        "_source": ["words", "source"],
-        "stored_fields": [],
-    }
-    return find(connection, alias, body=body).hits.hits
-
-
 def _is_whole(row: Found, dimensions: int) -> bool:
     vector = vector_of(row)
     return len(vector) == dimensions and bool(abs(np.linalg.norm(vector.astype(np.float64)) - 1) <= _TOLERANCE)
-
-
-def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    left = iter(rows)
-    while batch := list(itertools.islice(left, _BATCH)):
-        yield batch

@@ -18,7 +18,6 @@ import re
 import threading
 import time
 import uuid
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -30,10 +29,10 @@ from hlgraph.ids import content_id
 from hlgraph.records import Kind
 from hlgraph.settings import OpenSearchSettings
 from hlgraph.stores.migrate import Difference, Migration, discover
-from hlgraph.stores.opensearch.connection import Connection, cause_of, refusal
+from hlgraph.stores.opensearch.connection import Connection
 from hlgraph.stores.opensearch.wire import Anything, Json, Mapped, Mappings, Meta, Property
 
-# The form of an index, its settings and its mapping: made from the text of a migration and the settings of the server.
+# The form of an index: settings and mapping, from the text of a migration and the settings of the server.
 
 
 SHARED_SINCE = 2
@@ -51,18 +50,15 @@ _ENCODERS: dict[str, Json] = {
 }
 
 
-def index_body(
-    text: str, meta: Meta, *, settings: OpenSearchSettings, is_serverless: bool = False
-) -> dict[str, dict[str, Json]]:
+def index_body(text: str, meta: Meta, *, settings: OpenSearchSettings) -> dict[str, dict[str, Json]]:
     """The body of the request that creates an index, from the text of a migration.
 
     Parameters
     ----------
     text : text of the migration
     meta : metadata of the index
-    settings : shards, replicas and the k-NN method
-    is_serverless : whether to leave out the settings of shards, refreshes and merges, which serverless refuses, and to use
-        faiss, its only engine
+    settings : shards, replicas and the k-NN method; serverless refuses settings of shards, refreshes and merges, and its only
+        engine is faiss
 
     Raises
     ------
@@ -70,6 +66,7 @@ def index_body(
         The migration holds no body of an index.
     """
     bodies: dict[str, Json] = msgspec.json.decode(text)
+    is_serverless = settings.is_serverless
     values: dict[str, Json] = {
         "$shards": settings.shards,
         "$replicas": settings.replicas,
@@ -237,22 +234,19 @@ class Indexes:
         if not indexes:
             self.forget(alias)
             return None
-        home = self._home(corpus, kind, indexes)
-        self._remember(home)
-        return home
+        return self._home(corpus, kind, indexes)
 
     def look(self, corpus: str) -> None:
-        """Reads the metadata of all kinds of a corpus anew, by one request; what is amiss is left to those who ask for it."""
+        """Reads the metadata of all kinds of a corpus by one request; :meth:`find` raises the errors."""
         for kind in Kind:
             self.forget(self.alias(corpus, kind))
-        kinds = {kind.value: kind for kind in Kind}
         aliases = ",".join(self.alias(corpus, kind) for kind in Kind)
-        by_kind = defaultdict[str, dict[str, Mapped]](dict)
-        for name, item in self.behind(aliases, options="?ignore_unavailable=true").items():
-            by_kind[item.mappings.meta.kind][name] = item
-        for value in by_kind.keys() & kinds:
+        indexes = self.behind(aliases, options="?ignore_unavailable=true")
+        for kind in Kind:
+            behind = {name: item for name, item in indexes.items() if item.mappings.meta.kind == kind}
             with contextlib.suppress(StoreCorruptError):
-                self._remember(self._home(corpus, kinds[value], by_kind[value]))
+                if behind:
+                    self._home(corpus, kind, behind)
 
     def are_of(self, corpus: str, *, schema: int) -> bool:
         """Whether a corpus has indexes, as :meth:`look` found them, and a schema made all of them.
@@ -272,7 +266,7 @@ class Indexes:
         return home if time.monotonic() - since < REMEMBERED_SECONDS else None
 
     def _home(self, corpus: str, kind: Kind, indexes: Mapping[str, Mapped]) -> Home:
-        """The one index behind an alias; StoreCorruptError if it is another's, or one of several."""
+        """The one index behind an alias, which is cached; StoreCorruptError if it is another's, or one of several."""
         alias = self.alias(corpus, kind)
         if len(indexes) != 1:
             raise StoreCorruptError(
@@ -286,11 +280,10 @@ class Indexes:
                 f"{self._connection.url}: the index {name} belongs to another program or corpus; delete it, "
                 "or set another opensearch.prefix"
             )
-        return Home(alias, name, corpus, key_of(corpus), meta)
-
-    def _remember(self, home: Home) -> None:
+        home = Home(alias, name, corpus, key_of(corpus), meta)
         with self._guard:
-            self._known[home.alias] = (time.monotonic(), home)
+            self._known[alias] = (time.monotonic(), home)
+        return home
 
     def behind(self, alias: str, *, options: str = "") -> dict[str, Mapped]:
         """The indexes behind an alias, by name.
@@ -351,24 +344,18 @@ class Indexes:
     def remove(self, name: str) -> None:
         """Deletes an index, if it exists."""
         gone = self._connection.send("DELETE", f"/{name}")
-        if gone.status >= 400 and gone.status != 404:
-            raise refusal(self._connection.url, gone.status, cause=cause_of(gone.body))
+        if gone.status != 404:
+            self._connection.accepted(gone, Anything)
 
     def all(self) -> dict[str, Mapped]:
         """All indexes of the prefix that hlgraph created for corpora, by name."""
-        indexes = self._connection.ask(
-            "GET", f"/{self._connection.settings.prefix}-*/_mapping", answer=dict[str, Mapped]
-        )
-        kinds = set(Kind)
+        path, kinds = f"/{self._connection.settings.prefix}-*/_mapping", set(Kind)
+        indexes = self._connection.ask("GET", path, answer=dict[str, Mapped])
         return {name: item for name, item in indexes.items() if item.mappings.meta.kind in kinds and TRIAL not in name}
-
-    def all_shared(self) -> list[str]:
-        """The names of all indexes that corpora share."""
-        return [name for name, item in self.all().items() if item.mappings.meta.is_shared]
 
     def act(self, *actions: Json) -> None:
         """Changes aliases, all at once."""
-        self._connection.ask("POST", "/_aliases", answer=Anything, body={"actions": list[Json](actions)})
+        self._connection.command("POST", "/_aliases", body={"actions": list[Json](actions)})
 
     def wanted(
         self, corpus: str, kind: Kind, *, dimensions: int, migration: Migration, taken: Sequence[str] = ()
@@ -384,17 +371,9 @@ class Indexes:
         taken : names of indexes of another form
         """
         settings = self._connection.settings
-        words = (
-            corpus,
-            kind.value,
-            dimensions,
-            migration.version,
-            settings.language,
-            uuid.uuid4().hex,
-            settings.shards,
-        )
-        is_serverless = self._connection.is_serverless
-        body = index_body(migration.text, Meta(*words), settings=settings, is_serverless=is_serverless)
+        mark = uuid.uuid4().hex
+        meta = Meta(corpus, kind.value, dimensions, migration.version, settings.language, mark, settings.shards)
+        body = index_body(migration.text, meta, settings=settings)
         alias = self.alias(corpus, kind) if corpus else self.shared(kind, dimensions)
         name = f"{alias}-v{migration.version:03d}-{form_of(body)}"
         return (f"{name}b" if name in taken else name), body
@@ -442,7 +421,7 @@ def key_of(corpus: str) -> str:
     return content_id("corpus", corpus)[:20]
 
 
-# What of the indexes of OpenSearch is not as the migrations and the settings make it: form, settings, layout, aliases.
+# How indexes differ from the migrations and the settings: form, settings, layout, aliases.
 
 
 _ANEW = "delete the index, then run: hlgraph reconcile --repair"
@@ -455,7 +434,6 @@ _CORPORA = 10_000
 
 class _Alias(msgspec.Struct):
     filter: dict[str, dict[str, str]] = {}
-    search_routing: str = ""
 
 
 class Seen(msgspec.Struct):
@@ -527,15 +505,19 @@ def look(connection: Connection, migration: Migration) -> list[Index]:
     """
     indexes = Indexes(connection)
     mapped = indexes.all()
-    seen = {} if connection.is_serverless or not mapped else _seen(connection)
+    seen: dict[str, Seen] = {}
+    if mapped and not connection.is_serverless:
+        seen = settings_of(connection, f"/{connection.settings.prefix}-*")
     looked = []
     for name, item in sorted(mapped.items()):
         meta, there = item.mappings.meta, seen.get(name)
         faults = tuple(_faults(connection, item, there, migration=migration))
-        corpora = {indexes.alias(meta.corpus, Kind(meta.kind)): meta.corpus} if meta.corpus else {}
-        if meta.is_shared and there is not None:
-            corpora = _shown(connection, indexes, name, meta=meta, seen=there)
-        looked.append(Index(name, meta, there, faults, corpora))
+        corpora = {meta.corpus}
+        if meta.is_shared and there is not None:  # those that its aliases show, and those that have rows in it
+            shown = {alias.filter.get("term", {}).get("corpus", "") for alias in there.aliases.values()}
+            corpora = {*shown, *counts(connection, name)}
+        by_alias = {indexes.alias(corpus, Kind(meta.kind)): corpus for corpus in sorted(corpora - {""})}
+        looked.append(Index(name, meta, there, faults, by_alias))
     return looked
 
 
@@ -591,12 +573,12 @@ def mend(connection: Connection, looked: Sequence[Index], *, migration: Migratio
     for index in (index for index in looked if index.seen is not None and index.meta.schema <= migration.version):
         wanted = dict(_flat(_body(connection, index.meta, migration)["settings"]))
         if index.meta.moving:
-            connection.ask("PUT", f"/{index.name}/_settings", answer=Anything, body={"index.blocks.write": None})
+            connection.command("PUT", f"/{index.name}/_settings", body={"index.blocks.write": None})
             meta = msgspec.structs.replace(index.meta, moving=False)
-            connection.ask("PUT", f"/{index.name}/_mapping", answer=Anything, body={"_meta": msgspec.to_builtins(meta)})
+            connection.command("PUT", f"/{index.name}/_mapping", body={"_meta": msgspec.to_builtins(meta)})
         if any(fault.is_slight for fault in index.faults):
             body: dict[str, Json] = {key: value for key, value in wanted.items() if key in _CHANGEABLE}
-            connection.ask("PUT", f"/{index.name}/_settings", answer=Anything, body=body)
+            connection.command("PUT", f"/{index.name}/_settings", body=body)
         for alias, corpus in index.corpora.items():
             if alias not in homes:
                 view = indexes.view(corpus) if index.meta.is_shared else {}
@@ -604,16 +586,15 @@ def mend(connection: Connection, looked: Sequence[Index], *, migration: Migratio
                 indexes.forget(alias)
 
 
-def _seen(connection: Connection) -> dict[str, Seen]:
-    path = f"/{connection.settings.prefix}-*"
+def settings_of(connection: Connection, path: str) -> dict[str, Seen]:
+    """The settings of some indexes, and their aliases if the path asks for them, by index.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    path : path of the request
+    """
     return connection.ask("GET", path, answer=dict[str, Seen], parameters={"flat_settings": "true"})
-
-
-def _shown(connection: Connection, indexes: Indexes, name: str, *, meta: Meta, seen: Seen) -> dict[str, str]:
-    """The corpora of a shared index: those that its aliases show, and those that have rows in it."""
-    shown = {item.filter.get("term", {}).get("corpus", "") for item in seen.aliases.values()}
-    row_counts = counts(connection, name)
-    return {indexes.alias(corpus, Kind(meta.kind)): corpus for corpus in sorted({*shown, *row_counts} - {""})}
 
 
 def counts(connection: Connection, name: str) -> dict[str, int]:
@@ -631,7 +612,7 @@ def counts(connection: Connection, name: str) -> dict[str, int]:
 
 def _body(connection: Connection, meta: Meta, migration: Migration) -> dict[str, dict[str, Json]]:
     wanted = msgspec.structs.replace(meta, language=connection.settings.language)
-    return index_body(migration.text, wanted, settings=connection.settings, is_serverless=connection.is_serverless)
+    return index_body(migration.text, wanted, settings=connection.settings)
 
 
 def _faults(connection: Connection, item: Mapped, seen: Seen | None, *, migration: Migration) -> Iterator[Fault]:

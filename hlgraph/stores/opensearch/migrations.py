@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -15,6 +17,7 @@ import numpy as np
 from hlgraph import progress
 from hlgraph.errors import MigrationError, StoreError, StoreLockedError, StoreUnavailableError
 from hlgraph.records import Kind
+from hlgraph.stores.batches import batched
 from hlgraph.stores.concurrency import Retry
 from hlgraph.stores.migrate import Applied, Difference, Migration, MigrationTarget, discover, running_version
 from hlgraph.stores.opensearch import indexes, writes
@@ -29,11 +32,11 @@ from hlgraph.stores.opensearch.indexes import (
     index_body,
     key_of,
 )
-from hlgraph.stores.opensearch.query_bodies import EXACT_BELOW, find, matrix, one_of
+from hlgraph.stores.opensearch.query_bodies import EXACT_BELOW, count, find, matrix, of_ids, one_of
 from hlgraph.stores.opensearch.wire import Anything, Cause, Document, Json, Mapped, Meta
 from hlgraph.stores.opensearch.writes import item, vector_fields
 
-# Moves rows to indexes of another form, behind their aliases, while searches go on.
+# Re-indexing behind aliases, while searches go on.
 #
 # For each corpus and kind whose index is not what the settings and the newest migration make:
 #
@@ -43,10 +46,11 @@ from hlgraph.stores.opensearch.writes import item, vector_fields
 # 3. Writes to the old index are blocked; writers wait. What was written during the copy is copied, by the same comparison.
 # 4. The alias of the corpus is switched in one step, which also deletes an old index of that corpus alone.
 #
-# A search sees the old index or the new one, each of them whole. The server's own ``_reindex`` cannot do this: it copies what
-# ``_source`` holds, and that is all but the vectors. After a kill the same steps follow from what is on the server.
+# A search sees the old index or the new one, each complete. The server's own ``_reindex`` cannot do this: it copies ``_source``,
+# which lacks the vectors. After a kill, the same steps continue from the state of the server.
 
 
+T = TypeVar("T")
 _PAGE = 5_000
 _SOURCES = 1_000
 _BLOCK = 500  # rows copied by one request
@@ -88,7 +92,8 @@ class Mover:
             return
         looked = indexes.look(self._connection, self._migration)
         homes = indexes.homes_of(looked)
-        moved = [index for index in looked if index.needs_move and index.is_readable and self._is_ours(index)]
+        ours = [index for index in looked if index.meta.schema <= self._migration.version]
+        moved = [index for index in ours if index.needs_move and index.is_readable]
         total = sum(self._count(_Place(index.name, {}, {"match_all": {}})) for index in moved)
         with progress.step("re-index", total, unit="rows"):
             for index in moved:
@@ -96,9 +101,6 @@ class Mover:
                     if homes.get(alias) == index.name:
                         self._move(index, alias, corpus, taken=[each.name for each in moved])
         self._clear(moved)
-
-    def _is_ours(self, index: Index) -> bool:
-        return index.meta.schema <= self._migration.version
 
     def _clear(self, moved: list[Index]) -> None:
         """Deletes indexes that nothing is found in any more, and rows of corpora that are in another index."""
@@ -108,14 +110,12 @@ class Mover:
             strays = [corpus for alias, corpus in index.corpora.items() if homes.get(alias, index.name) != index.name]
             if (index.name in names and index.name not in homes.values()) or (strays and index.meta.corpus):
                 self._indexes.remove(index.name)
-            else:
-                self._sweep(index.name, strays)
-
-    def _sweep(self, name: str, strays: list[str]) -> None:
-        for corpus in strays:
-            parameters = {"conflicts": "proceed", "refresh": "true", "routing": key_of(corpus)}
-            body: Json = {"query": {"term": {"corpus": corpus}}}
-            self._connection.ask("POST", f"/{name}/_delete_by_query", answer=Anything, body=body, parameters=parameters)
+                continue
+            for corpus in strays:
+                parameters = {"conflicts": "proceed", "refresh": "true", "routing": key_of(corpus)}
+                body: Json = {"query": {"term": {"corpus": corpus}}}
+                path = f"/{index.name}/_delete_by_query"
+                self._connection.command("POST", path, body=body, parameters=parameters)
 
     # One corpus and kind
 
@@ -132,11 +132,16 @@ class Mover:
                 break
         if self._count(old) > EXACT_BELOW:  # processes may search the new index by what they know of the old one
             time.sleep(max(0.0, self._marked[index.name] + REMEMBERED_SECONDS + 1.0 - time.monotonic()))
-        self._connection.ask("PUT", f"/{index.name}/_block/write", answer=Anything)
+        self._connection.command("PUT", f"/{index.name}/_block/write")
         self._refresh(index.name, target.name)
         self._copy(old, new, target)
         self._refresh(target.name)
-        self._check(old, new, corpus)
+        wanted, copied = self._count(old), self._count(new)
+        if wanted != copied:
+            raise StoreError(
+                f"{self._connection.url}: {old.name} has {wanted:,} rows of corpus {corpus!r}, its copy {new.name} has "
+                f"{copied:,}; nothing was switched, run the same command again"
+            )
         self._switch(index, target)
 
     def _target(self, corpus: str, meta: Meta, alias: str, *, taken: list[str]) -> Home:
@@ -161,7 +166,7 @@ class Mover:
         """Tells readers that the index behind the alias is about to change."""
         if index.name not in self._marked:
             meta = msgspec.to_builtins(msgspec.structs.replace(index.meta, moving=True))
-            self._connection.ask("PUT", f"/{index.name}/_mapping", answer=Anything, body={"_meta": meta})
+            self._connection.command("PUT", f"/{index.name}/_mapping", body={"_meta": meta})
             self._marked[index.name] = time.monotonic()
 
     def _copy(self, old: _Place, new: _Place, target: Home) -> int:
@@ -179,8 +184,9 @@ class Mover:
                 here |= part
             lacking = [name for name, mark in there.items() if here.get(name) != mark]
             extra = sorted(here.keys() - there.keys())
-            self._write(target, self._documents(old, lacking, target))
-            self._write(target, (item(name, None, home=target) for name in extra))
+            deletions = (item(name, None, home=target) for name in extra)
+            items = itertools.chain(self._documents(old, lacking, target), deletions)
+            writes.write(self._connection, target.name, items=items, is_alias=False)
             changed += len(lacking) + len(extra)
             progress.advance("re-index", len(lacking))
         return changed
@@ -207,10 +213,9 @@ class Mover:
 
     def _documents(self, old: _Place, names: list[str], target: Home) -> Iterator[writes.Item]:
         dimensions = target.meta.dimensions
-        for at in range(0, len(names), _BLOCK):
-            part = names[at : at + _BLOCK]
-            body: dict[str, Json] = {"size": len(part), "query": {"bool": {"filter": [old.query, one_of("id", part)]}}}
-            body |= _WHOLE | ({"docvalue_fields": ["id", "data"]} if dimensions else {})
+        for part in batched(names, _BLOCK):
+            body = _WHOLE | of_ids(part, *(("id", "data") if dimensions else ("id",)))
+            body["query"] = {"bool": {"filter": [old.query, one_of("id", part)]}}
             rows = find(self._connection, old.name, body=body, parameters=old.parameters).hits.hits
             vectors = matrix(rows, dimensions) if dimensions and rows else np.empty((len(rows), 0), dtype=np.float32)
             for row, vector in zip(rows, vectors, strict=True):
@@ -218,23 +223,11 @@ class Mover:
                 yield item(row.text("id"), {**document, **(vector_fields(vector) if dimensions else {})}, home=target)
             self._renew()
 
-    def _write(self, target: Home, items: Iterable[writes.Item]) -> None:
-        writes.write(self._connection, target.name, items=items, is_alias=False)
-
     def _refresh(self, *names: str) -> None:
-        self._connection.ask("POST", f"/{','.join(names)}/_refresh", answer=Anything)
+        self._connection.command("POST", f"/{','.join(names)}/_refresh")
 
     def _count(self, place: _Place) -> int:
-        body: dict[str, Json] = {"size": 0, "query": place.query, "track_total_hits": True}
-        return find(self._connection, place.name, body=body, parameters=place.parameters).count
-
-    def _check(self, old: _Place, new: _Place, corpus: str) -> None:
-        wanted, copied = self._count(old), self._count(new)
-        if wanted != copied:
-            raise StoreError(
-                f"{self._connection.url}: {old.name} has {wanted:,} rows of corpus {corpus!r}, its copy {new.name} has "
-                f"{copied:,}; nothing was switched, run the same command again"
-            )
+        return count(self._connection, place.name, query=place.query, parameters=place.parameters)
 
     def _switch(self, index: Index, target: Home) -> None:
         """Points the alias to the new index, and lets the writers of other corpora in the old one go on."""
@@ -244,7 +237,7 @@ class Mover:
             self._indexes.act(add, {"remove_index": {"index": index.name}})
             return
         self._indexes.act(add, {"remove": {"index": index.name, "alias": target.alias}})
-        self._connection.ask("PUT", f"/{index.name}/_settings", answer=Anything, body={"index.blocks.write": None})
+        self._connection.command("PUT", f"/{index.name}/_settings", body={"index.blocks.write": None})
 
 
 def _mark_of(source: Mapping[str, object]) -> str:
@@ -262,37 +255,9 @@ _CONFLICT = 409
 _EXISTS = "resource_already_exists_exception"
 
 
-class _Run(msgspec.Struct):
-    version: int
-    name: str
-    checksum: str
-    applied_at: str
-    hlgraph_version: str
-
-
-class _History(msgspec.Struct):
-    json: list[_Run] = []
-
-
-class _Hit(msgspec.Struct):
-    source: _History = msgspec.field(name="_source", default_factory=_History)
-
-
-class _Hits(msgspec.Struct):
-    hits: list[_Hit] = []
-
-
-class _Runs(msgspec.Struct):
-    hits: _Hits
-
-
 class _Lease(msgspec.Struct):
     owner: str = ""
     until: float = 0.0
-
-
-class _Lock(msgspec.Struct):
-    json: _Lease = msgspec.field(default_factory=_Lease)
 
 
 class OpenSearchTarget(MigrationTarget):
@@ -331,8 +296,8 @@ class OpenSearchTarget(MigrationTarget):
         """Holds the lock document; waits until another process releases it or its lock expires."""
         body = _BODY if not self._connection.is_serverless else {"mappings": _BODY["mappings"]}
         reply = self._connection.send("PUT", f"/{self._index}", body=body)
-        if reply.status >= 400 and _EXISTS not in reply.body:
-            raise refusal(self._connection.url, reply.status, cause=cause_of(reply.body))
+        if _EXISTS not in reply.body:
+            self._connection.accepted(reply, Anything)
         if self._connection.is_serverless:  # it has no conditional writes, and a migration may safely run twice
             self._is_locked = True
             try:
@@ -342,7 +307,7 @@ class OpenSearchTarget(MigrationTarget):
             return
         owner = uuid.uuid4().hex
         retry = Retry(self._lock_seconds, first=0.5)
-        while not self._taken(owner):
+        while not self._taken(owner, lambda lease: not lease.owner or lease.until <= time.time()):
             if not retry.goes_on():
                 raise StoreLockedError(
                     f"{self._connection.url}: another process is migrating this store; try again when it has finished"
@@ -352,19 +317,14 @@ class OpenSearchTarget(MigrationTarget):
             yield
         finally:
             self._is_locked = False
-            document = self._document("lock")
-            if document.found and msgspec.json.decode(document.source, type=_Lock).json.owner == owner:
+            document = self._document("lock", _Lease)
+            if document.json is not None and document.json.owner == owner:
                 self._put("lock", {"json": {"owner": "", "until": 0.0}}, document)
 
     def history(self) -> list[Applied]:
         """The migrations that ran on this server for this prefix, by ascending version."""
-        if self._connection.is_serverless:
-            runs = self._searched()
-        else:
-            document = self._document("history")
-            runs = msgspec.json.decode(document.source, type=_History).json if document.found else []
-        runs = sorted(runs, key=lambda run: run.version)
-        return [Applied(run.version, run.name, run.checksum, run.applied_at, run.hlgraph_version) for run in runs]
+        runs = self._searched() if self._connection.is_serverless else self._document("history", list[Applied]).json
+        return sorted(runs or [], key=lambda run: run.version)
 
     def apply(self, migration: Migration) -> None:
         """Tests the bodies of the newest migration, moves rows to indexes that it makes, records it. Needs :meth:`lock`."""
@@ -378,12 +338,12 @@ class OpenSearchTarget(MigrationTarget):
                 self._try(migration, kind)
             Mover(self._connection, migration, renew=self._renew).bring()
         applied_at = self._clock().astimezone(UTC).isoformat(timespec="seconds")
-        run = _Run(migration.version, migration.name, migration.checksum, applied_at, running_version())
+        run = Applied(migration.version, migration.name, migration.checksum, applied_at, running_version())
         if self._connection.is_serverless:
             self._append(run)
             return
-        document = self._document("history")
-        runs = msgspec.json.decode(document.source, type=_History).json if document.found else []
+        document = self._document("history", list[Applied])
+        runs = document.json or []
         if run.version in {seen.version for seen in runs}:
             return  # this process slept until its lock expired, and another one has run the migration
         if self._put("history", {"json": msgspec.to_builtins([*runs, run])}, document).status == _CONFLICT:
@@ -404,27 +364,23 @@ class OpenSearchTarget(MigrationTarget):
         """Renews the lock, which a long re-index holds for longer than it lasts."""
         if self._connection.is_serverless or time.monotonic() - self._renewed < _RENEW_SECONDS:
             return
-        document = self._document("lock")
-        lease = msgspec.json.decode(document.source, type=_Lock).json
-        fresh: Json = {"json": {"owner": self._owner, "until": time.time() + _LEASE_SECONDS}}
-        if lease.owner != self._owner or self._put("lock", fresh, document).status == _CONFLICT:
+        if not self._taken(self._owner, lambda lease: lease.owner == self._owner):
             raise StoreLockedError(
                 f"{self._connection.url}: another process has taken the lock of the migration; run the same command again"
             )
         self._renewed = time.monotonic()
 
-    def _searched(self) -> list[_Run]:
+    def _searched(self) -> list[Applied]:
         """The history on serverless: one document per run, possibly with duplicates."""
-        reply = self._connection.send("POST", f"/{self._index}/_search", body={"size": 1_000})
-        if reply.status == 404:
-            return []
-        answer = self._connection.accepted(reply, _Runs)
-        return list({run.version: run for hit in answer.hits.hits for run in hit.source.json}.values())
+        body: dict[str, Json] = {"size": 1_000, "_source": True, "stored_fields": []}
+        rows = find(self._connection, self._index, body=body).hits.hits
+        runs = [run for row in rows for run in msgspec.convert(row.source["json"], list[Applied])]
+        return list({run.version: run for run in runs}.values())
 
-    def _append(self, run: _Run) -> None:
+    def _append(self, run: Applied) -> None:
         """Records a run on serverless, and waits until it is searchable."""
         body: Json = {"json": [msgspec.to_builtins(run)]}
-        self._connection.ask("POST", f"/{self._index}/_doc", answer=Anything, body=body)
+        self._connection.command("POST", f"/{self._index}/_doc", body=body)
         retry = Retry(self._connection.settings.patience, first=0.5)
         while run.version not in {seen.version for seen in self._searched()}:
             if not retry.goes_on():
@@ -445,10 +401,9 @@ class OpenSearchTarget(MigrationTarget):
 
     def _try(self, migration: Migration, kind: Kind) -> None:
         name = f"{self._index}{TRIAL}{uuid.uuid4().hex[:12]}"
-        corpus = "" if self._connection.settings.layout == "shared" and not self._connection.is_serverless else "trial"
+        corpus = "" if Indexes(self._connection).is_sharing else "trial"
         meta = Meta(corpus, "source" if kind is Kind.SOURCE else "row", 2, migration.version, "english")
-        serverless = self._connection.is_serverless
-        body = index_body(migration.text, meta, settings=self._connection.settings, is_serverless=serverless)
+        body = index_body(migration.text, meta, settings=self._connection.settings)
         reply = self._connection.send("PUT", f"/{name}", body=dict(body))
         # The name is new: an index that exists was made by a request whose answer did not come in time, and was sent again.
         if reply.status >= 400 and _EXISTS not in reply.body:
@@ -461,32 +416,26 @@ class OpenSearchTarget(MigrationTarget):
                     "use OpenSearch 2.19 or newer"
                 ) from error
             raise error
-        self._connection.ask("DELETE", f"/{name}", answer=Anything)
+        self._connection.command("DELETE", f"/{name}")
 
-    def _document(self, name: str) -> Document:
+    def _document(self, name: str, kind: type[T]) -> Document[T]:
         reply = self._connection.send("GET", f"/{self._index}/_doc/{name}")
-        if reply.status == 404:
-            return Document()
-        if reply.status >= 400:
-            raise refusal(self._connection.url, reply.status, cause=cause_of(reply.body))
-        return self._connection.decoded(reply.body, Document)
+        return Document() if reply.status == 404 else self._connection.accepted(reply, Document[kind])  # type: ignore[valid-type]
 
-    def _taken(self, owner: str) -> bool:
-        document = self._document("lock")
-        lease = msgspec.json.decode(document.source, type=_Lock).json if document.found else _Lease()
-        if lease.owner and lease.until > time.time():
+    def _taken(self, owner: str, may_take: Callable[[_Lease], bool]) -> bool:
+        """Writes the lock for an owner if the present lease allows that; returns whether it did."""
+        document = self._document("lock", _Lease)
+        if not may_take(document.json or _Lease()):
             return False
-        fresh: Json = {"json": {"owner": owner, "until": time.time() + _LEASE_SECONDS}}
-        return self._put("lock", fresh, document).status != _CONFLICT
+        lease: Json = {"json": {"owner": owner, "until": time.time() + _LEASE_SECONDS}}
+        return self._put("lock", lease, document).status != _CONFLICT
 
-    def _put(self, name: str, body: Json, held: Document) -> Answer:
+    def _put(self, name: str, body: Json, read: Document[T]) -> Answer:
         """Writes a document if it has not changed since it was read; otherwise the answer has status 409."""
-        condition = (
-            {"if_seq_no": str(held.seq_no), "if_primary_term": str(held.primary_term)}
-            if held.found
-            else {"op_type": "create"}
-        )
+        condition = {"op_type": "create"}
+        if read.source is not None:
+            condition = {"if_seq_no": str(read.seq_no), "if_primary_term": str(read.primary_term)}
         reply = self._connection.send("PUT", f"/{self._index}/_doc/{name}", body=body, parameters=condition)
-        if reply.status >= 400 and reply.status != _CONFLICT:
-            raise refusal(self._connection.url, reply.status, cause=cause_of(reply.body))
+        if reply.status != _CONFLICT:
+            self._connection.accepted(reply, Anything)
         return reply

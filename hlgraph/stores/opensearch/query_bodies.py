@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import itertools
 import math
 import os
 import tempfile
@@ -21,18 +20,17 @@ from hlgraph.algorithms.fusion import top_k
 from hlgraph.algorithms.similarity import ThresholdIndex, pairs_between
 from hlgraph.errors import InputError, ModelMismatchError, StoreUnavailableError
 from hlgraph.records import Hit
+from hlgraph.stores.batches import batched
 from hlgraph.stores.cache import Kept
 from hlgraph.stores.opensearch.connection import Connection
 from hlgraph.stores.opensearch.indexes import Home
-from hlgraph.stores.opensearch.wire import Cause, Found, Hits, Json, Meta, Part, Parts, Row
+from hlgraph.stores.opensearch.wire import Cause, Found, Json, Meta, Parts, Row
 from hlgraph.stores.protocols import Neighbours
 from hlgraph.stores.trace import count_rows
 
-# Vectors that were read from the server, so that a search need not fetch them with every hit.
-#
-# The server numbers the writes to an index (``_seq_no``), and a search returns the number of each row that it found: a kept
-# vector with the same number is that of the row. Where vectors are asked for by id, those count that were seen in the state of
-# the corpus that the caller reads. Serverless does not number its writes, so nothing of it is kept.
+# A cache of vectors. The server numbers the writes to an index (``_seq_no``), and a search returns the number of each row: a cached
+# vector with the same number belongs to the row. By id, a cached vector is valid in the state of the corpus in which it was read.
+# Serverless does not number its writes, so its vectors are not cached.
 
 
 KEPT_BYTES = 64 << 20
@@ -49,13 +47,17 @@ class _Seen(NamedTuple):
 
 
 class KeptVectors:
-    """The kept vectors of one server. Thread-safe."""
+    """The kept vectors of one server. Thread-safe.
+
+    Attributes
+    ----------
+    seen : vectors by alias, mark of the index and id
+    is_known : whether most vectors of the last search were kept, by alias
+    """
 
     def __init__(self) -> None:
-        self._kept = Kept[tuple[str, str, str], _Seen](
-            most=KEPT_BYTES, size=lambda seen: seen.vector.nbytes + _OVERHEAD
-        )
-        self._known: dict[str, bool] = {}
+        self.seen = Kept[tuple[str, str, str], _Seen](most=KEPT_BYTES, size=lambda seen: seen.vector.nbytes + _OVERHEAD)
+        self.is_known: dict[str, bool] = {}
 
     def of_index(self, alias: str, *, meta: Meta, state: str) -> IndexVectors:
         """Those of one index, for a reader.
@@ -77,29 +79,7 @@ class KeptVectors:
         ids : ids of rows that are written or deleted; None: all, because the index is dropped
         """
         names = None if ids is None else frozenset(ids)
-        self._kept.drop(lambda key, _: key[0] == alias and (names is None or key[2] in names))
-
-    def knows(self, alias: str) -> bool:
-        """Whether most vectors of the last search of an index were kept."""
-        return self._known.get(alias, False)
-
-    def note(self, alias: str, *, is_known: bool) -> None:
-        """Notes whether most vectors of a search were kept.
-
-        Parameters
-        ----------
-        alias : alias of the index
-        is_known : whether they were
-        """
-        self._known[alias] = is_known
-
-    def get(self, keys: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str, str], _Seen]:
-        """What is kept under some keys."""
-        return self._kept.get(keys)
-
-    def keep(self, seen: Mapping[tuple[str, str, str], _Seen]) -> None:
-        """Keeps vectors."""
-        self._kept.keep(seen)
+        self.seen.drop(lambda key, _: key[0] == alias and (names is None or key[2] in names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,25 +101,27 @@ class IndexVectors:
     state: str
 
     def wants_data(self) -> bool:
-        """Whether a search should return the vectors of its hits: most of those of the last search were not kept."""
-        return not self.kept.knows(self.alias)
+        """Whether a search should return the vectors of its hits: most vectors of the last search were not cached."""
+        return not self.kept.is_known.get(self.alias, False)
 
     def of_rows(self, rows: Sequence[Row]) -> dict[str, Vector]:
         """The vectors that are kept of rows that a search found, by id."""
         keys = {self._key(row.text("id")): row for row in rows}
-        cached = {key: seen for key, seen in self.kept.get(keys).items() if seen.number == keys[key].number_of_write}
-        self.kept.note(self.alias, is_known=2 * len(cached) >= len(rows))
-        # They are those of this state, too.
+        cached = {
+            key: seen for key, seen in self.kept.seen.get(keys).items() if seen.number == keys[key].number_of_write
+        }
+        self.kept.is_known[self.alias] = 2 * len(cached) >= len(rows)
+        # They belong to this state, too.
         moved = {key: seen._replace(state=self.state) for key, seen in cached.items() if seen.state != self.state}
         if moved and self.state:
-            self.kept.keep(moved)
+            self.kept.seen.keep(moved)
         return {key[2]: seen.vector for key, seen in cached.items()}
 
     def of_ids(self, ids: Iterable[str]) -> dict[str, Vector]:
         """The vectors that were seen in the state of the corpus that the reader found, by id."""
         if not self.state:
             return {}
-        cached = self.kept.get(map(self._key, ids))
+        cached = self.kept.seen.get(map(self._key, ids))
         return {key[2]: seen.vector for key, seen in cached.items() if seen.state == self.state}
 
     def keep(self, rows: Sequence[Row], vectors: Vector) -> None:
@@ -150,23 +132,19 @@ class IndexVectors:
         rows : rows that were read with their vectors
         vectors : shape (n, d), one a row
         """
+        numbered = [(row, vector) for row, vector in zip(rows, vectors, strict=True) if row.number_of_write >= 0]
+        # Copies, not views of all of them.
         seen = {
-            self._key(row.text("id")): _Seen(
-                row.number_of_write, self.state, vector.copy()
-            )  # not a view of all of them
-            for row, vector in zip(rows, vectors, strict=True)
-            if row.number_of_write >= 0
+            self._key(row.text("id")): _Seen(row.number_of_write, self.state, vector.copy()) for row, vector in numbered
         }
-        self.kept.keep(seen)
+        self.kept.seen.keep(seen)
 
     def _key(self, name: str) -> tuple[str, str, str]:
         return self.alias, self.made, name
 
 
-# Several searches side by side: what they ask for in one round travels in one request.
-#
-# A search is a generator. It yields what it asks the server for next, one or more requests, receives what each of them found, and
-# returns its result.
+# Concurrent searches, whose requests of one round travel together. A search is a generator: it yields its next requests, receives
+# their results, and returns its own.
 
 
 T = TypeVar("T")
@@ -215,17 +193,42 @@ def find(
     body : body of the search
     parameters : more query parameters
     """
-    reply = connection.send(
-        "POST",
-        f"/{alias}/_search",
-        body={**_BASE, **body},
-        parameters={"allow_partial_search_results": "false", **(parameters or {})},
-    )
+    options = {"allow_partial_search_results": "false", **(parameters or {})}
+    reply = connection.send("POST", f"/{alias}/_search", body={**_BASE, **body}, parameters=options)
     if reply.status == 404 and "index_not_found_exception" in reply.body:
-        return Found(Hits())
+        return Found()
     decoded = connection.accepted(reply, Found)
     count_rows(len(decoded.hits.hits))
     return decoded
+
+
+def count(
+    connection: Connection, alias: str, *, query: Json = None, parameters: Mapping[str, str] | None = None
+) -> int:
+    """The number of rows that a query matches; without one, of all rows.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    alias : alias of the index
+    query : query without scores
+    parameters : more query parameters
+    """
+    body: dict[str, Json] = {"size": 0, "track_total_hits": True, **({"query": query} if query else {})}
+    return find(connection, alias, body=body, parameters=parameters).count
+
+
+def of_ids(ids: Sequence[str], *fields: str, copies: int = 1) -> dict[str, Json]:
+    """The body of a search for rows by id.
+
+    Parameters
+    ----------
+    ids : ids of the rows
+    fields : fields to return
+    copies : maximum number of copies of a row
+    """
+    query: Json = {"bool": {"filter": one_of("id", ids)}}
+    return {"size": len(ids) * copies, "query": query, "docvalue_fields": list[Json](fields)}
 
 
 def together(connection: Connection, searches: Sequence[Steps[T]]) -> list[T]:
@@ -259,7 +262,7 @@ def _find_all(connection: Connection, asked: Sequence[Asked]) -> list[Found]:
     if connection.is_serverless or len(asked) < 2:
         return [_find(connection, one) for one in asked]
     named = [at for at, one in enumerate(asked) if one.parameters]
-    if len(named) > 1 and sum(_names(asked[at].body) for at in named) <= _MOST_NAMES:
+    if len(named) > 1 and sum(len(_named(asked[at].body.get("query"), "")) for at in named) <= _MOST_NAMES:
         batch_results = _in_one(connection, asked)
         _tell(connection, [(asked[at], batch_results[at]) for at in named])
         return batch_results
@@ -268,10 +271,6 @@ def _find_all(connection: Connection, asked: Sequence[Asked]) -> list[Found]:
     if len(rest) > 1:
         by_position |= dict(zip(rest, _in_one(connection, [asked[at] for at in rest]), strict=True))
     return [by_position[at] for at in range(len(asked))]
-
-
-def _names(body: Mapping[str, Json]) -> int:
-    return len(_named(body.get("query"), ""))
 
 
 def _named(query: Json, prefix: str) -> list[Json]:
@@ -294,12 +293,8 @@ def _tell(connection: Connection, searches: Sequence[tuple[Asked, Found]]) -> No
     if not ids:
         return
     names = [_named(one.body["query"], f"{number}:") for number, (one, _) in enumerate(searches)]
-    query: Json = {
-        "bool": {
-            "filter": [{"terms": {"id": list[Json](ids)}}],
-            "should": [item for some in names for item in some],
-        }
-    }
+    should: list[Json] = [item for some in names for item in some]
+    query: Json = {"bool": {"filter": [{"terms": {"id": list[Json](ids)}}], "should": should}}
     aliases = ",".join(dict.fromkeys(one.alias for one, _ in searches))
     body: dict[str, Json] = {"size": min(2 * len(ids), _MOST_ROWS), "query": query, "docvalue_fields": ["id"]}
     rows = find(connection, aliases, body=body, parameters=searches[0][0].parameters).hits.hits
@@ -320,19 +315,19 @@ def _in_one(connection: Connection, asked: Sequence[Asked]) -> list[Found]:
     for one in asked:
         lines += [{"index": one.alias, "allow_partial_search_results": False}, {**_BASE, **one.body}]
     body = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
-    answer = connection.send("POST", "/_msearch", body=body, told={"searches": lines})
+    answer = connection.send("POST", "/_msearch", body=body, recorded={"searches": lines})
     parts = connection.accepted(answer, Parts).responses
     count_rows(sum(len(part.hits.hits) for part in parts))
-    # What was refused is sent by itself: that waits for a busy server, and says what is wrong.
-    return [_found(part) or _find(connection, one) for part, one in zip(parts, asked, strict=True)]
+    # A refused search is sent alone, which waits for a busy server and raises the error.
+    return [_accepted(part) or _find(connection, one) for part, one in zip(parts, asked, strict=True)]
 
 
-def _found(part: Part) -> Found | None:
-    """What one search of several found; None if it was refused."""
+def _accepted(part: Found) -> Found | None:
+    """The result of one search of several; None if it was refused."""
     if part.status < 400:
-        return Found(part.hits, part.aggregations)
+        return part
     is_gone = isinstance(part.error, Cause) and part.error.type == "index_not_found_exception"
-    return Found(Hits()) if is_gone else None
+    return Found() if is_gone else None
 
 
 EXACT_BELOW = 10_000
@@ -429,9 +424,8 @@ def one_of(name: str, values: Sequence[str]) -> Json:
     name : name of the field
     values : values; none of them matches no row
     """
-    parts: list[Json] = [
-        {"terms": {name: list[Json](values[at : at + MOST_TERMS])}} for at in range(0, len(values), MOST_TERMS)
-    ] or [{"match_none": {}}]
+    parts: list[Json] = [{"terms": {name: list[Json](part)}} for part in batched(values, MOST_TERMS)]
+    parts = parts or [{"match_none": {}}]
     return parts[0] if len(parts) == 1 else {"bool": {"should": parts, "minimum_should_match": 1}}
 
 
@@ -489,10 +483,8 @@ def _near(question: NDArray[np.float32], *, k: int, inside: Inside) -> Json:
     depth = min(max(2 * k, _CANDIDATES), _MOST_CANDIDATES)
     numbers: list[Json] = list(question.astype(np.float64).tolist())
     knn: dict[str, Json] = {"vector": numbers, "k": depth}
-    filters: list[Json] = [
-        *([] if inside.is_all else [inside.query()]),
-        *([] if inside.corpus is None else [inside.corpus]),
-    ]
+    clauses: list[Json] = [None if inside.is_all else inside.query(), inside.corpus]
+    filters: list[Json] = [clause for clause in clauses if clause is not None]
     if filters:
         knn["filter"] = filters[0] if len(filters) == 1 else {"bool": {"filter": filters}}
     if inside.visited:
@@ -559,14 +551,8 @@ def read_vectors(
     """
     by_id = dict(known)
     missing = [name for name in dict.fromkeys(ids) if name not in by_id]
-    for at in range(0, len(missing), VECTORS):
-        part = missing[at : at + VECTORS]
-        body: dict[str, Json] = {
-            "size": len(part) * copies,
-            "query": {"bool": {"filter": one_of("id", part)}},
-            "docvalue_fields": ["id", "data"],
-            "seq_no_primary_term": True,
-        }
+    for part in batched(missing, VECTORS):
+        body = of_ids(part, "id", "data", copies=copies) | {"seq_no_primary_term": True}
         rows = (yield from ask(Asked(kept.alias, body))).hits.hits
         if rows:
             vectors = matrix(rows, kept.dimensions)
@@ -615,42 +601,29 @@ def by_text(
     for number, (parts, weight) in enumerate(zip(phrases, weights, strict=True)):
         if not weight:
             continue  # in no row, so it changes no score
-        parameters: Json = {
-            "parts": len(parts), "weight": weight * (_K1 + 1), "average": average, "k1": _K1, "b": _B
-        }  # fmt: skip
+        parameters: Json = {"parts": len(parts), "weight": weight * (_K1 + 1), "average": average, "k1": _K1, "b": _B}
         script: Json = {"source": _BM25, "params": parameters}
         clauses.append({"script_score": {"query": _phrase(parts, name=str(number)), "script": script}})
     if not clauses:
         return []
     query = inside.query(without={"should": clauses, "minimum_should_match": 1})
-    body: dict[str, Json] = {
-        "size": k + _SPARE,
-        "query": query,
-        "sort": [{"_score": "desc"}, {"id": "asc"}],
-        "docvalue_fields": ["id", "length"],
-    }
+    body: dict[str, Json] = {"size": k + _SPARE, "query": query, "sort": [{"_score": "desc"}, {"id": "asc"}]}
     has_data = kept is not None and kept.wants_data()
+    body["docvalue_fields"] = ["id", "length", "data"] if has_data else ["id", "length"]
     if kept is not None:
-        body |= {"docvalue_fields": ["id", "length", *(["data"] if has_data else [])], "seq_no_primary_term": True}
-    search = Asked(alias, body, NAMED)
-    result = yield from ask(search)
+        body["seq_no_primary_term"] = True
+    result = yield from ask(Asked(alias, body, NAMED))
     rows = list({row.text("id"): row for row in result.hits.hits}.values())  # serverless can hold a row twice
-    if kept is not None:
-        _note(kept, rows, has_data=has_data)
     if not rows:
         return []
+    with_data = [row for row in rows if "data" in row.fields] if has_data else []
+    if kept is not None and with_data:
+        kept.keep(with_data, matrix(with_data, kept.dimensions))
+    elif kept is not None and not has_data:
+        kept.of_rows(rows)  # notes which of the vectors that are kept are theirs
     ids = np.array([row.text("id") for row in rows])
     scores = np.array([_bm25(row, phrases, weights=weights, average=average) for row in rows])
     return [Hit(str(ids[at]), float(scores[at])) for at in top_k(scores, k, tie_break=ids)]
-
-
-def _note(kept: IndexVectors, rows: Sequence[Row], *, has_data: bool) -> None:
-    """Keeps the vectors that were sent with rows, or notes which of those that are kept are theirs."""
-    some = [row for row in rows if "data" in row.fields] if has_data else []
-    if some:
-        kept.keep(some, matrix(some, kept.dimensions))
-    elif not has_data and rows:
-        kept.of_rows(rows)
 
 
 def _bm25(row: Row, phrases: Sequence[tuple[str, ...]], *, weights: Sequence[float], average: float) -> float:
@@ -664,8 +637,7 @@ def _bm25(row: Row, phrases: Sequence[tuple[str, ...]], *, weights: Sequence[flo
     return score
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
+class _Counted(NamedTuple):
     """The number of rows, the number of terms in all of them, and the number of rows with each phrase."""
 
     total: int
@@ -675,8 +647,7 @@ class _Counted:
 
 def _counted(alias: str, phrases: Sequence[tuple[str, ...]]) -> Steps[_Counted]:
     total, length, rows = 0, 0.0, list[int]()
-    for at in range(0, len(phrases), _CLAUSES):
-        part = phrases[at : at + _CLAUSES]
+    for part in batched(phrases, _CLAUSES):
         filters: Json = {str(number): _phrase(parts) for number, parts in enumerate(part)}
         counts: Json = {"length": {"sum": {"field": "length"}}, "phrases": {"filters": {"filters": filters}}}
         result = yield from ask(Asked(alias, {"size": 0, "track_total_hits": True, "aggs": counts}))
@@ -729,7 +700,13 @@ def _bytes(text: str) -> bytes:
 
 
 def pages(
-    connection: Connection, alias: str, *, query: Json, fields: Sequence[str], size: int = 0, shard: int | None = None
+    connection: Connection,
+    alias: str,
+    *,
+    query: Json,
+    fields: Sequence[str],
+    size: int = PAGE,
+    shard: int | None = None,
 ) -> Iterator[Row]:
     """All rows of a query by ascending id, read page by page.
 
@@ -742,18 +719,13 @@ def pages(
     alias : alias of the index
     query : query without scores
     fields : fields to return
-    size : rows of a page; 0: ``PAGE``
+    size : rows of a page
     shard : number of a shard to read; None: all
     """
-    size = size or PAGE
     after: str | None = None
     while True:
-        body: dict[str, Json] = {
-            "size": size,
-            "query": query,
-            "sort": [{"id": "asc"}],
-            "docvalue_fields": list[Json](fields),
-        }
+        body: dict[str, Json] = {"size": size, "query": query, "sort": [{"id": "asc"}]}
+        body["docvalue_fields"] = list[Json](fields)
         if after is not None:
             body["search_after"] = [after]
         rows = find(connection, alias, body=body, parameters=_only(shard)).hits.hits
@@ -788,12 +760,12 @@ def _only(shard: int | None) -> dict[str, str]:
     return {} if shard is None else {"preference": f"_shards:{shard}"}
 
 
-# All rows of one index above a threshold: asked of the server for a few vectors, else found in a local copy of all of them.
+# All rows of one index above a threshold: the server answers for a few vectors, else a local copy of all vectors.
 #
-# The server has no exact index for that: its radial search walks the HNSW graph, and brute force costs it 15 ms a vector over
-# 206,000 rows, where to read them all takes 6 s and 457 MB. So a process asks the server for the first vectors, as in the edit
-# of a document. For more, the rows are read once, as float32 into an unnamed memory-mapped temporary file, and afterwards only
-# the new ones, because the server numbers its writes (``_seq_no``). The number of rows shows whether some were deleted.
+# The server has no exact index for this: its radial search walks the HNSW graph, and brute force over 206,000 rows takes 15 ms per
+# vector, while reading all rows takes 6 s and 457 MB. So a process asks the server for the first vectors, as in the edit of a
+# document. For more, it reads the rows once, as float32 into an unnamed memory-mapped temporary file, and then only new rows, by
+# the numbers of their writes (``_seq_no``). The number of rows shows whether any were deleted.
 
 
 _ALL: Json = {"match_all": {}}
@@ -849,7 +821,7 @@ class Replica:
             return Neighbours(pairs.queries[keep], [self._ids[at] for at in pairs.base[keep]], pairs.similarities[keep])
 
     def _ask(self, vectors: NDArray[np.float32], *, threshold: float) -> Neighbours | None:
-        """What the server finds; None if a copy is there or is worth its price, or if the server does not score exactly."""
+        """The result of the server; None if there is a copy, if one is worthwhile, or if the server does not score exactly."""
         if self._ids or self._connection.is_serverless or self._asked + len(vectors) > _ASKED or threshold <= _SLACK:
             return None
         if self._connection.settings.quantisation != "none":
@@ -858,19 +830,15 @@ class Replica:
         rows = together(self._connection, [_above(self.home, vector, threshold=threshold) for vector in vectors])
         if any(len(some) == _MOST for some in rows):
             return None
-        matches: list[tuple[int, str, float]] = []
+        queries, ids, cosines = list[int](), list[str](), list[float]()
         for at, some in enumerate(rows):
             if some:
-                pairs = pairs_between(
-                    vectors[at : at + 1], matrix(some, self.home.meta.dimensions), threshold=threshold
-                )
-                matches += [
-                    (at, some[row].text("id"), cosine)
-                    for row, cosine in zip(pairs.base.tolist(), pairs.similarities.tolist(), strict=True)
-                ]
-        queries = np.array([at for at, _, _ in matches], dtype=np.intp)
-        cosines = np.array([cosine for _, _, cosine in matches], dtype=np.float32)
-        return Neighbours(queries, [name for _, name, _ in matches], cosines)
+                stored = matrix(some, self.home.meta.dimensions)
+                pairs = pairs_between(vectors[at : at + 1], stored, threshold=threshold)
+                queries += [at] * len(pairs.base)
+                ids += [some[row].text("id") for row in pairs.base.tolist()]
+                cosines += pairs.similarities.tolist()
+        return Neighbours(np.array(queries, dtype=np.intp), ids, np.array(cosines, dtype=np.float32))
 
     def close(self) -> None:
         """Removes the temporary file."""
@@ -964,6 +932,4 @@ def _is_behind(state: State, read: State) -> bool:
 
 def _blocks(connection: Connection, alias: str, query: Json, *, shard: int | None = None) -> Iterator[list[Row]]:
     """Rows with their vectors, in blocks of 2,000, which bounds the memory."""
-    rows = pages(connection, alias, query=query, fields=["id", "data"], size=_BLOCK, shard=shard)
-    while block := list(itertools.islice(rows, _BLOCK)):
-        yield block
+    return batched(pages(connection, alias, query=query, fields=["id", "data"], size=_BLOCK, shard=shard), _BLOCK)

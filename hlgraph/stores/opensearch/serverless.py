@@ -8,14 +8,14 @@ does without the other operations that serverless lacks: the lock of migrations,
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from hlgraph.errors import StoreUnavailableError
+from hlgraph.stores.batches import batched
 from hlgraph.stores.concurrency import Retry
 from hlgraph.stores.opensearch import writes
 from hlgraph.stores.opensearch.connection import Connection
-from hlgraph.stores.opensearch.query_bodies import find, one_of
+from hlgraph.stores.opensearch.query_bodies import count, find, of_ids, one_of
 from hlgraph.stores.opensearch.wire import Json, Row
 
 _CHUNK = 500
@@ -37,9 +37,8 @@ def replace(connection: Connection, alias: str, *, items: Iterable[writes.Item])
     StoreUnavailableError
         The documents are not searchable within the patience.
     """
-    source = iter(items)
     waiting: list[tuple[list[str], list[str]]] = []
-    while chunk := list(itertools.islice(source, _CHUNK)):
+    for chunk in batched(items, _CHUNK):
         ids = [item.id for item in chunk]
         waiting.append((ids, [row.key for row in _copies(connection, alias, ids)]))
         writes.write(connection, alias, items=(item._replace(is_named=False) for item in chunk))
@@ -70,26 +69,20 @@ def remove(connection: Connection, alias: str, *, ids: Sequence[str]) -> int:
     StoreUnavailableError
         Some documents are still searchable after the patience.
     """
-    count = 0
-    for at in range(0, len(ids), _CHUNK):
-        part = ids[at : at + _CHUNK]
-        copies = list(_copies(connection, alias, part))
+    removed = 0
+    for part in batched(ids, _CHUNK):
+        copies = _copies(connection, alias, part)
         if copies:
             writes.write(connection, alias, items=(writes.Item(row.key) for row in copies))
             _wait(connection, alias, part, at_most=0)
-        count += len({row.text("id") for row in copies})
-    return count
+        removed += len({row.text("id") for row in copies})
+    return removed
 
 
-def _copies(connection: Connection, alias: str, ids: Sequence[str]) -> Iterator[Row]:
+def _copies(connection: Connection, alias: str, ids: Sequence[str]) -> list[Row]:
     """Every document with one of these ids, and the id that the service assigned to it."""
-    body: dict[str, Json] = {
-        "size": _COPIES,
-        "query": {"bool": {"filter": [one_of("id", ids)]}},
-        "docvalue_fields": ["id"],
-        "stored_fields": [],
-    }
-    return iter(find(connection, alias, body=body).hits.hits)
+    body = of_ids(ids, "id") | {"size": _COPIES, "stored_fields": []}
+    return find(connection, alias, body=body).hits.hits
 
 
 def _wait(
@@ -97,14 +90,10 @@ def _wait(
 ) -> None:
     """Waits until the number of searchable documents with these ids is within the bounds."""
     retry = Retry(connection.settings.patience, longest=_LONGEST_POLL)
-    body: dict[str, Json] = {
-        "size": 0,
-        "query": {"bool": {"filter": [one_of("id", ids)]}},
-        "track_total_hits": True,
-    }
+    query: Json = {"bool": {"filter": [one_of("id", ids)]}}
     while True:
-        count = find(connection, alias, body=body).count
-        if count >= at_least and (at_most is None or count <= at_most):
+        number = count(connection, alias, query=query)
+        if number >= at_least and (at_most is None or number <= at_most):
             return
         if not retry.goes_on():
             raise StoreUnavailableError(

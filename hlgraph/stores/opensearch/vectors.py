@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from hlgraph.errors import InputError, MigrationError, ModelMismatchError, Store
 from hlgraph.records import Hit, Kind
 from hlgraph.settings import OpenSearchSettings
 from hlgraph.stores import migrate
+from hlgraph.stores.batches import batched
 from hlgraph.stores.concurrency import at_once
 from hlgraph.stores.opensearch import doctor, serverless, writes
 from hlgraph.stores.opensearch.connection import Connection, FormRefusedError, IndexMovedError, retry_of
@@ -37,7 +38,7 @@ from hlgraph.stores.opensearch.query_bodies import (
     Steps,
     by_text,
     by_vector,
-    find,
+    count,
     index_state,
     one_of,
     pages,
@@ -45,7 +46,7 @@ from hlgraph.stores.opensearch.query_bodies import (
     together,
 )
 from hlgraph.stores.opensearch.where_query import to_query
-from hlgraph.stores.opensearch.wire import Anything, Json
+from hlgraph.stores.opensearch.wire import Json
 from hlgraph.stores.opensearch.writes import begin_purge, item, phrases, purge, row_items, source_items
 from hlgraph.stores.protocols import Damage, Neighbours, Row, VectorBatch, VectorQuery, VectorStore
 from hlgraph.where import Where
@@ -60,8 +61,6 @@ _FUSE = 100  # minimum length of the two rankings of a hybrid search
 _MASKS = 64  # cached filters
 _COPIES = 4  # maximum number of copies of one row while a write on serverless is unfinished
 _DELETED_SHARE = 0.1  # share of deleted rows at which the segments of a larger index are rewritten
-
-Value = TypeVar("Value")
 
 
 class OpenSearchVectorStore(VectorStore):
@@ -176,7 +175,7 @@ class OpenSearchVectorStore(VectorStore):
         tenth of them is deleted). :meth:`purge` waits until nothing of any deleted row is left.
         """
         self._check_schema(is_writing=True)
-        count = 0
+        deleted = 0
         touched: list[str] = []
         for kind, wanted in ids.items():
             home = self.indexes.find(corpus, Kind(kind), is_fresh=True)
@@ -184,12 +183,12 @@ class OpenSearchVectorStore(VectorStore):
                 continue
             names = list(dict.fromkeys(wanted))
             if self.connection.is_serverless:
-                count += serverless.remove(self.connection, home.alias, ids=names)
+                deleted += serverless.remove(self.connection, home.alias, ids=names)
             else:
-                count += self._remove(home, names)
+                deleted += self._remove(home, names)
                 self._refresh([home.alias])
             self._kept.drop(home.alias, names)
-            is_empty = not self._count(home.alias)
+            is_empty = not count(self.connection, home.alias)
             if is_empty:
                 # Another model may fill it. The caller holds the lock of the graph store, so no other process writes to it.
                 self._drop(home)
@@ -197,16 +196,16 @@ class OpenSearchVectorStore(VectorStore):
                 touched.append(home.name)
         if touched and not self.connection.is_serverless:  # serverless merges by itself
             begin_purge(self.connection, touched, always_below=PURGE_BELOW, share=_DELETED_SHARE)
-        return count
+        return deleted
 
     def _remove(self, home: Home, names: Sequence[str]) -> int:
         """Deletes rows; an index of one corpus that took the place of a shared one would not have refused the deletion."""
-        count = self._write(home, lambda now: (item(name, None, home=now) for name in names)).deleted
+        deleted = self._write(home, lambda now: (item(name, None, home=now) for name in names)).deleted
         if home.meta.is_shared:
             now = self.indexes.find(home.corpus, Kind(home.meta.kind), is_fresh=True)
             if now is not None and now.name != home.name:
-                count += self._remove(now, names)
-        return count
+                deleted += self._remove(now, names)
+        return deleted
 
     def purge(self, corpus: str) -> None:
         """Removes every deleted row of a corpus from disk; takes up to a minute, and longer for large corpora.
@@ -216,8 +215,8 @@ class OpenSearchVectorStore(VectorStore):
         if not self.connection.is_serverless:
             homes = [self.indexes.find(corpus, kind, is_fresh=True) for kind in Kind]
             # A corpus without rows has left the shared indexes, but its deleted rows may still be there.
-            names = {*(home.name for home in homes if home is not None), *self.indexes.all_shared()}
-            purge(self.connection, sorted(names))
+            shared = [name for name, item in self.indexes.all().items() if item.mappings.meta.is_shared]
+            purge(self.connection, sorted({*(home.name for home in homes if home is not None), *shared}))
 
     def _drop(self, home: Home) -> None:
         self.indexes.drop(home)
@@ -231,7 +230,7 @@ class OpenSearchVectorStore(VectorStore):
     def _refresh(self, aliases: Sequence[str]) -> None:
         """Refreshes the indexes of a batch once; waiting for the periodic refresh would take up to 30 s."""
         if aliases and not self._is_loading and not self.connection.is_serverless:
-            self.connection.ask("POST", f"/{','.join(dict.fromkeys(aliases))}/_refresh", answer=Anything)
+            self.connection.command("POST", f"/{','.join(dict.fromkeys(aliases))}/_refresh")
 
     # Reading
 
@@ -242,7 +241,7 @@ class OpenSearchVectorStore(VectorStore):
     def search_many(self, queries: Sequence[VectorQuery]) -> list[list[Hit]]:
         """See :meth:`VectorStore.search_many`. One request for each step that the searches take."""
         allowed: dict[tuple[str, Where], tuple[str, ...]] = {}
-        # Where statements are searched by vector and by words, the vectors of those found by words are needed next.
+        # If statements are searched by vector and by words, the vectors of the hits by words are needed next.
         of_statements = [at for at, query in enumerate(queries) if query.kind is Kind.STATEMENT]
         by_words = [at for at in of_statements if queries[at].vector is None]
         compared = set(by_words) if len(by_words) < len(of_statements) else set()
@@ -295,7 +294,10 @@ class OpenSearchVectorStore(VectorStore):
         """The ids of the sources that a filter admits; cached until a source is written or deleted, or an index is restored."""
         home = self.indexes.find(corpus, Kind.SOURCE)
         if home is None:  # though there are rows
-            raise _no_sources(self.connection.url, corpus)
+            raise StoreCorruptError(
+                f"{self.connection.url}: the index of the sources of corpus {corpus!r} is missing, and filters need it; run: "
+                f"hlgraph reconcile --repair --corpus {corpus}"
+            )
         alias = home.alias
         key = None if self.connection.is_serverless else (corpus, where, read, index_state(self.connection, home))
         with self._guard:
@@ -356,7 +358,7 @@ class OpenSearchVectorStore(VectorStore):
         everything: Json = {"match_all": {}}
         queries: list[Json] = [everything]
         if among is not None:
-            queries = [{"bool": {"filter": one_of("id", part)}} for part in _cut(list(among), PAGE)]
+            queries = [{"bool": {"filter": one_of("id", part)}} for part in batched(among, PAGE)]
         batches = (pages(self.connection, alias, query=query, fields=["id"]) for query in queries)
         return {row.text("id") for row in itertools.chain.from_iterable(batches)}
 
@@ -373,7 +375,7 @@ class OpenSearchVectorStore(VectorStore):
         if not repair or damage.is_none:
             return damage
         written = {item.id: item for item in all_rows if item.id in damage.texts - damage.vectors}
-        for part in _cut(sorted(written), VECTORS):
+        for part in batched(sorted(written), VECTORS):
             ids, matrix = self.vectors(kind, corpus, ids=part)
             self.upsert(doctor.rewritten(kind, corpus, rows=[written[name] for name in ids], matrix=matrix))
         if damage.vectors:
@@ -386,9 +388,6 @@ class OpenSearchVectorStore(VectorStore):
             self._is_checked &= home is None or home.meta.schema < self._newest
             self._check_schema(is_writing=False)
         return home
-
-    def _count(self, alias: str) -> int:
-        return find(self.connection, alias, body={"size": 0, "track_total_hits": True}).count
 
     def _check_schema(self, *, is_writing: bool) -> None:
         """Checks the migrations of the server; applies all of them before the first write to an empty one.
@@ -418,14 +417,3 @@ def _check(block: VectorBlock) -> None:
         raise InputError(
             f"the vector of {block.kind} {block.ids[at]} holds a number that is not finite; embed its text again"
         )
-
-
-def _no_sources(url: str, corpus: str) -> StoreCorruptError:
-    return StoreCorruptError(
-        f"{url}: the index of the sources of corpus {corpus!r} is missing, and filters need it; run: hlgraph reconcile --repair "
-        f"--corpus {corpus}"
-    )
-
-
-def _cut(items: Sequence[Value], size: int) -> Iterator[Sequence[Value]]:
-    return (items[at : at + size] for at in range(0, len(items), size))

@@ -34,12 +34,12 @@ def conditions(source: Source) -> list[str]:
     """The keywords of a source, sorted."""
     keywords: set[str] = set()
     for name, value in (("source_id", source.id), ("title", source.title), ("uri", source.uri)):
-        keywords.update(_keywords(_key(name, None), value))
+        keywords.update(_key(name, None) + item for item in _values(value))
     for key, field_value in source.metadata.items():
         prefix = _key("", key)
         keywords.add(prefix + _EXISTS)
         for element in field_value if isinstance(field_value, tuple | list) else (field_value,):
-            keywords.update(_keywords(prefix, element))
+            keywords.update(prefix + item for item in _values(element))
     return sorted(keywords)
 
 
@@ -106,10 +106,6 @@ def _encoded(field: str, value: Scalar) -> str:
             f"{_LONGEST - 1:,}, use a shorter one"
         )
     return next(_values(value))
-
-
-def _keywords(prefix: str, value: Scalar) -> Iterator[str]:
-    return (prefix + item for item in _values(value))
 
 
 def _values(value: Scalar) -> Iterator[str]:

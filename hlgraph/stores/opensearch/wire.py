@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import NamedTuple, TypeAlias
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+T = TypeVar("T")
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 """A JSON value, for bodies of requests."""
 
@@ -49,7 +50,6 @@ class Row(msgspec.Struct):
     """One document found."""
 
     fields: dict[str, list[str | int | float]] = {}
-    sort: list[str | int | float | None] = []
     matched_queries: dict[str, float] | list[str] = {}
     key: str = msgspec.field(name="_id", default="")
     number_of_write: int = msgspec.field(name="_seq_no", default=-1)
@@ -65,10 +65,9 @@ class Row(msgspec.Struct):
 
 
 class Total(msgspec.Struct):
-    """The number of documents that matched: exact ("eq") or a lower bound ("gte")."""
+    """The number of documents that matched, or a lower bound of it."""
 
     value: int
-    relation: str = "eq"
 
 
 class Hits(msgspec.Struct):
@@ -93,10 +92,12 @@ class Aggregation(msgspec.Struct):
 
 
 class Found(msgspec.Struct):
-    """The answer to a search."""
+    """The answer to a search; as one of several it may say why it was refused."""
 
-    hits: Hits
+    hits: Hits = msgspec.field(default_factory=Hits)
     aggregations: dict[str, Aggregation] = {}
+    status: int = 200
+    error: Cause | str | None = None
 
     @property
     def count(self) -> int:
@@ -104,19 +105,10 @@ class Found(msgspec.Struct):
         return self.hits.total.value if self.hits.total else 0
 
 
-class Part(msgspec.Struct):
-    """The answer to one of several searches: what was found, or why it was refused."""
-
-    status: int = 200
-    error: Cause | str | None = None
-    hits: Hits = msgspec.field(default_factory=Hits)
-    aggregations: dict[str, Aggregation] = {}
-
-
 class Parts(msgspec.Struct):
     """The answer to several searches, in the order of the request."""
 
-    responses: list[Part] = []
+    responses: list[Found] = []
 
 
 class Written(msgspec.Struct):
@@ -124,14 +116,12 @@ class Written(msgspec.Struct):
 
     status: int
     result: str = ""
-    id: str = msgspec.field(name="_id", default="")
     error: Cause | str | None = None
 
 
 class Bulk(msgspec.Struct):
     """The answer to a bulk request, with items in the order of the request."""
 
-    errors: bool
     items: list[dict[str, Written]]
 
 
@@ -142,7 +132,7 @@ class Meta(msgspec.Struct):
     ----------
     corpus : name of the corpus; empty: the index is shared by corpora
     schema : number of the migration that defines the index
-    made : unique for each index, so that an index created again under its old name can be told apart
+    made : unique mark of each index, also of one that was created again under its old name
     shards : number of primary shards
     moving : whether rows of this index are being copied to another one, which then takes its place
     """
@@ -225,23 +215,31 @@ class Health(msgspec.Struct):
     unassigned_shards: int = 0
 
 
-class Document(msgspec.Struct):
-    """One document, with its source as raw JSON and the numbers that a conditional write needs."""
+class Stored(msgspec.Struct, Generic[T]):
+    """The source of a document with one field."""
 
-    found: bool = False
-    source: msgspec.Raw = msgspec.field(name="_source", default=msgspec.Raw(b"{}"))
+    json: T
+
+
+class Document(msgspec.Struct, Generic[T]):
+    """One document, and the numbers that a conditional write needs."""
+
+    source: Stored[T] | None = msgspec.field(name="_source", default=None)
     seq_no: int = msgspec.field(name="_seq_no", default=0)
     primary_term: int = msgspec.field(name="_primary_term", default=0)
 
+    @property
+    def json(self) -> T | None:
+        """What the document holds; None if it does not exist."""
+        return None if self.source is None else self.source.json
 
-# Documents in Smile, the binary form of JSON that OpenSearch reads: vectors travel as bytes, not as decimal numbers.
-#
-# A document is a header, tokens and an end mark, which no token contains, so that several documents can follow one another. See
-# the `specification <https://github.com/FasterXML/smile-format-specification>`_. Pure functions.
+
+# Documents in Smile, the binary form of JSON, in which vectors are bytes and not decimal numbers. A document is a header, tokens
+# and an end mark, which no token contains. See the `specification <https://github.com/FasterXML/smile-format-specification>`_.
 
 
 HEAD = b":)\n\x00"
-"""The beginning of a document, by which it is told from JSON; its last byte says that no name or value is abbreviated."""
+"""The beginning of a document, which JSON never has; its last byte says that no name or value is abbreviated."""
 
 _END = b"\xff"
 _OBJECT, _OBJECT_END = b"\xfa", b"\xfb"

@@ -7,10 +7,10 @@ import itertools
 import re
 import time
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -21,10 +21,10 @@ from hlgraph.errors import StoreError, StoreUnavailableError
 from hlgraph.records import Source
 from hlgraph.stores.opensearch import wire
 from hlgraph.stores.opensearch.connection import BUSY, Connection, FormRefusedError, refusal, retry_of
-from hlgraph.stores.opensearch.indexes import Home, Seen
-from hlgraph.stores.opensearch.query_bodies import find
+from hlgraph.stores.opensearch.indexes import Home, settings_of
+from hlgraph.stores.opensearch.query_bodies import count
 from hlgraph.stores.opensearch.where_query import conditions
-from hlgraph.stores.opensearch.wire import Anything, Bulk, Cause, Json, Written
+from hlgraph.stores.opensearch.wire import Bulk, Cause, Json, Written
 from hlgraph.text import content_words, words
 
 BODY_BYTES = 2 << 20
@@ -44,7 +44,7 @@ class Item(NamedTuple):
     id : id of the row
     source : the document; None: delete it
     is_named : whether to send the id to the server
-    key : beginning of the id of the document, before that of the row: rows of two corpora may have one id
+    key : prefix of the id of the document, since rows of two corpora may have the same id
     routing : what chooses the shard; empty: the id of the document
     is_smile : whether the document is Smile, not JSON; the same for all items of one request
     """
@@ -101,22 +101,16 @@ def write(connection: Connection, alias: str, *, items: Iterable[Item], is_alias
     StoreUnavailableError
         The index is read-only, or the server is busy for longer than the patience.
     """
-    total = Outcome(0, 0)
+    results: list[Outcome] = []
     running: set[Future[Outcome]] = set()
     with ThreadPoolExecutor(_UNDER_WAY, thread_name_prefix="hlgraph-bulk") as threads:
         for body in _bodies(items):
             running.add(threads.submit(_send, connection, alias, items=body, is_alias=is_alias))
             if len(running) > _UNDER_WAY:
                 done, running = wait(running, return_when=FIRST_COMPLETED)
-                total = _added(total, done)
-        return _added(total, running)
-
-
-def _added(total: Outcome, done: Iterable[Future[Outcome]]) -> Outcome:
-    for one in done:
-        written, deleted = one.result()
-        total = Outcome(total.written + written, total.deleted + deleted)
-    return total
+                results += [one.result() for one in done]
+        results += [one.result() for one in running]
+    return Outcome(sum(one.written for one in results), sum(one.deleted for one in results))
 
 
 def _bodies(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -138,14 +132,9 @@ def _send(connection: Connection, alias: str, *, items: Sequence[Item], is_alias
     retry = retry_of(connection.settings)
     left = list(items)
     written = deleted = 0
-    refused: list[tuple[str, Written]] = []
     while True:
-        reply = connection.send(
-            "POST",
-            f"/{alias}/_bulk",
-            body=b"".join(item.lines for item in left),
-            parameters={"require_alias": str(is_alias).lower()},
-        )
+        body, parameters = b"".join(item.lines for item in left), {"require_alias": str(is_alias).lower()}
+        reply = connection.send("POST", f"/{alias}/_bulk", body=body, parameters=parameters)
         if reply.status in _FORM_REFUSED and left[0].is_smile:
             raise FormRefusedError(f"{connection.url}: a body in Smile was refused ({reply.status})")
         answer = connection.accepted(reply, Bulk)
@@ -155,8 +144,8 @@ def _send(connection: Connection, alias: str, *, items: Sequence[Item], is_alias
                 f"{connection.url}: {len(left)} writes to {alias} were answered by {len(results)} results; check any "
                 "proxy in between, and run the same command again; it continues where it stopped"
             )
-        busy: list[Item] = []
-        last: Written | None = None
+        busy: list[tuple[Item, Written]] = []
+        refused: list[tuple[str, Written]] = []
         for item, result in zip(left, results, strict=True):
             if result.status < 300:
                 written += result.result != "deleted"
@@ -164,17 +153,17 @@ def _send(connection: Connection, alias: str, *, items: Sequence[Item], is_alias
             elif result.status == 404 and result.error is None:
                 pass  # the document to delete does not exist
             elif result.status in BUSY and (result.status >= 500 or _BLOCK not in _words(result)):
-                busy.append(item)
-                last = result
+                busy.append((item, result))
             else:
                 refused.append((item.id, result))
         if refused:
             raise _complaint(connection, alias, refused=refused)
-        if not busy or last is None:
+        if not busy:
             return Outcome(written, deleted)
         if not retry.goes_on():
+            last = busy[-1][1]
             raise refusal(connection.url, last.status, cause=last.error or "")
-        left = busy
+        left = [item for item, _ in busy]
 
 
 def _words(result: Written) -> str:
@@ -194,11 +183,9 @@ def _complaint(connection: Connection, alias: str, *, refused: Sequence[tuple[st
     )
 
 
-# Splits a text into terms like the full-text index of the embedded store, so that both stores rank alike.
-#
-# SQLite's tokenizer ``unicode61`` splits the words of :func:`hlgraph.text.words` at every character that is neither a letter
-# nor a digit, and removes single accents from Latin letters. This module does the same before the text is sent, and leaves
-# only stemming to the server.
+# Terms of a text, as in the full-text index of the embedded store, so that both stores rank alike: SQLite's tokenizer
+# ``unicode61`` splits words at every character that is neither a letter nor a digit, and removes single accents from Latin
+# letters. Only stemming is left to the server.
 
 
 _ASCII = re.compile(r"[a-z0-9]+")
@@ -258,10 +245,8 @@ def _plain(char: str) -> str:
     return taken_apart[0] if is_accented else char
 
 
-# Settings of indexes during a bulk load: no periodic refresh, no replicas while rows arrive; afterwards as they were.
-#
-# A kill leaves an index without refresh. The next load finds it so, and gives it the settings that a new index has. Nobody waits
-# for a refresh that does not come: whoever writes rows refreshes the index by itself.
+# Bulk loads switch off periodic refreshes and replicas, and restore them at the end. After a kill, an index has no refresh: the
+# next load gives it the settings of a new index. Until then each write refreshes the index itself.
 
 
 _REFRESH, _REPLICAS = "index.refresh_interval", "index.number_of_replicas"
@@ -287,16 +272,15 @@ def begin(connection: Connection, homes: Iterable[Home]) -> Kept:
     """
     kept: Kept = {}
     for home in homes:
-        path, plain = f"/{home.name}", {"flat_settings": "true"}
-        seen = connection.ask("GET", path, answer=dict[str, Seen], parameters=plain)[home.name].settings
+        seen = settings_of(connection, f"/{home.name}")[home.name].settings
         was_left = seen.get(_REFRESH) == _OFF
         every = _EVERY if was_left else str(seen.get(_REFRESH, _EVERY))
         copies = str(connection.settings.replicas if was_left else seen.get(_REPLICAS, "0"))
         kept[home.name] = {_REFRESH: every, _REPLICAS: copies}
         now = {_REFRESH: _OFF}
-        if not was_left and (not home.meta.is_shared or not _rows(connection, home.name)):
+        if not was_left and (not home.meta.is_shared or not count(connection, home.name)):
             now[_REPLICAS] = "0"
-        connection.ask("PUT", f"{path}/_settings", answer=Anything, body=dict(now))
+        connection.command("PUT", f"/{home.name}/_settings", body=dict(now))
     return kept
 
 
@@ -309,20 +293,14 @@ def end(connection: Connection, kept: Kept) -> None:
     kept : result of :func:`begin`
     """
     for name, settings in kept.items():
-        connection.ask("PUT", f"/{name}/_settings", answer=Anything, body=dict(settings))
+        connection.command("PUT", f"/{name}/_settings", body=dict(settings))
     if kept:
-        connection.ask("POST", f"/{','.join(sorted(kept))}/_refresh", answer=Anything)
+        connection.command("POST", f"/{','.join(sorted(kept))}/_refresh")
 
 
-def _rows(connection: Connection, name: str) -> int:
-    return find(connection, name, body={"size": 0, "track_total_hits": True}).count
-
-
-# Removes deleted rows from disk: a row that Lucene marks as deleted stays in its segment until the segment is rewritten.
-#
-# Three things keep a deleted row: its segment, the log of writes (until a flush), and the history that a replica of the shard
-# needs to catch up. A lease keeps this history; the server advances it every 30 seconds, and no setting changes that. The
-# steps are therefore: flush, wait for the leases, and rewrite the segments with deleted rows.
+# Removing deleted rows from disk. Three things keep a deleted row: its segment, the log of writes (until a flush), and the history
+# that a replica of the shard needs to catch up. A lease keeps this history; the server advances it every 30 seconds, and no
+# setting changes that. So: flush, wait for the leases, and rewrite the segments with deleted rows.
 
 
 _LEASE_SECONDS = 90.0
@@ -380,7 +358,7 @@ def purge(connection: Connection, names: Sequence[str]) -> None:
     if not names:
         return
     joined = ",".join(names)
-    connection.ask("POST", f"/{joined}/_flush", answer=Anything)
+    connection.command("POST", f"/{joined}/_flush")
     until = time.monotonic() + _LEASE_SECONDS
     # What is written from now on, in a shared index by other corpora, too, is not waited for.
     last = {shard: max(copy.seq_no.max_seq_no for copy in copies) for shard, copies in _shards(connection, joined)}
@@ -392,7 +370,7 @@ def purge(connection: Connection, names: Sequence[str]) -> None:
             )
         time.sleep(_POLL_SECONDS)
     _merge(connection, joined, is_waiting=True)
-    connection.ask("POST", f"/{joined}/_refresh", answer=Anything)  # releases the replaced segments
+    connection.command("POST", f"/{joined}/_refresh")  # releases the replaced segments
 
 
 def begin_purge(connection: Connection, names: Sequence[str], *, always_below: int, share: float) -> None:
@@ -416,12 +394,9 @@ def begin_purge(connection: Connection, names: Sequence[str], *, always_below: i
 
 
 def _merge(connection: Connection, names: str, *, is_waiting: bool) -> None:
-    parameters = {
-        "only_expunge_deletes": "true",
-        "ignore_unavailable": "true",
-        "wait_for_completion": str(is_waiting).lower(),
-    }
-    connection.ask("POST", f"/{names}/_forcemerge", answer=Anything, parameters=parameters)
+    parameters = {"only_expunge_deletes": "true", "ignore_unavailable": "true"}
+    parameters["wait_for_completion"] = str(is_waiting).lower()
+    connection.command("POST", f"/{names}/_forcemerge", parameters=parameters)
 
 
 def _shards(connection: Connection, names: str) -> Iterator[tuple[tuple[str, str], list[_Copy]]]:
@@ -435,7 +410,7 @@ def _stats(connection: Connection, names: str) -> dict[str, _Index]:
     return connection.ask("GET", f"/{names}/_stats/docs", answer=_Stats, parameters=parameters).indices
 
 
-# Rows and sources as documents of OpenSearch, and the writes that put them into the index of their corpus.
+# Rows and sources as documents.
 
 
 _AT_ONCE = 256  # rows whose vectors are encoded together
@@ -457,27 +432,14 @@ def row_items(block: VectorBlock, change: str, *, home: Home, is_smile: bool = F
         numbers = wire.number_arrays(part) if is_smile else []
         data = wire.binaries(part.view(np.uint8)) if is_smile else []
         for at, vector in enumerate(part):
-            name = block.ids[start + at]
-            words = terms(block.texts[start + at])
-            fields: dict[str, str | int] = {
-                "id": name,
-                "source": block.source_ids[start + at],
-                "change": change,
-                "length": len(words),
-                "words": " ".join(words),
-            }
+            name, source, words = block.ids[start + at], block.source_ids[start + at], terms(block.texts[start + at])
+            fields: dict[str, str | int] = {"id": name, "source": source, "change": change, "length": len(words)}
+            fields["words"] = " ".join(words)
             if is_smile:
-                yield _smile_item(name, {**fields, "vector": numbers[at], "data": data[at]}, home=home)
+                encoded = {"vector": numbers[at], "data": data[at]}
+                yield item(name, {**fields, **encoded}, home=home, encode=wire.document)
             else:
                 yield item(name, {**fields, **vector_fields(vector)}, home=home)
-
-
-def _smile_item(name: str, document: Mapping[str, wire.Value], *, home: Home) -> Item:
-    """See :func:`item`."""
-    if not home.meta.is_shared:
-        return Item(name, wire.document(document), is_smile=True)
-    data = wire.document({"corpus": home.corpus, **document})
-    return Item(name, data, key=home.key, routing=home.key, is_smile=True)
 
 
 def vector_fields(vector: NDArray[np.float32]) -> dict[str, Json]:
@@ -498,20 +460,19 @@ def source_items(sources: Iterable[Source], *, home: Home) -> Iterator[Item]:
     home : index of the sources of the corpus
     """
     for source in sources:
-        described: dict[str, Json] = {
-            "uri": source.uri,
-            "title": source.title,
-            "metadata": msgspec.json.encode(source.metadata).decode(),
-        }
-        document: dict[str, Json] = {
-            "id": source.id,
-            "conditions": list[Json](conditions(source)),
-            "described": described,
-        }
+        metadata = msgspec.json.encode(source.metadata).decode()
+        described = {"uri": source.uri, "title": source.title, "metadata": metadata}
+        document = {"id": source.id, "conditions": conditions(source), "described": described}
         yield item(source.id, document, home=home)
 
 
-def item(name: str, document: Mapping[str, object] | None, *, home: Home) -> Item:
+def item(
+    name: str,
+    document: Mapping[str, Any] | None,
+    *,
+    home: Home,
+    encode: Callable[[Mapping[str, Any]], bytes] = msgspec.json.encode,
+) -> Item:
     """The write of one document.
 
     In a shared index a document names its corpus, and the corpus chooses the shard. In an index of one corpus the id does. A
@@ -523,8 +484,8 @@ def item(name: str, document: Mapping[str, object] | None, *, home: Home) -> Ite
     name : id of the row
     document : its fields without the name of the corpus; None: delete it
     home : index of its corpus
+    encode : encodes the document, as JSON or Smile
     """
-    if not home.meta.is_shared:
-        return Item(name, None if document is None else msgspec.json.encode(document))
-    data = None if document is None else msgspec.json.encode({"corpus": home.corpus, **document})
-    return Item(name, data, key=home.key, routing=home.key)
+    key, corpus = (home.key, {"corpus": home.corpus}) if home.meta.is_shared else ("", {})
+    data = None if document is None else encode({**corpus, **document})
+    return Item(name, data, key=key, routing=key, is_smile=encode is wire.document)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,13 +17,10 @@ from hlgraph.algorithms.beam import (
     BeamResult,
     Candidates,
     Children,
-    Expand,
-    Rescore,
-    Score,
+    Frontier,
     attention_scores,
     beam_search,
     children_of,
-    run,
 )
 from hlgraph.errors import InputError
 from hlgraph.subgraph import Csr
@@ -34,7 +30,7 @@ Rule = Callable[[Path], float]
 
 
 @dataclass
-class Graph:
+class Graph(Frontier):
     """A named graph with a rule that scores a path, as a frontier; it notes what it was asked."""
 
     edges: Mapping[int, Sequence[int]]
@@ -66,7 +62,7 @@ class Graph:
     def search(self, seeds: Sequence[int], **options: int | bool | None) -> BeamResult:
         array = np.array(seeds, dtype=np.intp)
         keys = None if self.names is None else np.array([self.names[seed] for seed in seeds], dtype=np.str_)
-        return run(beam_search(array, options=BeamOptions(**options), keys=keys), self)  # type: ignore[arg-type]
+        return beam_search(array, self, options=BeamOptions(**options), keys=keys)  # type: ignore[arg-type]
 
 
 def table(**scores: float) -> Rule:
@@ -185,40 +181,19 @@ def test_bad_options(options: dict[str, int], message: str) -> None:
         BeamOptions(jump_points=3, is_per_seed=True)
 
 
-def test_bad_seeds_and_replies() -> None:
-    with pytest.raises(InputError, match="a seed is -1"):
-        next(beam_search(np.array([-1])))
+def test_lengths_that_differ_and_scores_that_are_missing_are_refused() -> None:
+    graph = Graph(LINE, lambda path: math.nan)
     with pytest.raises(InputError, match="same length"):
-        next(beam_search(np.array([1, 2]), keys=np.array(["a"])))
-    children = Children(np.array([0]), np.array([1]))
-    for reply, message in (
-        (children, "Children; send an array with one score"),
-        (np.zeros(3), "scores for 2 paths"),
-        (np.array([0, np.nan]), "scores: 1 element"),
-    ):
-        search = beam_search(np.array([0, 1]))
-        next(search)
-        with pytest.raises(InputError, match=message):
-            search.send(reply)
-    for wrong, message in (
-        (np.zeros(2), "not Children"),
-        (Children(np.array([5]), np.array([1])), "from 0 to 1"),
-        (Children(np.array([0]), np.array([1, 2])), "same length"),
-        (Children(np.array([0]), np.array([1]), np.array(["a", "b"])), "same length"),
-    ):
-        search = beam_search(np.array([0, 1]))
-        next(search)
-        search.send(np.zeros(2))
-        with pytest.raises(InputError, match=message):
-            search.send(wrong)
+        beam_search(np.array([1, 2]), graph, keys=np.array(["a"]))
+    with pytest.raises(InputError, match="scores: 1 element"):
+        graph.search([0])
 
+    class Short(Graph):
+        def score(self, candidates: Candidates) -> NDArray[np.float64]:
+            return np.zeros(3)
 
-def test_requests_come_in_the_order_of_the_search() -> None:
-    search = beam_search(np.array([0]), options=BeamOptions(max_depth=1, rescored=1))
-    assert isinstance(next(search), Score)
-    assert isinstance(search.send(np.zeros(1)), Expand)
-    assert isinstance(search.send(Children(np.array([0]), np.array([1]))), Score)
-    assert isinstance(search.send(np.zeros(1)), Rescore)
+    with pytest.raises(InputError, match="scores for 2 paths"):
+        Short(LINE, lambda path: 0.0).search([0, 1])
 
 
 # Against plain references
@@ -279,7 +254,7 @@ _OPTIONS = st.builds(
 def test_it_is_the_plain_search(search: tuple[dict[int, list[int]], Rule, list[int]], options: BeamOptions) -> None:
     edges, rule, seeds = search
     graph = Graph(edges, rule)
-    result = run(beam_search(np.array(seeds), options=options), graph)
+    result = beam_search(np.array(seeds), graph, options=options)
     assert {path.nodes for path in result.paths} == plain(edges, rule, seeds, options)
     assert all(path.score == rule(path.nodes) for path in result.paths)
     assert [(-path.score, path.nodes) for path in result.paths] == sorted((-p.score, p.nodes) for p in result.paths)
@@ -288,7 +263,7 @@ def test_it_is_the_plain_search(search: tuple[dict[int, list[int]], Rule, list[i
         assert step.children == step.revisits + step.duplicates + step.scored
         assert step.scored == step.not_rescored + step.not_better + step.beam_full + step.kept
     assert sum(step.kept for step in result.steps) == len(result.paths)
-    again = run(beam_search(np.array(seeds[::-1]), options=options), Graph(edges, rule))
+    again = beam_search(np.array(seeds[::-1]), Graph(edges, rule), options=options)
     assert str(again) == str(result)  # a NaN is not equal to itself
 
 
@@ -299,11 +274,9 @@ def test_beams_of_their_own_are_one_search_for_each_seed(
     edges, rule, seeds = search
     options = replace(options, jump_points=0, seed_width=None)
     together = Graph(edges, rule, exact=rule)
-    result = run(beam_search(np.array(seeds), options=replace(options, is_per_seed=True)), together)
+    result = beam_search(np.array(seeds), together, options=replace(options, is_per_seed=True))
     single = [Graph(edges, rule, exact=rule) for _ in seeds]
-    alone = [
-        run(beam_search(np.array([seed]), options=options), graph) for seed, graph in zip(seeds, single, strict=True)
-    ]
+    alone = [beam_search(np.array([seed]), graph, options=options) for seed, graph in zip(seeds, single, strict=True)]
     wanted = {path for each in alone for path in each.paths}
     assert set(result.paths) == wanted
     assert len(result.paths) == len(wanted)
@@ -315,9 +288,7 @@ def test_beams_of_their_own_are_one_search_for_each_seed(
     for depth, step in enumerate(result.steps):
         there = [each.steps[depth] for each in alone if depth < len(each.steps)]
         assert step[1:-1] == tuple(sum(counts) for counts in zip(*(each[1:-1] for each in there), strict=True))
-    again = run(
-        beam_search(np.array(seeds[::-1]), options=replace(options, is_per_seed=True)), Graph(edges, rule, rule)
-    )
+    again = beam_search(np.array(seeds[::-1]), Graph(edges, rule, rule), options=replace(options, is_per_seed=True))
     assert str(again) == str(result)
 
 
@@ -340,19 +311,6 @@ def test_a_beam_with_room_for_all_finds_the_best_of_all_paths(
 
 
 @given(searches(), _OPTIONS, st.integers(1, 8))
-def test_the_best_score_never_falls_with_the_width_of_a_nested_beam(
-    search: tuple[dict[int, list[int]], Rule, list[int]], options: BeamOptions, more: int
-) -> None:
-    edges, rule, seeds = search
-    narrow = replace(options, is_nested=True)
-    wide = replace(narrow, beam_width=narrow.beam_width + more)
-    found = [run(beam_search(np.array(seeds), options=each), Graph(edges, rule)) for each in (narrow, wide)]
-    assert {path.nodes for path in found[0].paths} <= {path.nodes for path in found[1].paths}
-    assert found[0].paths[0].score <= found[1].paths[0].score
-    assert all(step.kept <= narrow.beam_width for step in found[0].steps[1:])
-
-
-@given(searches(), _OPTIONS, st.integers(1, 8))
 def test_the_best_score_never_falls_with_the_width_of_a_beam_of_one_step(
     search: tuple[dict[int, list[int]], Rule, list[int]], options: BeamOptions, more: int
 ) -> None:
@@ -360,19 +318,16 @@ def test_the_best_score_never_falls_with_the_width_of_a_beam_of_one_step(
 
     narrow = replace(options, max_depth=1)
     wide = replace(narrow, beam_width=narrow.beam_width + more)
-    found = [run(beam_search(np.array(seeds), options=each), Graph(edges, rule)) for each in (narrow, wide)]
+    found = [beam_search(np.array(seeds), Graph(edges, rule), options=each) for each in (narrow, wide)]
     assert found[0].paths[0].score <= found[1].paths[0].score
 
 
-def test_a_wider_beam_that_is_not_nested_can_be_worse() -> None:
+def test_a_wider_beam_can_be_worse() -> None:
     """Width 2 also expands b, whose children crowd out ac, the parent of the best path; so the docstring says."""
     edges = {0: [2], 1: [3, 4], 2: [5]}
     rule = table(a=0.9, b=0.8, ac=0.3, bd=0.5, be=0.5, acf=1.0)
-    best = {
-        (width, is_nested): Graph(edges, rule).search([0, 1], beam_width=width, is_nested=is_nested).paths[0].score
-        for width, is_nested in itertools.product((1, 2), (False, True))
-    }
-    assert best == {(1, False): 1.0, (2, False): 0.9, (1, True): 1.0, (2, True): 1.0}
+    best = [Graph(edges, rule).search([0, 1], beam_width=width).paths[0].score for width in (1, 2)]
+    assert best == [1.0, 0.9]
 
 
 # Scores from embeddings

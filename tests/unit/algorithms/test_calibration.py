@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from extractors import RuleExtractor
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -83,17 +84,9 @@ def _direction(word: str) -> NDArray[np.float64]:
     return np.random.default_rng(list(word.encode())).standard_normal(100) + 1.2 * (np.arange(100) == 0)
 
 
-class _Lines:
+def _lines(chunk: ChunkInput) -> Extraction:
     """Each line of a document is a statement about itself."""
-
-    fingerprint = "lines/1"
-    problems: tuple[str, ...] = ()
-
-    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        return [Extraction(tuple(_propositions(chunk.text))) for chunk in chunks]
-
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        return chunk.text
+    return Extraction(tuple(_propositions(chunk.text)))
 
 
 def _propositions(text: str) -> Iterator[Proposition]:
@@ -116,14 +109,14 @@ def _ingested(folder: Path, embedder: Embedder, names: Sequence[str] = _NAMES, *
         Document(f"doc:{start:03}", "\n".join(names[start : start + at_once]))
         for start in range(0, len(names), at_once)
     ]
-    steps = pipeline.Steps(WholeChunker(), _Lines(), embedder, batch_sources=2)
+    steps = pipeline.Steps(WholeChunker(), RuleExtractor(_lines), embedder, batch_sources=2)
     pipeline.ingest(documents, "c", stores=stores, steps=steps)
     return stores
 
 
 def test_an_emptied_graph_beside_filled_vectors_is_refused_until_they_are_repaired(tmp_path: Path) -> None:
     """Entities whose rows were left counted as known, and got no synonyms."""
-    steps = pipeline.Steps(WholeChunker(), _Lines(), WordEmbedder())
+    steps = pipeline.Steps(WholeChunker(), RuleExtractor(_lines), WordEmbedder())
     documents = [Document("doc:1", "harbour mill of orne\nthe harbour mill of orne\nbridge\n")]
     vectors = open_stores(f"hlgraph://{tmp_path}/vectors").stores.vectors
     first, second = (Stores(open_stores(f"hlgraph://{tmp_path}/{name}").stores.graph, vectors) for name in "ab")

@@ -118,25 +118,6 @@ def test_pruning_leaves_what_is_near_all_centers() -> None:
     assert prune_by_radius(line, np.array([3, 0]), max_diameter=1, centers=5).nodes.tolist() == [3]
 
 
-def test_random_centers_are_those_of_the_generator() -> None:
-    similarities = scores(1.0, 0.1, 0.2, 0.3, 0.9)
-    bounds = DiameterBounds(k=2)
-    by_proximity = in_filter(PATH, similarities, entries=ALL[:1], bounds=bounds)
-    assert nodes(by_proximity) == nodes(in_filter(PATH, similarities, entries=ALL[:1], bounds=bounds)) == [0, 1]
-    drawn = {
-        tuple(
-            prune_by_radius(PATH, ALL[:5], max_diameter=2, centers=1, rng=np.random.default_rng(seed)).centers.tolist()
-        )
-        for seed in range(30)
-    }
-    assert drawn == {(0,), (1,), (2,), (3,), (4,)}
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        again = in_filter(PATH, similarities, entries=ALL[:1], bounds=bounds, rng=np.random.default_rng(seed))
-        assert nodes(again) == nodes(in_filter(PATH, similarities, entries=ALL[:1], bounds=bounds, rng=rng))
-        assert len(again.nodes) == 2
-
-
 def test_a_more_similar_node_takes_the_place_of_one_that_joins_nothing() -> None:
     # From 0 (the center) come 1 and 2 at distance 1; 4 is more similar than both, joined through 1.
     net = graph(5, (0, 1), (0, 2), (1, 4), (2, 3))

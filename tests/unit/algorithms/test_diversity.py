@@ -51,7 +51,7 @@ def _slow_kept(cosines: list[list[float]], scores: Sequence[float], ids: Sequenc
 
 def _kept(texts: Sequence[Sequence[str]], scores: Sequence[float], ids: Sequence[str], tau: float) -> list[str]:
     result = retain(tf_idf(texts), np.array(scores, dtype=np.float64), ids=ids, tau=tau)
-    return [ids[at] for at in result.kept.tolist()]
+    return [ids[at] for at in result.tolist()]
 
 
 def test_tf_idf_of_two_texts_by_hand() -> None:
@@ -67,13 +67,12 @@ def test_a_text_without_terms_is_like_nothing() -> None:
 
 
 def test_nothing_in_nothing_out() -> None:
-    assert retain(tf_idf([]), np.empty(0), ids=[]).kept.tolist() == []
+    assert retain(tf_idf([]), np.empty(0), ids=[]).tolist() == []
 
 
-def test_the_higher_score_stays_and_is_named() -> None:
+def test_the_higher_score_stays() -> None:
     result = retain(tf_idf([["a"], ["a"], ["b"]]), np.array([0.1, 0.9, 0.5]), ids=["x", "y", "z"])
-    assert result.kept.tolist() == [1, 2]
-    assert result.better.tolist() == [1, -1, -1]
+    assert result.tolist() == [1, 2]
 
 
 def test_of_equal_scores_the_lower_id_stays() -> None:
@@ -101,8 +100,7 @@ def test_who_disagrees_does_not_count() -> None:
         return {one, other} == {0, 2}
 
     result = retain(tf_idf([["a"], ["a"], ["a"], ["b"]]), np.array([4.0, 3, 2, 1]), ids=list("wxyz"), agrees=agrees)
-    assert result.kept.tolist() == [0, 1, 3]
-    assert result.better.tolist() == [-1, -1, 0, -1]
+    assert result.tolist() == [0, 1, 3]
     assert set(asked) == {(1, 0), (2, 0)}
 
 
@@ -146,25 +144,23 @@ def test_what_always_holds(texts: list[list[str]], tau: float, data: st.DataObje
     scores = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(texts), max_size=len(texts))), dtype=float)
     ids = data.draw(st.permutations([f"n{at}" for at in range(len(texts))]))
     rows = tf_idf(texts)
-    result = retain(rows, scores, ids=ids, tau=tau)
-    kept = result.kept
+    kept = retain(rows, scores, ids=ids, tau=tau)
 
     order = sorted(range(len(texts)), key=lambda at: (-scores[at], ids[at]))
     assert [at for at in order if at in set(kept.tolist())] == kept.tolist()  # best first, ties by id
     assert kept.tolist()[:1] == order[:1]  # the best stays
-    assert [at for at in order if result.better[at] < 0] == kept.tolist()
 
     cosines = np.minimum((rows[kept] @ rows[kept].T).toarray(), 1.0)
     np.fill_diagonal(cosines, 0.0)
     assert not (cosines > 1 - tau).any()  # no two that stay are near-duplicates
 
     again = retain(rows[kept], scores[kept], ids=[ids[at] for at in kept], tau=tau)
-    assert again.kept.tolist() == list(range(len(kept)))  # idempotent
+    assert again.tolist() == list(range(len(kept)))  # idempotent
 
     shuffled = data.draw(st.permutations(range(len(texts))))
     moved = retain(tf_idf([texts[at] for at in shuffled]), scores[shuffled], ids=[ids[at] for at in shuffled], tau=tau)
-    assert [shuffled[at] for at in moved.kept] == kept.tolist()  # independent of the order given
+    assert [shuffled[at] for at in moved] == kept.tolist()  # independent of the order given
 
     worst = order[:-1]
     fewer = retain(rows[worst], scores[worst], ids=[ids[at] for at in worst], tau=tau)
-    assert [worst[at] for at in fewer.kept] == [at for at in kept.tolist() if at in worst]  # better ones decide alone
+    assert [worst[at] for at in fewer] == [at for at in kept.tolist() if at in worst]  # better ones decide alone

@@ -57,16 +57,6 @@ def test_exact_is_the_solution_of_the_linear_system(graph: Dense, damping: float
     assert (found.scores >= 0).all()
 
 
-@given(graphs(), _DAMPINGS, st.booleans())
-def test_exact_follows_the_direction_of_edges(graph: Dense, damping: float, is_solved: bool) -> None:
-    adjacency, seeds = graph
-    made = prepare(sp.csr_array(adjacency), is_directed=True, precision="double")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(walk_module, "_DENSE", 128 if is_solved else 0)
-        found = exact_pagerank(made, np.arange(len(seeds)), weights=seeds, damping=damping, tolerance=1e-10)
-    assert np.abs(found.scores - solved(adjacency, seeds, damping)).sum() <= 1e-9
-
-
 @given(graphs(is_directed=False), _DAMPINGS, st.sampled_from([0.1, 1e-2, 1e-4]))
 def test_the_error_of_local_is_at_most_epsilon_times_the_degree(graph: Dense, damping: float, epsilon: float) -> None:
     adjacency, seeds = graph
@@ -74,14 +64,6 @@ def test_the_error_of_local_is_at_most_epsilon_times_the_degree(graph: Dense, da
     missing = solved(adjacency, seeds, damping) - scores
     assert (missing >= -1e-12).all()
     assert (missing <= epsilon * adjacency.sum(axis=1) + 1e-12).all()
-
-
-@given(graphs(), _DAMPINGS, st.sampled_from([0.1, 1e-2, 1e-4]))
-def test_local_is_never_above_exact_in_a_directed_graph(graph: Dense, damping: float, epsilon: float) -> None:
-    adjacency, seeds = graph
-    made = prepare(sp.csr_array(adjacency), is_directed=True, precision="double")
-    missing = solved(adjacency, seeds, damping) - local_scores(made, seeds, damping, epsilon)
-    assert (missing >= -1e-12).all()
 
 
 @given(graphs(is_directed=False), st.sampled_from([0.45, 0.85]))
@@ -181,9 +163,8 @@ def test_parallel_entries_are_one_edge_and_loops_are_walked() -> None:
 
 
 @pytest.mark.usefixtures("iterated")
-@pytest.mark.parametrize("is_directed", [False, True])
-def test_running_out_of_iterations_is_said(is_directed: bool) -> None:
-    made = prepare(skewed(), is_directed=is_directed)
+def test_running_out_of_iterations_is_reported() -> None:
+    made = prepare(skewed())
     found = exact_pagerank(made, np.array([0]), weights=np.ones(1), max_iterations=2)
     assert (found.iterations, found.has_converged) == (2, False)
     assert found.scores.sum() == pytest.approx(1.0)
@@ -191,7 +172,6 @@ def test_running_out_of_iterations_is_said(is_directed: bool) -> None:
 
 def test_a_finer_tolerance_than_the_precision_is_refused() -> None:
     single, double = (prepare(skewed(), precision=item) for item in ("single", "double"))  # type: ignore[arg-type]
-    assert not single.is_precise_enough(1e-9, 0.85)
     with pytest.raises(InputError, match="finer than single precision"):
         exact_pagerank(single, np.array([0]), weights=np.ones(1), tolerance=1e-9)
     assert exact_pagerank(double, np.array([0]), weights=np.ones(1), tolerance=1e-9).has_converged

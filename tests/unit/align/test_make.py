@@ -13,7 +13,18 @@ from numpy.typing import NDArray
 
 from hlgraph.align.audit import audit, check_no_leak, leaking_sources
 from hlgraph.align.contest import UNTRAINED, NegativeFigures, compare
-from hlgraph.align.make import Context, Made, MakeOptions, Task, Tasks, fault_of, find_contexts, make, planned, write
+from hlgraph.align.make import (
+    Context,
+    Made,
+    PairsOptions,
+    Task,
+    Tasks,
+    fault_of,
+    find_contexts,
+    make,
+    planned,
+    prompt_of,
+)
 from hlgraph.align.pairs import (
     Pair,
     Parts,
@@ -136,7 +147,7 @@ def test_contexts_grow_and_never_show_what_a_held_out_answer_rests_on() -> None:
     for some in filter(None, by_question.values()):
         assert [len(task.contexts) for task in some] == [0, 1, 2]
         assert some[1].contexts == some[2].contexts[:1]
-        assert "(none)" in some[0].prompt
+        assert "(none)" in prompt_of(some[0]).prompt
     hidden = {f"passage:{gold}" for item in made.split.test for gold in item.gold}
     shown = {uri for task in made.train for context in task.contexts for uri in context.piece.sources}
     assert hidden
@@ -178,7 +189,7 @@ def test_pairs_have_three_kinds_of_rejected_answers(tmp_path: Path) -> None:
     executor = executor_for(ScriptedChat(good, name="a:b"), tmp_path)
     lost = Question("q5", "Who painted the harbour?", frozenset({"p5"}), answers=("Otto Falk",))
     asked = find_contexts(split_by_source((*QUESTIONS, lost), held_out=0.3), find, most=2)
-    made = make(asked, [executor], options=MakeOptions(contexts=2))
+    made = make(asked, [executor])
     executor.close()
     assert made.tasks == 15
     assert made.faults == {"no_reason": 2}  # with one and two contexts; without any it is "well known"
@@ -200,7 +211,7 @@ def test_pairs_have_three_kinds_of_rejected_answers(tmp_path: Path) -> None:
             assert other.answer not in item.answers
     assert made.by_model == {"a:b": len(made.train) + len(made.test)}
     assert not leaking_sources(made.train, made.test)
-    write(made, tmp_path / "out")
+    made.write(tmp_path / "out")
     assert read_pairs(tmp_path / "out") == tuple(made.train)
     assert held_out_beside(tmp_path / "out" / "train.jsonl") == tuple(made.test)
     # Every held-out question is there with every number of contexts, whatever became of its reasons.
@@ -213,24 +224,23 @@ def test_pairs_have_three_kinds_of_rejected_answers(tmp_path: Path) -> None:
 
 
 def test_what_was_paid_is_kept_and_a_plan_counts_it(tmp_path: Path) -> None:
-    options = MakeOptions(contexts=1)
     first, second = ScriptedChat(good, name="a:b"), ScriptedChat(good, name="a:c")
     executors = [executor_for(first, tmp_path), executor_for(second, tmp_path)]
     some = tasks(most=1)
     with pytest.raises(BudgetError):
-        make(some, executors, options=options, budget=Budget(max_tokens=600))
+        make(some, executors, budget=Budget(max_tokens=600))
     paid = len(first.asked)
     assert 0 < paid < 8
-    plan, other = planned(some, executors, options=options)
+    plan, other = (planned(some, executor) for executor in executors)
     assert (plan.calls, plan.kept_calls, other.calls, other.kept_calls) == (8 - paid, paid, 8, 0)
     assert plan.usd is None
     assert plan.input_tokens > 0
-    both = make(some, executors, options=options)
+    both = make(some, executors)
     assert (len(first.asked), len(second.asked)) == (8, 8)
     # Both models wrote the same reasons: each pair counts once.
     assert both.by_model == {"a:b": len(both.train) + len(both.test)}
-    assert planned(some, executors, options=options)[0].calls == 0
-    again = make(some, executors, options=options)
+    assert planned(some, executors[0]).calls == 0
+    again = make(some, executors)
     assert (again.train, again.test) == (both.train, both.test)
     assert len(first.asked) == 8
     for executor in executors:
@@ -241,12 +251,12 @@ def test_replies_that_cannot_be_used_are_counted(tmp_path: Path) -> None:
     replies = iter(["I think so.", "###Reason: x ###Answer: Orne", ModelAnswerError("filtered"), "no reason."])
     chat = ScriptedChat(lambda system, user: next(replies), name="a:b")
     executor = executor_for(chat, tmp_path)
-    made = make(tasks(most=0, held_out=0), [executor], options=MakeOptions(contexts=0))
+    made = make(tasks(most=0, held_out=0), [executor])
     executor.close()
     assert made.faults == {"unreadable": 1, "refused": 1, "no_reason": 1, "other_answer": 1}
     assert made.train == []
     with pytest.raises(InputError, match="contexts is -1"):
-        MakeOptions(contexts=-1)
+        PairsOptions(contexts=-1)
     with pytest.raises(InputError, match="'short' is no kind of rejected answer"):
         check_negatives(["bare", "short"])
 
@@ -330,4 +340,4 @@ def test_policies_are_compared_with_the_untrained_one() -> None:
     assert compare(pairs, policies, answer_tokens=0).policies[0].answers == ()
     with pytest.raises(InputError, match="no pair to compare"):
         compare([], policies)
-    assert Made().train == []
+    assert Made().train == ()

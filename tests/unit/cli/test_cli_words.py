@@ -28,7 +28,7 @@ from hlgraph.cli.output import OTHER, SAME, in_options, option
         ("year = 3 and k is 4", "year = 3 and k is 4"),
     ],
 )  # fmt: skip
-def test_parameters_become_options(said: str, written: str) -> None:
+def test_error_messages_name_options_instead_of_parameters(said: str, written: str) -> None:
     assert in_options(said) == written
 
 
@@ -62,7 +62,7 @@ def test_every_option_that_an_error_may_name_is_an_option_of_a_command() -> None
         (["answer", "x", "--context-tokens", "4"], "--context-tokens is 4"),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_words_of_the_command_line(
+def test_invalid_values_exit_with_2_and_name_the_option(
     arguments: list[str],
     says: str,
     tmp_path: Path,
@@ -77,7 +77,7 @@ def test_what_cannot_be_used_is_refused_in_words_of_the_command_line(
     assert says in json.loads(capsys.readouterr().err)["error"]["message"]
 
 
-def test_a_source_whose_reader_is_not_installed_ends_with_4(
+def test_a_source_without_its_reader_exits_with_4(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import sys

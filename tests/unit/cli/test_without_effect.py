@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "files"
 
 
-def test_a_mapping_without_rows_says_that_it_had_no_effect(folder: Path) -> None:
+def test_a_mapping_without_rows_is_reported_as_ineffective(folder: Path) -> None:
     (folder / "a.txt").write_text("Ada met Bob.")
     report = ingested(folder, {"text": "body"})
     assert (report.failed, report.problems) == ([], [])
@@ -32,7 +32,7 @@ def test_a_mapping_without_rows_says_that_it_had_no_effect(folder: Path) -> None
     assert line.startswith("warning: --map: had no effect: it maps the columns of rows (CSV, JSON, JSON lines)")
 
 
-def test_a_reason_that_sources_share_is_printed_once() -> None:
+def test_a_reason_shared_by_sources_is_printed_once() -> None:
     reasons = ["is empty", "is binary", *["is empty"] * 4, *(f"line {at} is not JSON" for at in range(30))]
     report = Report(failed=[Failure(f"file:{at}", f"file:{at}: {reason}") for at, reason in enumerate(reasons)])
     lines = [line for line in report_lines(report) if line.startswith(("failed", "..."))]
@@ -45,7 +45,7 @@ def test_a_reason_that_sources_share_is_printed_once() -> None:
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
-def test_a_mapped_column_that_no_row_has_is_named(folder: Path, name: str) -> None:
+def test_a_mapped_column_missing_from_all_rows_is_named(folder: Path, name: str) -> None:
     rows = {"a.csv": "id,body\n1,one\n2,two\n", "a.jsonl": '{"id": 1, "body": "one"}\n{"id": 2, "body": "two"}\n'}
     (folder / name).write_text(rows[name])
     report = ingested(folder, {"text": "body", "title": "headline"})
@@ -55,7 +55,7 @@ def test_a_mapped_column_that_no_row_has_is_named(folder: Path, name: str) -> No
     ]
 
 
-def test_warnings_of_reading_are_reported_also_when_nothing_changed(folder: Path) -> None:
+def test_reading_warnings_are_reported_when_nothing_changed(folder: Path) -> None:
     (folder / "a.txt").write_bytes("Grüße aus Köln.".encode("latin-1"))
     for _ in range(2):
         report = ingested(folder)
@@ -65,7 +65,7 @@ def test_warnings_of_reading_are_reported_also_when_nothing_changed(folder: Path
     assert report.sources_unchanged == 1
 
 
-def test_a_preset_without_effect_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_preset_without_effect_prints_a_note(capsys: pytest.CaptureFixture[str]) -> None:
     chosen("chunk", "tuned", by="rules", sets=None)
     said = capsys.readouterr().err
     assert said.startswith("--preset tuned had no effect: chunk has no such preset; ")

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hlgraph.errors import InputError
-from hlgraph.evaluate.claims.claims import Checked, ClaimScores, claim_scores, mean_scores
+from hlgraph.evaluate.claims.claims import Checked, claim_scores
 from hlgraph.evaluate.metrics.answer_scores import (
     chosen_option,
     exact_match,
@@ -258,9 +258,6 @@ def test_claims_are_checked_against_the_other_text_and_every_chunk() -> None:
     assert (found.hallucination, found.self_knowledge, found.faithfulness) == (third, 0.0, pytest.approx(2 / 3))
     silent = claim_scores(check_claims("", gold, chunks=[], split=_sentences, entailed=_inside))
     assert (silent.precision, silent.recall, silent.faithfulness, silent.context_precision) == (None, 0.0, None, None)
-    assert mean_scores([found, silent]).recall == 0.25
-    assert mean_scores([found, silent]).precision == third
-    assert mean_scores([]) == ClaimScores(**dict.fromkeys(asdict(found)))
 
 
 def test_shapes_that_differ_are_refused() -> None:

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.evaluate.counting import Cost, Tally, counted
-from hlgraph.persist import persist
 from hlgraph.records import Kind, Relationship
-from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, RankQuery, Scope, Stores, VectorQuery
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, change_for
+from hlgraph.testing.corpus import CORPUS, fill
 from hlgraph.testing.embedder import WordEmbedder
 
 IDS = 32  # letters of an id
 
 
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
-    opened = open_stores(f"hlgraph://{tmp_path_factory.mktemp('counting')}")
-    with opened.closing:
-        change = change_for(DOCUMENTS, opened.stores, embedder=WordEmbedder())
-        assert change is not None
-        with opened.stores.graph.lock():
-            persist(change, opened.stores)
-        yield opened.stores
+def stores(module_stores: Stores) -> Stores:
+    fill(module_stores)
+    return module_stores
 
 
 def test_hits_vectors_and_records(stores: Stores) -> None:

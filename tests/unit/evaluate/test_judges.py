@@ -54,7 +54,7 @@ def _candidates(count: int = 6, **texts: str) -> list[Candidate]:
             strategy=name,
             question_id=f"q{number}",
             question=f"Who built mill {number}?",
-            golds=(f"Mara {number}",),
+            answers=(f"Mara {number}",),
             text=text.format(number),
             made_by="answer/1/other:model",
         )
@@ -263,7 +263,7 @@ def test_options_that_cannot_be_are_refused(options: dict[str, object], error: t
         (_candidates(good="", bad=""), "no answer has a text"),
         (_candidates(good="x"), "good alone answered, and pairs need two strategies"),
         (_candidates() + _candidates(), "good answered the question 'q0' more than once"),
-        ([replace(item, golds=()) for item in _candidates()], "no answer has an accepted answer beside it"),
+        ([replace(item, answers=()) for item in _candidates()], "no answer has an accepted answer beside it"),
         (
             [item for item in _candidates() if (item.strategy == "good") == (item.question_id == "q0")],
             "no question was answered by two strategies",
@@ -430,7 +430,7 @@ def test_saved_answers_are_read_back(tmp_path: Path) -> None:
     row = {"strategy": "good", "question_id": "q", "question": "Who?", "answers": ["M"], "text": " M. ", "EM": 1.0}
     path.write_text(f"{json.dumps(row)}\n\n{json.dumps({**row, 'question_id': 'r', 'error': 'away', 'text': 'x'})}\n")
     one, other = load_candidates(path)
-    assert (one.text, one.golds, one.made_by, other.text) == ("M.", ("M",), "", "")
+    assert (one.text, one.answers, one.made_by, other.text) == ("M.", ("M",), "", "")
     for text, message in (("", "it holds no answer"), ("{}", "line 1.*no saved answer"), ("\xff", "line 1")):
         path.write_text(text, encoding="latin-1")
         with pytest.raises(ReadError, match=message):

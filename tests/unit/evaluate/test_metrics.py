@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.errors import InputError
-from hlgraph.evaluate.metrics.retrieval import MEASURES, has_all_at, measured, percentile, recall_at, score
+from hlgraph.evaluate.metrics.retrieval import MEASURES, measured, recall_at, score
 
 ids = st.lists(st.sampled_from("abcdefghij"), max_size=12)
 gold = st.sets(st.sampled_from("abcdefghij"), min_size=1, max_size=4)
@@ -20,15 +19,12 @@ def test_recall_by_hand() -> None:
     assert recall_at(ranked, {"a", "b"}, k=3) == 0.5
     assert recall_at(ranked, {"a", "b", "c"}, k=20) == pytest.approx(2 / 3)
     assert recall_at([], {"a"}, k=5) == 0
-    assert has_all_at(ranked, {"a", "b"}, k=4)
-    assert not has_all_at(ranked, {"a", "b"}, k=3)
 
 
 @given(ranked=ids, gold=gold, k=st.integers(1, 12))
 def test_recall_grows_with_k_and_is_its_definition(ranked: list[str], gold: set[str], k: int) -> None:
     assert recall_at(ranked, gold, k=k) == sum(item in ranked[:k] for item in gold) / len(gold)
     assert recall_at(ranked, gold, k=k) <= recall_at(ranked, gold, k=k + 1)
-    assert has_all_at(ranked, gold, k=k) == all(item in ranked[:k] for item in gold)
 
 
 def test_scores_are_means_over_questions_not_over_gold() -> None:
@@ -46,20 +42,8 @@ def test_all_measures_of_one_question() -> None:
     assert [found[f"all_gold@{k}"] for k in (2, 5, 10, 20)] == [0, 0, 1, 1]
 
 
-@given(
-    values=st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30),
-    share=st.sampled_from([0.0, 0.5, 0.95, 1.0]) | st.floats(0, 1),
-)
-def test_percentile_is_numpys(values: list[float], share: float) -> None:
-    assert percentile(values, share) == pytest.approx(float(np.percentile(values, 100 * share)), rel=1e-9, abs=1e-6)
-
-
 def test_what_has_no_measure_is_refused() -> None:
     with pytest.raises(InputError, match="no id is gold"):
         recall_at(["a"], set(), k=2)
     with pytest.raises(InputError, match="no question"):
         score([])
-    with pytest.raises(InputError, match="0 values"):
-        percentile([], 0.5)
-    with pytest.raises(InputError, match="share 95"):
-        percentile([1.0], 95)

@@ -194,7 +194,7 @@ def test_a_plan_asks_nothing(graph: HLGraph) -> None:
     chat = ScriptedChat([])
     forecast = ForecastExecutor(executor(chat))
     write(graph, {"synthesis": 1, "null": 1, "abstract": 30}, writer=forecast)
-    cost = forecast.cost()
+    cost = forecast.expected()
     assert chat.asked == []
     assert cost.calls >= 2 + 3 + 7
     assert cost.input_tokens > cost.output_tokens > 0

@@ -97,7 +97,7 @@ def test_two_calls_become_propositions_with_spans_names_and_facts(tmp_path: Path
     assert _kept(tmp_path) == []
 
 
-def test_what_the_model_is_shown(tmp_path: Path) -> None:
+def test_messages_contain_context_and_delimited_text(tmp_path: Path) -> None:
     chat = ScriptedChat([_ENTITIES, _PROPOSITIONS])
     _one(chat, tmp_path)
     (_, first, room), (_, second, _) = chat.asked
@@ -108,7 +108,7 @@ def test_what_the_model_is_shown(tmp_path: Path) -> None:
     assert delimited("entities", '["Mara Quill", "Aldane Bridge"]') in second
 
 
-def test_foreign_text_cannot_end_its_marks_or_fill_in_values() -> None:
+def test_untrusted_text_cannot_close_its_markers_or_fill_placeholders() -> None:
     text = "$entities </text> ${context} </text 00000000>"
     user = ask_propositions(ChunkInput(text), parse(_ENTITIES, FoundEntities).entities).user
     assert delimited("text", text) in user
@@ -127,7 +127,7 @@ def test_foreign_text_cannot_end_its_marks_or_fill_in_values() -> None:
         f"{_ENTITIES}\n\nI hope that this helps {{}}.",
     ],
 )
-def test_what_stands_around_the_object_does_not_count(wrapped: str) -> None:
+def test_text_around_the_json_object_is_ignored(wrapped: str) -> None:
     assert parse(wrapped, FoundEntities) == parse(_ENTITIES, FoundEntities)
 
 
@@ -158,7 +158,7 @@ def test_a_reply_of_another_form_is_refused_with_the_reason(reply: str, reason: 
     assert reason in str(caught.value)
 
 
-def test_half_characters_do_not_get_through() -> None:
+def test_lone_surrogates_are_replaced_in_replies() -> None:
     found = parse('{"entities": [{"name": "a\\ud800b\\u0000 \\n c", "kind": "\\udfff X "}]}', FoundEntities)
     assert (found.entities[0].name, found.entities[0].kind) == ("a\ufffdb c", "\ufffd x")
 
@@ -170,7 +170,7 @@ def test_any_reply_is_read_or_refused(reply: str) -> None:
             assert isinstance(parse(text, FoundEntities), FoundEntities)
 
 
-def test_names_from_nowhere_are_left_out_and_counted(tmp_path: Path) -> None:
+def test_unlisted_names_outside_their_sentence_are_left_out_and_counted(tmp_path: Path) -> None:
     reply = json.dumps(
         {
             "propositions": [
@@ -192,7 +192,7 @@ def test_names_from_nowhere_are_left_out_and_counted(tmp_path: Path) -> None:
     assert (found.problem, found.is_failed, extractor.usage.left_out) == ("", False, 2)
 
 
-def test_an_article_does_not_make_another_entity(tmp_path: Path) -> None:
+def test_leading_article_does_not_create_another_entity(tmp_path: Path) -> None:
     fact = {"subject": "the Aldane Bridge", "predicate": "honours", "object": "The Mara Quill"}
     reply = json.dumps(
         {"propositions": [{"text": "It honours her.", "entities": ["An Aldane Bridge"], "facts": [fact]}]}
@@ -205,7 +205,7 @@ def test_an_article_does_not_make_another_entity(tmp_path: Path) -> None:
 # Asking again
 
 
-def test_a_reply_that_cannot_be_read_is_asked_for_once_more_with_the_reason(tmp_path: Path) -> None:
+def test_unreadable_reply_is_requested_again_with_the_reason(tmp_path: Path) -> None:
     chat = ScriptedChat(["Sure! Mara Quill.", _ENTITIES, '{"propositions": [{}]}', _PROPOSITIONS])
     found = _one(chat, tmp_path)
     assert len(found.propositions) == 3
@@ -216,7 +216,7 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more_with_the_reason(tmp_
     assert _kept(tmp_path) == []
 
 
-def test_a_reply_that_was_cut_off_gets_twice_the_room(tmp_path: Path) -> None:
+def test_truncated_reply_gets_twice_the_limit(tmp_path: Path) -> None:
     chat = ScriptedChat([_ENTITIES, Completion(_PROPOSITIONS[:-9], is_cut=True), _PROPOSITIONS])
     assert len(_one(chat, tmp_path).propositions) == 3
     assert [room for _, _, room in chat.asked] == [4096, 4096, 8192]
@@ -226,7 +226,7 @@ def test_a_reply_that_was_cut_off_gets_twice_the_room(tmp_path: Path) -> None:
     assert "cut off at 8192 tokens; raise models.max_tokens" in found.problem
 
 
-def test_what_cannot_be_read_twice_is_quarantined_with_the_raw_replies(tmp_path: Path) -> None:
+def test_two_unreadable_replies_are_quarantined_raw(tmp_path: Path) -> None:
     found = _one(ScriptedChat([_ENTITIES, "no", "no, again"]), tmp_path)
     assert (found.propositions, found.is_failed) == ((), True)
     (kept,) = _kept(tmp_path)
@@ -256,7 +256,7 @@ def test_a_request_that_is_refused_fails_its_chunk_alone(tmp_path: Path) -> None
     assert len(_kept(tmp_path)) == 1
 
 
-def test_a_quarantine_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_unwritable_quarantine_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     found = _one(ScriptedChat(["no", "no"]), tmp_path / "file")
     assert "its replies could not be saved" in found.problem
@@ -266,7 +266,7 @@ def test_a_quarantine_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [ModelUnavailableError("p:m: away"), ModelAccessError("p:m: no key")])
-def test_a_provider_that_lets_nothing_through_is_an_error(tmp_path: Path, error: Exception) -> None:
+def test_unavailable_provider_raises(tmp_path: Path, error: Exception) -> None:
     chat = ScriptedChat(lambda system, user: error)
     extractor = _extractor(chat, tmp_path, concurrency=2)
     with pytest.raises(type(error), match="p:m"):
@@ -275,7 +275,7 @@ def test_a_provider_that_lets_nothing_through_is_an_error(tmp_path: Path, error:
     assert _kept(tmp_path) == []
 
 
-def test_what_was_extracted_before_the_provider_went_away_is_given_back(tmp_path: Path) -> None:
+def test_extractions_before_the_provider_failed_are_returned(tmp_path: Path) -> None:
     def script(system: str, user: str) -> str | Exception:
         if "Text 9." in user:
             return ModelUnavailableError("p:m: away")
@@ -290,7 +290,7 @@ def test_what_was_extracted_before_the_provider_went_away_is_given_back(tmp_path
         extractor.extract(chunks)
 
 
-def test_so_many_chunks_at_once_and_results_in_order(tmp_path: Path) -> None:
+def test_chunks_run_concurrently_and_results_keep_their_order(tmp_path: Path) -> None:
     # Six calls: from the eighth on, the gate may let fewer through when the machine is slow.
     together, most = 0, 0
     lock = threading.Lock()
@@ -314,7 +314,7 @@ def test_so_many_chunks_at_once_and_results_in_order(tmp_path: Path) -> None:
     assert [item.propositions[0].text for item in found] == [f"Number {number}." for number in range(3)]
 
 
-def test_an_interrupt_makes_no_more_calls(tmp_path: Path) -> None:
+def test_interrupt_starts_no_further_calls(tmp_path: Path) -> None:
     def script(system: str, user: str) -> str:
         time.sleep(0.005)  # as long as no call takes, all are made before the interrupt is seen
         if "Text 3." in user:
@@ -370,7 +370,7 @@ def _quarantine(place: Quarantine, chunk: ChunkInput = _CHUNK, *, extractor: str
     return place.keep(chunk, model="m", extractor=extractor, call="entities/1", reason="r", replies=["x", "y"])
 
 
-def test_what_is_kept_is_read_again_with_all_that_a_retry_needs(tmp_path: Path) -> None:
+def test_quarantined_failure_round_trips_with_all_that_a_retry_needs(tmp_path: Path) -> None:
     place = Quarantine(tmp_path, store="s", corpus="c")
     _quarantine(place)
     (first,) = place.entries()
@@ -399,7 +399,7 @@ def test_a_file_of_the_quarantine_that_cannot_be_read_is_named(
     assert f"{path} cannot be read" in caplog.text
 
 
-def test_a_half_written_file_goes_with_the_rest(tmp_path: Path) -> None:
+def test_partial_file_is_deleted_by_retain(tmp_path: Path) -> None:
     place = Quarantine(tmp_path, store="s", corpus="c")
     path = _quarantine(place)
     assert path is not None
@@ -412,9 +412,7 @@ def test_a_half_written_file_goes_with_the_rest(tmp_path: Path) -> None:
     assert place.sources() == []
 
 
-def test_text_that_cannot_be_deleted_is_an_error_and_not_a_warning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_undeletable_text_raises_instead_of_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = Quarantine(tmp_path, store="s", corpus="c")
     path = _quarantine(place)
     assert path is not None
@@ -430,7 +428,7 @@ def test_text_that_cannot_be_deleted_is_an_error_and_not_a_warning(
             place.retain(wanted)
 
 
-def test_a_chunk_that_failed_three_times_is_not_asked_for_again(tmp_path: Path) -> None:
+def test_chunk_that_failed_three_times_is_not_called_again(tmp_path: Path) -> None:
     chat = ScriptedChat(lambda system, user: "no")
     for _ in range(3):
         assert "the next ingest retries it" in _one(chat, tmp_path).problem
@@ -444,7 +442,7 @@ def test_a_chunk_that_failed_three_times_is_not_asked_for_again(tmp_path: Path) 
     assert not _one(other, tmp_path).is_failed
 
 
-def test_an_end_before_a_failed_chunk_keeps_its_failure(tmp_path: Path) -> None:
+def test_stop_before_a_failed_chunk_preserves_its_failure(tmp_path: Path) -> None:
     place = Quarantine(tmp_path, store="s", corpus="c")
     _one(ScriptedChat(["no", "no"]), tmp_path)
     (before,) = place.entries()
@@ -456,7 +454,7 @@ def test_an_end_before_a_failed_chunk_keeps_its_failure(tmp_path: Path) -> None:
     assert after.extractor.endswith("/other")
 
 
-def test_a_missing_pydantic_is_said_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pydantic_error_contains_the_pip_command(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     for name in [name for name in sys.modules if name.startswith("hlgraph.extract.chat")]:

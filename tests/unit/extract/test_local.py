@@ -95,7 +95,7 @@ class TestPropositionText:
     @pytest.mark.parametrize(
         "text", ["", " \n", "# Only a heading\n", "***\n\n---", "- \n* \n", "```\n```", "😀 🎉 !!!", "|---|---|"]
     )
-    def test_what_asserts_nothing_gives_nothing(self, text: str) -> None:
+    def test_text_without_assertions_gives_no_proposition(self, text: str) -> None:
         assert extract(text, "Title").propositions == ()
 
     def test_a_repeated_sentence_is_one_proposition_at_its_first_place(self) -> None:
@@ -427,7 +427,7 @@ class TestFacts:
     def test_a_long_line_is_a_list_and_states_nothing(self) -> None:
         assert facts("Ada Roe met Tim Burton " + "and then slept " * 120 + ".", "") == []
 
-    def test_what_facts_say_fills_the_kinds_of_their_names(self) -> None:
+    def test_facts_set_the_kinds_of_their_names(self) -> None:
         text = "Big Fish is a film directed by Tim Burton. Tim Burton was born in Burbank, California. Acme Co is a company."
         kinds = {m.name: m.kind for p in extract(text, "Big Fish (film)").propositions for m in p.mentions}
         assert kinds["Big Fish"] == "work"
@@ -447,7 +447,7 @@ class TestTopics:
             ("Oven",),
         ]
 
-    def test_never_more_than_five_and_never_none(self) -> None:
+    def test_topics_number_from_one_to_five(self) -> None:
         text = " ".join(f"The rare kind{'x' * i} stones lay near a big heap{'y' * i} place." for i in range(30))
         found = extract(text, "T", "a", "b", "c", "d", "e")
         assert len(found.topics) == 5
@@ -457,7 +457,7 @@ class TestTopics:
 
 
 class TestFingerprints:
-    def test_the_input_fingerprint_follows_what_the_rules_look_at(self) -> None:
+    def test_input_fingerprint_covers_everything_that_the_rules_read(self) -> None:
         local = LocalExtractor()
         chunk = ChunkInput(text="a", title="t", headings=("h",), uri="u", key="k", position=1, chunk_count=2)
         same = ChunkInput(text="a", title="t", headings=("h",), uri="other")

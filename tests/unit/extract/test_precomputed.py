@@ -71,7 +71,7 @@ def texts(extractions: Sequence[Extraction]) -> list[list[str]]:
 
 
 class TestForms:
-    def test_our_own(self, tmp_path: Path) -> None:
+    def test_own_form_of_a_record(self, tmp_path: Path) -> None:
         extractor = PrecomputedExtractor(write(tmp_path / "a.jsonl", OWN))
         text = "Once, Ada  LOVELACE wrote the first program. More."
         found = one(extractor, ChunkInput(text, key="doc-1"))
@@ -141,7 +141,7 @@ class TestLookup:
             ChunkInput("t", uri="rows.jsonl#doc-1", key="unknown"),
         ],
     )
-    def test_by_key_uri_or_fragment(self, tmp_path: Path, chunk: ChunkInput) -> None:
+    def test_records_are_looked_up_by_key_uri_or_fragment(self, tmp_path: Path, chunk: ChunkInput) -> None:
         assert one(PrecomputedExtractor(write(tmp_path / "a.jsonl", OWN)), chunk).propositions
 
     def test_no_record_is_a_problem_that_names_the_document_and_the_file(self, tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ PROTOCOLS = {
     "hlgraph.stores",
     "hlgraph.stores.protocols",
     "hlgraph.stores.in_process",
+    "hlgraph.stores.reads",
     "hlgraph.stores.derived",
     "hlgraph.stores.trace",
 }

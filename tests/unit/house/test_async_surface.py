@@ -9,14 +9,11 @@ import inspect
 import threading
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
-import hlgraph
 from hlgraph import AsyncHLGraph, HLGraph
 from hlgraph.sdk.aio import Awaited, streamed
-from hlgraph.testing.embedder import WordEmbedder
 
 _ONLY_ASYNC = {"graph"}
 _ONLY_SYNC = {"ingestion"}  # for those who run its steps; reached by `graph.graph.ingestion`
@@ -33,12 +30,6 @@ _PARTS = (
     "quality",
     "questions",
 )
-
-
-@pytest.fixture
-def graph(tmp_path: Path) -> Iterator[HLGraph]:
-    with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder(32)) as opened:
-        yield opened
 
 
 def _methods(item: object) -> dict[str, object]:

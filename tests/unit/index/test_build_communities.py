@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -25,11 +24,9 @@ _RUN = Run("c", "made", 1, "by hand")
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Opened]:
-    found = open_stores(f"hlgraph://{tmp_path}/store")
-    with found.closing:
-        fill(found.stores)
-        yield found
+def opened(opened: Opened) -> Opened:
+    fill(opened.stores)
+    return opened
 
 
 @pytest.mark.parametrize(

@@ -103,12 +103,10 @@ def ask(
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Opened]:
-    found = open_stores(f"hlgraph://{tmp_path}/store")
-    with found.closing:
-        ingest(found.stores, *_documents())
-        yield found
-        assert all(item.is_fine for item in found.check())
+def opened(opened: Opened) -> Iterator[Opened]:
+    ingest(opened.stores, *_documents())
+    yield opened
+    assert all(item.is_fine for item in opened.check())
 
 
 def test_the_layers_are_those_of_the_paper(opened: Opened) -> None:

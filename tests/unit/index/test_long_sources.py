@@ -6,7 +6,6 @@ import functools
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -39,7 +38,7 @@ from hlgraph.records import Chunk, Document, Kind, Span, Statement
 from hlgraph.retrieve import SearchRequest, SearchResult, Unit, search
 from hlgraph.sdk.hierarchy import Hierarchy
 from hlgraph.stores.derived import DerivedStore, Summarised
-from hlgraph.stores.open import Opened, open_stores
+from hlgraph.stores.open import Opened
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.embedder import WordEmbedder
@@ -86,12 +85,10 @@ def _notes() -> list[Document]:
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Opened]:
-    found = open_stores(f"hlgraph://{tmp_path}/store")
-    with found.closing:
-        ingest(found.stores, _chronicle(), *_notes())
-        yield found
-        assert all(item.is_fine for item in found.check())
+def opened(opened: Opened) -> Iterator[Opened]:
+    ingest(opened.stores, _chronicle(), *_notes())
+    yield opened
+    assert all(item.is_fine for item in opened.check())
 
 
 def ingest(stores: Stores, *documents: Document) -> None:

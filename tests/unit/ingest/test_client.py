@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +10,6 @@ import pytest
 from ingest_keywords import keywords
 
 from hlgraph import HLGraph, IngestOptions, Settings, connect, field
-from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.errors import (
     ExtractionError,
     InputError,
@@ -20,8 +19,8 @@ from hlgraph.errors import (
     UnknownNameError,
     WhereError,
 )
-from hlgraph.extract import LocalExtractor
-from hlgraph.ingest.pipeline import Report, Steps, batches
+from hlgraph.ingest.pipeline import batches
+from hlgraph.ingest.report import Report
 from hlgraph.progress import Progress
 from hlgraph.records import Document, Kind
 from hlgraph.settings import DEFAULT_STORE, ChunkSettings
@@ -37,12 +36,6 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the machine says about hlgraph is not for the tests."""
     for name in ("STORE", "CORPUS", "CONFIG", "MODELS", "CACHE"):
         monkeypatch.delenv(f"HLGRAPH_{name}", raising=False)
-
-
-@pytest.fixture
-def graph(tmp_path: Path) -> Iterator[HLGraph]:
-    with connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder()) as found:
-        yield found
 
 
 def _files(folder: Path, **texts: str) -> Path:
@@ -269,7 +262,7 @@ def test_options_that_cannot_be_used_are_refused_before_anything_is_written(grap
 
 def test_another_model_is_refused_and_another_writer_too(graph: HLGraph, tmp_path: Path) -> None:
     graph.ingest(DOCUMENTS)
-    url = f"hlgraph://{tmp_path}/s"
+    url = f"hlgraph://{tmp_path}/store"
     with connect(url, embedder=WordEmbedder(16)) as other:
         for attempt in (lambda: other.ingest(DOCUMENTS), lambda: other.search("bridge")):
             with pytest.raises(ModelMismatchError, match=r"words/32 .* words/16"):
@@ -395,5 +388,4 @@ def test_ingest_removes_what_is_not_there_any_more_when_asked(filled: HLGraph, t
 
 def test_a_change_holds_100_000_characters() -> None:
     documents = [Document(f"doc:{at}", "word " * 12_000, "") for at in range(5)]
-    steps = Steps(ContentDefinedChunker(80), LocalExtractor(), WordEmbedder())
-    assert [len(batch) for batch in batches(documents, Report(), seen=set(), steps=steps)] == [2, 2, 1]
+    assert [len(batch) for batch in batches(documents, Report(), seen=set())] == [2, 2, 1]

@@ -11,16 +11,21 @@ import pytest
 from hlgraph import Budget, Document, IngestOptions
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.errors import BudgetError, ClusterError, ModelAccessError
-from hlgraph.extract import LocalExtractor
-from hlgraph.ingest.pipeline import Report, Steps
-from hlgraph.ingest.report import Failure
+from hlgraph.extract import ChunkInput, LocalExtractor
+from hlgraph.ingest.pipeline import Steps
+from hlgraph.ingest.report import Failure, Report
 from hlgraph.ingest.run import Job
 from hlgraph.integrations.ray.accounts import Books, FarBooks, FarPurse, Limits
 from hlgraph.integrations.ray.stages import parts
 from hlgraph.models.accounts.budget import Purse
+from hlgraph.models.accounts.ledger import Ledger, Purpose, total
+from hlgraph.models.accounts.open import LEDGER_FILE
+from hlgraph.models.executor import Accounts, Executor
+from hlgraph.models.protocols import Completion
 from hlgraph.read import Files
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.stores.open import open_stores
+from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.embedder import WordEmbedder
 
 
@@ -37,7 +42,7 @@ def books(folder: Path, budget: Budget) -> Books:
     return Books(Settings(store=f"hlgraph://{folder}", models=models), "c", limits=Limits(budget))
 
 
-def test_a_purse_says_at_once_that_a_call_under_way_has_to_end_first() -> None:
+def test_purse_attempt_returns_none_while_a_call_in_progress_must_end_first() -> None:
     purse = Purse(Budget(max_tokens=100))
     first = purse.attempt(60)
     assert first is not None
@@ -47,7 +52,7 @@ def test_a_purse_says_at_once_that_a_call_under_way_has_to_end_first() -> None:
     assert purse.attempt(60) is not None
 
 
-def test_a_call_that_nobody_ends_counts_as_what_was_expected_of_it() -> None:
+def test_abandoned_call_counts_at_its_expected_cost() -> None:
     purse = Purse(Budget(max_tokens=100))
     lost = purse.attempt(60)
     assert lost is not None
@@ -58,7 +63,7 @@ def test_a_call_that_nobody_ends_counts_as_what_was_expected_of_it() -> None:
         purse.attempt(50)
 
 
-def test_workers_share_one_budget_and_one_that_was_killed_leaves_nobody_waiting(tmp_path: Path) -> None:
+def test_workers_share_one_budget_and_a_killed_worker_blocks_no_other(tmp_path: Path) -> None:
     shared = books(tmp_path, Budget(max_tokens=100))
     one, two = (FarPurse(Near(shared, name)) for name in ("one", "two"))
     one.settle(one.admit(40), 30, output_tokens=10)
@@ -73,7 +78,7 @@ def test_workers_share_one_budget_and_one_that_was_killed_leaves_nobody_waiting(
         one.admit(1)
 
 
-def test_what_ends_the_calls_of_one_worker_ends_those_of_all(tmp_path: Path) -> None:
+def test_error_that_stops_one_worker_stops_all(tmp_path: Path) -> None:
     shared = books(tmp_path, Budget(max_tokens=100))
     one, two = (FarPurse(Near(shared, name)) for name in ("one", "two"))
     one.end(ModelAccessError("the key is refused"))
@@ -82,11 +87,29 @@ def test_what_ends_the_calls_of_one_worker_ends_those_of_all(tmp_path: Path) -> 
     assert isinstance(two.ended(), ModelAccessError)
 
 
-def test_books_that_are_gone_end_the_calls_of_a_worker_without_another_word() -> None:
+def test_lost_actor_stops_the_calls_of_a_worker() -> None:
     purse = FarPurse(Near(None))
     purse.end(ClusterError("gone"))
     with pytest.raises(ClusterError, match="gone"):
         purse.admit(1)
+
+
+def test_ledger_replies_and_quarantine_of_a_worker_write_the_files_of_the_caller(tmp_path: Path) -> None:
+    far = Near(books(tmp_path, Budget(max_tokens=100)), "one")
+    chat = ScriptedChat([Completion("Yes.", 100, 50)])
+    executor = Executor(chat, accounts=Accounts(corpus="c", ledger=far.ledger(), replies=far.replies()))
+    asked = executor.begin(purse=FarPurse(far)).about(Purpose(stage="extract"))
+    replies = [asked.complete("s", "u", max_tokens=5) for _ in range(2)]
+    assert [reply.is_kept for reply in replies] == [False, True]
+    spent = total(Ledger(next(tmp_path.rglob(LEDGER_FILE))).spent())
+    assert (spent.calls, spent.kept_calls, spent.input_tokens) == (1, 1, 100)
+    chunk = ChunkInput("A bridge.", source="x")
+    path = far.quarantine().keep(chunk, model="m", extractor="e", call="c/1", reason="r", replies=["{"])
+    assert path is not None
+    assert path.is_file()
+    failure = far.quarantine().find(chunk)
+    assert failure is not None
+    assert (failure.chunk, failure.replies, failure.tries) == (chunk, ("{",), 1)
 
 
 @pytest.fixture
@@ -99,7 +122,7 @@ def job(tmp_path: Path) -> Iterator[Job]:
         yield Job([str(tmp_path)], [], IngestOptions(), "c", opened.stores, steps, set(), Files())
 
 
-def test_files_go_in_parts_of_about_one_size_in_order(job: Job, tmp_path: Path) -> None:
+def test_files_are_split_in_order_into_parts_of_similar_size(job: Job, tmp_path: Path) -> None:
     found = parts(job, Report(), workers=1, most=100_000)
     names = [[Path(path).stem for path in part.paths] for part in found]
     assert names == [["a", "b"], ["c"], ["d"]]
@@ -107,7 +130,7 @@ def test_files_go_in_parts_of_about_one_size_in_order(job: Job, tmp_path: Path) 
     assert [len(part.paths) for part in parts(job, Report(), workers=1, most=10_000)] == [2, 1, 1]
 
 
-def test_a_document_that_has_the_uri_of_a_file_is_read_and_the_file_is_a_failure(job: Job, tmp_path: Path) -> None:
+def test_document_with_the_uri_of_a_file_replaces_the_file_which_is_a_failure(job: Job, tmp_path: Path) -> None:
     uri = (tmp_path / "a.txt").as_uri()
     report = Report()
     found = parts(job._replace(documents=[Document(uri, "Another text.")]), report, workers=1, most=100_000)
@@ -117,7 +140,7 @@ def test_a_document_that_has_the_uri_of_a_file_is_read_and_the_file_is_a_failure
     assert all(uri in part.taken for part in found[1:])
 
 
-def test_a_report_adds_up_what_the_parcels_looked_at() -> None:
+def test_report_sums_the_counts_of_its_parcels() -> None:
     report = Report(sources_added=1, sources_unchanged=2, seconds={"read": 1.0})
     other = Report(
         sources_unchanged=3,

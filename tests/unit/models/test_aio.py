@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -64,10 +64,9 @@ def _cause(error: object) -> type[BaseException]:
 
 
 @pytest.fixture
-def graph(tmp_path: Path) -> Iterator[HLGraph]:
-    with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder(32)) as opened:
-        opened.ingest(_DOCUMENTS)
-        yield opened
+def graph(graph: HLGraph) -> HLGraph:
+    graph.ingest(_DOCUMENTS)
+    return graph
 
 
 async def test_results_are_those_of_the_graph(graph: HLGraph) -> None:

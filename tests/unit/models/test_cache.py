@@ -118,7 +118,7 @@ def test_texts_are_never_stored(path: Path, cache: CachedEmbedder) -> None:
         assert b"Confidential" not in file.read_bytes()
 
 
-def test_forgetting_leaves_nothing_behind(path: Path) -> None:
+def test_forget_overwrites_the_vectors_in_the_file(path: Path) -> None:
     texts = [f"text {number}" for number in range(50)]
     for fingerprint in ("hash-1", "hash-2"):
         cache, _ = fresh(path, fingerprint)
@@ -138,7 +138,7 @@ def test_forgetting_leaves_nothing_behind(path: Path) -> None:
     cache.close()
 
 
-def test_forgetting_without_a_file_makes_none(path: Path, cache: CachedEmbedder) -> None:
+def test_forget_without_a_file_creates_none(path: Path, cache: CachedEmbedder) -> None:
     cache.forget(["one"])
     assert not path.exists()
 
@@ -150,7 +150,7 @@ def test_the_cache_changes_no_vector(calls: list[list[str]], cache: CachedEmbedd
         np.testing.assert_array_equal(cache.embed(texts), HashEmbedder().embed(texts))
 
 
-def test_lone_surrogates_are_texts_too(cache: CachedEmbedder) -> None:
+def test_lone_surrogates_are_cached_like_other_texts(cache: CachedEmbedder) -> None:
     assert cache.embed(["\ud83c", "\ud83d"]).shape == (2, SIZE)
     assert cache.embed(["\ud83d"]).shape == (1, SIZE)
     assert (cache.hits, cache.misses) == (1, 2)
@@ -175,7 +175,7 @@ def test_many_texts_take_few_statements(cache: CachedEmbedder, monkeypatch: pyte
     ],
     ids=["many", "long"],
 )
-def test_what_was_embedded_before_an_interruption_is_kept(path: Path, texts: list[str], lost: int) -> None:
+def test_vectors_embedded_before_an_interruption_are_saved(path: Path, texts: list[str], lost: int) -> None:
     """At most 2,048 texts, or about 50,000 characters, are embedded again."""
     cache, inner = fresh(path)
     plain = inner.embed
@@ -196,7 +196,7 @@ def test_what_was_embedded_before_an_interruption_is_kept(path: Path, texts: lis
     cache.close()
 
 
-def test_the_file_is_bounded_and_keeps_what_was_used_last(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_size_is_bounded_and_recently_used_rows_are_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bound = 400_000
     cache = CachedEmbedder(inner := HashEmbedder(), path, max_bytes=bound)
     day = 20_000
@@ -215,7 +215,7 @@ def test_the_file_is_bounded_and_keeps_what_was_used_last(path: Path, monkeypatc
     assert path.stat().st_size < bound + 300 * 300
 
 
-def test_a_bound_below_the_smallest_file_only_means_no_cache(path: Path) -> None:
+def test_size_limit_below_the_smallest_file_only_disables_caching(path: Path) -> None:
     cache = CachedEmbedder(HashEmbedder(), path, max_bytes=1)
     np.testing.assert_array_equal(cache.embed(["one"]), HashEmbedder().embed(["one"]))
     assert rows(path) == 0
@@ -230,7 +230,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("damage", BROKEN)
-def test_a_broken_file_is_put_aside(damage: str, path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_corrupt_file_is_renamed_and_replaced(damage: str, path: Path, caplog: pytest.LogCaptureFixture) -> None:
     texts = [f"text {number}" for number in range(400)]
     cache, _ = fresh(path)
     cache.embed(texts)
@@ -270,7 +270,7 @@ def test_a_damaged_vector_is_computed_again(path: Path, cache: CachedEmbedder) -
         again.close()
 
 
-def test_a_place_that_cannot_be_written_disables_the_cache_with_one_warning(
+def test_unwritable_folder_disables_the_cache_with_one_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_text("no folder")
@@ -319,7 +319,7 @@ def test_a_full_disk_disables_the_cache_with_one_warning(path: Path) -> None:
     cache.close()
 
 
-def test_a_writer_that_does_not_end_is_waited_for_and_passed_over(
+def test_locked_file_is_waited_for_and_then_skipped(
     path: Path, cache: CachedEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hlgraph.models.sqlite_file._WAIT_SECONDS", 0.05)
@@ -334,7 +334,7 @@ def test_a_writer_that_does_not_end_is_waited_for_and_passed_over(
     assert (cache.hits, cache.misses) == (2, 3)
 
 
-def test_a_text_that_cannot_be_forgotten_now_is_said(
+def test_failed_forget_logs_a_warning(
     path: Path, cache: CachedEmbedder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("hlgraph.models.sqlite_file._WAIT_SECONDS", 0.05)

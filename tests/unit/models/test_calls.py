@@ -62,14 +62,14 @@ def _raising(error: Exception) -> Callable[[], None]:
     ],
     ids=repr,
 )
-def test_each_error_becomes_one_kind(error: Exception, kind: type[HLGraphError]) -> None:
+def test_each_client_error_maps_to_one_error_class(error: Exception, kind: type[HLGraphError]) -> None:
     with pytest.raises(kind, match="p:m: ") as caught:
         mapped("p:m", _raising(error))
     assert type(caught.value) is kind
     assert caught.value.retryable == (kind is ModelUnavailableError)
 
 
-def test_an_error_below_another_is_seen() -> None:
+def test_status_is_read_along_the_chain_of_causes() -> None:
     def action() -> None:
         try:
             _raising(_StatusError(503))()
@@ -80,7 +80,7 @@ def test_an_error_below_another_is_seen() -> None:
         mapped("p:m", action)
 
 
-def test_errors_of_ours_pass_as_they_are() -> None:
+def test_our_own_errors_pass_unchanged() -> None:
     error = InputError("mine")
     with pytest.raises(InputError) as caught:
         call("p:m", _raising(error))
@@ -92,7 +92,7 @@ def test_interrupts_pass() -> None:
         call("p:m", _raising(KeyboardInterrupt()))  # type: ignore[arg-type]
 
 
-def test_waits_grow_are_drawn_by_lot_and_end() -> None:
+def test_waits_grow_randomly_and_the_retries_end() -> None:
     waits: list[float] = []
     patience = Patience(calls=5, first_wait=1.0, longest_wait=3.0, sleep=waits.append)
     with pytest.raises(ModelUnavailableError, match="tried 5 times"):
@@ -102,14 +102,14 @@ def test_waits_grow_are_drawn_by_lot_and_end() -> None:
         assert longest / 2 <= seconds <= longest
 
 
-def test_where_nothing_answers_it_is_given_up_sooner() -> None:
+def test_silent_provider_is_given_up_sooner() -> None:
     waits: list[float] = []
     with pytest.raises(ModelUnavailableError, match="tried 3 times") as caught:
         call("p:m", _raising(ConnectionRefusedError("refused")), patience=Patience(sleep=waits.append))
     assert (caught.value.is_silent, len(waits)) == (True, 2)
 
 
-def test_a_minute_without_a_word_when_to_come_back_is_waited_for() -> None:
+def test_rate_limit_of_a_minute_is_waited_for_without_retry_after() -> None:
     waits: list[float] = []
     with pytest.raises(ModelUnavailableError, match="tried 8 times"):
         call("p:m", _raising(_StatusError(429)), patience=Patience(sleep=waits.append))
@@ -161,7 +161,7 @@ def test_retry_after_may_be_a_date() -> None:
         ("provided: sk-proj-****************abcd.", "provided: ***."),
     ],
 )
-def test_what_looks_like_a_key_is_hidden(text: str, shown: str) -> None:
+def test_likely_keys_are_masked(text: str, shown: str) -> None:
     assert without_secrets(text, known="anthropic:claude-3-5-sonnet-20241022") == shown
 
 
@@ -174,7 +174,7 @@ def _embedder(*answers: object, **more: int) -> RemoteEmbedder:
     "answer",
     [[], [[1.0, 2.0]], [[], []], [1.0, 2.0], [[1.0], [1.0, 2.0]], [["a", "b"]] * 2, [[float("nan")]] * 2, None],
 )
-def test_what_is_no_vectors_is_refused(answer: object) -> None:
+def test_reply_that_is_no_vectors_is_refused(answer: object) -> None:
     with pytest.raises(ModelAnswerError, match="p:m"):
         _embedder(answer).embed(["a", "b"])
 

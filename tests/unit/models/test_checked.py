@@ -273,7 +273,7 @@ def test_unit_vectors_are_not_touched_and_cost_no_copy() -> None:
 
 
 @pytest.mark.parametrize("declared", [None, 0, -1, 3.5, "32"])
-def test_a_declaration_that_is_no_length_is_refused(tmp_path: Path, declared: object) -> None:
+def test_declared_dimensions_must_be_a_positive_integer(tmp_path: Path, declared: object) -> None:
     embedder = _Bad(lambda rows: rows)
     embedder.dimensions = declared  # type: ignore[assignment]
     with _opened(tmp_path / "s", embedder=embedder) as graph:
@@ -283,7 +283,7 @@ def test_a_declaration_that_is_no_length_is_refused(tmp_path: Path, declared: ob
 
 
 @pytest.mark.parametrize("name", [None, "", " ", 7])
-def test_a_fingerprint_that_is_no_name_is_refused(tmp_path: Path, name: object) -> None:
+def test_fingerprint_must_be_a_text(tmp_path: Path, name: object) -> None:
     embedder = _Bad(lambda rows: rows)
     embedder.fingerprint = name  # type: ignore[assignment]
     with _opened(tmp_path / "s", embedder=embedder) as graph:
@@ -423,7 +423,7 @@ def test_characters_that_no_store_holds_are_replaced_in_a_reply(
 # Whatever is chosen is checked
 
 
-def test_what_is_chosen_is_checked_and_memory_that_runs_out_is_no_reply(tmp_path: Path) -> None:
+def test_chosen_models_are_checked_and_memory_errors_pass_unchanged(tmp_path: Path) -> None:
     names = ModelSettings(cache=str(tmp_path))
     embedder, _ = chosen_embedder(_Bad(lambda rows: rows * np.nan), names)
     with pytest.raises(ModelAnswerError, match="not finite"):

@@ -53,7 +53,7 @@ class _Compressor(BaseDocumentCompressor):
         return kept if self.has_metadata else [Document(item.page_content) for item in kept]
 
 
-def test_objects_are_taken_and_what_they_return_is_checked(tmp_path: Path) -> None:
+def test_replies_of_model_objects_are_checked(tmp_path: Path) -> None:
     names = ModelSettings(cache=str(tmp_path))
     embedder = WordEmbedder()
     chosen, cache = chosen_embedder(embedder, names)
@@ -69,7 +69,7 @@ def test_objects_are_taken_and_what_they_return_is_checked(tmp_path: Path) -> No
     assert chosen_chat(FakeListChatModel(responses=["a"]), names).fingerprint == "FakeListChatModel"
 
 
-def test_what_is_no_model_is_refused() -> None:
+def test_object_that_is_no_model_is_refused() -> None:
     for choose in (chosen_chat, chosen_embedder, chosen_reranker):
         with pytest.raises(InputError, match=r"object is not a.*LangChain"):
             choose(object(), ModelSettings())  # type: ignore[operator]
@@ -102,7 +102,7 @@ def test_a_named_embedder_is_cached_and_named_after_its_dimensions(
     assert (embedder.fingerprint, embedder.dimensions) == ("openai:text-embedding-3-small/256", 256)
 
 
-def test_a_missing_package_is_said_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_error_contains_the_pip_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     missing = {"openai": "langchain_openai", "anthropic": "langchain_anthropic", "bedrock": "langchain_aws"}
     for extra, module in missing.items():

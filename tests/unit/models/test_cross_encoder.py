@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny_cross_encoder import INPUTS, WEIGHTS, make_cross_encoder
+from tiny_model import WORDS, save_tokenizer
 
 import hlgraph
 from hlgraph.chunk import WholeChunker
@@ -40,6 +40,62 @@ from hlgraph.testing.embedder import WordEmbedder
 QUESTION = "the keeper?"
 TEXTS = ["storm", "the old stone tower.", "", "ferry, bridge", "東京 lamps", "a river", "storm"]
 
+WEIGHTS = {word: 0.25 * at - 1.5 for at, word in enumerate(WORDS)}
+"""What each token of the text adds to the logit."""
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+
+
+def make_cross_encoder(
+    folder: Path,
+    *,
+    inputs: Sequence[str] = INPUTS,
+    labels: int = 1,
+    rank: int = 2,
+    place: str = "model.onnx",
+    scale: float = 1.0,
+    max_positions: int = 24,
+) -> Path:
+    """Write an ONNX graph, a tokenizer for pairs and their configuration into a new folder.
+
+    ``logit = scale * sum of the weights of the tokens whose type is 1 and whose mask is 1``; without types, of all tokens.
+    An input beyond ``INPUTS`` makes a graph that no cross-encoder has; with rank 3 it gives one vector per token, as an
+    embedding model does.
+    """
+    from onnx import TensorProto, helper, numpy_helper
+
+    table = np.tile(np.array([[WEIGHTS[word] * scale] for word in WORDS], np.float32), (1, labels))
+    constants = [
+        numpy_helper.from_array(table, "table"),
+        numpy_helper.from_array(np.array([1], np.int64), "tokens"),
+        numpy_helper.from_array(np.array([2], np.int64), "last"),
+    ]
+    nodes = [helper.make_node("Gather", ["table", "input_ids"], ["of_token"])]
+    found = "of_token"
+    for name in (name for name in inputs if name != "input_ids"):
+        nodes.append(helper.make_node("Cast", [name], [f"{name}_f"], to=TensorProto.FLOAT))
+        nodes.append(helper.make_node("Unsqueeze", [f"{name}_f", "last"], [f"{name}_c"]))
+        nodes.append(helper.make_node("Mul", [found, f"{name}_c"], [f"by_{name}"]))
+        found = f"by_{name}"
+    if rank == 2:
+        nodes.append(helper.make_node("ReduceSum", [found, "tokens"], ["logits"], keepdims=0))
+    else:
+        nodes.append(helper.make_node("Identity", [found], ["logits"]))
+    shape = ["batch", "length"]
+    graph = helper.make_graph(
+        nodes,
+        "tiny",
+        [helper.make_tensor_value_info(name, TensorProto.INT64, shape) for name in inputs],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [*shape[: rank - 1], labels])],
+        constants,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    (folder / place).parent.mkdir(parents=True, exist_ok=True)
+    (folder / place).write_bytes(model.SerializeToString())
+    config = {"model_type": "bert", "max_position_embeddings": max_positions, "pad_token_id": 0}
+    (folder / "config.json").write_text(json.dumps(config))
+    save_tokenizer(folder, lowercase=True, pair="[CLS] $A [SEP] $B:1 [SEP]:1")
+    return folder
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -53,7 +109,6 @@ def root(tmp_path: Path) -> Path:
 
 def plain(text: str) -> float:
     """The definition: a sum over the tokens of the text and the mark after it."""
-    from tiny_model import WORDS
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
     tokenizer = Tokenizer(models.WordPiece({word: at for at, word in enumerate(WORDS)}, unk_token="[UNK]"))
@@ -147,7 +202,7 @@ def test_a_model_need_not_read_types_or_a_mask(inputs: tuple[str, ...], tmp_path
         ({"scale": math.inf}, "a score is not a finite number; export the model again"),
     ],
 )
-def test_what_is_no_cross_encoder_is_neither_used_nor_installed(
+def test_model_that_is_no_cross_encoder_is_neither_used_nor_installed(
     made: dict[str, Any], message: str, tmp_path: Path, root: Path
 ) -> None:
     folder = make_cross_encoder(tmp_path / "m", **made)
@@ -270,7 +325,7 @@ def test_the_hub_is_asked_for_one_revision_and_four_files(
     assert load_reranker(root=root).rerank(QUESTION, TEXTS).shape == (len(TEXTS),)
 
 
-def test_a_hub_that_is_away_names_the_mend(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_hub_error_names_the_remedy(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def download(*_: object, **__: object) -> None:
         raise OSError("no route")
 
@@ -290,7 +345,7 @@ def test_a_hub_that_is_away_names_the_mend(root: Path, monkeypatch: pytest.Monke
         ("../out", "folder", "not a valid name for a model"),
     ],
 )
-def test_what_cannot_be_installed_is_said(name: str, source: str, message: str, root: Path) -> None:
+def test_error_names_what_cannot_be_installed(name: str, source: str, message: str, root: Path) -> None:
     with pytest.raises(InputError, match=message):
         install_reranker(name, source=source, root=root)
     with pytest.raises(InputError, match="no such folder; give --from hub, or a folder"):
@@ -322,7 +377,7 @@ def test_settings_name_an_installed_reranker_or_a_folder(folder: Path, root: Pat
 
 
 @pytest.mark.parametrize("strategy", ["statement_graph", "topic_graph"])
-def test_it_stands_behind_equation_9_and_guides_the_beam_of_topics(
+def test_cross_encoder_ranks_equation_9_and_guides_the_topic_beam(
     strategy: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scored: list[int] = []
@@ -346,7 +401,9 @@ def test_it_stands_behind_equation_9_and_guides_the_beam_of_topics(
     assert [item.score for item in found.evidence] == sorted((item.score for item in found.evidence), reverse=True)
 
 
-def test_the_sdk_takes_it_by_name(folder: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sdk_accepts_a_reranker_by_name(
+    folder: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     install_reranker("mine", source=str(folder), root=root)
     monkeypatch.setenv("HLGRAPH_MODELS", str(root))
     with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder(), reranker="mine") as graph:

@@ -78,7 +78,7 @@ def ask(executor: Executor) -> None:
         executor.complete("s", str(number), max_tokens=5)
 
 
-def test_a_reply_is_paid_once_and_then_kept(accounts: Accounts) -> None:
+def test_reply_is_paid_once_and_then_read_from_storage(accounts: Accounts) -> None:
     chat = ScriptedChat([Completion("Yes.", 100, 50)])
     usage = Usage()
     for _ in range(3):
@@ -105,7 +105,7 @@ def _killed_before_it_ends(patch: pytest.MonkeyPatch, action: Callable[[], objec
 
 
 @pytest.mark.parametrize("said", [Completion("Yes.", 100, 50), Completion("Yes.")])
-def test_killed_between_the_reply_and_the_ledger_nothing_is_paid_twice_or_left_out(
+def test_kill_between_reply_and_ledger_pays_nothing_twice_and_loses_no_cost(
     accounts: Accounts, monkeypatch: pytest.MonkeyPatch, said: Completion
 ) -> None:
     chat = ScriptedChat([said])
@@ -119,9 +119,7 @@ def test_killed_between_the_reply_and_the_ledger_nothing_is_paid_twice_or_left_o
     assert kept == [("kept", 0, None)] * 2
 
 
-def test_a_batch_that_was_killed_while_it_was_entered_is_entered_once(
-    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_batch_import_records_each_reply_once(accounts: Accounts, monkeypatch: pytest.MonkeyPatch) -> None:
     executor = Executor(ScriptedChat([]), accounts=accounts)
     request = Request("s", "u", 5, Purpose(), bool)
     reply = Completion("Yes.", 100, 50)
@@ -130,7 +128,7 @@ def test_a_batch_that_was_killed_while_it_was_entered_is_entered_once(
     assert rows(accounts) == [("paid", 100, 50, 0.0001)]
 
 
-def test_a_call_that_was_paid_by_another_run_leaves_an_earlier_one_unfinished(accounts: Accounts) -> None:
+def test_call_paid_by_another_run_leaves_an_earlier_call_unfinished(accounts: Accounts) -> None:
     assert accounts.ledger is not None
     request = Request("s", "u", 5, Purpose(), bool)
     executor = Executor(ScriptedChat([Completion("Yes.", 100, 50)]), accounts=accounts)
@@ -140,7 +138,7 @@ def test_a_call_that_was_paid_by_another_run_leaves_an_earlier_one_unfinished(ac
     assert rows(accounts, "state") == [("begun",), ("paid",), ("kept",)]
 
 
-def test_model_prompt_messages_and_limit_make_the_key(accounts: Accounts) -> None:
+def test_key_depends_on_model_prompt_messages_and_limit(accounts: Accounts) -> None:
     chat = ScriptedChat(lambda system, user: "Yes.")
     other = ScriptedChat(lambda system, user: "Yes.", name="other")
     for model, system, user, room, prompt in (
@@ -159,7 +157,7 @@ def test_model_prompt_messages_and_limit_make_the_key(accounts: Accounts) -> Non
 _CUT = Completion("Ye", 7, 1, is_cut=True)
 
 
-def test_a_reply_that_was_cut_off_is_asked_for_again_with_twice_the_room(accounts: Accounts) -> None:
+def test_truncated_reply_is_requested_again_with_twice_the_limit(accounts: Accounts) -> None:
     chat, usage = ScriptedChat([_CUT, Completion("Yes.", 7, 3)]), Usage()
     executor = Executor(chat, accounts=accounts).begin()
     reply = executor.complete("s", "u", max_tokens=5)
@@ -179,7 +177,7 @@ def test_a_reply_that_was_cut_off_is_asked_for_again_with_twice_the_room(account
         (None, Budget(max_tokens=12), 1),  # the budget does not cover it
     ],
 )
-def test_what_stays_cut_off_says_so_and_is_not_kept(
+def test_reply_truncated_twice_is_marked_and_not_stored(
     accounts: Accounts, second: Completion | Exception | None, budget: Budget | None, calls: int
 ) -> None:
     chat = ScriptedChat([_CUT, *([second] if second is not None else [])])
@@ -192,7 +190,7 @@ def test_what_stays_cut_off_says_so_and_is_not_kept(
         assert Executor(chat, accounts=accounts).held(request) is None
 
 
-def test_a_stream_that_was_cut_off_ends_with_the_whole_reply(accounts: Accounts) -> None:
+def test_truncated_stream_ends_with_the_whole_reply(accounts: Accounts) -> None:
     chat = StreamedChat([["Y", "e", _CUT], ["Yes."]])
     executor = Executor(chat, accounts=accounts, most=1)  # the second call takes the slot of the first
     *pieces, last = executor.about(Purpose()).stream("s", "u", max_tokens=5)
@@ -200,7 +198,7 @@ def test_a_stream_that_was_cut_off_ends_with_the_whole_reply(accounts: Accounts)
     assert [room for *_, room in chat.asked] == [5, 10]
 
 
-def test_a_forged_boundary_stays_inside_and_the_salt_costs_no_stored_reply(accounts: Accounts) -> None:
+def test_forged_marker_stays_inside_and_the_salt_does_not_invalidate_stored_replies(accounts: Accounts) -> None:
     """The hash in a marker can be searched for by whoever writes the document; the salt of the call cannot."""
     sent: list[str] = []
 
@@ -227,7 +225,7 @@ def test_a_forged_boundary_stays_inside_and_the_salt_costs_no_stored_reply(accou
     assert old.key("plain") == Request("s", user, 5, Purpose(), bool).key("plain")
 
 
-def test_what_is_refused_is_not_kept(accounts: Accounts) -> None:
+def test_rejected_reply_is_not_stored(accounts: Accounts) -> None:
     first = Completion("nonsense")
     chat = ScriptedChat([first, Completion("Yes.")])
     asking = Executor(chat, accounts=accounts).about(Purpose(), accept=lambda text: text.startswith("Y"))
@@ -236,7 +234,7 @@ def test_what_is_refused_is_not_kept(accounts: Accounts) -> None:
     assert len(chat.asked) == 2
 
 
-def test_a_kept_reply_that_is_no_longer_accepted_is_asked_for_again(accounts: Accounts) -> None:
+def test_stored_reply_that_is_no_longer_accepted_is_requested_again(accounts: Accounts) -> None:
     chat = ScriptedChat([Completion("1"), Completion("2")])
     executor = Executor(chat, accounts=accounts)
     executor.complete("s", "u", max_tokens=5)
@@ -245,7 +243,7 @@ def test_a_kept_reply_that_is_no_longer_accepted_is_asked_for_again(accounts: Ac
     assert len(chat.asked) == 2
 
 
-def test_who_asks_the_same_at_once_waits_for_the_one_call(accounts: Accounts) -> None:
+def test_concurrent_equal_requests_make_one_call(accounts: Accounts) -> None:
     def script(system: str, user: str) -> str:
         time.sleep(0.05)
         return "Yes."
@@ -256,13 +254,13 @@ def test_who_asks_the_same_at_once_waits_for_the_one_call(accounts: Accounts) ->
     assert (found, len(chat.asked)) == (["Yes."] * 8, 1)
 
 
-def test_tokens_that_the_provider_does_not_say_are_estimated_and_it_is_said(accounts: Accounts) -> None:
+def test_unreported_tokens_are_estimated_and_marked(accounts: Accounts) -> None:
     Executor(ScriptedChat([Completion("Yes it is.")]), accounts=accounts).complete("one two", "three", max_tokens=5)
     ((state, sent, replied, is_estimated),) = rows(accounts, "state, input_tokens, output_tokens, is_estimated")
     assert (state, sent, replied, is_estimated) == ("paid", 3 + 8, 4, 1)
 
 
-def test_without_a_price_the_cost_is_unknown_and_not_nothing(tmp_path: Path) -> None:
+def test_cost_without_a_price_is_unknown_rather_than_zero(tmp_path: Path) -> None:
     accounts = Accounts(ledger=Ledger(tmp_path / "l.sqlite"))
     Executor(ScriptedChat(["Yes."]), accounts=accounts).complete("s", "u", max_tokens=5)
     assert accounts.ledger is not None
@@ -271,7 +269,7 @@ def test_without_a_price_the_cost_is_unknown_and_not_nothing(tmp_path: Path) -> 
     accounts.ledger.close()
 
 
-def test_a_ledger_holds_no_text_and_no_names_of_sources(accounts: Accounts) -> None:
+def test_ledger_contains_no_text_and_no_source_names(accounts: Accounts) -> None:
     executor = Executor(ScriptedChat(["A secret reply."]), accounts=accounts)
     source = source_id("c", "file:///secret.txt")
     executor.about(Purpose(stage="extract", source=source)).complete("s", "a secret text", max_tokens=5)
@@ -283,7 +281,7 @@ def test_a_ledger_holds_no_text_and_no_names_of_sources(accounts: Accounts) -> N
 # Trying again
 
 
-def test_only_what_is_transient_is_tried_again_and_only_what_was_answered_is_paid(accounts: Accounts) -> None:
+def test_only_transient_errors_are_retried_and_only_replies_are_paid(accounts: Accounts) -> None:
     waits: list[float] = []
     model = SingleTries(
         lambda at: ModelUnavailableError("p:m: 429", retry_after=0.01) if at < 3 else "Yes.", sleep=waits.append
@@ -299,7 +297,7 @@ def test_only_what_is_transient_is_tried_again_and_only_what_was_answered_is_pai
     assert len(rows(accounts)) == 1
 
 
-def test_the_first_failure_for_good_wakes_who_waits_and_ends_all(accounts: Accounts) -> None:
+def test_first_permanent_failure_wakes_waiting_callers_and_stops_all_calls(accounts: Accounts) -> None:
     def script(at: int) -> str | Exception:
         return ModelAccessError("p:m: no key") if at == 4 else ModelUnavailableError("p:m: 503", retry_after=3000.0)
 
@@ -320,7 +318,7 @@ class _Unpaused(Gate):
     pause = 0.0
 
 
-def test_a_new_command_is_not_bound_by_the_end_of_the_last_one() -> None:
+def test_new_command_is_not_stopped_by_the_previous_one() -> None:
     chat = ScriptedChat([ModelAccessError("no key"), "Yes."])
     executor = Executor(chat)
     with pytest.raises(ModelAccessError):
@@ -328,7 +326,7 @@ def test_a_new_command_is_not_bound_by_the_end_of_the_last_one() -> None:
     assert executor.begin().complete("s", "u", max_tokens=5).text == "Yes."
 
 
-def test_a_foreign_error_becomes_one_of_ours() -> None:
+def test_client_error_is_mapped_to_a_model_error() -> None:
     class Broken:
         fingerprint = "broken"
 
@@ -342,7 +340,7 @@ def test_a_foreign_error_becomes_one_of_ours() -> None:
 # Time
 
 
-def test_a_call_that_does_not_end_is_given_up_and_still_counted_when_it_does(accounts: Accounts) -> None:
+def test_timed_out_call_is_abandoned_and_still_recorded_when_it_ends(accounts: Accounts) -> None:
     go = threading.Event()
 
     def script(system: str, user: str) -> str:
@@ -367,7 +365,7 @@ def test_a_call_that_does_not_end_is_given_up_and_still_counted_when_it_does(acc
 # Budgets
 
 
-def test_a_budget_stops_before_the_call_that_it_does_not_reach_for(accounts: Accounts) -> None:
+def test_budget_stops_before_the_call_that_it_does_not_cover(accounts: Accounts) -> None:
     chat = ScriptedChat(lambda system, user: Completion("Yes.", 20, 10))
     executor = Executor(chat, accounts=accounts).begin(Budget(max_tokens=100))
     with pytest.raises(BudgetError, match="the budget of 100 tokens does not cover") as caught:
@@ -402,7 +400,7 @@ def test_a_budget_in_dollars_needs_a_price() -> None:
 
 
 @pytest.mark.parametrize("limits", [{"max_tokens": 0}, {"max_usd": -1.0}, {"max_usd": float("nan")}])
-def test_a_budget_is_above_nothing(limits: dict[str, float]) -> None:
+def test_budget_must_be_positive(limits: dict[str, float]) -> None:
     with pytest.raises(InputError, match="choose a number above 0"):
         Budget(**limits)  # type: ignore[arg-type]
 
@@ -410,7 +408,7 @@ def test_a_budget_is_above_nothing(limits: dict[str, float]) -> None:
 # What calls are for
 
 
-def test_the_ledger_is_summed_by_what_calls_are_for(accounts: Accounts) -> None:
+def test_ledger_totals_by_purpose(accounts: Accounts) -> None:
     executor = Executor(ScriptedChat(lambda system, user: Completion(user, 10, 1)), accounts=accounts)
     for number in range(3):
         executor.about(Purpose(stage="extract", source=f"doc:{number % 2}")).complete("s", f"e{number}", max_tokens=5)

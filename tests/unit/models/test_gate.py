@@ -28,7 +28,7 @@ def _call(gate: Gate, clock: _Clock, seconds: float = 1.0, *, error: Exception |
             raise error
 
 
-def test_a_busy_provider_halves_the_bound_and_good_calls_raise_it_by_one_a_round() -> None:
+def test_busy_provider_halves_the_limit_and_successful_calls_raise_it_by_one_per_round() -> None:
     clock = _Clock()
     gate = Gate(8, clock=clock)
     _call(gate, clock, error=ModelUnavailableError("429"))
@@ -43,7 +43,7 @@ def test_a_busy_provider_halves_the_bound_and_good_calls_raise_it_by_one_a_round
     assert gate.limit == 8
 
 
-def test_calls_that_began_before_the_last_cut_cut_nothing() -> None:
+def test_calls_started_before_the_last_cut_do_not_cut_the_limit_again() -> None:
     gate = Gate(8)
     together = threading.Barrier(5, timeout=10)
 
@@ -60,7 +60,7 @@ def test_calls_that_began_before_the_last_cut_cut_nothing() -> None:
     assert gate.limit == 4
 
 
-def test_slow_calls_lower_the_bound() -> None:
+def test_slow_calls_lower_the_limit() -> None:
     clock = _Clock()
     gate = Gate(8, clock=clock)
     for _ in range(20):
@@ -71,7 +71,7 @@ def test_slow_calls_lower_the_bound() -> None:
     assert gate.limit < 8
 
 
-def test_a_refusal_says_nothing_about_the_load() -> None:
+def test_refused_request_does_not_change_the_limit() -> None:
     clock = _Clock()
     gate = Gate(4, clock=clock)
     _call(gate, clock, error=ModelAnswerError("400"))
@@ -98,7 +98,7 @@ def test_no_call_begins_while_the_provider_asks_to_wait_a_minute_at_most() -> No
     assert gate.pause == 60.0
 
 
-def test_never_more_at_once_than_the_bound() -> None:
+def test_concurrency_never_exceeds_the_limit() -> None:
     gate = Gate(3)
     lock, inside, most = threading.Lock(), 0, 0
 
@@ -124,7 +124,7 @@ def test_never_more_at_once_than_the_bound() -> None:
     st.integers(1, 16),
     st.lists(st.tuples(st.sampled_from(["ok", "busy", "refused"]), st.floats(0, 100)), max_size=60),
 )
-def test_the_bound_stays_within_its_limits(most: int, outcomes: list[tuple[str, float]]) -> None:
+def test_limit_stays_between_one_and_the_maximum(most: int, outcomes: list[tuple[str, float]]) -> None:
     clock = _Clock()
     gate = Gate(most, clock=clock)
     errors = {"ok": None, "busy": ModelUnavailableError("429"), "refused": ModelAnswerError("400")}

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ import pytest
 from hlgraph.errors import InputError, MissingExtraError, ModelError, ModelMissingError
 from hlgraph.models.install import DEFAULT_MODEL, default_root, install, installed, load_local
 from hlgraph.models.local.load import cached_embedder
+from hlgraph.settings import ModelSettings
 
 WIDTH = 8
 
@@ -125,7 +125,7 @@ def change_kind(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "reason"), [(remove_tokenizer, "tokenizer.json"), (cut_weights, "safetensors"), (change_kind, "gpt2")]
 )
-def test_what_cannot_be_used_is_not_installed(
+def test_unusable_model_is_not_installed(
     damage: Callable[[Path], None], reason: str, tmp_path: Path, root: Path
 ) -> None:
     folder = make_model(tmp_path / "bad")
@@ -171,7 +171,9 @@ def test_installations_at_the_same_time_give_one_model(source: Path, root: Path)
 
 
 @pytest.mark.parametrize("damage", ["no record", "broken record", "no weights"])
-def test_a_half_model_is_no_model(damage: str, source: Path, root: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_incomplete_folder_is_not_an_installed_model(
+    damage: str, source: Path, root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     folder = install(str(source), root=root).path
     if damage == "no record":
         (folder / "hlgraph.json").unlink()
@@ -246,22 +248,14 @@ def test_the_default_folder_is_that_of_the_user() -> None:
     assert default_root().name == "models"
 
 
-@dataclass(frozen=True)
-class Choice:
-    root: str | None
-    cache: str | None
-    embedder: str
-    runtime: str = "onnxruntime"
-
-
 def test_the_embedder_of_the_settings_is_cached(source: Path, root: Path, tmp_path: Path) -> None:
     install(str(source), root=root)
     for choice in ("tiny", str(source)):
-        embedder = cached_embedder(Choice(str(root), str(tmp_path / "cache"), choice))
+        embedder = cached_embedder(ModelSettings(root=str(root), cache=str(tmp_path / "cache"), embedder=choice))
         vectors = embedder.embed(["a b", "c"])
         assert (embedder.hits, embedder.misses) == ((0, 2) if choice == "tiny" else (2, 0))
         np.testing.assert_array_equal(embedder.embed(["a b", "c"]), vectors)
         embedder.close()
     assert {path.name for path in (tmp_path / "cache").iterdir()} == {"embeddings-1.sqlite", "embeddings-1.sqlite.lock"}
     with pytest.raises(ModelMissingError):
-        cached_embedder(Choice(str(root), None, "other"))
+        cached_embedder(ModelSettings(root=str(root), embedder="other"))

@@ -38,11 +38,11 @@ def test_names_with_dates_regions_and_classes_have_the_price_of_their_model(name
 @pytest.mark.parametrize(
     "name", ["", "scripted", "openai:", "openai:gpt-4o-mini-turbo", "azure:gpt-4o-mini", "gpt-4o-mini"]
 )
-def test_what_has_no_price_has_none(name: str) -> None:
+def test_unknown_model_has_no_price(name: str) -> None:
     assert price_of(name) is None
 
 
-def test_ones_own_prices_come_first(tmp_path: Path) -> None:
+def test_user_prices_take_precedence(tmp_path: Path) -> None:
     path = tmp_path / "hlgraph.yaml"
     path.write_text("models: {prices: {'openai:gpt-4o-mini': {input: 7, output: 8.5}, mine: {input: 0, output: 0}}}")
     own = load(path, environment={}).models.prices

@@ -30,7 +30,7 @@ def held(replies: Replies, name: str, origin: Origin | None = None) -> bool:
     return replies.held(name, origin=origin) is not None
 
 
-def test_nothing_is_made_before_something_is_kept(replies: Replies) -> None:
+def test_file_is_created_at_the_first_stored_reply(replies: Replies) -> None:
     assert not held(replies, "a")
     assert replies.sources("c") == []
     replies.retain("c", {})
@@ -39,12 +39,12 @@ def test_nothing_is_made_before_something_is_kept(replies: Replies) -> None:
     assert not replies.path.parent.exists()
 
 
-def test_a_reply_is_held_with_its_cost(replies: Replies) -> None:
+def test_reply_is_stored_with_its_tokens(replies: Replies) -> None:
     keep(replies, "a", Origin("c", "s1", "p1"))
     assert replies.held("a", origin=Origin("c", "s1", "p1")) == Completion("reply a", 3, 2, is_kept=True)
 
 
-def test_what_is_gone_leaves_and_what_cannot_be_told_leaves_with_it(replies: Replies) -> None:
+def test_sweep_deletes_replies_about_deleted_parts_and_about_unknown_sources(replies: Replies) -> None:
     keep(replies, "stays", Origin("c", "s1", "p1"))
     keep(replies, "edited", Origin("c", "s1", "p2"))
     keep(replies, "deleted", Origin("c", "s2", "p1"))
@@ -62,7 +62,7 @@ def test_what_is_gone_leaves_and_what_cannot_be_told_leaves_with_it(replies: Rep
         assert b"reply deleted" not in path.read_bytes()
 
 
-def test_what_was_paid_and_is_not_stored_yet_stays_until_its_source_or_all_goes(replies: Replies) -> None:
+def test_paid_replies_about_unstored_parts_stay_until_their_source_is_deleted(replies: Replies) -> None:
     keep(replies, "stored", Origin("c", "s1", "p1"))
     keep(replies, "of the next version", Origin("c", "s1", "p2"))
     keep(replies, "of another source", Origin("c", "s2", "p1"))
@@ -76,7 +76,7 @@ def test_what_was_paid_and_is_not_stored_yet_stays_until_its_source_or_all_goes(
     assert not held(replies, "of another source")
 
 
-def test_who_found_a_reply_keeps_it(replies: Replies) -> None:
+def test_reading_a_reply_adds_its_origin(replies: Replies) -> None:
     keep(replies, "a", Origin("c", "s1", "p1"))
     assert held(replies, "a", Origin("c", "s2", "p1"))
     replies.mark("c", {"s1": {"p1"}, "s2": {"p1"}})
@@ -84,7 +84,7 @@ def test_who_found_a_reply_keeps_it(replies: Replies) -> None:
     assert held(replies, "a", Origin("c", "s2", "p1"))
 
 
-def test_a_sweep_that_was_cut_short_is_known(replies: Replies) -> None:
+def test_interrupted_sweep_is_recorded(replies: Replies) -> None:
     later = Replies(replies.path)
     assert not replies.begin_sweep("c")
     assert not replies.begin_sweep("other")
@@ -99,7 +99,7 @@ def test_a_sweep_that_was_cut_short_is_known(replies: Replies) -> None:
     last.close()
 
 
-def test_the_oldest_go_when_the_file_is_full(tmp_path: Path) -> None:
+def test_oldest_replies_are_deleted_when_the_file_is_full(tmp_path: Path) -> None:
     replies = Replies(tmp_path / "r.sqlite", max_bytes=200_000)
     for number in range(100):
         replies.keep(str(number), Completion("x" * 5000), origin=Origin("c", "s", str(number)))
@@ -109,7 +109,7 @@ def test_the_oldest_go_when_the_file_is_full(tmp_path: Path) -> None:
     assert (tmp_path / "r.sqlite").stat().st_size < 400_000
 
 
-def test_a_broken_file_is_put_aside(replies: Replies, caplog: pytest.LogCaptureFixture) -> None:
+def test_corrupt_file_is_renamed_and_replaced(replies: Replies, caplog: pytest.LogCaptureFixture) -> None:
     replies.path.parent.mkdir()
     replies.path.write_bytes(b"no database" * 1000)
     keep(replies, "a", Origin("c"))
@@ -120,9 +120,7 @@ def test_a_broken_file_is_put_aside(replies: Replies, caplog: pytest.LogCaptureF
     assert not replies.path.with_name("replies.sqlite.broken").exists()
 
 
-def test_a_place_that_cannot_be_written_costs_replies_and_no_error(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_unwritable_folder_loses_replies_without_an_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("no folder")
     replies = Replies(tmp_path / "file" / "r.sqlite")
     with caplog.at_level(logging.WARNING):
@@ -132,7 +130,7 @@ def test_a_place_that_cannot_be_written_costs_replies_and_no_error(
     assert "set HLGRAPH_LEDGER" in caplog.text
 
 
-def test_no_deleted_reply_stays_in_unused_bytes_of_the_file(replies: Replies) -> None:
+def test_deleted_replies_are_overwritten_in_the_file(replies: Replies) -> None:
     """Where the tree of the table was balanced, old cells stay in the gap of a page."""
     rng = random.Random(1)
     kept: set[str] = set()

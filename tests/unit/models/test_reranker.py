@@ -90,7 +90,7 @@ def test_the_text_that_answers_comes_first() -> None:
     assert scores[0] > 2 * scores[4]  # saying one word often is not an answer
 
 
-def test_meaning_counts_where_it_is_known() -> None:
+def test_similarity_counts_if_it_is_known() -> None:
     alike = ["The bridge is closed.", "The bridge is closed."]
     low, high = LexicalReranker().rerank(QUESTION, alike, similarities=np.array([-0.5, 0.9], np.float32))
     assert high - low == pytest.approx(0.4 * 0.9, abs=1e-6)
@@ -112,7 +112,7 @@ def test_an_embedder_computes_the_cosines_that_the_caller_lacks() -> None:
     assert reranker.fingerprint != LexicalReranker().fingerprint
 
 
-def test_as_many_similarities_as_texts() -> None:
+def test_number_of_similarities_must_match_the_texts() -> None:
     with pytest.raises(InputError, match="one for each"):
         LexicalReranker().rerank(QUESTION, TEXTS, similarities=np.ones(2, np.float32))
 

@@ -17,7 +17,7 @@ from hlgraph.models.accounts.replies import Replies
 from hlgraph.models.calls import Patience
 from hlgraph.models.executor import Accounts, Executor
 from hlgraph.models.prompts import estimated_tokens, request_tokens
-from hlgraph.models.protocols import Completion, StreamingChat
+from hlgraph.models.protocols import Completion
 from hlgraph.settings import Price
 from hlgraph.testing.chat import ScriptedChat, StreamedChat
 
@@ -49,11 +49,10 @@ def _spent(accounts: Accounts) -> Spent:
 
 def _stream(executor: Executor, user: str = "u") -> Iterator[str | Completion]:
     asked = executor.about(Purpose(stage="answer"))
-    assert isinstance(asked, StreamingChat)
     return asked.stream("s", user, max_tokens=5)
 
 
-def test_pieces_then_the_whole_counted_and_kept(accounts: Accounts) -> None:
+def test_stream_yields_pieces_then_the_whole_reply_which_is_recorded_and_stored(accounts: Accounts) -> None:
     chat = StreamedChat([["It ", "is."]])
     executor = Executor(chat, accounts=accounts)
     assert [*_stream(executor)] == ["It ", "is.", Completion("It is.", 2, 2)]
@@ -65,14 +64,14 @@ def test_pieces_then_the_whole_counted_and_kept(accounts: Accounts) -> None:
     assert executor.gate.limit == executor.most
 
 
-def test_a_model_without_pieces_gives_one(accounts: Accounts) -> None:
+def test_model_without_streaming_yields_one_piece(accounts: Accounts) -> None:
     executor = Executor(ScriptedChat(["It is."]), accounts=accounts)
     assert [*_stream(executor)] == ["It is.", Completion("It is.", 2, 2)]
     assert _spent(accounts).calls == 1
 
 
 @pytest.mark.parametrize("read", [1, 2])
-def test_a_stream_that_nobody_reads_to_its_end_is_counted_and_not_kept(accounts: Accounts, read: int) -> None:
+def test_abandoned_stream_is_recorded_and_not_stored(accounts: Accounts, read: int) -> None:
     chat = StreamedChat([["It ", "is ", "long."], ["New."]])
     executor = Executor(chat, accounts=accounts).begin(Budget(max_tokens=1000))
     stream = _stream(executor)
@@ -87,7 +86,7 @@ def test_a_stream_that_nobody_reads_to_its_end_is_counted_and_not_kept(accounts:
     assert next(_stream(executor)) == "New."  # nothing was kept, and its place behind the gate is free
 
 
-def test_it_is_tried_again_before_the_first_piece_and_never_after(accounts: Accounts) -> None:
+def test_stream_is_retried_only_before_its_first_piece(accounts: Accounts) -> None:
     busy = ModelUnavailableError("429", retry_after=0.0)
     chat = PatientStream([[busy], [busy], ["It ", "is."]])
     executor = Executor(chat, accounts=accounts)
@@ -103,7 +102,7 @@ def test_it_is_tried_again_before_the_first_piece_and_never_after(accounts: Acco
     assert (len(chat.asked), spent.calls, spent.estimated_calls, spent.unfinished_calls) == (1, 2, 1, 0)
 
 
-def test_a_failure_for_good_before_the_first_piece_ends_the_command(accounts: Accounts) -> None:
+def test_permanent_failure_before_the_first_piece_stops_the_command(accounts: Accounts) -> None:
     executor = Executor(PatientStream([[ModelAccessError("wrong key")], ["Never."]]), accounts=accounts).begin()
     with pytest.raises(ModelAccessError):
         [*_stream(executor)]
@@ -112,20 +111,20 @@ def test_a_failure_for_good_before_the_first_piece_ends_the_command(accounts: Ac
     assert (_spent(accounts).calls, _spent(accounts).unfinished_calls) == (0, 0)
 
 
-def test_a_budget_that_does_not_reach_asks_nothing(accounts: Accounts) -> None:
+def test_exhausted_budget_makes_no_call(accounts: Accounts) -> None:
     chat = StreamedChat([["It is."]])
     with pytest.raises(BudgetError):
         [*_stream(Executor(chat, accounts=accounts).begin(Budget(max_tokens=3)))]
     assert (chat.asked, _spent(accounts).calls) == ([], 0)
 
 
-def test_a_reply_of_nothing_is_an_error_that_was_paid(accounts: Accounts) -> None:
+def test_empty_reply_is_a_paid_error(accounts: Accounts) -> None:
     with pytest.raises(ModelAnswerError, match="no text"):
         [*_stream(Executor(StreamedChat([[]]), accounts=accounts))]
     assert (_spent(accounts).calls, _spent(accounts).unfinished_calls) == (1, 0)
 
 
-def test_a_stream_holds_its_place_behind_the_gate_until_its_end(accounts: Accounts) -> None:
+def test_stream_occupies_its_gate_slot_until_its_end(accounts: Accounts) -> None:
     executor = Executor(StreamedChat([["a", "b"], ["c"]]), accounts=accounts, most=1)
     first = _stream(executor)
     next(first)
@@ -143,7 +142,7 @@ def test_a_stream_holds_its_place_behind_the_gate_until_its_end(accounts: Accoun
     thread.join()
 
 
-def test_a_stream_that_takes_too_long_is_given_up(accounts: Accounts) -> None:
+def test_stream_past_its_deadline_is_abandoned(accounts: Accounts) -> None:
     class Slow(StreamedChat):
         def stream(self, system: str, user: str, *, max_tokens: int) -> Iterator[str | Completion]:
             for piece in super().stream(system, user, max_tokens=max_tokens):
@@ -158,7 +157,7 @@ def test_a_stream_that_takes_too_long_is_given_up(accounts: Accounts) -> None:
 
 
 @given(st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=6), st.integers(0, 7))
-def test_whatever_is_read_is_counted_once(pieces: Sequence[str], read: int) -> None:
+def test_stream_is_recorded_once_wherever_it_ends(pieces: Sequence[str], read: int) -> None:
     chat = StreamedChat([pieces])
     executor = Executor(chat).begin(Budget(max_tokens=10_000))
     stream = _stream(executor)

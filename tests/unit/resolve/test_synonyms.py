@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from extractors import RuleExtractor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,25 +28,13 @@ _EMBEDDER = WordEmbedder()
 _SHAPE = PullShape(frozenset({Relationship.SYNONYM}), frozenset({Kind.ENTITY}), hops=0)
 
 
-class _Names:
-    """A document is a list of names, one a line."""
-
-    fingerprint = "names/1"
-    problems: tuple[str, ...] = ()
-
-    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        return [
-            Extraction(
-                (Proposition(chunk.text, 0, len(chunk.text), mentions=tuple(map(Mention, chunk.text.split("\n")))),)
-            )
-            for chunk in chunks
-        ]
-
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        return chunk.text
+def _names(chunk: ChunkInput) -> Extraction:
+    """A document is a list of names, one per line."""
+    mentions = tuple(map(Mention, chunk.text.split("\n")))
+    return Extraction((Proposition(chunk.text, 0, len(chunk.text), mentions=mentions),))
 
 
-_STEPS = pipeline.Steps(WholeChunker(), _Names(), _EMBEDDER)
+_STEPS = pipeline.Steps(WholeChunker(), RuleExtractor(_names), _EMBEDDER)
 
 
 def _documents(*groups: Sequence[str]) -> list[Document]:

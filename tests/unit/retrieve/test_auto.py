@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import log
 
 import pytest
@@ -22,7 +22,6 @@ from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.strategies.auto import AutoRetriever, Choice, Shape, Wording, shape, worded
 from hlgraph.retrieve.strategies.path import TUNED_PATH
 from hlgraph.retrieve.strategies.statement import TUNED_STATEMENT
-from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores, VectorQuery
 from hlgraph.testing.corpus import fill
 from hlgraph.testing.embedder import WordEmbedder
@@ -50,12 +49,10 @@ _DOCUMENTS = [
 
 
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
-    opened = open_stores(f"hlgraph://{tmp_path_factory.mktemp('auto')}/s")
-    with opened.closing:
-        fill(opened.stores)
-        fill(opened.stores, *_DOCUMENTS)
-        yield opened.stores
+def stores(module_stores: Stores) -> Stores:
+    fill(module_stores)
+    fill(module_stores, *_DOCUMENTS)
+    return module_stores
 
 
 def _ask(

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from extractors import ingest_tiny, sentence_extractor, title_of
 
 import hlgraph
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError
-from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import entity_id
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
-from hlgraph.records import Document, Extraction, Kind, Mention, Proposition, Statement
+from hlgraph.records import Document, Kind, Statement
 from hlgraph.retrieve import SearchRequest, SearchResult, search
 from hlgraph.retrieve.request import Mode, Unit
 from hlgraph.retrieve.retriever import Ranked, Retriever
@@ -27,33 +27,14 @@ from hlgraph.retrieve.steps.beam_walk import keyword_statements, question_keywor
 from hlgraph.retrieve.steps.region import Region
 from hlgraph.retrieve.strategies.statement_graph import StatementGraphRetriever
 from hlgraph.retrieve.strategies.topic_graph import TopicGraphRetriever
-from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.chat import ScriptedChat
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
 
 _EMBEDDER = WordEmbedder()
 _ONLY_BEAM = {"vector_seeds": 1, "keyword_seeds": 1, "must_improve": False}
-
-
-class _Named:
-    """Sentences as propositions; words in capitals throughout are their entities, the title is the topic."""
-
-    fingerprint = "named/1"
-    problems: tuple[str, ...] = ()
-
-    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        return [Extraction(tuple(self._sentences(chunk)), (chunk.title,)) for chunk in chunks]
-
-    def _sentences(self, chunk: ChunkInput) -> Iterator[Proposition]:
-        for match in re.finditer(r"[^.]+\.", chunk.text):
-            names = re.findall(r"\b[A-Z][A-Z0-9]+\b", match[0])
-            yield Proposition(match[0].strip(), *match.span(), (chunk.title,), tuple(map(Mention, names)))
-
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        return f"{chunk.title}|{chunk.text}"
 
 
 # A hub that every statement mentions, and a rare name that two do.
@@ -62,14 +43,13 @@ _RARE = [Document("rare:1", "HUB knows RARE.", "One"), Document("rare:2", "RARE 
 
 
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
-    opened = open_stores(f"hlgraph://{tmp_path_factory.mktemp('beams')}/s")
-    with opened.closing:
-        tiny = pipeline.Steps(WholeChunker(), TinyExtractor(), _EMBEDDER)
-        pipeline.ingest(DOCUMENTS, CORPUS, stores=opened.stores, steps=tiny)
-        named = pipeline.Steps(WholeChunker(), _Named(), _EMBEDDER)
-        pipeline.ingest([*_HUB, *_RARE], "hub", stores=opened.stores, steps=named)
-        yield opened.stores
+def stores(module_stores: Stores) -> Stores:
+    ingest_tiny(module_stores)
+    names = sentence_extractor(re.compile(r"\b[A-Z][A-Z0-9]+\b").findall, topics=title_of)
+    pipeline.ingest(
+        [*_HUB, *_RARE], "hub", stores=module_stores, steps=pipeline.Steps(WholeChunker(), names, _EMBEDDER)
+    )
+    return module_stores
 
 
 def session_of(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
-import pathlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
@@ -13,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from extractors import ingest_tiny
 from thoroughness import IS_THOROUGH
 
 from hlgraph.chunk import WholeChunker
@@ -28,10 +27,9 @@ from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.strategies.chunk_entity import ChunkEntityRetriever
 from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.stores import trace
-from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Stores
 from hlgraph.subgraph import KINDS, Subgraph
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor, with_hierarchy
+from hlgraph.testing.corpus import CORPUS, TinyExtractor, with_hierarchy
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
 
@@ -55,7 +53,7 @@ class _Walk:
     part: str = ""
 
     def rank(self, session: Session, k: int) -> Ranked:
-        with session.part(self.part):
+        with session.notes.named(self.part):
             first = session.seeds(Kind.STATEMENT, 1)[0]
             shape = PullShape(frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}), hops=2)
             graph = session.pull([first.id], shape)
@@ -87,26 +85,17 @@ def _with_records(session: Session) -> Iterator[tuple[Hit, Statement]]:
 
 
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
-    with _ingested(tmp_path_factory.mktemp("explain")) as made:
-        yield made
+def stores(module_stores: Stores) -> Stores:
+    ingest_tiny(module_stores)
+    with_hierarchy(module_stores, CORPUS, embedder=_EMBEDDER)
+    return module_stores
 
 
 @pytest.fixture
-def unread_stores(tmp_path: pathlib.Path) -> Iterator[Stores]:
-    """Of which no record was read."""
-    with _ingested(tmp_path) as made:
-        yield made
-
-
-@contextlib.contextmanager
-def _ingested(folder: pathlib.Path) -> Iterator[Stores]:
-    opened = open_stores(f"hlgraph://{folder}/s")
-    with opened.closing:
-        steps = pipeline.Steps(WholeChunker(), TinyExtractor(), _EMBEDDER)
-        pipeline.ingest(DOCUMENTS, CORPUS, stores=opened.stores, steps=steps)
-        with_hierarchy(opened.stores, CORPUS, embedder=_EMBEDDER)
-        yield opened.stores
+def unread_stores(tiny_stores: Stores) -> Stores:
+    """The same, before any record is read."""
+    with_hierarchy(tiny_stores, CORPUS, embedder=_EMBEDDER)
+    return tiny_stores
 
 
 def _ask(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +23,6 @@ from hlgraph.retrieve.steps.passage_links import linked_passages
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.retrieve.strategies.fused import FusedRetriever
 from hlgraph.retrieve.strategies.statement import StatementRetriever
-from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.corpus import CORPUS, fill
@@ -35,11 +33,9 @@ QUESTION = "Where was the designer of the Aldane Bridge born?"
 
 
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
-    opened = open_stores(f"hlgraph://{tmp_path_factory.mktemp('fused')}/s")
-    with opened.closing:
-        fill(opened.stores)
-        yield opened.stores
+def stores(module_stores: Stores) -> Stores:
+    fill(module_stores)
+    return module_stores
 
 
 def _ask(stores: Stores, chosen: Retriever, unit: Unit) -> SearchResult:

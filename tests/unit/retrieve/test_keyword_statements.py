@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from extractors import sentence_extractor
 
 from hlgraph.chunk import WholeChunker
-from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import entity_id, source_id, statement_id
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
-from hlgraph.records import Document, Extraction, Kind, Mention, Proposition, Statement
+from hlgraph.records import Document, Kind, Statement
 from hlgraph.retrieve import SearchRequest
 from hlgraph.retrieve.request import Mode
 from hlgraph.retrieve.search import search
@@ -23,7 +22,6 @@ from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps import beam_walk
 from hlgraph.retrieve.steps.beam_walk import keyword_statements, question_keywords
 from hlgraph.retrieve.steps.region import Region
-from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import GraphStore, Scope, Stores
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -32,24 +30,6 @@ _CORPUS = "hubs"
 _PAIRS = 15
 _STATEMENTS = 155  # of each hub
 _FAN_OUT = 25  # the default of the strategies
-
-
-class _Named:
-    """Sentences as propositions; words in capitals throughout are their entities."""
-
-    fingerprint = "named/1"
-    problems: tuple[str, ...] = ()
-
-    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        return [Extraction(tuple(self._sentences(chunk)), ()) for chunk in chunks]
-
-    def _sentences(self, chunk: ChunkInput) -> Iterator[Proposition]:
-        for match in re.finditer(r"[^.]+\.", chunk.text):
-            names = re.findall(r"\b[A-Z][A-Z0-9]+\b", match[0])
-            yield Proposition(match[0].strip(), *match.span(), (), tuple(map(Mention, names)))
-
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        return chunk.text
 
 
 class _Hubs(NamedTuple):
@@ -76,13 +56,12 @@ def _document(at: int) -> tuple[Document, str]:
 
 
 @pytest.fixture(scope="module")
-def hubs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Hubs]:
-    made = [_document(at) for at in range(_PAIRS)]
-    opened = open_stores(f"hlgraph://{tmp_path_factory.mktemp('hubs')}/s")
-    with opened.closing:
-        steps = pipeline.Steps(WholeChunker(), _Named(), _EMBEDDER)
-        pipeline.ingest([document for document, _ in made], _CORPUS, stores=opened.stores, steps=steps)
-        yield _Hubs(opened.stores, [both for _, both in made])
+def hubs(module_stores: Stores) -> _Hubs:
+    documents = [_document(at) for at in range(_PAIRS)]
+    names = sentence_extractor(re.compile(r"\b[A-Z][A-Z0-9]+\b").findall)
+    steps = pipeline.Steps(WholeChunker(), names, _EMBEDDER)
+    pipeline.ingest([document for document, _ in documents], _CORPUS, stores=module_stores, steps=steps)
+    return _Hubs(module_stores, [both for _, both in documents])
 
 
 def _session(stores: Stores, question: str, *, mode: Mode = "vector") -> Session:

@@ -3,35 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from extractors import sentence_extractor
 
 import hlgraph
 from hlgraph.algorithms.query_walk import QueryWalk
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError, ModelUnavailableError
-from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.models.prompts import delimited
-from hlgraph.records import Document, Extraction, Mention, Proposition
+from hlgraph.records import Document
 from hlgraph.retrieve import SearchRequest, SearchResult, search
 from hlgraph.retrieve.steps.feedback import (
+    Asker,
     ChatAsker,
     ChatJudge,
     ChatSelector,
     CoverageJudge,
+    Judge,
     ScoreSelector,
+    Selector,
     UncoveredAsker,
     uncovered,
 )
 from hlgraph.retrieve.steps.suggest import Extraction as Taken
 from hlgraph.retrieve.steps.suggest import Suggestion
 from hlgraph.retrieve.strategies.local import LocalRetriever
-from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.chat import ScriptedChat, without_salt
 from hlgraph.testing.embedder import WordEmbedder
@@ -52,35 +54,14 @@ _DOCUMENTS = tuple(
 )
 
 
-class _Names:
-    """Sentences as propositions, capitalised words as mentions."""
-
-    fingerprint = "names/1"
-    problems: tuple[str, ...] = ()
-
-    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        return [self._one(chunk) for chunk in chunks]
-
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        return chunk.text
-
-    def _one(self, chunk: ChunkInput) -> Extraction:
-        found = re.finditer(r"[^\s.][^.]*\.", chunk.text)
-        return Extraction(
-            tuple(
-                Proposition(m[0], *m.span(), (), tuple(map(Mention, re.findall(r"[A-Z][a-z]+", m[0])))) for m in found
-            )
-        )
-
-
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
-    opened = open_stores(f"hlgraph://{tmp_path_factory.mktemp('local')}/s")
-    with opened.closing:
-        steps = pipeline.Steps(WholeChunker(), _Names(), _EMBEDDER)
-        report = pipeline.ingest(_DOCUMENTS, "c", stores=opened.stores, steps=steps)
-        assert (report.failed, report.problems) == ([], [])
-        yield opened.stores
+def stores(module_stores: Stores) -> Stores:
+    names = sentence_extractor(re.compile(r"[A-Z][a-z]+").findall)
+    report = pipeline.ingest(
+        _DOCUMENTS, "c", stores=module_stores, steps=pipeline.Steps(WholeChunker(), names, _EMBEDDER)
+    )
+    assert (report.failed, report.problems) == ([], [])
+    return module_stores
 
 
 def _ask(
@@ -96,7 +77,7 @@ def _ask(
 
 
 @dataclass
-class _Told:
+class _Told(Selector):
     """Keeps what the next set of texts names; notes down what it was shown."""
 
     plan: list[set[str]]
@@ -111,7 +92,7 @@ class _Told:
 
 
 @dataclass
-class _Said:
+class _Said(Judge, Asker):
     """Says what is next on its list."""
 
     plan: list[bool | tuple[str, ...]]

@@ -42,11 +42,9 @@ _MENTIONS = PullShape(frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEM
 
 
 @pytest.fixture
-def stores(tmp_path: Path) -> Iterator[Stores]:
-    opened = open_stores(f"hlgraph://{tmp_path}/store")
-    with opened.closing:
-        ingest(opened.stores, _SAYINGS)
-        yield opened.stores
+def stores(stores: Stores) -> Stores:
+    ingest(stores, _SAYINGS)
+    return stores
 
 
 @pytest.fixture

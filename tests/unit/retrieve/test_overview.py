@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pytest
+from extractors import sentence_extractor
 from given_splitter import GivenSplitter
 from numpy.typing import NDArray
 
@@ -16,18 +18,17 @@ from hlgraph.algorithms.cover import CoverBounds
 from hlgraph.algorithms.query_walk import QueryWalk
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError
-from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.models.prompts import delimited
-from hlgraph.records import Document, Extraction, Hit, Mention, Proposition
+from hlgraph.records import Document, Hit
 from hlgraph.retrieve import SearchRequest, SearchResult, search
 from hlgraph.retrieve.question.subqueries import ChatDecomposer, FacetSplitter
 from hlgraph.retrieve.request import CommunityEvidence
+from hlgraph.retrieve.steps.feedback import Selector
 from hlgraph.retrieve.steps.suggest import Suggestion
 from hlgraph.retrieve.strategies import global_ as overview
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
-from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import RankQuery, Scope, Stores
 from hlgraph.testing.chat import ScriptedChat, without_salt
 from hlgraph.testing.embedder import WordEmbedder
@@ -35,24 +36,6 @@ from hlgraph.where import parse
 
 _EMBEDDER = WordEmbedder(64)
 _QUESTION = "How do rivers and songs shape the land?"
-
-
-class _Names:
-    """Sentences as propositions, capitalised words as mentions."""
-
-    fingerprint = "names/1"
-    problems: tuple[str, ...] = ()
-
-    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        return [self._one(chunk) for chunk in chunks]
-
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        return chunk.text
-
-    def _one(self, chunk: ChunkInput) -> Extraction:
-        words = chunk.text.rstrip(".").split()
-        names = tuple(Mention(word) for word in words if word[0].isupper())
-        return Extraction((Proposition(chunk.text, 0, len(chunk.text), (), names),))
 
 
 # Two chains of names: river - Orne - mill - Arrel - ford, and song - Brandt - choir - Cale - hymn. Nothing joins them.
@@ -63,17 +46,17 @@ _DOCUMENTS = tuple(Document(f"doc:{at}", text, "", {"year": at}) for at, text in
 
 
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
-    opened = open_stores(f"hlgraph://{tmp_path_factory.mktemp('global')}/s")
-    with opened.closing:
-        steps = pipeline.Steps(WholeChunker(), _Names(), _EMBEDDER)
-        report = pipeline.ingest(_DOCUMENTS, "c", stores=opened.stores, steps=steps)
-        assert (report.failed, report.problems) == ([], [])
-        yield opened.stores
+def stores(module_stores: Stores) -> Stores:
+    names = sentence_extractor(re.compile(r"[A-Z]\w*").findall)
+    report = pipeline.ingest(
+        _DOCUMENTS, "c", stores=module_stores, steps=pipeline.Steps(WholeChunker(), names, _EMBEDDER)
+    )
+    assert (report.failed, report.problems) == ([], [])
+    return module_stores
 
 
 @dataclass
-class _Told:
+class _Told(Selector):
     """Keeps what it is told to, whatever is asked; notes down what it was shown."""
 
     wanted: set[str]

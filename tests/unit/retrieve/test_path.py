@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,6 @@ from hlgraph.retrieve.steps.statement_paths import (
     statement_graph,
 )
 from hlgraph.retrieve.strategies.path import PathRetriever, within
-from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, RankQuery, Scope, Stores
 from hlgraph.subgraph import KINDS, Subgraph
 from hlgraph.testing.corpus import CORPUS, fill
@@ -156,11 +155,9 @@ def test_other_chunks_than_those_asked_for_are_left_out() -> None:
 
 
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
-    opened = open_stores(f"hlgraph://{tmp_path_factory.mktemp('path')}/s")
-    with opened.closing:
-        fill(opened.stores)
-        yield opened.stores
+def stores(module_stores: Stores) -> Stores:
+    fill(module_stores)
+    return module_stores
 
 
 def _ask(stores: Stores, chosen: PathRetriever, **changes: object) -> SearchResult:

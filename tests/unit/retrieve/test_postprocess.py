@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 
 import pytest
+from extractors import RuleExtractor
 
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError
@@ -18,7 +18,6 @@ from hlgraph.retrieve import STRATEGIES, SearchRequest, SearchResult, StepTrace,
 from hlgraph.retrieve.request import Mode, Unit
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.strategies.statement import StatementRetriever
-from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.corpus import with_hierarchy
 from hlgraph.testing.embedder import WordEmbedder
@@ -36,24 +35,6 @@ _TABLE = """## Freight
 Salt was dear that year. Coal came to 395."""
 
 
-class _Lines:
-    """Every sentence and table row as a proposition in its own words, without the labels of a head."""
-
-    fingerprint = "lines/1"
-    problems: tuple[str, ...] = ()
-
-    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        return [Extraction(tuple(self._propositions(chunk.text)), ("freight",)) for chunk in chunks]
-
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        return chunk.text
-
-    def _propositions(self, text: str) -> Iterator[Proposition]:
-        for match in re.finditer(r"[A-Z][^.\n|]*\.|^\| [A-Z].*$", text, re.MULTILINE):
-            words = match[0].strip("| ").replace(" | ", " ")
-            yield Proposition(words, *match.span(), ("freight",), (Mention("Halma"),))
-
-
 def _copies() -> list[Document]:
     """One report in many copies that differ in the spelling of the number, and four reports of something else."""
     forms = ("1,000", "1000", "one thousand")
@@ -67,23 +48,26 @@ def _copies() -> list[Document]:
     return [Document(f"doc:{at:02}", text, "") for at, text in enumerate((*copies, *others))]
 
 
+def _by_line(chunk: ChunkInput) -> Extraction:
+    """Every sentence and table row as a proposition in its own words, without the labels of a head."""
+    propositions = [
+        Proposition(match[0].strip("| ").replace(" | ", " "), *match.span(), ("freight",), (Mention("Halma"),))
+        for match in re.finditer(r"[A-Z][^.\n|]*\.|^\| [A-Z].*$", chunk.text, re.MULTILINE)
+    ]
+    return Extraction(tuple(propositions), ("freight",))
+
+
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
+def stores(module_stores: Stores) -> Stores:
     """``copies`` by sentences; ``table`` by lines, and ``local`` the same by the local extractor."""
-    opened = open_stores(f"hlgraph://{tmp_path_factory.mktemp('post')}/s")
-    with opened.closing:
-        lines = pipeline.Steps(WholeChunker(), _Lines(), _EMBEDDER)
-        local = pipeline.Steps(WholeChunker(), LocalExtractor(), _EMBEDDER)
-        table = [Document("doc:table", _TABLE, "Velm line")]
-        for corpus, documents, steps in (
-            ("copies", _copies(), lines),
-            ("table", table, lines),
-            ("local", table, local),
-        ):
-            report = pipeline.ingest(documents, corpus, stores=opened.stores, steps=steps)
-            with_hierarchy(opened.stores, corpus, embedder=_EMBEDDER)
-            assert (report.failed, report.problems) == ([], [])
-        yield opened.stores
+    lines = pipeline.Steps(WholeChunker(), RuleExtractor(_by_line), _EMBEDDER)
+    local = pipeline.Steps(WholeChunker(), LocalExtractor(), _EMBEDDER)
+    table = [Document("doc:table", _TABLE, "Velm line")]
+    for corpus, documents, steps in (("copies", _copies(), lines), ("table", table, lines), ("local", table, local)):
+        report = pipeline.ingest(documents, corpus, stores=module_stores, steps=steps)
+        with_hierarchy(module_stores, corpus, embedder=_EMBEDDER)
+        assert (report.failed, report.problems) == ([], [])
+    return module_stores
 
 
 def _ask(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
@@ -13,7 +13,6 @@ from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Chunk, Kind, Statement
 from hlgraph.retrieve import SearchRequest, search
 from hlgraph.retrieve.strategies.auto import AutoRetriever
-from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.corpus import CORPUS, fill
 from hlgraph.testing.embedder import WordEmbedder
@@ -23,11 +22,9 @@ LONG = f"{QUESTION} {'The ferry was old, and the lamp of the tower was lit by Ad
 
 
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
-    opened = open_stores(f"hlgraph://{tmp_path_factory.mktemp('repeated')}/s")
-    with opened.closing:
-        fill(opened.stores)
-        yield opened.stores
+def stores(module_stores: Stores) -> Stores:
+    fill(module_stores)
+    return module_stores
 
 
 # The first search of `auto` serves the paths, too.

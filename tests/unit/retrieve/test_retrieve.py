@@ -11,6 +11,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from extractors import ingest_tiny, sentence_extractor
 from thoroughness import IS_THOROUGH
 
 from hlgraph.change import ChangeState
@@ -22,7 +23,7 @@ from hlgraph.index.embed import chunk_text
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.persist import removal
-from hlgraph.records import Chunk, Document, Evidence, Extraction, Kind, Mention, Proposition, Statement
+from hlgraph.records import Chunk, Document, Evidence, Kind, Statement
 from hlgraph.retrieve import STRATEGIES, SearchRequest, SearchResult, search
 from hlgraph.retrieve.request import Mode, Unit
 from hlgraph.retrieve.retriever import Retriever, units_of
@@ -33,7 +34,7 @@ from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.retrieve.strategies.topic import TopicRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor, with_hierarchy
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS, with_hierarchy
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
 
@@ -73,28 +74,14 @@ _GRAPH_TRIPS = {
     "local": (36, 24),
     "global": (50, 40),
 }
-_SENTENCE = re.compile(r"[^\s.#][^.#]*\.")
 
 
-class _Sentences:
-    """Sentences as propositions, capitalised words with a number as mentions, the deepest heading or the title as topic."""
+def _topic(chunk: ChunkInput) -> tuple[str, ...]:
+    """The deepest heading, or the title."""
+    return (*chunk.headings, chunk.title)[-1:]
 
-    fingerprint = "sentences/1"
-    problems: tuple[str, ...] = ()
 
-    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        return [self._one(chunk) for chunk in chunks]
-
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        return f"{chunk.title}|{chunk.headings}|{chunk.text}"
-
-    def _one(self, chunk: ChunkInput) -> Extraction:
-        topic = (*chunk.headings, chunk.title)[-1]
-        found = (
-            Proposition(match[0], *match.span(), (topic,), tuple(map(Mention, re.findall(r"[A-Z][a-z]+\d+", match[0]))))
-            for match in _SENTENCE.finditer(chunk.text)
-        )
-        return Extraction(tuple(found), (topic,))
+_SENTENCES = sentence_extractor(re.compile(r"[A-Z][a-z]+\d+").findall, topics=_topic, pattern=r"[^\s.#][^.#]*\.")
 
 
 def _long(number: int) -> Document:
@@ -121,17 +108,14 @@ def _ingest(stores: Stores, documents: Sequence[Document], corpus: str, *, steps
 
 
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
+def stores(module_stores: Stores) -> Stores:
     """The tiny corpus, and two of longer documents: ``large`` has 60 of them, ``small`` 8."""
-    opened = open_stores(f"hlgraph://{tmp_path_factory.mktemp('retrieve')}/s")
-    with opened.closing:
-        tiny = pipeline.Steps(WholeChunker(), TinyExtractor(), _EMBEDDER)
-        _ingest(opened.stores, DOCUMENTS, CORPUS, steps=tiny)
-        large = pipeline.Steps(ContentDefinedChunker(40, 0.2), _Sentences(), _EMBEDDER)
-        _ingest(opened.stores, _LONG, "large", steps=large)
-        _ingest(opened.stores, _LONG[:8], "small", steps=large)
-        with_hierarchy(opened.stores, CORPUS, "large", "small", embedder=_EMBEDDER)
-        yield opened.stores
+    ingest_tiny(module_stores)
+    large = pipeline.Steps(ContentDefinedChunker(40, 0.2), _SENTENCES, _EMBEDDER)
+    _ingest(module_stores, _LONG, "large", steps=large)
+    _ingest(module_stores, _LONG[:8], "small", steps=large)
+    with_hierarchy(module_stores, CORPUS, "large", "small", embedder=_EMBEDDER)
+    return module_stores
 
 
 def _ask(  # noqa: PLR0917 - as SearchRequest has them
@@ -262,7 +246,7 @@ def test_chunk_entity_prefers_a_rare_shared_name_to_a_common_one(tmp_path: Path)
     ]
     opened = open_stores(f"hlgraph://{tmp_path}/s")
     with opened.closing:
-        _ingest(opened.stores, documents, "c", steps=pipeline.Steps(WholeChunker(), _Sentences(), _EMBEDDER))
+        _ingest(opened.stores, documents, "c", steps=pipeline.Steps(WholeChunker(), _SENTENCES, _EMBEDDER))
         chosen = ChunkEntityRetriever(seeds=1, nodes=2)
         result = _ask(opened.stores, "Who opened the gate?", chosen, k=2, corpus="c")
         assert {item.source.uri for item in result.evidence} == {"doc:seed", "doc:rare"}
@@ -371,7 +355,7 @@ def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
     ]
     opened = open_stores(f"hlgraph://{tmp_path_factory.mktemp('interrupted')}/s")
     with opened.closing:
-        _ingest(opened.stores, close + far, "c", steps=pipeline.Steps(WholeChunker(), _Sentences(), _EMBEDDER))
+        _ingest(opened.stores, close + far, "c", steps=pipeline.Steps(WholeChunker(), _SENTENCES, _EMBEDDER))
         with_hierarchy(opened.stores, "c", embedder=_EMBEDDER)
         change = removal("c", [source_id("c", item.uri) for item in close], versions=[1] * len(close))
         with opened.stores.graph.lock():
@@ -393,7 +377,7 @@ def test_one_chunk_of_very_many_statements_leaves_room_for_others(tmp_path: Path
     documents = [Document("doc:crowd", crowd, "Crowd"), Document("doc:other", "Some other bridge.", "Other")]
     opened = open_stores(f"hlgraph://{tmp_path}/s")
     with opened.closing:
-        _ingest(opened.stores, documents, "c", steps=pipeline.Steps(WholeChunker(), _Sentences(), _EMBEDDER))
+        _ingest(opened.stores, documents, "c", steps=pipeline.Steps(WholeChunker(), _SENTENCES, _EMBEDDER))
         result = _ask(opened.stores, "The bridge is number", "statement", "chunk", k=2, corpus="c")
         assert [item.source.uri for item in result.evidence] == ["doc:crowd", "doc:other"]
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hlgraph.chunk import WholeChunker
 from hlgraph.errors import StoreUnavailableError, UnknownNameError, WhereError
-from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.retrieve import SearchRequest, SearchResult, search
-from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import CorpusStats, Stores
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
+from hlgraph.testing.corpus import CORPUS
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
 
@@ -51,12 +46,9 @@ class _Remembering:
 
 
 @pytest.fixture
-def stores(tmp_path: Path) -> Iterator[Stores]:
-    opened = open_stores(f"hlgraph://{tmp_path}/s")
-    with opened.closing:
-        steps = pipeline.Steps(WholeChunker(), TinyExtractor(), _EMBEDDER)
-        pipeline.ingest(DOCUMENTS, CORPUS, stores=opened.stores, steps=steps)
-        yield opened.stores._replace(graph=_Remembering(opened.stores.graph), is_one=False)  # as a server
+def stores(tiny_stores: Stores) -> Stores:
+    """The tiny corpus, as a server shows it."""
+    return tiny_stores._replace(graph=_Remembering(tiny_stores.graph), is_one=False)
 
 
 def _ask(stores: Stores, **options: Any) -> SearchResult:

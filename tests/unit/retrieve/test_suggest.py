@@ -3,56 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
+from extractors import sentence_extractor
 
 from hlgraph.algorithms.query_walk import QueryWalk
 from hlgraph.chunk import WholeChunker
-from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
-from hlgraph.records import Document, Extraction, Kind, Mention, Proposition, Statement
+from hlgraph.records import Document, Kind, Statement
 from hlgraph.retrieve import SearchRequest
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.suggest import Extraction as Taken
 from hlgraph.retrieve.steps.suggest import best_of, horizons
-from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.embedder import WordEmbedder
 
 _EMBEDDER = WordEmbedder(32)
 
 
-class _Names:
-    """Sentences as propositions, capitalised words as mentions."""
-
-    fingerprint = "names/1"
-    problems: tuple[str, ...] = ()
-
-    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        return [self._one(chunk) for chunk in chunks]
-
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        return chunk.text
-
-    def _one(self, chunk: ChunkInput) -> Extraction:
-        found = re.finditer(r"[^\s.][^.]*\.", chunk.text)
-        return Extraction(
-            tuple(Proposition(m[0], *m.span(), (), tuple(map(Mention, re.findall(r"[A-Z]\w+", m[0])))) for m in found)
-        )
-
-
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
+def stores(module_stores: Stores) -> Stores:
     """A ring of twenty names, two of them in each statement, and an island of two statements."""
     texts = [f"Name{at} knows Name{(at + 1) % 20}." for at in range(20)] + ["Isle9 knows Isle8. Isle8 is far."]
     documents = [Document(f"doc:{at}", text, "") for at, text in enumerate(texts)]
-    opened = open_stores(f"hlgraph://{tmp_path_factory.mktemp('suggest')}/s")
-    with opened.closing:
-        pipeline.ingest(documents, "c", stores=opened.stores, steps=pipeline.Steps(WholeChunker(), _Names(), _EMBEDDER))
-        yield opened.stores
+    steps = pipeline.Steps(WholeChunker(), sentence_extractor(re.compile(r"[A-Z]\w+").findall), _EMBEDDER)
+    pipeline.ingest(documents, "c", stores=module_stores, steps=steps)
+    return module_stores
 
 
 def _session(stores: Stores) -> Session:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from synonym_graph import CORPUS, EMBEDDER, LTD, MILL, TEXTS, WORKS, entity_of, fill, statement_of
+from synonym_graph import CORPUS, EMBEDDER, LTD, MILL, TEXTS, WORKS, fill, statement_of
 
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, incidence, ingredients, project
 from hlgraph.errors import InputError
+from hlgraph.ids import entity_id
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Kind, Relationship
 from hlgraph.retrieve import SearchRequest, search
@@ -22,7 +21,6 @@ from hlgraph.retrieve.steps.suggest import horizons
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.retrieve.strategies.local import LocalRetriever
 from hlgraph.stores.in_process import PulledRanker
-from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, RankQuery, Scope, Stores
 from hlgraph.subgraph import KINDS, Csr, Subgraph
 from hlgraph.where import parse
@@ -30,12 +28,15 @@ from hlgraph.where import parse
 _SHAPE = ProjectionShape.STATEMENT_ENTITY_CHUNK
 
 
+def entity_of(name: str) -> str:
+    """The id of an entity."""
+    return entity_id(CORPUS, name)
+
+
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
-    opened = open_stores(f"hlgraph://{tmp_path_factory.mktemp('synonyms')}/s")
-    with opened.closing:
-        fill(opened.stores)
-        yield opened.stores
+def stores(module_stores: Stores) -> Stores:
+    fill(module_stores)
+    return module_stores
 
 
 def _session(stores: Stores, where: str = "") -> Session:

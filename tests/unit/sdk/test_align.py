@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ import hlgraph.models.choose
 from hlgraph import HLGraph, Progress
 from hlgraph.errors import InputError
 from hlgraph.testing.chat import ScriptedChat
-from hlgraph.testing.embedder import WordEmbedder
 
 ROWS = (
     ("p1", "Mara Quill built the mill of Tessing.", "Who built the mill of Tessing?", "Mara Quill"),
@@ -21,12 +19,6 @@ ROWS = (
     ("p3", "Lene Voss designed the tower of Velm.", "Who designed the tower?", "Lene Voss"),
 )
 CHAT = "openai:gpt-4o-mini"
-
-
-@pytest.fixture
-def graph(tmp_path: Path) -> Iterator[HLGraph]:
-    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import hlgraph
 from hlgraph import Document, Evaluation, HLGraph, JudgeOptions, Progress, Question
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
@@ -24,12 +22,6 @@ QUESTIONS = (
     Question("q2", "Who painted the harbour?", frozenset({"p2"}), hops=1),
     Question("q3", "On which river lies the town of the mill?", frozenset({"p1", "p3"}), hops=2),
 )
-
-
-@pytest.fixture
-def graph(tmp_path: Path) -> Iterator[HLGraph]:
-    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as opened:
-        yield opened
 
 
 @pytest.fixture

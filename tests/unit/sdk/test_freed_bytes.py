@@ -8,7 +8,6 @@ import random
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -148,10 +147,9 @@ def test_connections_with_pages_in_their_caches_do_not_write_them_again(tmp_path
 
 
 @pytest.fixture
-def graph(tmp_path: Path) -> Iterator[HLGraph]:
-    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as opened:
-        opened.ingest([hlgraph.Document(f"doc:{n}", f"Mara Quill left Tessing in {1800 + n}.") for n in range(5)])
-        yield opened
+def graph(graph: HLGraph) -> HLGraph:
+    graph.ingest([hlgraph.Document(f"doc:{n}", f"Mara Quill left Tessing in {1800 + n}.") for n in range(5)])
+    return graph
 
 
 def _leave_words(folder: Path) -> Path:

@@ -16,7 +16,7 @@ from hlgraph.models.accounts.ledger import Ledger
 from hlgraph.models.accounts.replies import Replies
 from hlgraph.models.executor import Accounts, Executor
 from hlgraph.sdk.merges import CandidateQuery, Merges
-from hlgraph.stores.open import Opened, open_stores
+from hlgraph.stores.open import Opened
 from hlgraph.stores.protocols import Decider, Stores, Verdict
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.corpus import snapshot
@@ -25,17 +25,10 @@ _MORE = {"doc:more": {"Quill met WWB.": ("Quill", "WWB"), "The bureau is large."
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Opened]:
-    found = open_stores(f"hlgraph://{tmp_path}/store")
-    with found.closing:
-        ingest(found.stores)
-        yield found
-        assert all(item.is_fine for item in found.check())
-
-
-@pytest.fixture
-def stores(opened: Opened) -> Stores:
-    return opened.stores
+def opened(opened: Opened) -> Iterator[Opened]:
+    ingest(opened.stores)
+    yield opened
+    assert all(item.is_fine for item in opened.check())
 
 
 def tier(stores: Stores, chat: Executor | None = None) -> Merges:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,10 +21,9 @@ DOCUMENTS = {
 
 
 @pytest.fixture
-def graph(tmp_path: Path) -> Iterator[HLGraph]:
-    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as opened:
-        opened.ingest([Document(key, text) for key, text in DOCUMENTS.items()])
-        yield opened
+def graph(graph: HLGraph) -> HLGraph:
+    graph.ingest([Document(key, text) for key, text in DOCUMENTS.items()])
+    return graph
 
 
 def test_questions_are_made_checked_exported_and_evaluated(graph: HLGraph, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any
@@ -13,9 +12,7 @@ from typing import IO, Any
 import numpy as np
 import pytest
 
-from hlgraph.chunk import WholeChunker
 from hlgraph.errors import StoreUnavailableError
-from hlgraph.ingest import pipeline
 from hlgraph.records import Kind, Relationship
 from hlgraph.stores import files
 from hlgraph.stores.embedded import images, vector_files
@@ -23,23 +20,19 @@ from hlgraph.stores.image.graph_files import ArrayFiles
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.opensearch import query_bodies
 from hlgraph.stores.protocols import PullShape, Scope, Stores, VectorQuery
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
+from hlgraph.testing.corpus import CORPUS
 from hlgraph.testing.embedder import WordEmbedder
 
 _EMBEDDER = WordEmbedder()
-_STEPS = pipeline.Steps(WholeChunker(), TinyExtractor(), _EMBEDDER)
 _KINDS = frozenset({Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY})
 
 
 @pytest.fixture
-def stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stores]:
-    """A store that keeps graphs and rows of any size in files."""
+def stores(tiny_stores: Stores, monkeypatch: pytest.MonkeyPatch) -> Stores:
+    """A store of the tiny corpus that keeps graphs and rows of any size in files."""
     monkeypatch.setattr(images, "LEAST_NODES", 0)
     monkeypatch.setattr(vector_files, "LEAST_ROWS", 1)
-    opened = open_stores(f"hlgraph://{tmp_path}/store")
-    with opened.closing:
-        pipeline.ingest(DOCUMENTS, CORPUS, stores=opened.stores, steps=_STEPS)
-        yield opened.stores
+    return tiny_stores
 
 
 @pytest.fixture

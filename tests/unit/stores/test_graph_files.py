@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from extractors import TINY_STEPS as _STEPS
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hlgraph.chunk import WholeChunker
 from hlgraph.ids import source_id
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import Remover, delete_sources
@@ -32,11 +32,9 @@ from hlgraph.stores.image.image import Image
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores
 from hlgraph.subgraph import Subgraph
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
-from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS
 from hlgraph.where import parse
 
-_STEPS = pipeline.Steps(WholeChunker(), TinyExtractor(), WordEmbedder())
 _RELATIONSHIPS = (
     frozenset({Relationship.MENTIONS, Relationship.IN_CHUNK}),
     frozenset({Relationship.RELATES, Relationship.CO_OCCURS}),
@@ -52,11 +50,8 @@ def in_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def stores(tmp_path: Path) -> Iterator[Stores]:
-    opened = open_stores(f"hlgraph://{tmp_path}/store")
-    with opened.closing:
-        pipeline.ingest(DOCUMENTS, CORPUS, stores=opened.stores, steps=_STEPS)
-        yield opened.stores
+def stores(tiny_stores: Stores) -> Stores:
+    return tiny_stores
 
 
 def _versions(tmp_path: Path) -> list[str]:
@@ -200,7 +195,7 @@ def test_of_two_that_patched_the_files_one_writes_them_anew(
     written = _write_late(monkeypatch)
     with _fresh(tmp_path) as one, _fresh(tmp_path) as two:
         found = [list(_pulls(graph)) for graph in (one, two)]
-        held = two._graphs._held[CORPUS][-1]
+        held = two._graphs._cached[CORPUS][-1]
     assert len(written) == 1
     assert held.written(threading.Event()).version == held.version  # one that comes later maps them
     assert len(written) == 1

@@ -9,7 +9,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -23,17 +22,9 @@ from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore
 from hlgraph.stores.image import patching
 from hlgraph.stores.image.arrays import Numbering
-from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores
 
 _EDIT = ("edit", (0, 3, "Lake Vessel met Ivo Brandt in 1802."))
-
-
-@pytest.fixture
-def stores(tmp_path: Path) -> Iterator[Stores]:
-    opened = open_stores(f"hlgraph://{tmp_path}/store")
-    with opened.closing:
-        yield opened.stores
 
 
 @pytest.fixture
@@ -145,7 +136,7 @@ def test_readers_keep_their_version_and_see_no_half_of_a_change(
 ) -> None:
     """Each result that a reader gets during the changes is that of one version, made from nothing."""
     shape = PullShape(frozenset(Relationship), frozenset(Kind))
-    held = stores.graph._current(shape, Scope(CORPUS)).image()  # type: ignore[attr-defined]
+    held, _ = stores.graph._image(shape, Scope(CORPUS))  # type: ignore[attr-defined]
     before = held.whole(shape, sources=None)
     seen: list[dict[str, object]] = []
     is_done = threading.Event()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,19 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hlgraph.chunk import WholeChunker
 from hlgraph.errors import SettingsError
-from hlgraph.ingest import pipeline
 from hlgraph.records import Kind, Relationship
 from hlgraph.settings import Neo4jSettings
 from hlgraph.stores.image.image import FOLLOWED, SAID
 from hlgraph.stores.neo4j import images as images_module
 from hlgraph.stores.neo4j.images import Images
 from hlgraph.stores.neo4j.pull import EVERYTHING, Admitted
-from hlgraph.stores.open import open_stores
-from hlgraph.stores.protocols import PullShape, Scope
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
-from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.stores.protocols import PullShape, Scope, Stores
+from hlgraph.testing.corpus import CORPUS
 
 _KINDS = frozenset({Kind.SOURCE, Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT, Kind.FACT, Kind.ENTITY})
 _EVERYTHING = PullShape(FOLLOWED, _KINDS)
@@ -111,7 +107,7 @@ def _edges(found: Any, relationship: Relationship) -> set[tuple[str, str, float]
     }
 
 
-def test_an_image_is_what_the_server_sent_and_what_is_counted_from_it(server: ToldServer, tmp_path: Path) -> None:
+def test_image_holds_the_scanned_links_and_derives_the_rest(server: ToldServer, tmp_path: Path) -> None:
     held = _images(server, tmp_path).current("c")
     assert held is not None
     found = held.image.whole(_EVERYTHING, sources=held.sources(EVERYTHING))
@@ -131,7 +127,7 @@ def test_an_image_is_what_the_server_sent_and_what_is_counted_from_it(server: To
         assert _edges(seen, Relationship.CO_OCCURS) == {("e1", "e3", 1)}
 
 
-def test_processes_share_the_files_which_their_owner_alone_may_read(server: ToldServer, tmp_path: Path) -> None:
+def test_image_files_are_shared_and_readable_by_their_owner_only(server: ToldServer, tmp_path: Path) -> None:
     assert _images(server, tmp_path).current("c")
     other = ToldServer()
     images = _images(other, tmp_path)
@@ -145,7 +141,7 @@ def test_processes_share_the_files_which_their_owner_alone_may_read(server: Told
 
 
 @pytest.mark.parametrize("change", [{"version": 2, "stamp": "second"}, {"stamp": "of another database"}])
-def test_another_state_gets_an_image_of_its_own(server: ToldServer, tmp_path: Path, change: dict[str, Any]) -> None:
+def test_each_state_gets_its_own_image(server: ToldServer, tmp_path: Path, change: dict[str, Any]) -> None:
     images = _images(server, tmp_path)
     first = images.current("c")
     for name, value in change.items():
@@ -159,7 +155,7 @@ def test_another_state_gets_an_image_of_its_own(server: ToldServer, tmp_path: Pa
     assert len(first.image.whole(_EVERYTHING, sources=None)) == 12  # and those who read it may go on
 
 
-def test_a_change_during_a_fill_is_not_half_seen(server: ToldServer, tmp_path: Path) -> None:
+def test_change_during_a_fill_discards_the_image(server: ToldServer, tmp_path: Path) -> None:
     def change() -> None:
         if server.stamp == "first":
             server.version, server.stamp = 2, "second"
@@ -174,9 +170,7 @@ def test_a_change_during_a_fill_is_not_half_seen(server: ToldServer, tmp_path: P
     assert images.why_not("c") == ""
 
 
-def test_a_corpus_that_changes_often_is_not_filled_all_the_time(
-    server: ToldServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_frequent_changes_limit_the_fills(server: ToldServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(images_module, "_SHORT", 0.0)
     images, patient = _images(server, tmp_path), _images(server, tmp_path / "patient", waits=True)
     assert images.current("c")
@@ -194,7 +188,7 @@ def test_a_corpus_that_changes_often_is_not_filled_all_the_time(
     ("told", "why"),
     [({"stamp": None}, "before its next change"), ({"links": 101}, "over 100 links (neo4j.image_links)")],
 )
-def test_a_corpus_without_an_image_says_why(tmp_path: Path, told: dict[str, Any], why: str) -> None:
+def test_missing_image_has_a_reason(tmp_path: Path, told: dict[str, Any], why: str) -> None:
     server = ToldServer(**told)
     images = _images(server, tmp_path)
     for _ in range(2):
@@ -205,14 +199,14 @@ def test_a_corpus_without_an_image_says_why(tmp_path: Path, told: dict[str, Any]
     assert images.why_not("nowhere") == ""
 
 
-def test_where_nothing_can_be_written_the_server_answers(server: ToldServer, tmp_path: Path) -> None:
+def test_unwritable_folder_falls_back_to_the_server(server: ToldServer, tmp_path: Path) -> None:
     (tmp_path / "images").write_text("a file where the folder should be")
     images = _images(server, tmp_path)
     assert images.current("c") is None
     assert "could not be written" in images.why_not("c")
 
 
-def test_a_large_image_is_filled_while_the_server_answers(
+def test_large_image_is_filled_in_the_background(
     server: ToldServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(images_module, "LEAST_BEHIND", 10)
@@ -232,15 +226,11 @@ def test_a_large_image_is_filled_while_the_server_answers(
 
 
 @pytest.fixture
-def filled(tmp_path: Path) -> Iterator[Any]:
-    opened = open_stores(f"hlgraph://{tmp_path}/store")
-    with opened.closing:
-        steps = pipeline.Steps(WholeChunker(), TinyExtractor(), WordEmbedder())
-        pipeline.ingest(DOCUMENTS, CORPUS, stores=opened.stores, steps=steps)
-        yield opened.stores.graph
+def filled(tiny_stores: Stores) -> Any:
+    return tiny_stores.graph
 
 
-def test_derived_links_counted_from_arrays_are_those_of_the_tables(filled: Any) -> None:
+def test_derived_links_from_arrays_equal_those_from_tables(filled: Any) -> None:
     sources = tuple(record.id for record in filled.find(Kind.SOURCE, Scope(CORPUS)))
     shape = PullShape(frozenset({Relationship.RELATES, Relationship.CO_OCCURS}), _KINDS)
     stored = filled.whole(shape, scope=Scope(CORPUS))
@@ -253,6 +243,6 @@ def test_derived_links_counted_from_arrays_are_those_of_the_tables(filled: Any) 
 
 
 @pytest.mark.parametrize(("name", "value"), [("ranking", "fast"), ("image_links", -1)])
-def test_a_setting_out_of_its_bounds_is_refused(name: str, value: Any) -> None:
+def test_out_of_range_setting_is_refused(name: str, value: Any) -> None:
     with pytest.raises(SettingsError, match=f"neo4j.{name} is .{value}|neo4j.{name} is {value}"):
         Neo4jSettings(**{name: value})

@@ -41,7 +41,7 @@ def written(tmp_path: Path) -> Path:
     return folder
 
 
-def test_texts_and_lists_come_back(written: Path) -> None:
+def test_texts_and_lists_round_trip(written: Path) -> None:
     chunks = list(_rows(written / "chunks.csv.gz"))
     assert {row["corpus"] for row in chunks} == {'a "b"'}
     assert any(
@@ -58,7 +58,7 @@ def test_texts_and_lists_come_back(written: Path) -> None:
     assert bulk_load.ONE_EMPTY in {row["kinds:string[]"] for row in mentions}
 
 
-def test_the_arguments_name_every_file_and_the_labels_with_their_prefix(written: Path) -> None:
+def test_arguments_name_every_file_and_prefixed_label(written: Path) -> None:
     lines = (written / "import.args").read_text().splitlines()
     named = {line.rpartition("./")[2] for line in lines if "./" in line}
     assert named == {path.name for path in written.glob("*.csv.gz")}
@@ -74,7 +74,7 @@ def test_the_arguments_name_every_file_and_the_labels_with_their_prefix(written:
         (["--bulk", "load"], "is an embedded store, which --bulk would not load faster"),
     ],
 )
-def test_options_that_make_no_sense_together_are_refused(
+def test_contradictory_options_are_refused(
     options: list[str], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.txt").write_text("Mara Quill built the mill.")

@@ -32,7 +32,7 @@ _SAID = st.lists(
 )
 
 
-def test_metadata_comes_back_with_its_types_and_is_shown_where_neo4j_can_hold_it() -> None:
+def test_metadata_keeps_its_types_and_becomes_properties_if_neo4j_supports_them() -> None:
     values = {"year": 3, "share": 0.5, "is_open": True, "tags": ("a", "b"), "mixed": (1, "a"), "huge": 10**30, "no": ()}
     change = Change("x", "c", sources=(Source("s", "c", "u", "t", "sum", values),), base_versions=(0,))
     row = source_rows(change)[0]["properties"]
@@ -43,7 +43,7 @@ def test_metadata_comes_back_with_its_types_and_is_shown_where_neo4j_can_hold_it
     assert row["metadata_keys"] == sorted(values)
 
 
-def test_mentions_of_one_statement_and_entity_are_one_row() -> None:
+def test_mentions_are_grouped_by_statement_and_entity() -> None:
     links = (
         MentionLink("c1", "s", "e", "Mara", "person"),
         MentionLink("c2", "s", "e", "Quill", ""),
@@ -62,7 +62,7 @@ def test_mentions_of_one_statement_and_entity_are_one_row() -> None:
 
 
 @given(_SAID, _SAID)
-def test_names_are_those_of_all_that_was_said(first: list[Said], second: list[Said]) -> None:
+def test_incremental_name_counts_equal_counting_at_once(first: list[Said], second: list[Said]) -> None:
     """Counting in two steps, or taking the first away again, gives what counting at once gives."""
     at_once = _named(name_rows(_empty(first, second), name_changes((), [*first, *second])))
     stored = name_rows(_empty(first, second), _complete(name_changes((), first), first, second))
@@ -89,13 +89,13 @@ def _named(rows: list[dict[str, object]]) -> dict[str, tuple[object, object, obj
     return {str(row["id"]): (row["name"], row["kind"], row["aliases"]) for row in rows}
 
 
-def test_ties_of_names_go_by_the_alphabet() -> None:
+def test_name_ties_break_alphabetically() -> None:
     said = [Said("c", "e", "Zoe", "person", 2), Said("c", "e", "Ann", "place", 2)]
     row = name_rows(_empty(said), name_changes((), said))[0]
     assert (row["name"], row["kind"], row["aliases"]) == ("Ann", "person", ["Ann", "Zoe"])
 
 
-def test_every_migration_divides_into_statements() -> None:
+def test_every_migration_splits_into_statements() -> None:
     for migration in discover("neo4j"):
         found = statements(migration)
         assert found
@@ -107,7 +107,7 @@ def test_every_migration_divides_into_statements() -> None:
 @pytest.mark.parametrize(
     "url", ["neo4j://user:secret@host:7687", "bolt://", "neo4j://host/database", "http://host:7474", "neo4j://h?x=1"]
 )
-def test_a_url_that_is_none_of_a_server_is_refused_without_showing_a_password(url: str) -> None:
+def test_invalid_url_is_refused_without_showing_the_password(url: str) -> None:
     with pytest.raises(SettingsError, match="not the URL of a Neo4j server") as caught:
         Server(url, Neo4jSettings())
     assert "secret" not in str(caught.value)
@@ -127,12 +127,12 @@ def test_a_url_that_is_none_of_a_server_is_refused_without_showing_a_password(ur
         ),
     ],
 )
-def test_who_hlgraph_says_it_is(settings: Neo4jSettings, sent: dict[str, str] | None) -> None:
+def test_auth_follows_the_settings(settings: Neo4jSettings, sent: dict[str, str] | None) -> None:
     found = auth_of(settings)
     assert (None if found is None else vars(found)) == sent
 
 
-def test_the_driver_gets_the_settings_of_its_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_driver_receives_the_pool_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, object] = {}
 
     def driver(_url: str, **options: object) -> object:

@@ -25,19 +25,19 @@ def row(name: str, **other: object) -> dict[str, object]:
     return {"name": name, "state": "ONLINE", **known[name], **other}
 
 
-def test_all_that_the_migrations_make_is_understood() -> None:
+def test_all_migrations_are_parsed() -> None:
     made = declared(text for migration in migrate.discover("neo4j") for text in statements(migration))
     assert len(made) == 38
     assert made["hlgraph_entity_names"][0] == Declared("fulltext index", "Entity", ("name", "aliases"))
     assert made["hlgraph_same_as_corpus"][0] == Declared("index", "SAME_AS", ("corpus",))
 
 
-def test_a_statement_that_cannot_be_compared_is_refused() -> None:
+def test_unsupported_statement_is_refused() -> None:
     with pytest.raises(MigrationError, match="cannot be compared"):
         declared(["CREATE POINT INDEX a IF NOT EXISTS FOR (n:A) ON (n.place)"])
 
 
-def test_what_is_as_it_was_made_is_no_difference() -> None:
+def test_unchanged_schema_has_no_differences() -> None:
     assert differences(WANTED, [row("hlgraph_a"), row("hlgraph_b")]) == []
 
 
@@ -51,7 +51,7 @@ def test_what_is_as_it_was_made_is_no_difference() -> None:
         ({"constraint": True}, "constraint on B(corpus), in place of index on B(corpus)"),
     ],
 )
-def test_what_is_other_is_told(other: dict[str, object], said: str) -> None:
+def test_changed_index_is_reported(other: dict[str, object], said: str) -> None:
     (found,) = differences(WANTED, [row("hlgraph_a"), row("hlgraph_b", **other)])
     assert (found.name, found.seen) == ("hlgraph_b", said)
     assert found.is_mendable is (other.get("state") != "POPULATING")

@@ -62,7 +62,7 @@ def value(data: bytes, at: int) -> tuple[object, int]:  # noqa: PLR0911 - one a 
 
 
 @pytest.mark.parametrize("dimensions", [1, 2, 3, 5, 6, 7, 384])
-def test_vectors_and_texts_are_read_back_to_the_bit(dimensions: int) -> None:
+def test_vectors_and_texts_round_trip_bit_for_bit(dimensions: int) -> None:
     matrix = np.random.default_rng(dimensions).normal(size=(5, dimensions)).astype(np.float32)
     matrix[0] = -0.0
     numbers, data = wire.number_arrays(matrix), wire.binaries(matrix.view(np.uint8))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from extractors import TINY_STEPS as _STEPS
 from plain_pagerank import solved
 
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape
-from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError
 from hlgraph.ids import entity_id, source_id
 from hlgraph.ingest import pipeline
@@ -21,26 +21,28 @@ from hlgraph.records import Document, Kind, Relationship
 from hlgraph.retrieve.request import SearchRequest
 from hlgraph.retrieve.session import Session
 from hlgraph.stores.image import ranker as image_ranker
-from hlgraph.stores.image.ranker import StoreRanker
+from hlgraph.stores.image.ranker import ImageRanker
 from hlgraph.stores.in_process import PulledRanker, WalkedGraph
-from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import GraphStore, PullShape, RankQuery, Scope, Stores
 from hlgraph.subgraph import KINDS, Subgraph
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
 
-_STEPS = pipeline.Steps(WholeChunker(), TinyExtractor(), WordEmbedder())
 _BRIDGE, _ORNE, _MARA = (entity_id(CORPUS, name) for name in ("aldane bridge", "orne", "mara quill"))
 _SHAPES = tuple(ProjectionShape)
 
 
 @pytest.fixture
-def stores(tmp_path: Path) -> Iterator[Stores]:
-    opened = open_stores(f"hlgraph://{tmp_path}/store")
-    with opened.closing:
-        pipeline.ingest(DOCUMENTS, CORPUS, stores=opened.stores, steps=_STEPS)
-        yield opened.stores
+def stores(tiny_stores: Stores) -> Stores:
+    return tiny_stores
+
+
+def _with_new_ranker(stores: Stores, **limits: int) -> Any:
+    """The graph store with a new ranker."""
+    graph: Any = stores.graph
+    graph.ranker = ImageRanker(graph, **limits)
+    return graph
 
 
 def rankers(stores: Stores) -> list[GraphStore | PulledRanker]:
@@ -170,7 +172,7 @@ def test_bad_queries(stores: Stores, options: dict[str, object], message: str) -
 
 
 def test_a_graph_is_prepared_once_and_then_patched(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
-    ranker = StoreRanker(stores.graph)  # type: ignore[arg-type]
+    ranker = _with_new_ranker(stores)
     made: list[object] = []
     of = WalkedGraph.of
     monkeypatch.setattr(WalkedGraph, "of", lambda *args, **options: made.append(args) or of(*args, **options))
@@ -185,25 +187,25 @@ def test_a_graph_is_prepared_once_and_then_patched(stores: Stores, monkeypatch: 
     after = ranker.rank(query, scope=Scope(CORPUS))
     assert after != before
     assert len(made) == 1
-    fresh = StoreRanker(stores.graph).rank(query, scope=Scope(CORPUS))  # type: ignore[arg-type]
+    fresh = _with_new_ranker(stores).rank(query, scope=Scope(CORPUS))
     assert {hit.id: hit.score for hit in after} == pytest.approx({hit.id: hit.score for hit in fresh}, abs=1e-6)
 
 
 def test_a_walk_of_many_replaced_rows_is_prepared_anew(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(image_ranker, "LEAST", 0)
     monkeypatch.setattr(image_ranker, "SHARE", 0.0)
-    ranker = StoreRanker(stores.graph)  # type: ignore[arg-type]
+    ranker = _with_new_ranker(stores)
     query = RankQuery(ProjectionShape.ENTITY_PASSAGE, {_MARA: 1.0})
     ranker.rank(query, scope=Scope(CORPUS))
     new = Document("doc:new", "Mara Quill was born in Tessing. Ivo Brandt wrote about the Orne.", "Mara Quill")
     pipeline.ingest([*DOCUMENTS, new], CORPUS, stores=stores, steps=_STEPS)
     after = ranker.rank(query, scope=Scope(CORPUS))
-    assert after == StoreRanker(stores.graph).rank(query, scope=Scope(CORPUS))  # type: ignore[arg-type]
-    assert all(held.walk.over is None for held in ranker._held.values())
+    assert all(walked.walk.over is None for walked in ranker.ranker._walks.values())
+    assert after == _with_new_ranker(stores).rank(query, scope=Scope(CORPUS))
 
 
 def test_local_rankings_of_many_threads_do_not_mix(stores: Stores) -> None:
-    ranker = StoreRanker(stores.graph)  # type: ignore[arg-type]
+    ranker = _with_new_ranker(stores)
     queries = [RankQuery(ProjectionShape.ENTITY_PASSAGE, {key: 1.0}, epsilon=1e-6) for key in (_MARA, _ORNE, _BRIDGE)]
     expected = [ranker.rank(query, scope=Scope(CORPUS)) for query in queries]
     with ThreadPoolExecutor(8) as pool:
@@ -212,10 +214,10 @@ def test_local_rankings_of_many_threads_do_not_mix(stores: Stores) -> None:
 
 
 def test_memory_is_bounded_by_edges(stores: Stores) -> None:
-    ranker = StoreRanker(stores.graph, edges=1)  # type: ignore[arg-type]
+    ranker = _with_new_ranker(stores, edges=1)
     for shape in _SHAPES:
         assert ranker.rank(RankQuery(shape, {_MARA: 1.0}), scope=Scope(CORPUS))
-        assert len(ranker._held) == 1
+        assert len(ranker.ranker._walks) == 1
 
 
 @pytest.mark.parametrize("where", ["", "category = 'person'"])
@@ -225,14 +227,16 @@ def test_a_graph_of_too_many_links_is_pulled_around_the_seeds(
 ) -> None:
     scope = Scope(CORPUS, parse(where) if where else None)
     query = RankQuery(shape, {_MARA: 1.0, _ORNE: 2.0})
-    count = stores.graph.links(PullShape(*INGREDIENTS[shape]), scope=scope)  # type: ignore[attr-defined]
+    graph: Any = stores.graph
+    image, _ = graph._image(PullShape(*INGREDIENTS[shape]), Scope(CORPUS))
+    count = image.count(INGREDIENTS[shape].relationships)
     assert count > 1
-    small = StoreRanker(stores.graph, links=count)  # type: ignore[arg-type]
+    small = _with_new_ranker(stores, links=count)
     assert small.rank(query, scope=scope)
-    assert (len(small._held), small.ranked_by(scope, shape=shape)) == (1, "process")
-    large = StoreRanker(stores.graph, links=count - 1)  # type: ignore[arg-type]
+    assert (len(small.ranker._walks), small.ranked_by(scope, shape=shape)) == (1, "process")
+    large = _with_new_ranker(stores, links=count - 1)
     assert large.rank(query, scope=scope) == PulledRanker(stores.graph).rank(query, scope=scope)
-    assert not large._held
+    assert not large.ranker._walks
     assert large.ranked_by(scope, shape=shape) == (
         f"process: around the seeds, since the graph has over {count - 1} links"
     )

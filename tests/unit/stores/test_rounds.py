@@ -47,9 +47,9 @@ class _Played(Connection):
         *,
         body: Any = None,
         parameters: Mapping[str, str] | None = None,
-        told: Mapping[str, object] | None = None,
+        recorded: Mapping[str, object] | None = None,
     ) -> Answer:
-        del method, parameters, told
+        del method, parameters, recorded
         bodies = [body] if isinstance(body, dict) else [msgspec.json.decode(line) for line in body.splitlines()][1::2]
         self.asked.append(f"{path.rpartition('/')[2]} {len(bodies)} {'data' in bodies[0]['docvalue_fields']}")
         found: list[dict[str, Any]] = [{"status": 200, **self._found(one)} for one in bodies]
@@ -77,7 +77,7 @@ def _ask(server: _Played, index: IndexVectors, times: int = 1) -> list[list[Hit]
     return together(server, searches)
 
 
-def test_searches_side_by_side_are_one_request_and_a_refused_one_is_sent_again() -> None:
+def test_concurrent_searches_share_one_request_and_a_refused_one_is_resent() -> None:
     server, kept = _Played(), KeptVectors()
     index = kept.of_index("i", meta=_META, state="")
     server.refused = 1
@@ -86,7 +86,7 @@ def test_searches_side_by_side_are_one_request_and_a_refused_one_is_sent_again()
     assert together(server, []) == []
 
 
-def test_a_vector_is_sent_again_when_its_row_was_written_again() -> None:
+def test_vector_is_fetched_again_after_its_row_is_rewritten() -> None:
     server, index = _Played(), KeptVectors().of_index("i", meta=_META, state="")
     for _ in range(3):
         assert _ask(server, index) == [[Hit("a", 1.0), Hit("b", 0.0)]]
@@ -96,7 +96,7 @@ def test_a_vector_is_sent_again_when_its_row_was_written_again() -> None:
     assert server.asked == ["_search 1 True", "_search 1 True", "_search 1 False", "_search 1 False", "_search 1 True"]
 
 
-def test_vectors_by_id_are_those_of_the_state_of_the_reader() -> None:
+def test_vectors_by_id_match_the_state_of_the_reader() -> None:
     server, kept = _Played(), KeptVectors()
 
     def read(state: str) -> object:
@@ -132,7 +132,7 @@ class _Scored(_Played):
 @pytest.mark.parametrize(
     ("scores", "best", "requests"), [((1, 1, 1), "a", 2), ((1, 1, 0.5), "b", 2), ((2, 1, 1), "c", 1)]
 )
-def test_rows_with_the_score_of_the_last_one_are_asked_for_by_id(
+def test_tied_scores_at_the_cutoff_are_fetched_in_id_order(
     monkeypatch: pytest.MonkeyPatch, scores: tuple[float, ...], best: str, requests: int
 ) -> None:
     monkeypatch.setattr(query_bodies, "_SPARE", 1)
@@ -175,7 +175,7 @@ class _Words(_Played):
         return {"hits": {"total": {"value": 2}, "hits": rows}}
 
 
-def test_frequencies_of_the_words_of_several_searches_are_one_request() -> None:
+def test_word_frequencies_of_several_searches_need_one_request() -> None:
     phrases = (("mill",), ("oven",))
 
     def ask(times: int) -> tuple[list[list[Hit]], list[str]]:

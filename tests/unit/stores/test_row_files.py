@@ -28,13 +28,6 @@ _SOURCES = [
 
 
 @pytest.fixture
-def stores(tmp_path: Path) -> Iterator[Stores]:
-    opened = open_stores(f"hlgraph://{tmp_path}/store")
-    with opened.closing:
-        yield opened.stores
-
-
-@pytest.fixture
 def in_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of any number in files, the first time and whenever there are ten more."""
     monkeypatch.setattr(vector_files, "LEAST_ROWS", 10)

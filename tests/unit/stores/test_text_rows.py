@@ -103,7 +103,7 @@ def test_any_history_ranks_as_fts5_does(connection: sqlite3.Connection, monkeypa
 
 def test_lists_of_two_matrices_are_apart(connection: sqlite3.Connection) -> None:
     for n, file in ((1, 1), (2, 2), (3, 2)):
-        index_rows(connection, file, rows=[(n, text_rows.entry("old mill"))])
+        index_rows(connection, file, rows=[(n, *text_rows.entries(["old mill"]))])
     assert (sorted(_search(connection, 1, "mill")), sorted(_search(connection, 2, "mill"))) == ([1], [2, 3])
     connection.execute("UPDATE posting SET entries = CAST(entries || entries AS BLOB) WHERE file = 2 AND word = 'mill'")
     assert (is_broken(connection, 1), is_broken(connection, 2)) == (False, True)

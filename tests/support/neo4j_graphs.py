@@ -1,4 +1,7 @@
-"""A corpus about a mill, worked by hand, that has what analysts look for: contradictions, copies, orphans, dates, communities.
+"""Corpora on the Neo4j server of the tests, each under a name of its own, beside whatever else is there.
+
+Beside the tiny corpus there is one about a mill, worked by hand, that has what analysts look for: contradictions, copies,
+orphans, dates, communities.
 
 ::
 
@@ -20,9 +23,11 @@ import contextlib
 import re
 import uuid
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from extractors import RuleExtractor
 from live_stores import neo4j_of
 
 from hlgraph.chunk import WholeChunker
@@ -32,8 +37,11 @@ from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import delete_sources
 from hlgraph.records import Document, Extraction, Mention, Proposition, Triple
 from hlgraph.settings import Settings
+from hlgraph.stores import migrate
+from hlgraph.stores.neo4j.migrations import Neo4jTarget
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.open import Opened, open_stores
+from hlgraph.testing.corpus import DOCUMENTS, fill
 from hlgraph.testing.embedder import WordEmbedder
 
 TEXTS = {
@@ -55,32 +63,20 @@ _TRIPLES = {
 }
 
 
-class MillExtractor:
-    """Sentences as propositions, the known names in them as mentions, the known triples."""
-
-    fingerprint = "mill/1"
-    problems: tuple[str, ...] = ()
-
-    def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
-        """One extraction a chunk."""
-        return [_extraction(chunk) for chunk in chunks]
-
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        """All that is looked at."""
-        return f"{self.fingerprint}|{chunk.title}|{chunk.text}"
-
-
 def _extraction(chunk: ChunkInput) -> Extraction:
+    """Sentences as propositions, the known names in them as mentions, the known triples."""
     if chunk.title == "Blank":
         return Extraction((), ("Blank",))
-    found = []
+    propositions = []
     for match in re.finditer(r"[A-Z].*?[.!]", chunk.text):
         plain = match[0].replace("!", ".").replace("  ", " ")
         names = tuple(Mention(name, "name") for name in _NAMES if name in plain)
         topic = "Mill" if "Orle Mill" in plain else chunk.title
         triples = (_TRIPLES[plain],) if plain in _TRIPLES else ()
-        found.append(Proposition(match[0], match.start(), match.end(), (topic,), names, triples))
-    return Extraction(tuple(found), tuple(dict.fromkeys(topic for item in found for topic in item.topics)))
+        propositions.append(Proposition(match[0], *match.span(), (topic,), names, triples))
+    return Extraction(
+        tuple(propositions), tuple(dict.fromkeys(topic for item in propositions for topic in item.topics))
+    )
 
 
 _DERIVED = """
@@ -96,8 +92,15 @@ CREATE (inner:Community {id: $corpus + '-0', corpus: $corpus, level: 0, size: 2}
 """
 
 
+class TinyGraph(NamedTuple):
+    """A server whose database holds the tiny corpus, and the name of the corpus."""
+
+    server: Server
+    corpus: str
+
+
 class MillGraph(NamedTuple):
-    """The open stores with the corpus, the settings that lead to them, and the server beside them."""
+    """The open stores with the corpus about the mill, the settings that lead to them, and the server beside them."""
 
     opened: Opened
     settings: Settings
@@ -110,29 +113,43 @@ class MillGraph(NamedTuple):
 
 
 @contextlib.contextmanager
-def mill_graph(servers: Any, folder: Path) -> Iterator[MillGraph]:
-    """The schema and the corpus, under a name of its own, deleted at the end. ``folder`` is for its vectors."""
-    corpus = f"mill-{uuid.uuid4().hex[:8]}"
-    settings = Settings(
-        store=servers.neo4j.url, vectors=f"hlgraph://{folder}/vectors", corpus=corpus, neo4j=neo4j_of(servers)
-    )
-    opened = open_stores(settings)
-    server = Server(settings.store, settings.neo4j)
-    documents = [
-        Document(f"doc:{title}", text, title, {"date": _DATES[title]} if title in _DATES else {})
-        for title, text in TEXTS.items()
-    ]
+def _graph(servers: Any, folder: Path, name: str, documents: Sequence[Document]) -> Iterator[MillGraph]:
+    """A corpus to fill with documents, which are deleted at the end. ``folder`` is for its vectors."""
+    corpus = f"{name}-{uuid.uuid4().hex[:8]}"
+    vectors = f"hlgraph://{folder}/vectors"
+    settings = Settings(store=servers.neo4j.url, vectors=vectors, corpus=corpus, neo4j=neo4j_of(servers))
+    opened, server = open_stores(settings), Server(settings.store, settings.neo4j)
     with opened.closing, contextlib.closing(server):
-        steps = pipeline.Steps(WholeChunker(), MillExtractor(), WordEmbedder())
-        report = pipeline.ingest(documents, corpus, stores=opened.stores, steps=steps)
-        assert not report.failed
-        named = {"mill": "Orle Mill", "voss": "Hanna Voss", "lund": "Lund", "sorrel": "Sorrel"}
-        ids = {key: entity_id(corpus, name) for key, name in named.items()}
-        with server.driver().session(database=settings.neo4j.database) as session:
-            session.run(_DERIVED, {"corpus": corpus, **ids}).consume()
+        migrate.apply(Neo4jTarget(server))
         try:
             yield MillGraph(opened, settings, server)
         finally:
             delete_sources([source_id(corpus, item.uri) for item in documents], corpus, stores=opened.stores)
-            with server.driver().session(database=settings.neo4j.database) as session:
-                session.run("MATCH (c:Community {corpus: $corpus}) DETACH DELETE c", {"corpus": corpus}).consume()
+
+
+@contextlib.contextmanager
+def tiny_graph(servers: Any, folder: Path) -> Iterator[TinyGraph]:
+    """The schema and the tiny corpus."""
+    with _graph(servers, folder, "tiny", DOCUMENTS) as graph:
+        fill(graph.opened.stores, corpus=graph.corpus)
+        yield TinyGraph(graph.server, graph.corpus)
+
+
+@contextlib.contextmanager
+def mill_graph(servers: Any, folder: Path) -> Iterator[MillGraph]:
+    """The schema and the corpus about the mill."""
+    documents = [
+        Document(f"doc:{title}", text, title, {"date": _DATES[title]} if title in _DATES else {})
+        for title, text in TEXTS.items()
+    ]
+    with _graph(servers, folder, "mill", documents) as graph:
+        steps = pipeline.Steps(WholeChunker(), RuleExtractor(_extraction), WordEmbedder())
+        assert not pipeline.ingest(documents, graph.corpus, stores=graph.opened.stores, steps=steps).failed
+        names = {"mill": "Orle Mill", "voss": "Hanna Voss", "lund": "Lund", "sorrel": "Sorrel"}
+        ids = {key: entity_id(graph.corpus, name) for key, name in names.items()}
+        ask = partial(graph.server.driver().execute_query, database_=graph.settings.neo4j.database)
+        ask(_DERIVED, {"corpus": graph.corpus, **ids})
+        try:
+            yield graph
+        finally:
+            ask("MATCH (c:Community {corpus: $corpus}) DETACH DELETE c", {"corpus": graph.corpus})

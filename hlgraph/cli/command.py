@@ -1,0 +1,258 @@
+"""Declares commands: their options, those that several commands share, and what a running command works with."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+from typer.models import ArgumentInfo, OptionInfo
+
+from hlgraph.cli.bars import progress
+from hlgraph.cli.choices import FORMATS, listed
+from hlgraph.cli.output import note, print_json, say
+from hlgraph.cli.state import State
+from hlgraph.errors import InputError
+
+if TYPE_CHECKING:
+    from hlgraph.ingest.options import IngestOptions
+    from hlgraph.models.accounts.budget import Budget
+    from hlgraph.sdk.client import HLGraph
+    from hlgraph.settings import Settings
+
+_Function = TypeVar("_Function", bound=Callable[..., None])
+
+
+def option(usage: str, text: str) -> OptionInfo:
+    """An option.
+
+    Parameters
+    ----------
+    usage : its names and its metavar, such as ``--k -k N``; without names it has that of its parameter
+    text : its help
+
+    Examples
+    --------
+    >>> option("--k -k N", "Number of hits.").metavar
+    'N'
+    """
+    words = usage.split()
+    names = [word for word in words if word.startswith("-")]
+    declared: OptionInfo = typer.Option(*names, metavar=" ".join(words[len(names) :]) or None, help=text)
+    return declared
+
+
+def argument(metavar: str, text: str, *, callback: Callable[..., object] | None = None) -> ArgumentInfo:
+    """An argument with its help; ``callback`` checks its value."""
+    declared: ArgumentInfo = typer.Argument(metavar=metavar, help=text, callback=callback)
+    return declared
+
+
+Corpus = Annotated[str | None, option("NAME", "The corpus (also HLGRAPH_CORPUS; default: default).")]
+Chat = Annotated[
+    str | None, option("--chat NAME", "The chat model to plan for, such as openai:gpt-4o-mini (also HLGRAPH_CHAT).")
+]
+Format = Annotated[
+    str | None, option("--format FORMAT", f"Read every source as {listed(FORMATS)}, whatever its suffix.")
+]
+Map = Annotated[
+    list[str] | None,
+    option(
+        "--map FIELD=COLUMN,...",
+        "Columns of the parts of a row: text, title, id or metadata.NAME; text=title+body joins two columns.",
+    ),
+]
+Encoding = Annotated[
+    str | None, option("NAME", "Encoding of the text (default: found for each file, and said if it is not UTF-8).")
+]
+FollowLinks = Annotated[bool, option("--follow-links", "Also read what links in a folder lead to outside it.")]
+Chunked = Annotated[bool, option("--chunked", "Keep each document as one chunk.")]
+Where = Annotated[
+    str | None,
+    option(
+        "EXPR",
+        "Only sources whose metadata match this filter: field = value, !=, <, <=, >, >=, in (...), exists field, "
+        "and, or, not.",
+    ),
+]
+MaxTokens = Annotated[
+    int | None, option("--max-tokens N", "Spend at most N tokens on the chat model, then stop with exit code 6.")
+]
+MaxUsd = Annotated[
+    float | None, option("--max-usd X", "Spend at most X US dollars on the chat model, then stop with exit code 6.")
+]
+Wait = Annotated[
+    float | None,
+    option(
+        "SECONDS",
+        "Maximum time to wait while another process writes; 0: do not wait (default: the setting wait, otherwise no limit).",
+    ),
+]
+Quiet = Annotated[bool, option("--quiet -q", "Show no progress on standard error.")]
+Json = Annotated[bool, option("--json", "Print one JSON object and nothing else.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """A running command: the global options and the values of the options that it shares with other commands.
+
+    Attributes
+    ----------
+    state : the global options
+    extra : arguments that are neither options nor arguments of the command
+    json : print JSON
+    """
+
+    state: State
+    extra: Sequence[str] = ()
+    corpus: Corpus = None
+    chat: Chat = None
+    format_: Format = None
+    map_: Map = None
+    encoding: Encoding = None
+    follow_links: FollowLinks = False
+    chunked: Chunked = False
+    max_tokens: MaxTokens = None
+    max_usd: MaxUsd = None
+    wait: Wait = None
+    quiet: Quiet = False
+    json: Json = False
+
+    @property
+    def budget(self) -> Budget | None:
+        """The budget of --max-tokens and --max-usd; None without them."""
+        return budget_of(self.max_tokens, self.max_usd)
+
+    def settings(self, corpus: str | None = None) -> Settings:
+        """The settings from file and environment, overridden by the options; ``corpus`` overrides --corpus."""
+        settings = self.state.settings(self.corpus if corpus is None else corpus, wait=self.wait)
+        return settings if self.chat is None else replace(settings, models=replace(settings.models, chat=self.chat))
+
+    def progress(self, title: str) -> AbstractContextManager[None]:
+        """Show the progress of a block under a title."""
+        return progress(title, quiet=self.quiet, is_json=self.json)
+
+    @contextmanager
+    def connect(self, title: str = "", *, corpus: str | None = None) -> Iterator[HLGraph]:
+        """Connect to the store.
+
+        Parameters
+        ----------
+        title : title of the progress of the block; empty: show none
+        corpus : the corpus, in place of that of --corpus
+        """
+        from hlgraph.sdk.client import connect
+
+        with connect(self.settings(corpus)) as graph, self.progress(title) if title else nullcontext():
+            yield graph
+
+    def ingest_options(self, **others: Any) -> IngestOptions:
+        """The options of an ingest: those of reading, which are shared, and others."""
+        from hlgraph.ingest.options import IngestOptions
+
+        return IngestOptions(
+            format=self.format_,
+            mapping=pairs(self.map_ or []),
+            encoding=self.encoding,
+            follow_links=self.follow_links,
+            is_chunked=self.chunked,
+            **others,
+        )
+
+    def show(self, tree: object, lines: Iterable[str]) -> None:
+        """Print a result: the tree with --json, else the lines."""
+        if self.json:
+            print_json(tree)
+        else:
+            say(*lines)
+
+
+def budget_of(max_tokens: int | None, max_usd: float | None) -> Budget | None:
+    """The budget that --max-tokens and --max-usd set; None without them."""
+    from hlgraph.models.accounts.budget import Budget
+
+    return None if max_tokens is None and max_usd is None else Budget(max_tokens=max_tokens, max_usd=max_usd)
+
+
+def pairs(values: Iterable[str]) -> dict[str, str]:
+    """The mapping of texts of the form ``field=column,field=column``."""
+    partitions = [part.partition("=") for value in values for part in value.split(",") if part]
+    wrong = ["".join(pair) for pair in partitions if not all(part.strip() for part in pair)]
+    if wrong:
+        raise InputError(f"--map {wrong[0]!r} is not a pair; write field=column, such as text=body,title=headline")
+    return {name.strip(): column.strip() for name, _, column in partitions}
+
+
+def split(names: str) -> tuple[str, ...]:
+    """The names in a text, separated by commas."""
+    return tuple(name.strip() for name in names.split(",") if name.strip())
+
+
+def read_file(file: str, what: str, form: str) -> str:
+    """The text of a file, or of standard input for ``-``; errors say ``what`` it holds, and in which ``form``."""
+    try:
+        return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InputError(f"{file}: {what} cannot be read ({reason}); give a {form} file") from error
+
+
+_SHARED = inspect.signature(Invocation, eval_str=True).parameters
+_READING = ("format_", "map_", "encoding", "follow_links", "chunked")
+_GROUPS = {"reading": _READING, "budget": ("max_tokens", "max_usd")}
+
+
+def command(app: typer.Typer, name: str, *shared: str, **settings: Any) -> Callable[[_Function], _Function]:
+    """Add the decorated function to an application as a command. Its first parameter is the :class:`Invocation`.
+
+    Parameters
+    ----------
+    app : the application or group
+    name : the name of the command
+    shared : the shared options that the command has besides --json: fields of Invocation, ``reading`` or ``budget``
+    settings : further settings of Typer
+    """
+    names = {field for each in shared for field in _GROUPS.get(each, (each,))} | {"json"}
+    chosen = [parameter for field, parameter in _SHARED.items() if field in names]
+
+    def add(function: _Function) -> _Function:
+        def run(context: typer.Context, **values: Any) -> None:
+            options = {field: values.pop(field) for field in names}
+            function(Invocation(state=context.obj, extra=context.args, **options), **values)
+
+        _, *own = inspect.signature(function, eval_str=True).parameters.values()
+        # The help lists the corpus and how sources are read after what is required, and the others last.
+        first = [parameter for parameter in chosen if parameter.name in ("corpus", "chat", *_READING)]
+        parameters = [
+            inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context),
+            *(parameter for parameter in own if parameter.default is parameter.empty),
+            *first,
+            *(parameter for parameter in own if parameter.default is not parameter.empty),
+            *(parameter for parameter in chosen if parameter not in first),
+        ]
+        keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+        run.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
+        run.__doc__ = function.__doc__
+        app.command(name, **settings)(run)
+        return function
+
+    return add
+
+
+def group(name: str, text: str) -> typer.Typer:
+    """A group of commands, with its help."""
+    app = typer.Typer(name=name, help=text, invoke_without_command=True, rich_markup_mode=None)
+    app.callback()(show_help)
+    return app
+
+
+def show_help(context: typer.Context) -> None:
+    """Print the help, which lists the subcommands, and exit with code 2 if no subcommand was given."""
+    if context.invoked_subcommand is None:
+        note(context.get_help())
+        raise typer.Exit(2)
