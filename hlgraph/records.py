@@ -75,12 +75,15 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of a document that becomes a chunk: its offsets, its size in tokens and the headings above it."""
+    """A part of a document that becomes a chunk: its offsets, its size in tokens, the headings above it, and the lines that its
+    first block rests on, such as the header of a table (:class:`hlgraph.text.Context`).
+    """
 
     start: int
     end: int
     tokens: int
     headings: tuple[str, ...] = ()
+    above: str = ""
 
 
 @dataclass(frozen=True, slots=True)

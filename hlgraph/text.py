@@ -88,6 +88,8 @@ _RULE = re.compile(r"(?:[-*_=~][ \t]*+){3,}")
 _FENCE = re.compile(r"(`{3,}|~{3,})[^`]*")
 _NARROW = 32  # a shorter line that is followed by a capital stands alone: an address, a form, a verse
 _WIDE = 160  # a longer line was not wrapped by hand: its end is the end of a paragraph
+_LONGEST_LEAD, _LONGEST_LABEL = 300, 80
+_SEPARATOR = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
 _MARKED = 1000  # a longer line is prose, whatever bars or number signs it contains
 
 # One match is approximately one word piece: see `count_tokens`. The classes are disjoint, so a text never has more pieces
@@ -324,6 +326,92 @@ def _goes_on(above: Block, last: str, block: Block, line: str) -> bool:
     if len(last) > _WIDE:
         return head.islower()
     return len(last) >= _NARROW or not (head.isupper() or head.isdigit())
+
+
+class Context:
+    """What the next block of a text rests on: the lead-in of its list, the items above it, and the header of its table.
+
+    Call :meth:`above` with every block in order.
+
+    Examples
+    --------
+    >>> text = "Never do this:\\n- Open the valve.\\n| a | b |\\n| --- | --- |\\n| 1 | 2 |"
+    >>> context = Context(text)
+    >>> [context.above(block) for block in blocks(text)]
+    ['', 'Never do this:\\n\\n', '', '', '| a | b |\\n| --- | --- |\\n']
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._items: list[tuple[int, str]] = []  # indentation and line of the lead-in and of each item that is open
+        self._markers: dict[int, str] = {}  # kind of marker of the last item with an indentation
+        self._rows: list[str] = []  # the first two of the table
+
+    def above(self, block: Block) -> str:
+        """The lines that a block rests on, with the white space that belongs before the block; empty if it rests on none."""
+        line = self._text[block.start : block.end]
+        if block.kind is BlockKind.ROW or (len(self._rows) == 1 and is_separator(line)):
+            self._items = []
+            return self._above_row(line, is_first=block.is_loose)
+        self._rows = []
+        if block.kind is BlockKind.ITEM:
+            indent = block.start - 1 - self._text.rfind("\n", 0, block.start)
+            marker = _marker_kind(line)
+            if block.is_loose and self._markers.get(indent, marker) != marker:
+                self._items = []  # another list
+            self._markers[indent] = marker
+            self._items = [above for above in self._items if above[0] < indent]
+            lead = "".join(text for _, text in self._items)
+            self._items.append((indent, f"{' ' * indent}{line}\n" if _is_parent(line) else ""))
+            return f"{lead}{' ' * indent}" if lead else ""
+        if block.kind is BlockKind.PROSE:
+            start, end = block_sentences(self._text, block)[-1]
+            self._items = [(-1, f"{self._text[start:end]}\n\n")] if is_lead(self._text[start:end]) else []
+            self._markers = {}
+        elif block.kind is BlockKind.HEADING:
+            self._items = []
+        return ""
+
+    def _above_row(self, line: str, *, is_first: bool) -> str:
+        if is_first:
+            self._rows = []
+        has_head = len(self._rows) == 2 and is_separator(self._rows[1])
+        above = "".join(f"{row}\n" for row in self._rows) if has_head else ""
+        if len(self._rows) < 2:
+            self._rows.append(line)
+        return above
+
+
+def is_separator(line: str) -> bool:
+    """Whether a line separates the header of a Markdown table from its rows.
+
+    Examples
+    --------
+    >>> is_separator("| --- | :-: |"), is_separator("a | b")
+    (True, False)
+    """
+    return "-" in line and len(line) < _MARKED and _SEPARATOR.fullmatch(line) is not None
+
+
+def is_lead(sentence: str) -> bool:
+    """Whether a sentence introduces the list after it.
+
+    Examples
+    --------
+    >>> is_lead("The cover does not include:"), is_lead("It is **open**.")
+    (True, False)
+    """
+    return len(sentence) <= _LONGEST_LEAD and sentence.rstrip("*_ ").endswith((":", "："))
+
+
+def _marker_kind(line: str) -> str:
+    first = line.lstrip("(")[0]
+    return "1" if first.isdigit() else "a" if first.isalpha() else first
+
+
+def _is_parent(line: str) -> bool:
+    """Whether the items under an item need its text: it introduces them, or is a label and no sentence."""
+    return is_lead(line) or (len(line) <= _LONGEST_LABEL and line[-1] not in ".!?。！？")
 
 
 def _end_of_code(text: str, start: int, body: str, unclosed: set[str]) -> int:

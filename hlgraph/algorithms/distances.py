@@ -1,7 +1,8 @@
-"""Distances between nodes and between vectors.
+"""Compute hop distances between nodes, and nearest-neighbour graphs of vectors.
 
-The first part measures distances in hops, by breadth-first search of bounded depth from many nodes at once. The second,
-:func:`similarity_graph`, joins every vector to its nearest ones.
+Hop distances come from a breadth-first search of bounded depth that starts from many nodes at once.
+:func:`articulation_nodes` finds the articulation nodes of a small graph. :func:`similarity_graph` joins each vector to its
+nearest neighbours.
 """
 
 from __future__ import annotations
@@ -16,24 +17,24 @@ from hlgraph.algorithms import check
 from hlgraph.errors import InputError
 from hlgraph.subgraph import Csr
 
-_BLOCK = 64  # start nodes per block: memory is nodes x block
+_BLOCK = 64  # start nodes per block; memory is proportional to nodes x block
 
 
 def hops_from(adjacency: Csr, starts: NDArray[np.integer], *, max_hops: int) -> NDArray[np.int16]:
-    """The distance in hops from each start to every node, up to ``max_hops``.
+    """Compute the hop distance from each start node to every node, up to ``max_hops``.
 
-    O(s m h) time for s starts, m edges and h hops; never all pairs.
+    Takes O(s m h) time for s start nodes, m edges and h hops.
 
     Parameters
     ----------
     adjacency : CSR of shape (n, n), symmetric; weights are ignored
-    starts : shape (s,), nodes
-    max_hops : largest distance that is told apart, 0 or more
+    starts : shape (s,), indices of the start nodes
+    max_hops : largest distance to compute, at least 0
 
     Returns
     -------
     NDArray
-        Shape (s, n), int16; ``max_hops + 1`` stands for every larger distance.
+        Shape (s, n), int16; ``max_hops + 1`` means farther away or unreachable.
 
     Raises
     ------
@@ -57,7 +58,7 @@ def hops_from(adjacency: Csr, starts: NDArray[np.integer], *, max_hops: int) -> 
 
 
 def _spread(edges: Csr | NDArray[np.float32], distances: NDArray[np.int16], max_hops: int) -> None:
-    """Write the distances from the nodes at distance 0 into each column."""
+    """Fill each column in place with the hop distances from its nodes at distance 0."""
     for hops in range(1, max_hops + 1):
         is_new = (edges @ (distances < hops).astype(np.float32) > 0) & (distances > max_hops)
         if not is_new.any():
@@ -66,20 +67,20 @@ def _spread(edges: Csr | NDArray[np.float32], distances: NDArray[np.int16], max_
 
 
 def hops_to_any(adjacency: Csr, targets: NDArray[np.integer], *, max_hops: int) -> NDArray[np.int16]:
-    """The distance in hops from every node to its nearest target, up to ``max_hops``.
+    """Compute the hop distance from every node to its nearest target, up to ``max_hops``.
 
-    One search runs from all targets together: O(m h) time for m edges and h hops.
+    A single search starts from all targets at once. It takes O(m h) time for m edges and h hops.
 
     Parameters
     ----------
     adjacency : CSR of shape (n, n), symmetric; weights are ignored
-    targets : shape (t,), nodes; without targets every node is farther than ``max_hops``
-    max_hops : largest distance that is told apart, 0 or more
+    targets : shape (t,), node indices; if empty, every node is farther than ``max_hops``
+    max_hops : largest distance to compute, at least 0
 
     Returns
     -------
     NDArray
-        Shape (n,), int16; ``max_hops + 1`` stands for every larger distance.
+        Shape (n,), int16; ``max_hops + 1`` means farther away or unreachable.
 
     Raises
     ------
@@ -101,19 +102,19 @@ def hops_to_any(adjacency: Csr, targets: NDArray[np.integer], *, max_hops: int) 
 
 
 def hops_within(inside: NDArray[np.bool_], *, max_hops: int) -> NDArray[np.int16]:
-    """All pairwise distances in hops of a small graph, given as a dense matrix.
+    """Compute all pairwise hop distances of a small graph, given as a dense matrix.
 
-    O(s^3 h) time for s nodes and h hops: meant for the few nodes of a result, not for a whole graph.
+    Takes O(s^3 h) time for s nodes and h hops. It is meant for the few nodes of a result, not for a whole graph.
 
     Parameters
     ----------
     inside : shape (s, s), symmetric; True if there is an edge
-    max_hops : largest distance that is told apart, 0 or more
+    max_hops : largest distance to compute, at least 0
 
     Returns
     -------
     NDArray
-        Shape (s, s), int16; ``max_hops + 1`` stands for every larger distance.
+        Shape (s, s), int16; ``max_hops + 1`` means farther away or unreachable.
 
     Examples
     --------
@@ -130,9 +131,9 @@ def hops_within(inside: NDArray[np.bool_], *, max_hops: int) -> NDArray[np.int16
 
 
 def articulation_nodes(inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The articulation nodes of a small graph: those whose removal increases the number of connected components.
+    """Find the articulation nodes of a small graph: those whose removal increases the number of connected components.
 
-    Depth-first search that tracks the lowest discovery number reachable from each branch. O(s^2) time for s nodes.
+    A depth-first search tracks the lowest discovery number reachable from each subtree. It takes O(s^2) time for s nodes.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ def articulation_nodes(inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
     Returns
     -------
     NDArray
-        Shape (s,), bool.
+        Shape (s,), bool; True for an articulation node.
 
     References
     ----------
@@ -186,7 +187,7 @@ def articulation_nodes(inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def checked_edges(adjacency: Csr) -> Csr:
-    """The adjacency in float32 with positive entries only, so that a sum above 0 means there is an edge.
+    """Return the adjacency as float32 with positive entries only, so that a sum above 0 means that there is an edge.
 
     Raises
     ------
@@ -195,30 +196,30 @@ def checked_edges(adjacency: Csr) -> Csr:
     """
     check.square(adjacency)
     if adjacency.dtype == np.float32 and (not adjacency.nnz or adjacency.data.min() > 0):
-        return adjacency  # a sum of positive weights is positive if and only if the number of edges is
+        return adjacency  # a sum of positive weights is above 0 if and only if it has a term
     edges = sp.csr_array(adjacency != 0, dtype=np.float32)
     edges.eliminate_zeros()
     return edges
 
 
 def checked_nodes(name: str, nodes: NDArray[np.integer], *, size: int) -> NDArray[np.intp]:
-    """The nodes as indices of type intp, checked.
+    """Validate node indices and return them as intp.
 
     Parameters
     ----------
-    name : the argument, for the message
-    nodes : of any integer type
-    size : number of nodes of the graph
+    name : name of the argument, for the error message
+    nodes : node indices of any integer type
+    size : number of nodes in the graph
 
     Returns
     -------
     NDArray
-        Shape of ``nodes``.
+        Same shape as ``nodes``.
 
     Raises
     ------
     InputError
-        A node is negative, or not below ``size``.
+        An index is negative, or not below ``size``.
     """
     indices = np.asarray(nodes, dtype=np.intp)
     is_wrong = (indices < 0) | (indices >= size)
@@ -228,15 +229,15 @@ def checked_nodes(name: str, nodes: NDArray[np.integer], *, size: int) -> NDArra
 
 
 EXACT = 10_000
-"""Largest number of rows for which all pairs are compared."""
-_PAIR_BLOCK = 512  # rows that are compared at a time
-_PROBES = 24  # cells that a row is compared with
-_SAMPLE = 64  # rows per cell on which k-means runs
+"""Maximum number of rows for which all pairs are compared."""
+_PAIR_BLOCK = 512  # rows compared at a time
+_PROBES = 24  # cells whose rows a row is compared with
+_SAMPLE = 64  # rows sampled per cell for k-means
 _ROUNDS = 4  # iterations of k-means
 
 
 class _Nearest(NamedTuple):
-    """Pairs of a row and one of its nearest rows, with their cosine."""
+    """Pairs of a row and one of its nearest rows, with their cosine similarity."""
 
     rows: NDArray[np.intp]
     near: NDArray[np.intp]
@@ -252,26 +253,28 @@ def similarity_graph(
     rng: np.random.Generator | None = None,
     exact: int = EXACT,
 ) -> Csr:
-    """The graph that joins each row to its ``k`` nearest rows: ``w_ij = s_ij`` where the cosine ``s_ij`` is at least tau.
+    """Build the graph that joins each row to its ``k`` nearest rows.
 
-    Two rows are joined if either is among the nearest of the other. Up to ``exact`` rows the nearest rows are exact, in
-    O(n^2 d) time and bounded memory. Beyond that the rows are divided into about sqrt(n) cells of close rows, and each row is
-    compared with the rows of 24 near cells, in O(n sqrt(n) d) time. This finds most of the nearest rows, and nearly all where
-    groups are tight.
+    The weight is the cosine similarity, ``w_ij = s_ij``, if it is at least tau. Two rows are joined if either is among the
+    nearest rows of the other.
+
+    Up to ``exact`` rows, the nearest rows are exact. This takes O(n^2 d) time and bounded memory. Beyond that, k-means divides
+    the rows into about sqrt(n) cells, and each row is compared with the rows of 24 nearby cells. This takes O(n sqrt(n) d)
+    time. It finds most of the nearest rows, and nearly all of them if clusters are tight.
 
     Parameters
     ----------
-    rows : unit rows of shape (n, d)
+    rows : unit vectors, shape (n, d)
     k : number of nearest rows, above 0, default 10
-    threshold : tau, the lowest cosine of an edge, from 0, default 0.5; rows at a right angle are never joined
+    threshold : tau, the minimum cosine of an edge, at least 0, default 0.5; orthogonal rows are never joined
     only : indices of rows to join (to any row); None: all rows
-    rng : draws the cells; required beyond ``exact`` rows
-    exact : largest number of rows for which all pairs are compared, default 10,000
+    rng : random generator for k-means; required beyond ``exact`` rows
+    exact : maximum number of rows for which all pairs are compared, default 10,000
 
     Returns
     -------
     Csr
-        Shape (n, n), float32, symmetric, without loops.
+        Shape (n, n), float32, symmetric, without self-loops.
 
     Raises
     ------
@@ -307,7 +310,7 @@ def similarity_graph(
 def _nearest(
     rows: NDArray[np.float32], wanted: NDArray[np.intp], among: NDArray[np.intp], *, k: int, threshold: float
 ) -> _Nearest:
-    """The ``k`` nearest rows of ``among`` for each row; ties go to the lower row."""
+    """Find the ``k`` nearest rows in ``among`` for each row of ``wanted``; ties go to the lower index."""
     parts = [_Nearest(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.float32))]
     base = rows[among]
     for start in range(0, len(wanted), _PAIR_BLOCK):
@@ -315,7 +318,7 @@ def _nearest(
         cosines = rows[block] @ base.T
         cosines[block[:, None] == among[None, :]] = -np.inf
         if cosines.shape[1] > k:
-            # All at or above the k-th highest stay; which of the equal ones are kept is decided below.
+            # Keep all cosines at or above the k-th highest. Ties are resolved below.
             least = np.partition(cosines, -k, axis=1)[:, -k][:, None]
             cosines[cosines < least] = -np.inf
         row, column = np.nonzero(cosines >= threshold)
@@ -331,7 +334,7 @@ def _nearest(
 def _by_cells(
     rows: NDArray[np.float32], wanted: NDArray[np.intp], *, k: int, threshold: float, rng: np.random.Generator
 ) -> _Nearest:
-    """The nearest rows among those of the nearest cells; a cell consists of the rows closest to one centre."""
+    """Find the nearest rows within the nearest cells. A cell consists of the rows closest to one centre."""
     count = max(2, round(len(rows) ** 0.5))
     centres = _centres(rows, count, rng)
     cell = _closest(rows, centres, 1)[:, 0]
@@ -339,7 +342,7 @@ def _by_cells(
     starts = np.searchsorted(cell[order], np.arange(count + 1))
     reach = _closest(rows[wanted], centres, min(_PROBES, count))
     parts = [_Nearest(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.float32))]
-    # All rows of a cell are compared, in one product, with the cells that most of them have among their nearest.
+    # One matrix product compares all rows of a cell with the cells that are most often among the nearest cells of these rows.
     own = cell[wanted]
     for name in np.unique(own):
         inside = np.flatnonzero(own == name)
@@ -355,7 +358,7 @@ def _by_cells(
 
 
 def _centres(rows: NDArray[np.float32], count: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Centres of cells, from a few iterations of spherical k-means on a sample of the rows."""
+    """Compute cell centres by a few iterations of spherical k-means on a sample of the rows."""
     sample = rows[np.sort(rng.choice(len(rows), size=min(len(rows), count * _SAMPLE), replace=False))]
     centres = sample[np.sort(rng.choice(len(sample), size=count, replace=False))].copy()
     for _ in range(_ROUNDS):
@@ -370,7 +373,7 @@ def _centres(rows: NDArray[np.float32], count: int, rng: np.random.Generator) ->
 
 
 def _closest(rows: NDArray[np.float32], centres: NDArray[np.float32], count: int) -> NDArray[np.intp]:
-    """The ``count`` closest centres of each row, shape (rows, count)."""
+    """Find the ``count`` closest centres of each row, shape (rows, count)."""
     closest = np.empty((len(rows), count), dtype=np.intp)
     for start in range(0, len(rows), _PAIR_BLOCK):
         cosines = rows[start : start + _PAIR_BLOCK] @ centres.T

@@ -1,4 +1,4 @@
-"""Plans an answer by a dry run: the calls that it would make, their tokens and their price, without calling a model."""
+"""Plan an answer with a dry run: estimate its calls, tokens and price without calling a model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hlgraph.models.protocols import Completion
 from hlgraph.records import Answer
 from hlgraph.retrieve.question.subqueries import FacetSplitter, names
 
-# Guesses for points per community, words per point and sentences per report. After ten calls the ledger replaces them.
+# Guesses for points per community, words per point and sentences per report. After ten paid calls, ledger means replace them.
 _POINTS, _WORDS, _SENTENCES = 6, 20, 24
 _POINT_TOKENS = 30
 _SHOWN = re.compile(r"^\[(\d+)\]", re.MULTILINE)
@@ -26,18 +26,18 @@ _CITED = re.compile(r"\[(\d+)\]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerPlan(ExpectedCost):
-    """The calls and the cost of an answer. The lengths of replies to prompts with fewer than ten paid calls are guessed.
+    """The calls and the cost of an answer. For a prompt with fewer than ten paid calls, the reply length is a guess.
 
     Attributes
     ----------
-    strategy : of the search
+    strategy : name of the search strategy
     mode : ``short`` or ``report``
-    by : who decides in the steps of the strategy: ``rules`` or ``chat``; empty if it has no such step
-    communities, anchors : number that a report by communities would read; 0 for other answers
-    statements, passages : number of pieces of evidence that would be read
-    retrieve_calls : number of paid calls of the search; 0 by rules. How many a chat model needs depends on what it selects: the
-        plan assumes that it selects half of what it is shown, and always asks for more
-    answer_calls : number of paid calls for the answer: one per community, and one that writes the report
+    by : what makes the decisions of the strategy, ``rules`` or ``chat``; empty if it makes none
+    communities, anchors : numbers that a report by communities would read; 0 for other answers
+    statements, passages : numbers of statements and passages that would be read as evidence
+    retrieve_calls : number of paid calls of the search; 0 with rules. With a chat model, the number depends on what the model
+        selects. The plan assumes that it selects half of what it is shown and always asks for more
+    answer_calls : number of paid calls for the answer: one per community, and one to write the report
     """
 
     strategy: str
@@ -52,7 +52,7 @@ class AnswerPlan(ExpectedCost):
 
 
 class _Call(NamedTuple):
-    """A call that would be paid."""
+    """A call that would be paid for."""
 
     prompt: str
     stage: str
@@ -62,14 +62,15 @@ class _Call(NamedTuple):
 
 
 class Rehearsal(Executor):
-    """An executor for dry runs: calls no model, writes nothing, returns stored or made-up replies, and counts the requests.
+    """An executor for dry runs that counts requests. It calls no model, writes nothing, and returns stored or made-up replies.
 
-    A made-up reply has the form that its prompt asks for. Its length is the mean of the ledger once ten calls of the prompt were
-    paid, else a guess. Input tokens are counted in the messages themselves, and corrected by the ledger in the same way.
+    A made-up reply has the format that its prompt asks for. Its length is a guess until the ledger has ten paid calls of the
+    prompt, then their mean. Input tokens are estimated from the messages. Once there are ten paid calls, the estimate is scaled
+    by their ratio of reported to estimated tokens.
 
     Parameters
     ----------
-    executor : of the chat model, with its ledger and stored replies
+    executor : executor of the chat model, with its ledger and stored replies
     """
 
     def __init__(self, executor: Executor) -> None:
@@ -81,7 +82,7 @@ class Rehearsal(Executor):
         self._counting = threading.Lock()
 
     def ask(self, request: Request) -> Completion:
-        """See :meth:`hlgraph.models.executor.Executor.ask`; raises nothing, because nothing is asked."""
+        """See :meth:`hlgraph.models.executor.Executor.ask`. Raises nothing, because no model is called."""
         stored = self.held(request)
         with self._counting:
             if stored is not None:
@@ -97,7 +98,8 @@ class Rehearsal(Executor):
                 sent = round(sent * known.input_tokens / max(1, known.expected_tokens))
                 replied, seconds = round(known.output_tokens / known.calls), known.seconds / known.calls
             key = request.key(self.fingerprint)
-            is_again = self.accounts.replies is not None and key in self._asked  # the first reply would be kept
+            # A real run would have stored the first reply.
+            is_again = self.accounts.replies is not None and key in self._asked
             self._asked.add(key)
             if is_again:
                 self._kept += 1
@@ -106,15 +108,15 @@ class Rehearsal(Executor):
             return Completion(text, sent, replied, is_kept=is_again)
 
     def made_up(self, request: Request, *, length: int | None) -> str:
-        """A reply in the form that the prompt of the request asks for.
+        """Make up a reply in the format that the prompt of the request asks for.
 
         Parameters
         ----------
         request : the request
-        length : tokens of the reply; None: not known
+        length : length of the reply in tokens; None: unknown
         """
         name, user = request.purpose.prompt.partition("/")[0], request.user
-        question = " ".join(user.rsplit("\n", 2)[-2].split())  # the last line between the marks
+        question = " ".join(user.rsplit("\n", 2)[-2].split())  # the last line between the delimiters
         shown = _SHOWN.findall(user) or _CITED.findall(user) or ["1"]
         many = "word " * _WORDS
         if name == "points":
@@ -139,7 +141,7 @@ class Rehearsal(Executor):
         return known.get(name, f"Some {many * 3}[{shown[0]}].")
 
     def expected(self) -> ExpectedCost:
-        """The cost of the calls so far, assuming that they run concurrently."""
+        """Return the cost of the calls so far, assuming that they run concurrently."""
         price = self.accounts.price
         sent = sum(each.input_tokens for each in self._calls)
         replied = sum(each.output_tokens for each in self._calls)
@@ -155,13 +157,13 @@ class Rehearsal(Executor):
         )
 
     def plan(self, request: AnswerRequest, answer: Answer, *, strategy: str) -> AnswerPlan:
-        """The plan of an answer.
+        """Build the plan of an answer.
 
         Parameters
         ----------
         request : the rehearsed request
         answer : the result of the rehearsal
-        strategy : its name
+        strategy : name of the search strategy
 
         Returns
         -------
@@ -185,7 +187,7 @@ class Rehearsal(Executor):
         )
 
     def _experience(self, prompt: str) -> Experience:
-        """The paid calls of the prompt; all 0 if they are too few."""
+        """Return the totals of the paid calls of a prompt; all 0 if there are too few calls."""
         if prompt not in self._known:
             ledger, none = self.accounts.ledger, Experience(0, 0, 0, 0, 0.0)
             known = ledger.experience(self.fingerprint, prompt) if ledger else none

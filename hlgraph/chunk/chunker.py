@@ -14,14 +14,14 @@ import zlib
 from array import array
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Protocol
 
 from hlgraph.errors import SettingsError
 from hlgraph.records import Document, Span
-from hlgraph.text import Block, BlockKind, block_sentences, blocks, count_tokens
+from hlgraph.text import Block, BlockKind, Context, block_sentences, blocks, count_tokens
 
 _VERSION = 1  # raised whenever a boundary may move, also by a change of hlgraph.text
 _ATOM = 64  # largest number of characters without white space that stay together
@@ -118,7 +118,8 @@ class ContentDefinedChunker:
                 tokens = count_tokens(text[start:stop])
             spans.append(Span(start, stop, tokens, headings))
             previous = begin
-        return spans
+        lines = _lines_above(text, {span.start for span in spans[1:]})
+        return [replace(span, above=lines[span.start]) if span.start in lines else span for span in spans]
 
     def _first_unit(self, units: Units, previous: int, begin: int, end: int) -> int:
         """The first unit of the chunk whose core is ``begin`` to ``end``; the previous core begins at ``previous``.
@@ -148,6 +149,12 @@ def _heading_paths(headings: Mapping[int, Block], begins: Sequence[int]) -> Iter
             path = [*(above for above in path if above.level < heading.level), heading]
             opening += index == opening
         yield tuple(heading.title for heading in path if heading.title)
+
+
+def _lines_above(text: str, starts: Set[int]) -> dict[int, str]:
+    """By the start of a chunk, what its first block rests on, if it rests on anything."""
+    context = Context(text)
+    return {block.start: above for block in blocks(text) if (above := context.above(block)) and block.start in starts}
 
 
 class Rank(IntEnum):
@@ -347,7 +354,7 @@ class WholeChunker:
     Examples
     --------
     >>> WholeChunker().chunk(Document("a.txt", "  One passage. "))
-    [Span(start=2, end=14, tokens=3, headings=())]
+    [Span(start=2, end=14, tokens=3, headings=(), above='')]
     """
 
     @property

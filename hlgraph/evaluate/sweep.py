@@ -102,13 +102,13 @@ def with_variants(retrievers: Mapping[str, Retriever], knobs: Iterable[Knob]) ->
     return result
 
 
-def with_values(name: str, made: Retriever, *, knobs: Iterable[Knob]) -> Retriever:
+def with_values(name: str, retriever: Retriever, *, knobs: Iterable[Knob]) -> Retriever:
     """The retriever with the values of its knobs, for one search or answer.
 
     Parameters
     ----------
     name : of the strategy
-    made : its retriever
+    retriever : its retriever
     knobs : parameters, each with one value
 
     Returns
@@ -137,8 +137,8 @@ def with_values(name: str, made: Retriever, *, knobs: Iterable[Knob]) -> Retriev
                 f"--set {name}.{item.parameter} has {len(item.values)} values; give one here, or compare several with: "
                 "hlgraph eval"
             )
-        changes[item.parameter] = _checked(made, item, item.values[0])
-    chosen: Retriever = _changed(made, changes)
+        changes[item.parameter] = _checked(retriever, item, item.values[0])
+    chosen: Retriever = _changed(retriever, changes)
     return chosen
 
 

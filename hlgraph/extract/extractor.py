@@ -32,6 +32,7 @@ class ChunkInput:
     position : index of the chunk in its source, from 0
     chunk_count : number of chunks of the source
     source : id of the source; empty if it is in no corpus
+    above : what its first block rests on, such as the header of a table, see :class:`hlgraph.text.Context`
     """
 
     text: str
@@ -42,10 +43,16 @@ class ChunkInput:
     position: int = 0
     chunk_count: int = 1
     source: str = ""
+    above: str = ""
+
+    @property
+    def surroundings(self) -> tuple[str, ...]:
+        """The title, the headings and the lines above: what a fingerprint covers besides the text."""
+        return (self.title, *self.headings, *([self.above] if self.above else []))
 
 
 def shown_fingerprint(extractor: str, chunk: ChunkInput) -> str:
-    """Hash of an extractor's fingerprint and of everything in a chunk that a chat model gets: text, title, headings.
+    """Hash of an extractor's fingerprint and of everything in a chunk that a chat model gets: text, title, headings, lines above.
 
     Parameters
     ----------
@@ -57,7 +64,7 @@ def shown_fingerprint(extractor: str, chunk: ChunkInput) -> str:
     str
         The hash.
     """
-    return checksum(extractor, chunk.text, chunk.title, *chunk.headings)
+    return checksum(extractor, chunk.text, *chunk.surroundings)
 
 
 class Extractor(Protocol):
@@ -259,6 +266,6 @@ def sampled(items: Iterable[Document | ReadFailure], chunker: Chunker, *, corpus
         source = source_id(corpus, document.uri)
         for position, span in enumerate(chunker.chunk(document)):
             text = document.text[span.start : span.end]
-            chunk = ChunkInput(text, document.title, span.headings, document.uri, position=position)
+            chunk = ChunkInput(text, document.title, span.headings, document.uri, position=position, above=span.above)
             sampler.add(text, (source, position), item=chunk)
     return sampler.chosen()

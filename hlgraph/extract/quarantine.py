@@ -61,6 +61,7 @@ class _Row(msgspec.Struct):
     text: str
     title: str = ""
     headings: list[str] = []
+    above: str = ""
     key: str | None = None
     chunk_count: int = 1
     extractor: str = ""

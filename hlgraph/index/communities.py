@@ -1,4 +1,4 @@
-"""Builds the communities of a corpus with Leiden on one of its graphs, and stores them with their levels."""
+"""Build the communities of a corpus with the Leiden algorithm on one of its graphs, and store all levels."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class BuiltCommunities:
 
     Attributes
     ----------
-    run : the run that is stored now
-    communities : number of communities per level, the finest level first
+    run : the stored run
+    communities : number of communities per level, finest level first
     saved : numbers of added, removed and kept communities
-    is_unchanged : True if the stored communities were up to date, so that nothing was done
+    is_unchanged : True if the stored communities were already up to date, so nothing was done
     """
 
     run: Run
@@ -36,7 +36,7 @@ class BuiltCommunities:
 
 
 def derived_store(stores: Stores) -> DerivedStore:
-    """The store of derived data.
+    """Return the store of derived data.
 
     Raises
     ------
@@ -49,10 +49,10 @@ def derived_store(stores: Stores) -> DerivedStore:
 
 
 def build_communities(corpus: str, query: ClusterQuery, *, stores: Stores) -> BuiltCommunities:
-    """Find the communities of a corpus and store them in place of the previous communities of the same graph.
+    """Find the communities of a corpus, and replace the stored communities of the same graph.
 
-    Interrupted changes are finished first. If the corpus and the parameters are the same as in the last run, nothing is done.
-    Leiden takes nearly linear time in the edges of the graph. Only new communities are written.
+    Interrupted changes are finished first. If neither the corpus nor the parameters have changed since the last run, nothing is
+    done. Leiden takes time nearly linear in the number of edges. Only new communities are written.
 
     Parameters
     ----------
@@ -103,15 +103,15 @@ def _counts(communities: Sequence[Community], levels: int) -> tuple[int, ...]:
 
 
 def from_levels(run: Run, clustered: Clustered, *, scheme: int = WITHOUT_NAME) -> Made:
-    """The communities of all levels, each with its members and its parent in the next level.
+    """Build the communities of all levels, each with its members and its parent in the next coarser level.
 
-    Level 0 is the finest, the last row of ``clustered.communities.levels``.
+    Level 0 is the finest level, which is the last row of ``clustered.communities.levels``.
 
     Parameters
     ----------
-    run : the run, which is part of the ids
+    run : the run; community ids depend on it
     clustered : the clustered nodes
-    scheme : scheme of the ids of the corpus
+    scheme : id scheme of the corpus
 
     Returns
     -------

@@ -143,7 +143,7 @@ def extraction_hash(context: ChunkInput, input_fingerprint: str) -> str:
     str
         32 hexadecimal digits.
     """
-    return ids.checksum(input_fingerprint, context.title, *context.headings)
+    return ids.checksum(input_fingerprint, *context.surroundings)
 
 
 def awaited_hash(extractor: str, context: ChunkInput) -> str:
@@ -231,7 +231,7 @@ def plan_chunks(
         kept.add(name)
         page = bisect.bisect_right(document.page_starts, span.start) if document.page_starts else None
         context = ChunkInput(
-            text, document.title, span.headings, document.uri, document.key, position, len(spans), source=source.id
+            text, document.title, span.headings, document.uri, document.key, position, len(spans), source.id, span.above
         )
         fingerprint = chunk_fingerprint(context, extractor)
         old = stored.get(name)

@@ -1,7 +1,7 @@
-"""Turns rows of CSV, JSON and JSON lines into documents by a mapping of columns.
+"""Convert rows of CSV, JSON and JSON Lines to documents with a column mapping.
 
-:func:`row_lines` gives the lines of a file and their encoding. :class:`RowMapping` assigns columns to the parts of a
-document, :func:`documents_of` applies it to all rows, and :func:`metadata_value` converts the other columns to metadata.
+:func:`row_lines` returns the lines of a file and their encoding. :class:`RowMapping` assigns columns to the parts of a
+document, and :func:`documents_of` applies it to all rows. :func:`metadata_value` converts the other columns to metadata.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,17})\.[0-9]{1,17}")
 
 
 def leaves(tree: Mapping[str, object], path: str = "") -> Iterator[tuple[str, object]]:
-    """The values of nested objects with their dotted paths, in order.
+    """Yield the values of nested objects with their dotted paths, in order.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def leaves(tree: Mapping[str, object], path: str = "") -> Iterator[tuple[str, ob
     Raises
     ------
     ValueError
-        There are more than 10,000 values or 32 levels: YAML aliases expand without end from a few bytes.
+        There are more than 10,000 values or 32 levels. A few bytes of YAML aliases can expand without bound.
 
     Examples
     --------
@@ -78,10 +78,10 @@ def leaves(tree: Mapping[str, object], path: str = "") -> Iterator[tuple[str, ob
 
 
 def metadata_value(value: object) -> MetadataValue | None:
-    """A value as metadata stores it, or None for a value that is left out.
+    """Convert a value to a metadata value, or return None if metadata cannot store it.
 
-    Text, numbers and booleans keep their type; dates become ISO text; integers beyond 64 bits become text; lists of
-    these become tuples. None, NaN, infinities, empty lists and lists of lists or objects are left out.
+    Text, numbers and booleans keep their type. Dates become ISO text, and integers beyond 64 bits become text. Lists of these
+    become tuples. Metadata cannot store None, NaN, infinities, empty lists, or lists of lists or objects.
 
     Examples
     --------
@@ -111,9 +111,9 @@ def _scalar(value: object) -> Scalar | None:
 
 
 def cell_value(cell: object) -> MetadataValue | None:
-    """The value of a CSV cell: an integer, a decimal or a boolean if it is unmistakably one, else text.
+    """Convert a CSV cell to an integer, a decimal or a boolean if it is unmistakably one, else to text.
 
-    Numbers with leading zeros, plus signs, exponents or thousands separators stay text, and so do dates. An empty cell is
+    Numbers with leading zeros, plus signs, exponents or thousands separators stay text, and so do dates. An empty cell gives
     None.
 
     Examples
@@ -137,7 +137,7 @@ def metadata_of(
     *,
     value_of: Callable[[object], MetadataValue | None] = metadata_value,
 ) -> dict[str, MetadataValue]:
-    """The metadata of nested objects, by dotted path; values that metadata cannot store are left out.
+    """Flatten nested objects to metadata by dotted path, without the values that metadata cannot store.
 
     Parameters
     ----------
@@ -163,11 +163,11 @@ _TITLE = ("title", "name")
 _ID = ("id", "_id", "key")
 _IN_FRAGMENT = "/?:@!$&'()*+,;="  # characters that RFC 3986 allows in a fragment
 _HASH_DIGITS = 16
-_MOST_PENDING = 1_000  # failures of rows without the mapped columns that wait until some row has these columns
+_MOST_PENDING = 1_000  # failures held back while no row has the mapped columns
 
 
 class _NoColumnError(ReadError):
-    """A row lacks the column of its text or id; possibly all rows of the file do."""
+    """A row lacks its text or id column. Possibly every row of the file does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class Row:
 
     Attributes
     ----------
-    number : its line number, or its position in the file, from 1
+    number : line number, or position in the file, from 1
     columns : the values by column name
     """
 
@@ -198,7 +198,7 @@ class RowMapping:
 
     Parameters
     ----------
-    mapping : part of a document to column; see ``ReadOptions.mapping``
+    mapping : column name by part of a document; see ``ReadOptions.mapping``
     value_of : converts the value of a column to a metadata value, or to None to leave it out
     """
 
@@ -224,25 +224,26 @@ class RowMapping:
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """The mapped columns that no row has had so far, as ``title=headline``."""
+        """The mapped columns that no row has had so far, such as ``title=headline``."""
         return tuple(f"{name}={path}" for name, path in self._missing.items())
 
     def has_text(self, columns: Mapping[str, object]) -> bool:
-        """Whether a text column is present and holds a string, even an empty one."""
+        """Return whether a text column is present and holds a string, even an empty one."""
         return any(isinstance(column_of(columns, path), str) for paths in self._text for path in paths)
 
     def document(self, origin: Origin, columns: Mapping[str, object]) -> Document:
-        """The document of a row.
+        """Convert a row to a document.
 
         Parameters
         ----------
-        origin : the file; its URI begins the URI of the row
+        origin : the file; the URI of the row starts with its URI
         columns : the values by column name
 
         Raises
         ------
         ReadError
-            The row has no text, or no id although one is mapped. The error carries the URI of the row if it has an id.
+            The row has no text, or it has no id although an id column is mapped. The error carries the URI of the row if the
+            row has an id.
         ValueError, RecursionError
             The row holds more than 10,000 values, or nests them too deeply.
         """
@@ -288,7 +289,7 @@ class RowMapping:
 
 
 def _first_scalar(columns: Mapping[str, object], paths: Iterable[str]) -> tuple[str, str]:
-    """The first column that holds a non-empty text or a number, and its value as text; else two empty strings."""
+    """Return the first column that holds non-empty text or a number, and its value as text; else two empty strings."""
     for path in paths:
         value = column_of(columns, path)
         if isinstance(value, str | int | float) and not isinstance(value, bool):
@@ -307,19 +308,19 @@ def _text_value(blame: str, path: str, columns: Mapping[str, object]) -> str:
 
 
 def _map_text(columns: Mapping[str, object]) -> str:
-    """The remedy for a row without a text. Its longest column is the most likely to hold the text."""
+    """Suggest a mapping for a row without a text. Its longest column is the most likely to hold the text."""
     texts = {name: value for name, value in columns.items() if isinstance(value, str) and name}
     likely = max(texts, key=lambda name: len(texts[name]), default="COLUMN")
     return f"name the column that holds the text, for example --map text={likely}"
 
 
 def column_of(columns: Mapping[str, object], path: str) -> object:
-    """The value of a column by its name or dotted path; None if there is no such column.
+    """Return the value of a column by name or dotted path, or None if there is no such column.
 
     Parameters
     ----------
     columns : the values of a row; nested objects are mappings
-    path : a column name, or names joined by dots; a name that itself holds dots is tried first
+    path : a column name, or names joined by dots; a name that contains dots is tried first
 
     Examples
     --------
@@ -340,18 +341,18 @@ def _hash_of(columns: Mapping[str, object]) -> str:
 def documents_of(
     origin: Origin, rows: Iterable[Row | Flaw], *, mapping: RowMapping, unit: str, warnings: tuple[str, ...] = ()
 ) -> Iterator[Document | ReadFailure]:
-    """A document or a failure per row.
+    """Yield a document or a failure for each row.
 
-    A second row with the same URI is a failure: it has the same id or, without ids, the same content. To detect this, the
-    URIs of one file are kept in memory.
+    A second row with the same URI is a failure: it has the same id or, without ids, the same content. All URIs of a file are
+    kept in memory to detect this.
 
     Parameters
     ----------
     origin : the file
-    rows : its rows, parsed or not
-    mapping : which column is which part of a document
-    unit : what rows are counted in for messages, ``line`` or ``row``
-    warnings : about the file; the last document carries them, and a warning for each mapped column that no row has
+    rows : the rows of the file, parsed or not
+    mapping : assigns columns to the parts of a document
+    unit : word for a row in messages, ``line`` or ``row``
+    warnings : warnings about the file; the last document carries them, and one for each mapped column that no row has
     """
     pending: list[Document | ReadFailure] = []  # the last document, and the failures after it
     for result in _read_rows(origin, rows, mapping=mapping, unit=unit):
@@ -404,7 +405,7 @@ def _read_rows(
 
 
 class _Lacking:
-    """Collects the rows without a text or id column. If no row of the file has it, they become one failure."""
+    """Collects the failures of rows without a text or id column. If no row of the file has it, they become one failure."""
 
     def __init__(self, origin: Origin, unit: str) -> None:
         self._origin, self._unit = origin, unit
@@ -412,7 +413,7 @@ class _Lacking:
         self._count = 0
 
     def add(self, number: int, error: _NoColumnError, *, has_others: bool) -> Iterator[ReadFailure]:
-        """Add a row; yields its failure if other rows have the column."""
+        """Add a row without the column. Yield its failure at once if another row has the column."""
         failed = failure(error.uri, f"{self._unit} {number}: {error.reason}", mend=error.mend)
         if has_others:
             yield failed
@@ -422,7 +423,7 @@ class _Lacking:
             self._pending.append(failed)
 
     def one_by_one(self) -> Iterator[ReadFailure]:
-        """The failures of the rows so far, once another row has the column."""
+        """Yield the failures collected so far, once another row has the column."""
         yield from self._pending
         more = self._count - len(self._pending)
         if more:
@@ -431,7 +432,7 @@ class _Lacking:
         self._pending, self._count = [], 0
 
     def together(self) -> Iterator[ReadFailure]:
-        """The failure of the whole file if no row has the column."""
+        """Yield one failure for the whole file if no row has the column."""
         if self._count == 1:
             yield from self._pending
         elif self._pending:
@@ -442,11 +443,11 @@ class _Lacking:
 
 
 def object_row(number: int, value: object) -> Row | Flaw:
-    """The row of a JSON object, or a flaw for any other value.
+    """Convert a JSON object to a row, or any other value to a flaw.
 
     Parameters
     ----------
-    number : its line number or position in the file, from 1
+    number : line number, or position in the file, from 1
     value : the parsed JSON value
     """
     return (
@@ -463,8 +464,8 @@ class Lines(NamedTuple):
     Attributes
     ----------
     lines : the lines as bytes, with None in place of one that is too long
-    encoding : of the bytes
-    warnings : a note that the encoding was guessed from the bytes
+    encoding : encoding of the bytes
+    warnings : a warning if the encoding was guessed from the bytes
     """
 
     lines: Iterator[bytes | None]
@@ -473,14 +474,14 @@ class Lines(NamedTuple):
 
 
 def bounded_lines(stream: io.BufferedIOBase, limit: int) -> Iterator[bytes | None]:
-    """The lines of a stream, with None in place of a line longer than ``limit``.
+    """Yield the lines of a stream, with None in place of a line longer than ``limit``.
 
-    A long line is held in memory up to ``limit`` plus one piece (1 MiB); the rest of it is skipped.
+    At most ``limit`` plus one piece (1 MiB) of a long line is held in memory; the rest is skipped.
 
     Parameters
     ----------
     stream : the stream to read
-    limit : longest line, bytes without the line break
+    limit : maximum line length in bytes, without the line break
     """
     while line := stream.readline(PIECE):
         if line.endswith(b"\n") and len(line) <= limit:
@@ -502,15 +503,16 @@ def _long_line(stream: io.BufferedIOBase, line: bytes, limit: int) -> bytes | No
 
 
 def row_lines(origin: Origin, stream: io.BufferedReader, *, limit: int, encoding: str | None) -> Lines:
-    """The lines of a file of rows as bytes, and their encoding.
+    """Return the lines of a file of rows as bytes, and their encoding.
 
-    A file whose encoding does not spell a line break as the byte 10 (UTF-16) is read into memory and converted to UTF-8.
+    A file whose encoding does not write a line break as the single byte 10, such as UTF-16, is read into memory and converted
+    to UTF-8.
 
     Parameters
     ----------
     origin : the file, named in errors
     stream : its decompressed bytes
-    limit : longest line, bytes; for a converted file also the largest file
+    limit : maximum line length in bytes; for a converted file, also the maximum file size
     encoding : name of the encoding; None detects it from the first megabyte, see :func:`hlgraph.read.content.decode`
 
     Returns
@@ -520,7 +522,7 @@ def row_lines(origin: Origin, stream: io.BufferedReader, *, limit: int, encoding
     Raises
     ------
     ReadError
-        The file is binary, or a file that is converted is too large or not text.
+        The file is binary, or a file that must be converted is too large or is not text.
     """
     head = stream.peek(PIECE)
     given = encoding or marked_encoding(head)
@@ -539,18 +541,18 @@ def row_lines(origin: Origin, stream: io.BufferedReader, *, limit: int, encoding
 
 
 def too_long(limit: int, hint: str = "") -> tuple[str, str]:
-    """The reason and the remedy for a row beyond the limit.
+    """Return the reason and the remedy for a row above the size limit.
 
     Parameters
     ----------
-    limit : the largest row, bytes
+    limit : maximum row size in bytes
     hint : a likely cause, appended to the reason; default none
     """
     return f"is longer than {limit:,} bytes{hint}", "split it, or raise --max-bytes"
 
 
 def not_text(line: bytes, encoding: str) -> tuple[str, str]:
-    """The reason and the remedy for a line that cannot be decoded.
+    """Return the reason and the remedy for a line that cannot be decoded.
 
     Parameters
     ----------

@@ -3,7 +3,8 @@
 :func:`aligned_table` finds tables whose columns are aligned with spaces. Values of two rows belong to one column if they
 overlap or touch. A label above belongs to the columns that it covers or is centred over. If that is uncertain, the columns
 have no labels, because a wrong label is worse than none. :class:`RuledTables` finds the tables of a PDF that have ruled
-lines. :func:`grid` writes the cells of any table as Markdown.
+lines. :class:`Grid` fills spans, finds the
+header and the sections of a table of any format, and writes it as Markdown.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -213,10 +214,7 @@ def with_markdown(text: str) -> str:
 
 
 def _markdown(table: AlignedTable) -> str:
-    lines = [table.head, *(row for _, row in table.rows)]
-    head, *rows = ("| " + " | ".join(part.replace("|", "\\|") for part in parts) + " |" for parts in lines)
-    width = len(table.head)
-    return "\n".join((head, f"|{' --- |' * width}", *rows))
+    return "\n".join((_barred(table.head), "|" + " --- |" * len(table.head), *(_barred(row) for _, row in table.rows)))
 
 
 def _fields(line: str) -> list[_Field]:
@@ -406,24 +404,45 @@ def _may_stand_over(label: _Field, columns: Sequence[_Span], ours: _Span) -> boo
     )
 
 
-# Markdown.
+# Cells with spans.
 
 
-def grid(rows: Sequence[Mapping[int, str]], width: int, *, produced: Produced) -> str:
-    """A Markdown table with its first row as header.
+class Cell(NamedTuple):
+    """A cell as its format stores it.
 
-    Empty columns on the right and empty rows at the end are left out.
+    Attributes
+    ----------
+    text : its text on one line
+    width, height : how many columns and rows it spans; a height of 0: all rows below
+    is_head : whether the format marks it as a label
+    column : its column, from 0; None: the next free one
+    """
+
+    text: str
+    width: int = 1
+    height: int = 1
+    is_head: bool = False
+    column: int | None = None
+
+
+class Grid:
+    """A table with one text per row and column: spans are filled in both directions.
+
+    Rows above the header with one text are captions. Leading rows of labels are one header, read from top to bottom. Without
+    marked labels the first row is the header, unless it has values or only its first cell is marked. A row with one text names
+    a section; each row below has that as its first cell, until the next section or a total. After the last row it is a note.
 
     Parameters
     ----------
-    rows : the text of the cells by column, from 0; missing cells are empty
-    width : number of columns of the widest row
-    produced : counts the cells before the table is built
+    rows : the cells of each row, from left to right
+    produced : counts the cells before they are built
 
-    Returns
-    -------
-    str
-        Empty if no cell holds text.
+    Attributes
+    ----------
+    captions : lines above the table
+    head : label of each column; empty if the table has no header
+    rows : texts of each row, as many as there are labels
+    notes : lines below the table
 
     Raises
     ------
@@ -434,21 +453,123 @@ def grid(rows: Sequence[Mapping[int, str]], width: int, *, produced: Produced) -
     --------
     >>> from hlgraph.read.bounds import Produced
     >>> from hlgraph.read.content import Origin
-    >>> print(grid([{0: "Part", 2: "a|b"}, {0: "Seal"}], 4, produced=Produced(Origin("file:///a"), 1, 100)))
-    | Part |  | a\\|b |
-    | --- | --- | --- |
-    | Seal |  |  |
+    >>> rows = [[Cell("Region"), Cell("Hub")], [Cell("North", height=2), Cell("7")], [Cell("9")]]
+    >>> Grid(rows, produced=Produced(Origin("file:///a"), 1, 100)).rows
+    [['North', '7'], ['North', '9']]
     """
-    filled = [[at for at, text in row.items() if text] for row in rows]
-    last = max((number for number, places in enumerate(filled) if places), default=-1)
-    if last < 0:
-        return ""
-    width = min(width, 1 + max(at for places in filled for at in places))
-    produced.add_cells((last + 1) * width)
-    lines = [
-        "| " + " | ".join(row.get(at, "").replace("|", "\\|") for at in range(width)) + " |" for row in rows[: last + 1]
-    ]
-    return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]])
+
+    def __init__(self, rows: Sequence[Sequence[Cell]], *, produced: Produced) -> None:
+        table = [row for row in _placed(rows, produced) if any(cell.text for cell in row.values())]
+        width = max((at + 1 for row in table for at, cell in row.items() if cell.text), default=0)
+        produced.add_cells(len(table) * width)
+        full = [[row.get(at, _NO_CELL) for at in range(width)] for row in table]
+        first = 0
+        while first < len(full) - 1 and width > 1 and _is_line(full[first]):
+            first += 1
+        self.captions = [_line(row) for row in full[:first]]
+        size = _head_size(full[first:])
+        self.head = [_joined(column) for column in zip(*full[first : first + size], strict=True)] or [""] * width
+        self.rows, self.notes = _in_sections(full[first + size :])
+        if self.rows and len(self.rows[0]) > width:
+            self.head.insert(0, "")
+
+    def markdown(self) -> str:
+        """The captions, the table and the notes, with empty lines between; empty without text."""
+        if not self.rows and any(self.head):  # a header alone
+            return "\n\n".join([*self.captions, _barred(self.head), *self.notes])
+        lines = [_barred(self.head), "|" + " --- |" * len(self.head), *map(_barred, self.rows)] if self.rows else []
+        return "\n\n".join([*self.captions, *(["\n".join(lines)] if lines else []), *self.notes])
+
+
+_NO_CELL = Cell("")
+_WIDEST = 100  # columns that one cell may span: more than any page shows
+_MOST_SPANNED = 10_000  # places of a table whose cells span
+_MOST_REPEATED = 20  # places per cell; beyond both, spans are not filled
+_END_OF_SECTION = re.compile(r"(?:grand )?total\b", re.IGNORECASE)
+
+
+def _placed(rows: Sequence[Sequence[Cell]], produced: Produced) -> list[dict[int, Cell]]:
+    """The cell at each place. A cell that overlaps another one has the places that are free."""
+    table: list[dict[int, Cell]] = [{} for _ in rows]
+    spanned = sum(max(1, cell.width) * max(1, cell.height) for row in rows for cell in row)
+    if spanned > _MOST_SPANNED and spanned > _MOST_REPEATED * sum(map(len, rows)):
+        rows = [[cell._replace(width=1, height=1) for cell in row] for row in rows]
+    for number, row in enumerate(rows):
+        at = 0
+        for cell in row:
+            at = at if cell.column is None else cell.column
+            while at in table[number]:
+                at += 1
+            width = max(1, min(cell.width, _WIDEST))
+            below = table[number : number + cell.height if cell.height > 0 else None]
+            produced.add_cells(width * len(below) - 1)
+            for places in below:
+                for column in range(at, at + width):
+                    places.setdefault(column, cell)
+            at += width
+    return table
+
+
+def _texts(row: Sequence[Cell]) -> list[Cell]:
+    """The different cells of a row that have text, in order."""
+    return list({id(cell): cell for cell in row if cell.text}.values())
+
+
+def _is_line(row: Sequence[Cell]) -> bool:
+    """Whether a row is one text over the whole width, or alone in the first column."""
+    return len(_texts(row)) == 1 and bool(row[0].text) and not is_value(row[0].text)
+
+
+def _line(row: Sequence[Cell]) -> str:
+    return " ".join(cell.text for cell in _texts(row))
+
+
+def _joined(column: Iterable[Cell]) -> str:
+    """The label of a column from the rows of its header, without repetitions."""
+    return " ".join(dict.fromkeys(cell.text for cell in column if cell.text))
+
+
+def _head_size(table: Sequence[Sequence[Cell]]) -> int:
+    """How many rows are the header."""
+    if len(table) < 2:
+        return 0
+    marked = next((at for at, row in enumerate(table) if not all(cell.is_head for cell in _texts(row))), 1)
+    if marked:
+        return min(marked, len(table) - 1)
+    first = table[0]
+    if (
+        first[0].is_head
+        or first[0].text.endswith(":")
+        or any(is_value(cell.text) and not is_year(cell.text) for cell in first)
+    ):
+        return 0
+    size = 1
+    while size < len(table) - 1 and len(_texts(table[size - 1])) < sum(bool(cell.text) for cell in table[size - 1]):
+        if any(is_value(cell.text) and not is_year(cell.text) for cell in table[size]):
+            break
+        size += 1  # a label over several columns stands above further labels
+    return size
+
+
+def _in_sections(table: Sequence[Sequence[Cell]]) -> tuple[list[list[str]], list[str]]:
+    """The texts of the rows, each after that of its section if there are sections, and the sections without rows."""
+    rows: list[tuple[str, list[str]]] = []
+    names: list[str] = []
+    is_new = False
+    for row in table:
+        if len(row) > 1 and _is_line(row):
+            names = [*names, _line(row)] if is_new else [_line(row)]
+            is_new = True
+        else:
+            rows.append((": ".join(names), [cell.text for cell in row]))
+            names = [] if _END_OF_SECTION.match(row[0].text) else names
+            is_new = False
+    has_sections = any(name for name, _ in rows)
+    return [[name, *texts] if has_sections else texts for name, texts in rows], names if is_new else []
+
+
+def _barred(texts: Iterable[str]) -> str:
+    return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
 
 
 # Ruled tables of a PDF page, found with pdfplumber and written as Markdown in place. The text around them keeps the order of
@@ -564,11 +685,12 @@ def _band(page: Page, top: float, bottom: float) -> str:
 
 
 def _ruled_markdown(table: Table, produced: Produced) -> str:
-    rows = [{at: clean_title(clean(text)) for at, text in enumerate(row) if text} for row in table.extract()]
-    width = max((max(row, default=-1) + 1 for row in rows), default=0)
-    filled = sum(bool(text) for row in rows for text in row.values())
-    is_table = width > 1 and sum(map(bool, rows)) > 1 and filled >= _LEAST_FILLED * width * len(rows)
-    return grid([row for row in rows if row], width, produced=produced) if is_table else ""
+    rows = [[Cell(clean_title(clean(text or ""))) for text in row] for row in table.extract()]
+    width = max(map(len, rows), default=0)
+    filled = sum(bool(cell.text) for row in rows for cell in row)
+    has_rows = sum(any(cell.text for cell in row) for row in rows) > 1
+    is_table = width > 1 and has_rows and filled >= _LEAST_FILLED * width * len(rows)
+    return Grid(rows, produced=produced).markdown() if is_table else ""
 
 
 def _is_faithful(parts: list[tuple[str, bool]], markdown: str, text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Queries for analysts: the library ``cypher/analyst/`` or your own folder, run read-only.
+"""Run analyst queries read-only, from the library ``cypher/analyst/`` or from your own folder.
 
 ::
 
@@ -24,15 +24,15 @@ from hlgraph.stores.trace import literal
 _STAGE = "analyst/"
 _SUFFIX = ".cypher"
 RESERVED = frozenset({"folder", "format", "help", "json", "limits", "max_rows", "timeout"})
-"""Names that a parameter of such a query cannot have: the command and the SDK have options of these names."""
+"""Parameter names that an analyst query cannot use, because options of the command line and the SDK have these names."""
 
 
 def load_all(folder: str | Path | None = None) -> dict[str, Query]:
-    """The analyst queries by name, sorted.
+    """Load the analyst queries, sorted by name.
 
     Parameters
     ----------
-    folder : holds files ``<name>.cypher``, or a folder ``analyst`` with them; None: hlgraph's own library
+    folder : folder with files ``<name>.cypher``, or with a subfolder ``analyst`` that holds them; None: hlgraph's own library
 
     Returns
     -------
@@ -40,8 +40,8 @@ def load_all(folder: str | Path | None = None) -> dict[str, Query]:
 
     Raises
     ------
-    InputError : the folder does not exist or holds no query, or a query breaks a rule of the library or does not describe its
-        parameters
+    InputError : the folder does not exist or holds no queries, or a query breaks a rule of the library or leaves a parameter
+        undescribed
 
     Examples
     --------
@@ -58,11 +58,11 @@ def load_all(folder: str | Path | None = None) -> dict[str, Query]:
 
 
 def load(name: str, folder: str | Path | None = None) -> Query:
-    """The query of this name.
+    """Load one analyst query by name.
 
     Parameters
     ----------
-    name : without the folder and the suffix
+    name : name of the query, without folder and suffix
     folder : see :func:`load_all`
 
     Returns
@@ -71,7 +71,7 @@ def load(name: str, folder: str | Path | None = None) -> Query:
 
     Raises
     ------
-    UnknownNameError : there is no such query; the message has the closest names
+    UnknownNameError : no query has this name; the message suggests the closest names
     InputError : see :func:`load_all`
     """
     queries = load_all(folder)
@@ -101,7 +101,7 @@ def _read(path: Path) -> Query:
 
 
 def _check_described(query: Query) -> None:
-    """Refuse a query with a parameter that is not described: values are checked before they are sent."""
+    """Reject a query with an undescribed parameter, whose value could not be checked, or with a reserved parameter name."""
     missing = sorted(query.params - {parameter.name for parameter in query.parameters})
     if missing:
         raise InputError(
@@ -113,43 +113,45 @@ def _check_described(query: Query) -> None:
 
 
 def read_texts(query: Query, arguments: Mapping[str, str]) -> dict[str, ParameterValue]:
-    """Typed values from command-line strings.
+    """Convert command-line strings to typed parameter values.
 
     Parameters
     ----------
     query : the query
-    arguments : texts by parameter
+    arguments : strings by parameter name
 
     Returns
     -------
     dict
-        Values by parameter.
+        Values by parameter name.
 
     Raises
     ------
-    InputError : the query has no such parameter, or a text is not a value of its kind
+    InputError : the query has no such parameter, or a string is not a valid value of its kind
     """
     known = _known(query, arguments)
     return {name: known[name].read(text) for name, text in arguments.items()}
 
 
 def bind(query: Query, arguments: Mapping[str, object], *, corpus: str) -> dict[str, ParameterValue]:
-    """All parameter values of a query: those given, defaults for the others, and the corpus unless it is given.
+    """Complete the parameter values of a query with its defaults and the corpus.
+
+    Given values take precedence.
 
     Parameters
     ----------
     query : the query
-    arguments : values by parameter
+    arguments : values by parameter name
     corpus : the corpus
 
     Returns
     -------
     dict
-        Values by parameter.
+        Values by parameter name.
 
     Raises
     ------
-    InputError : the query has no such parameter, or a value is missing, of another kind, or out of bounds
+    InputError : the query has no such parameter, or a value is missing, of the wrong kind, or out of bounds
     """
     known = _known(query, arguments)
     values: dict[str, ParameterValue] = {}
@@ -196,10 +198,10 @@ def run(
     Parameters
     ----------
     query : the query
-    arguments : values by parameter; the others have their defaults
-    graph : store of the graph
+    arguments : values by parameter name; omitted parameters take their defaults
+    graph : the graph store
     corpus : the corpus
-    limits : of rows, bytes and time; None: the defaults
+    limits : limits of running time and rows; None: the defaults
 
     Returns
     -------
@@ -207,8 +209,7 @@ def run(
 
     Raises
     ------
-    InputError : the store has no Cypher, a value cannot be used, or the query writes or cannot be run
-        by the server
+    InputError : the store does not support Cypher, a value is invalid, the query writes, or the server cannot run it
     UnknownNameError : there is no such corpus, entity or source
     StoreUnavailableError : the query exceeds its time limit, or the server does not answer
     """
@@ -218,12 +219,14 @@ def run(
 
 
 def short_name(query: Query) -> str:
-    """The name of a query without its folder."""
+    """Return the name of a query without its folder."""
     return query.name.rpartition("/")[2]
 
 
 def browser_lines(query: Query, *, corpus: str) -> list[str]:
-    """The lines that set the parameters in Neo4j Browser and in cypher-shell; values to fill in are in capitals.
+    """Return the lines that set the parameters of a query in Neo4j Browser or cypher-shell.
+
+    Placeholders for values to fill in are in capitals.
 
     Parameters
     ----------

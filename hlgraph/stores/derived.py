@@ -180,7 +180,7 @@ class DerivedStore(ABC):
         """The runs of a corpus, by name."""
 
     @abstractmethod
-    def save(self, run: Run, made: Made) -> Saved:
+    def save(self, run: Run, tier: Made) -> Saved:
         """Replaces the run of the same name: afterwards all of the new run is visible, or nothing of it.
 
         Communities that both runs have are not written again. Needs the lock of the graph store.
@@ -188,7 +188,7 @@ class DerivedStore(ABC):
         Parameters
         ----------
         run : name, version of the corpus and parameters
-        made : its communities and summaries
+        tier : its communities and summaries
 
         Raises
         ------

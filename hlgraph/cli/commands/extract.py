@@ -33,7 +33,7 @@ app = group("extract", "Extract through a provider's batch interface, at half th
 
 
 def _finish(cli: Invocation, report: BatchReport, *lines: str) -> None:
-    """Print a report; the exit code is 1 if a source failed or a result was refused."""
+    """Print a report, and exit with code 1 if a source failed or a result was refused."""
     sources = f"sources: {report.sources:,} to extract, {len(report.failed):,} failed"
     failed = [pick(failure, "uri error") for failure in report.failed]
     cli.show(

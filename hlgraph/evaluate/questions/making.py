@@ -96,17 +96,17 @@ class Paths:
         ahead = clause.ahead.replace(" also ", " ") if name.endswith("s") else singular(clause.ahead)
         return f"{name} {ahead}"
 
-    def referred(self, middle: str, first: Clause, *, told: str = "") -> str:
+    def referred(self, middle: str, first: Clause, *, following: str = "") -> str:
         """The words for the middle of a bridge behind the first clause: one sells on a thing, not on a person.
 
         Parameters
         ----------
         middle : the entity
         first : the clause that ends with it
-        told : the clause that follows
+        following : the clause that follows
         """
         is_place = first.ahead.rpartition(" ")[2] in _OF_THINGS
-        wording = self.askable.referred(middle, told)
+        wording = self.askable.referred(middle, following)
         return THING if is_place and wording == AGENT else wording
 
     def named(self, clause: Clause) -> str:
@@ -166,7 +166,7 @@ def bridges(paths: Paths) -> Iterator[Candidate]:
             asking = f"{asked} {singular(first.ahead)}"
             for second in paths.by_subject.get(middle, ())[:_MOST_PAIRS]:
                 if paths.is_apart(first, second):
-                    text = f"{asking} {paths.referred(middle, first, told=second.text)} {singular(second.text)}?"
+                    text = f"{asking} {paths.referred(middle, first, following=second.text)} {singular(second.text)}?"
                     yield Candidate("bridge", text, group, (first, second), (middle,))
             for second in paths.by_object.get(middle, ())[:_MOST_PAIRS]:
                 if paths.group(second) not in (group, middle) and paths.is_apart(first, second):

@@ -73,22 +73,24 @@ class ChunkGroup:
     chunk_ids: tuple[str, ...]
 
 
-def chunk_groups(held: StoredFacts, *, askable: Askable, document: Callable[[str], str], seed: int) -> list[ChunkGroup]:
+def chunk_groups(
+    stored: StoredFacts, *, askable: Askable, document: Callable[[str], str], seed: int
+) -> list[ChunkGroup]:
     """All groups, no two with the same chunks, in a seeded order.
 
     Parameters
     ----------
-    held : the facts
+    stored : the facts
     askable : which entities are one, and which are no names
     document : the document of a source, by id
     seed : of the order
     """
     entities: dict[str, set[str]] = {}  # of a chunk
     document_of: dict[str, str] = {}
-    for fact, names in held.facts:
+    for fact, names in stored.facts:
         ends = {askable.group(end) for end in (fact.subject_id, fact.object_id) if end and not askable.refusal(end)}
         for name in names:
-            statement = held.statements[name]
+            statement = stored.statements[name]
             entities.setdefault(statement.chunk_id, set()).update(ends)
             document_of[statement.chunk_id] = document(statement.source_id)
     chunks: dict[str, list[str]] = {}

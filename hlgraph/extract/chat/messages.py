@@ -343,9 +343,10 @@ def ask_again(asked: Messages, reply: str, *, reason: str) -> Messages:
 
 
 def context(chunk: ChunkInput) -> str:
-    """Title and headings of a chunk, as delimited text for a prompt."""
+    """Title and headings of a chunk and the lines that it begins below, as delimited text for a prompt."""
     lines = [f"Title: {chunk.title}"] if chunk.title else []
     lines.extend(f"Heading: {heading}" for heading in chunk.headings)
+    lines.extend(f"Above: {line.strip()}" for line in chunk.above.splitlines() if line.strip())
     return delimited("context", "\n".join(lines) or "No title.")
 
 

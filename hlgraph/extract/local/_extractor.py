@@ -45,6 +45,7 @@ _KEYS = frozenset(("field", "item", "property", "attribute", "key", "particular"
 _LONGEST_SENTENCE = 300  # words; longer ones are lists, and the rules are not linear
 _LONGEST_LABEL, _LONGEST_CELL = 40, 60
 _MOST = 12
+_STATING = re.compile(r"[^uwbxy.]*[nMz#D)hv][^uwbxy.]?[bxy](?!.*\.$)")  # a noun or pronoun, then "is", "has" or "will"
 _IS = frozenset(("is", "was", "are", "were", "became"))
 _TAIL = re.compile(r" (?:of|in|from|for|by|at|on|with|to)\b.*")
 _DISAMBIGUATION = re.compile(r"\(([^()]+)\)$")
@@ -325,12 +326,17 @@ class Reading:
 def read_chunk(chunk: ChunkInput) -> Reading:
     """The units of a chunk with their mentions, and its topics, in time linear in the length of its text."""
     title = read_title(chunk.title)
-    parts = tuple(units(chunk.text, chunk.headings))
+    parts = tuple(unit for unit in units(chunk.text, chunk.headings, above=chunk.above) if _asserts(unit))
     if not parts:
         return Reading(title, (), (), (), Shape(frozenset(), frozenset(), frozenset(), is_german=False))
     mentions, evidence = find_mentions(chunk.text, parts, title)
     topics = chunk_topics(parts, mentions, title, headings=chunk.headings)
     return Reading(title, parts, tuple(map(tuple, mentions)), topics, evidence)
+
+
+def _asserts(unit: Unit) -> bool:
+    """Whether a unit states something; of headings those with a finite verb: "The bridge was closed", not "Opening hours"."""
+    return unit.kind is not BlockKind.HEADING or _STATING.match(tagged(unit.text, ()).tags) is not None
 
 
 def _triples(unit: Unit, mentions: Sequence[MentionSpan], title: Title) -> tuple[Triple, ...]:
@@ -402,7 +408,7 @@ class LocalExtractor:
     @property
     def fingerprint(self) -> str:
         """Name and version of the rules."""
-        return "local/2"
+        return "local/3"
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -419,4 +425,4 @@ class LocalExtractor:
 
     def input_fingerprint(self, chunk: ChunkInput) -> str:
         """Hash of everything that the rules read: their version, the text, the title and the headings."""
-        return checksum(self.fingerprint, chunk.text, chunk.title, *chunk.headings)
+        return checksum(self.fingerprint, chunk.text, *chunk.surroundings)

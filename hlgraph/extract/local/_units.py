@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from hlgraph.extract.local._lexicon import MONTHS, ORDINARY
-from hlgraph.text import Block, BlockKind, block_sentences, blocks
+from hlgraph.text import Block, BlockKind, Context, block_sentences, blocks, is_lead, is_separator
 
 
 class Unit(NamedTuple):
@@ -36,20 +36,23 @@ _MARKER = re.compile(r"(?:[-*+•‣◦▪–]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1
 _QUOTE_MARK = re.compile(r"(?:^|\n)[ \t]*>[ \t>]*")
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\((?:[^()\s]|\([^()\s]*\)){0,500}(?:\s\"[^\"\n]{0,200}\")?\)")
 _BOLD = re.compile(r"(\*\*|__)(?=\S)((?:(?!\1).){1,500}?)(?<=\S)\1")
-_SEPARATOR = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
+_BLANK_LINE = re.compile(r"\n\s*\n")
+_ANSWER = re.compile(r"\W*(?:A|Answer|Antwort|Respuesta)\s?\d{0,3}\s?[:.)]", re.IGNORECASE)
+_QUESTION = re.compile(r"\W*(?:Q|Question|Frage|Pregunta)\s?\d{0,3}\s?[:.)]", re.IGNORECASE)
 _CELL = re.compile(r"(?<!\\)\||\t")
 
 
-def units(text: str, headings: tuple[str, ...]) -> Iterator[Unit]:
-    """The units of a chunk, in order: sentences, table rows with their column labels, blocks of code.
+def units(text: str, headings: tuple[str, ...], *, above: str = "") -> Iterator[Unit]:
+    """The units of a chunk, in order: headings, sentences, table rows with their column labels, blocks of code.
 
-    Headings, rules, fences, separator rows of tables, and text without letters or digits are not units, since they assert
-    nothing (a heading is context for the text below it).
+    A list item has the lead-in of its list and the items above it in its words, an answer its question. Rules, fences, headers and
+    separator rows of tables, lead-ins, and text without letters or digits are not units.
 
     Parameters
     ----------
     text : text of the chunk
     headings : headings above its first character, outermost first
+    above : what its first block rests on, see :class:`hlgraph.text.Context`
 
     Returns
     -------
@@ -57,25 +60,74 @@ def units(text: str, headings: tuple[str, ...]) -> Iterator[Unit]:
         The units.
     """
     heading = " ".join(headings[-1].split()) if headings else ""
+    size = len(above)
+    for unit in _with_questions(_without_lead_ins(_units(above + text, heading)), above + text):
+        if unit.start >= size:
+            yield unit._replace(start=unit.start - size, end=unit.end - size)
+
+
+def _without_lead_ins(parts: Iterable[tuple[Unit, str]]) -> Iterator[Unit]:
+    """The units except those that the next one repeats as its lead-in."""
+    last: Unit | None = None
+    for unit, lead in parts:
+        if last is not None and not (is_lead(last.text) and lead.startswith(last.text)):
+            yield last
+        last = unit
+    if last is not None:
+        yield last
+
+
+def _with_questions(parts: Iterable[Unit], text: str) -> Iterator[Unit]:
+    """The units, with a question marked as such in front of its answer, and of the sentences that go on with the answer."""
+    question: Unit | None = None
+    end, is_open = 0, False
+    for unit in parts:
+        if question is not None:
+            if _ANSWER.match(unit.text) if is_open else not _BLANK_LINE.search(text, end, unit.start):
+                yield unit._replace(
+                    start=question.start if is_open else unit.start, text=f"{question.text} {unit.text}"
+                )
+                end, is_open = unit.end, False
+                continue
+            if is_open:
+                yield question
+            question = None
+        if _QUESTION.match(unit.text):
+            question, end, is_open = unit, unit.end, True
+        else:
+            yield unit
+    if question is not None and is_open:
+        yield question
+
+
+def _units(text: str, heading: str) -> Iterator[tuple[Unit, str]]:
+    """The units, each with the lead-in that its words begin with."""
     rows: list[Block] = []
     code: list[Block] = []
+    context = Context(text)
     for block in blocks(text):
-        if rows and (block.kind is not BlockKind.ROW or block.is_loose) and not _is_rule(text, block):
-            yield from _table(text, rows, heading)
+        lead = context.above(block)
+        is_row = block.kind is BlockKind.ROW or (bool(rows) and is_separator(text[block.start : block.end]))
+        if rows and (not is_row or block.is_loose):
+            yield from ((unit, "") for unit in _table(text, rows, heading))
             rows = []
         if code and block.kind is not BlockKind.CODE:
-            yield from _code(text, code, heading)
+            yield from ((unit, "") for unit in _code(text, code, heading))
             code = []
         if block.kind is BlockKind.HEADING:
-            heading = " ".join(plain(block.title).split())
-        elif block.kind is BlockKind.ROW or (rows and _is_rule(text, block)):
+            title = " ".join(plain(block.title).split())
+            yield Unit(block.start, block.end, title, heading, BlockKind.HEADING), ""
+            heading = title
+        elif is_row:
             rows.append(block)
         elif block.kind is BlockKind.CODE:
             code.append(block)
         elif block.kind is not BlockKind.RULE:
-            yield from _prose(text, block, heading)
-    yield from _table(text, rows, heading)
-    yield from _code(text, code, heading)
+            lead = " ".join(
+                _words(_MARKER.sub("", line.strip(), count=1)) for line in lead.splitlines() if line.strip()
+            )
+            yield from ((unit, lead) for unit in _prose(text, block, heading, lead))
+    yield from ((unit, "") for unit in (*_table(text, rows, heading), *_code(text, code, heading)))
 
 
 def plain(text: str) -> str:
@@ -93,23 +145,18 @@ def plain(text: str) -> str:
     return text
 
 
-def _prose(text: str, block: Block, heading: str) -> Iterator[Unit]:
+def _words(text: str) -> str:
+    return " ".join(plain(_QUOTE_MARK.sub(" ", text) if ">" in text else text).split())
+
+
+def _prose(text: str, block: Block, heading: str, lead: str) -> Iterator[Unit]:
     for start, end in block_sentences(text, block):
         begin = start
         if start == block.start and block.kind is BlockKind.ITEM and (marker := _MARKER.match(text, start, end)):
             begin = marker.end()
-        words = text[begin:end]
-        if ">" in words:
-            words = _QUOTE_MARK.sub(" ", words)
-        words = " ".join(plain(words).split())
+        words = _words(text[begin:end])
         if _HAS_WORD.search(words):
-            yield Unit(begin, end, words, heading)
-
-
-def _is_rule(text: str, block: Block) -> bool:
-    """Whether a line separates the header of a table from its rows."""
-    line = text[block.start : block.end]
-    return "-" in line and len(line) < 1000 and _SEPARATOR.fullmatch(line) is not None
+            yield Unit(begin, end, f"{lead} {words}".lstrip(), heading)
 
 
 def _cells(line: str) -> list[str]:
@@ -120,17 +167,18 @@ def _cells(line: str) -> list[str]:
 def _table(text: str, rows: list[Block], heading: str) -> Iterator[Unit]:
     """One unit per row; the row above a separator row is the header, and is a unit only if there is no other row."""
     labels: list[str] = []
-    if len(rows) > 2 and _is_rule(text, rows[1]):
+    if len(rows) > 2 and is_separator(text[rows[1].start : rows[1].end]):
         labels = _cells(text[rows[0].start : rows[0].end])
         rows = rows[2:]
     for row in rows:
-        if _is_rule(text, row):
+        if is_separator(text[row.start : row.end]):
             continue
         cells = _cells(text[row.start : row.end])
         named = [
             f"{labels[i]}: {cell}" if i < len(labels) and labels[i] else cell for i, cell in enumerate(cells) if cell
         ]
-        words = "; ".join(named)
+        is_pair = bool(labels) and not any(labels) and len(named) == 2 and not named[0].endswith(":")
+        words = (": " if is_pair else "; ").join(named)
         if _HAS_WORD.search(words):
             yield Unit(row.start, row.end, words, heading, BlockKind.ROW)
 

@@ -16,7 +16,7 @@ from hlgraph.read.bounds import Produced, check_package
 from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.tables import grid
+from hlgraph.read.tables import Cell, Grid
 from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:
@@ -105,19 +105,25 @@ def _paragraph(element: BaseOxmlElement) -> str:
 
 
 def _table(element: BaseOxmlElement, produced: Produced) -> str:
-    """A table as Markdown with its first row as header; a merged cell shows its text once."""
-    rows: list[dict[int, str]] = []
-    width = 0
-    for row in element.xpath("./w:tr"):
-        cells: dict[int, str] = {}
-        at = 0
+    """A table as Markdown. A cell that continues the one above it has no text of its own."""
+    rows: list[list[Cell]] = []
+    above: dict[int, tuple[int, int]] = {}  # the row and the place in it of the cell at each column
+    for number, row in enumerate(element.xpath("./w:tr")):
+        cells: list[Cell] = []
+        is_head = bool(row.xpath("./w:trPr/w:tblHeader"))
+        at = sum(map(int, row.xpath("./w:trPr/w:gridBefore/@w:val")))
         for cell in row.xpath(_CELLS):
-            text = " ".join(filter(None, map(_paragraph, cell.xpath(".//w:p"))))
-            cells[at] = clean_title(text)
-            at += max(1, min(cell.grid_span, _WIDEST))
+            width = max(1, min(cell.grid_span, _WIDEST))
+            if cell.vMerge == "continue" and at in above:
+                first, place = above[at]
+                rows[first][place] = rows[first][place]._replace(height=number - first + 1)
+            else:
+                above[at] = (number, len(cells))
+                text = " ".join(filter(None, map(_paragraph, cell.xpath(".//w:p"))))
+                cells.append(Cell(clean_title(text), width, is_head=is_head, column=at))
+            at += width
         rows.append(cells)
-        width = max(width, at)
-    return grid(rows, width, produced=produced)
+    return Grid(rows, produced=produced).markdown()
 
 
 def _properties(word: WordDocument) -> tuple[str, dict[str, MetadataValue]]:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlgraph.errors import MissingExtraError, ReadError
@@ -11,7 +15,9 @@ from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title, decode, marked_encoding
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
+from hlgraph.read.tables import Cell, Grid
 from hlgraph.records import Document, MetadataValue
+from hlgraph.text import words
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -21,6 +27,7 @@ _DECLARED = re.compile(
     rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]+)|<\?xml[^>]{0,99}encoding=["']([\w.:-]+)""", re.I
 )
 _FIELDS = ("author", "date", "url", "description")
+_ESCAPED = re.compile(r"\\([\[\]])")
 _LONG_TAG = re.compile(r"<[a-zA-Z][^<]{65536,}")
 _ATTRIBUTE = re.compile(r"[\s/\"'][^\s\"'<>/=]+=")
 _MOST_ATTRIBUTES = 1000  # per element; parsing time grows with their square
@@ -104,12 +111,16 @@ def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Pr
     _check_markup(origin, page)
     if not re.search("<html", page, re.IGNORECASE):
         page = f"<html><body>{page}</body></html>"  # trafilatura accepts whole pages only
-    extracted = None
+    extracted, parts = None, list[str]()
     tree = load_html(page)
     if tree is not None:
         _check_tables(tree, produced)
+        _simplify(tree, produced)
+        parts = _content(tree)
         extracted = _extracted(tree)
-    text = produced.add(clean(str(extracted.text or "")).strip()) if extracted else ""
+    text = _ESCAPED.sub(r"\1", clean(str(extracted.text or "")).strip()) if extracted else ""
+    produced.add(text)
+    warnings += _lost(parts, text) if text else ()
     values = {name: clean(str(getattr(extracted, name, None) or "")) for name in _FIELDS}
     title = clean_title(clean(str(extracted.title or ""))) if extracted else ""
     return Page(text, title, {name: value for name, value in values.items() if value}, warnings)
@@ -153,13 +164,188 @@ def _check_tables(tree: HtmlElement, produced: Produced) -> None:
 
 
 def _narrowed(cell: HtmlElement) -> int:
-    """Number of columns that a cell spans, at most 100. Removes its rowspan, which no reader uses."""
-    cell.attrib.pop("rowspan", None)
-    given = str(cell.get("colspan", "1")).strip()
-    span = int(given[:9]) if given[:9].isdecimal() else 1
+    """Number of columns that a cell spans, at most 100."""
+    span = _span(cell, "colspan")
     if span > _WIDEST:
         cell.set("colspan", str(_WIDEST))
     return max(1, min(span, _WIDEST))
+
+
+def _span(cell: HtmlElement, name: str) -> int:
+    given = str(cell.get(name, "1")).strip()[:9]
+    return int(given) if given.isdecimal() else 1
+
+
+# Markup that the extraction would drop, and with it words, is made simpler before.
+
+
+_INLINE = re.compile(
+    "abbr|acronym|bdi|bdo|big|cite|data|dfn|font|ins|kbd|label|mark|meter|nobr|output|progress|rb|rbc|rtc|ruby|samp|small|span"
+    "|strike|time|tt|u|var|wbr"
+)
+_PARAGRAPHS = ("address", "figcaption", "legend", "summary")
+_CONTAINERS = ("aside", "details", "fieldset", "figure")
+_BLOCK_CHILDREN = (
+    "./p | ./div | ./ul | ./ol | ./dl | ./table | ./h1 | ./h2 | ./h3 | ./h4 | ./h5 | ./h6 | ./pre | ./blockquote"
+)
+_RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")
+_LOWERED = str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎")
+_KNOWN_TAG = re.compile(r"[a-z][a-z0-9]*")
+
+
+def _simplify(tree: HtmlElement, produced: Produced) -> None:
+    """Replace elements that the extraction drops by those that it keeps, in place.
+
+    Inline elements and unknown ones leave their text, captions and asides become paragraphs, spans of tables are filled, and an
+    entry of a definition list is one item with its term.
+    """
+    for element in list(tree.iter()):
+        if isinstance(element.tag, str) and element.getparent() is not None:
+            _simplify_one(element)
+    for entries in list(tree.iter("dl")):
+        _join_terms(entries)
+    for table in list(tree.iter("table")):
+        if not table.xpath(".//table"):
+            _fill(table, produced)
+    for cell in tree.iter("td", "th"):
+        cell.attrib.pop("rowspan", None)  # of tables for layout
+
+
+def _simplify_one(element: HtmlElement) -> None:
+    tag = element.tag
+    is_free = _INLINE.fullmatch(tag) or not _KNOWN_TAG.fullmatch(
+        tag
+    )  # of a component, or of a vocabulary such as inline XBRL
+    if tag in _TEXT_OF:
+        text = _TEXT_OF[tag](element)
+        for child in list(element):
+            element.remove(child)
+        element.text = text
+        element.drop_tag()
+    elif tag in _CONTAINERS or ((is_free or tag in _PARAGRAPHS) and element.xpath(_BLOCK_CHILDREN)):
+        element.tag = "div"
+    elif tag in _PARAGRAPHS:
+        element.tag = "p"
+    elif is_free:
+        element.drop_tag()
+
+
+_CONTENT = (
+    "//body//text()[ancestor::p or ancestor::li or ancestor::td or ancestor::th or ancestor::blockquote or ancestor::pre "
+    "or ancestor::h1 or ancestor::h2 or ancestor::h3 or ancestor::h4 or ancestor::h5 or ancestor::h6]"
+    "[not(ancestor::nav or ancestor::header "
+    "or ancestor::footer or ancestor::form or ancestor::script or ancestor::style or ancestor::noscript or ancestor::template "
+    "or ancestor::a[not(ancestor::p)] or ancestor::*[@hidden or @aria-hidden='true' or @role='navigation'])]"
+)
+_MOST_SHOWN = 3
+_FEWEST = 5  # words that are worth a warning: "Read next" is not
+
+
+def _content(tree: HtmlElement) -> list[str]:
+    """The texts of paragraphs, lists, tables and headings, except those of menus, headers, footers and forms."""
+    return [" ".join(str(part).split()) for part in tree.xpath(_CONTENT)]
+
+
+def _lost(parts: Sequence[str], text: str) -> tuple[str, ...]:
+    """A warning that shows the texts that the extraction took for boilerplate, if they have five words or more."""
+    left = Counter(words(text))
+    lost = []
+    for part in parts:
+        own = Counter(words(part))
+        if (own - left).total() * 2 > own.total():
+            lost.append(part)
+        left -= own
+    count = sum(len(words(part)) for part in lost)
+    if count < _FEWEST:
+        return ()
+    shown = "; ".join(f"{part[:60]!r}" for part in sorted(lost, key=len, reverse=True)[:_MOST_SHOWN])
+    return (f"{count:,} words beside the main text were not read, such as {shown}; --format text reads them",)
+
+
+def _words(element: HtmlElement) -> str:
+    return " ".join(element.text_content().split())
+
+
+def _formula(element: HtmlElement) -> str:
+    """The text of a formula: its TeX source if it has that, else its symbols."""
+    source = element.xpath(".//annotation[contains(@encoding, 'tex')]")
+    if source or element.get("alttext"):
+        return " ".join((source[0].text_content() if source else str(element.get("alttext"))).split())
+    for note in element.xpath(".//annotation | .//annotation-xml"):
+        note.drop_tree()
+    return _words(element)
+
+
+def _shifted(element: HtmlElement) -> str:
+    """An exponent or index as characters of that kind: 10 and 6 must not become 106. The mark of a note gets brackets."""
+    text = _words(element)
+    if element.xpath(".//a") and text.strip("[]").isalnum():
+        return f"[{text.strip('[]')}]"
+    shifted = text.translate(_RAISED if element.tag == "sup" else _LOWERED)
+    if not any(char.isascii() for char in shifted if not char.isspace()):
+        return shifted
+    return f"^{text}" if element.tag == "sup" and not text.isalpha() else text
+
+
+_TEXT_OF: dict[str, Callable[[HtmlElement], str]] = {
+    "math": _formula,
+    "sup": _shifted,
+    "sub": _shifted,
+    "rt": lambda element: f"({_words(element)})",
+    "rp": lambda _: "",
+    "q": lambda element: f"“{_words(element)}”",
+}
+
+
+def _join_terms(entries: HtmlElement) -> None:
+    """Make each definition an item of a list that begins with its terms; terms without a definition are items of their own."""
+    items: list[HtmlElement] = []
+    terms: list[HtmlElement] = []
+    for tag, parts in groupby(entries.xpath("./dt | ./dd | ./div/dt | ./div/dd"), key=attrgetter("tag")):
+        if tag == "dt":
+            terms = list(parts)
+            continue
+        for part in parts:
+            if terms:
+                part.text = f"{', '.join(map(_words, terms))}: {(part.text or '').lstrip()}"
+            items.append(part)
+        terms = []
+    for part in list(entries):
+        entries.remove(part)
+    entries.tag = "ul"
+    for part in (*items, *terms):
+        part.tag = "li"
+        part.tail = None
+        entries.append(part)
+
+
+def _fill(table: HtmlElement, produced: Produced) -> None:
+    """Fill the spans of a table of data, and move its captions and notes out of it. A table for layout stays."""
+    from lxml.html import builder
+
+    parts = ("./thead/tr", "./tr | ./tbody/tr", "./tfoot/tr")
+    lines = [row for part in parts for row in table.xpath(part)]
+    rows = [[_cell(each) for each in row.iterchildren("td", "th")] for row in lines]
+    if len(rows) < 2 or max(map(len, rows)) < 2:
+        return
+    grid = Grid(rows, produced=produced)
+    captions = [*map(_words, table.iterchildren("caption")), *grid.captions]
+    for child in list(table):
+        table.remove(child)
+    table.text = None
+    head = [builder.TR(*(builder.TH(text) for text in grid.head))] if grid.rows else []
+    table.extend([*head, *(builder.TR(*(builder.TD(text) for text in row)) for row in grid.rows)])
+    for text in captions:
+        table.addprevious(builder.P(text))
+    for text in reversed(grid.notes):
+        table.addnext(builder.P(text))
+
+
+def _cell(element: HtmlElement) -> Cell:
+    for line_break in element.iter("br", "p", "div", "li"):
+        line_break.tail = f" {line_break.tail or ''}"
+    height = _span(element, "rowspan")
+    return Cell(_words(element), _span(element, "colspan"), height, is_head=element.tag == "th")
 
 
 def declared_encoding(data: bytes) -> str | None:

@@ -12,13 +12,14 @@ from hlgraph.read.bounds import Produced, check_package
 from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.tables import grid
+from hlgraph.read.tables import Cell, Grid
 from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:
     from pptx.presentation import Presentation
     from pptx.shapes.base import BaseShape
     from pptx.slide import Slide
+    from pptx.table import Table
 
 _PROPERTIES = ("author", "category", "keywords", "language", "subject")
 _BREAK = "\n\n"
@@ -69,14 +70,31 @@ def _parts(slide: Slide, produced: Produced) -> Iterator[str]:
         if heading is not None and shape.shape_id == heading.shape_id:
             continue
         if getattr(shape, "has_table", False):
-            rows = [{at: clean_title(cell.text) for at, cell in enumerate(row.cells)} for row in shape.table.rows]
-            text = grid(rows, max(map(len, rows), default=0), produced=produced)
+            text = _table(shape.table, produced)
         else:
             text = shape.text_frame.text.replace("\v", "\n").strip() if shape.has_text_frame else ""
         if text:
             yield text
     if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None and notes.text.strip():
         yield f"Notes: {notes.text.strip()}"
+
+
+def _table(table: Table, produced: Produced) -> str:
+    rows = [
+        [
+            Cell(
+                clean_title(cell.text),
+                cell.span_width,
+                cell.span_height,
+                is_head=table.first_row and not number,
+                column=at,
+            )
+            for at, cell in enumerate(row.cells)
+            if not cell.is_spanned
+        ]
+        for number, row in enumerate(table.rows)
+    ]
+    return Grid(rows, produced=produced).markdown()
 
 
 def _leaves(shapes: Iterable[BaseShape]) -> Iterator[BaseShape]:

@@ -6,18 +6,21 @@ A blank row ends a table, so a title above a table is not one of its rows. A for
 from __future__ import annotations
 
 import io
+import re
 import warnings
 import zipfile
-from collections.abc import Iterable, Iterator
-from datetime import date, datetime, time
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, datetime, time, timedelta
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced, check_package, refused
 from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.tables import grid
+from hlgraph.read.tables import Cell as GridCell
+from hlgraph.read.tables import Grid
 from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:
@@ -25,6 +28,17 @@ if TYPE_CHECKING:
 
 _MOST_ELEMENTS = 10_000_000  # a sheet is parsed row by row
 _MOST_PLACES = 20_000_000  # rows and cells, including empty ones, which cost time but give no text
+_MOST_SHOWN = 5
+_EPOCH_1904 = date(1904, 1, 1)
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell ref="([A-Z]{1,3}\d{1,7}):([A-Z]{1,3}\d{1,7})"')
+_NO_VALUE = re.compile(
+    rb'<(?:\w+:)?c r="([A-Z]{1,3}\d{1,7})"[^<>]*>\s*<(?:\w+:)?f\b(?:[^<>]*/>|[^<>]*>[^<>]*</(?:\w+:)?f>)\s*(?:<(?:\w+:)?v\s*/>|'
+    rb"<(?:\w+:)?v></(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+)
+_MARKS = re.compile(
+    r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<currency>[^\]-]*)[^\]]*\]|\[[^\]]*\]|_.|\*.|(?P<plain>[$€£¥₹ ])|(?P<code>.)'
+)
+_SECTION = re.compile(r';(?=(?:[^"]*"[^"]*")*[^"]*$)')  # a semicolon outside of quotes
 _CORE = "docProps/core.xml"
 _PROPERTIES = {
     "creator": "author",
@@ -59,35 +73,75 @@ def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         raise MissingExtraError("xlsx", "reading XLSX") from error
     produced = Produced(origin, len(data), options.max_bytes)
     blocks: list[str] = []
+    lacking: list[str] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # openpyxl warns about parts that it drops; none of them is text
         check_package(origin, data, limit=options.max_bytes, most=_MOST_ELEMENTS)
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
         for sheet in book.worksheets:
             sheet.reset_dimensions()  # the stored dimensions may be wrong
-            tables = [produced.add(clean(text)) for text in _tables(sheet.iter_rows(), produced) if text]
+            stored = _Stored(data, sheet)
+            tables = [produced.add(clean(text)) for text in _tables(sheet.iter_rows(), stored, produced) if text]
             blocks += [f"## {clean_title(clean(sheet.title))}", *tables] if tables else []
+            lacking += [f"{sheet.title}!{place}" for place in stored.without_value]
         book.close()
         title, metadata = _properties(data)
     if not blocks:
         raise ReadError(origin.uri, "is empty: its sheets hold no text")
-    return Document(origin.uri, "\n\n".join(blocks), title or clean_title(origin.stem), metadata)
+    return Document(
+        origin.uri, "\n\n".join(blocks), title or clean_title(origin.stem), metadata, warnings=_without_value(lacking)
+    )
 
 
-def _tables(rows: Iterable[Iterable[Cell | MergedCell]], produced: Produced) -> Iterator[str]:
+def _without_value(places: Sequence[str]) -> tuple[str, ...]:
+    if not places:
+        return ()
+    shown = ", ".join(places[:_MOST_SHOWN]) + (", ..." if len(places) > _MOST_SHOWN else "")
+    reason = f"{len(places):,} formulas have no stored value and were not read ({shown})"
+    return (f"{reason}; open the workbook in a spreadsheet program and save it",)
+
+
+class _Stored:
+    """What openpyxl leaves out when it streams a sheet: merged cells, and formulas without a value.
+
+    Attributes
+    ----------
+    spans : width and height of the merged cells, by row and column, both from 1
+    without_value : places of formulas that no program has computed
+    """
+
+    def __init__(self, data: bytes, sheet: Any) -> None:
+        with zipfile.ZipFile(io.BytesIO(data)) as package:
+            source = package.read(sheet._worksheet_path)
+        self.spans: dict[tuple[int, int], tuple[int, int]] = {}
+        for first, last in _MERGED.findall(source):
+            (row, column), (below, right) = map(_place, (first, last))
+            self.spans[row, column] = (right - column + 1, below - row + 1)
+        self.without_value = [match[1].decode() for match in _NO_VALUE.finditer(source)]
+
+
+def _place(name: bytes) -> tuple[int, int]:
+    from openpyxl.utils.cell import coordinate_to_tuple
+
+    return coordinate_to_tuple(name.decode())
+
+
+def _tables(rows: Iterable[Iterable[Cell | MergedCell]], stored: _Stored, produced: Produced) -> Iterator[str]:
     """The text of each group of rows without a blank row between them."""
-    group: list[dict[int, str]] = []
-    places = 0
-    for row in rows:
+    group: list[list[GridCell]] = []
+    places = covered = 0
+    for number, row in enumerate(rows, 1):
         places += 1  # a row numbered one billion has as many empty rows before it
-        cells: dict[int, str] = {}
+        cells: list[GridCell] = []
         for at, cell in enumerate(row):
             places += 1
             if cell.value is not None and (text := _shown(cell)):
-                cells[at] = text
+                width, height = stored.spans.get((number, at + 1), (1, 1))
+                cells.append(GridCell(text, width, height, column=at))
+                covered = max(covered, number + height - 1)
         if places > _MOST_PLACES:
             raise refused(produced.origin, "empty cells", limit=_MOST_PLACES)
-        if cells:
+        if cells or (group and number <= covered):
             group.append(cells)
         elif group:
             yield _block(group, produced)
@@ -96,31 +150,55 @@ def _tables(rows: Iterable[Iterable[Cell | MergedCell]], produced: Produced) -> 
         yield _block(group, produced)
 
 
-def _block(rows: list[dict[int, str]], produced: Produced) -> str:
+def _block(rows: list[list[GridCell]], produced: Produced) -> str:
     """A Markdown table, or plain lines if no row has two cells."""
-    if all(len(cells) == 1 for cells in rows):
-        return "\n".join(text for cells in rows for text in cells.values())
-    first = min(min(cells) for cells in rows)
-    moved = [{at - first: text for at, text in cells.items()} for cells in rows]
-    return grid(moved, 1 + max(max(cells) for cells in moved), produced=produced)
+    if all(len(cells) <= 1 for cells in rows):
+        return "\n".join(cell.text for cells in rows for cell in cells)
+    first = min(cell.column or 0 for cells in rows for cell in cells)
+    moved = [[cell._replace(column=(cell.column or 0) - first) for cell in cells] for cells in rows]
+    return Grid(moved, produced=produced).markdown()
 
 
 def _shown(cell: Cell | MergedCell) -> str:
-    value = cell.value
-    match value:
-        case bool():
-            return str(value).upper()
-        case int() | float():
-            if "%" in str(cell.number_format):
-                return f"{value * 100:.12g}%"
-            return (
-                str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)
-            )
-        case datetime():
-            return (value.date() if value.time() == time() else value).isoformat()
-        case date() | time():
-            return value.isoformat()
-    return clean_title(str(value))
+    """The value of a cell as a reader of the sheet sees it, numbers with all digits."""
+    value, shape = cell.value, str(cell.number_format or "")
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, int | float):
+        return _number(value, shape)
+    if isinstance(value, timedelta):  # a duration such as [h]:mm
+        minutes, seconds = divmod(round(value.total_seconds()), 60)
+        return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+    if isinstance(value, time) and "y" in _literals(shape)[0].lower():  # day 0 of a workbook that counts from 1904
+        value = datetime.combine(_EPOCH_1904, value)
+    if isinstance(value, datetime) and value.time() == time():
+        value = value.date()
+    return value.isoformat() if isinstance(value, date | time) else clean_title(str(value))
+
+
+def _number(value: float, shape: str) -> str:
+    """A number with the unit or currency that its format writes beside it."""
+    places, before, behind = _literals(shape)
+    if "%" in places:
+        return f"{before}{value * 100:.12g}%{behind}"
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
+    return f"{before}{int(value) if is_whole else value}{behind}"
+
+
+@cache
+def _literals(shape: str) -> tuple[str, str, str]:
+    """The places for digits in a number format, and the text that it writes before and behind the number."""
+    places = before = behind = ""
+    for mark in _MARKS.finditer(_SECTION.split(shape, maxsplit=1)[0]):
+        if mark["code"]:
+            places += mark["code"]
+            continue
+        text = mark["quoted"] or mark["escaped"] or mark["currency"] or mark["plain"] or ""
+        if any(place in places for place in "0#?"):
+            behind += text
+        else:
+            before += text
+    return (places, before, behind) if any(place in places for place in "0#?") else (places, "", "")
 
 
 def _properties(data: bytes) -> tuple[str, dict[str, MetadataValue]]:

@@ -1,8 +1,8 @@
-"""Reads the wording of a question.
+"""Find the keywords and metadata values that a question names, and classify the question.
 
-:func:`names_in` and :func:`ask_keywords` find its keywords: names that may be entities, by its words or by a chat model (HLG,
-Eq. 1). :func:`named` and :func:`matches` find the metadata values that it names. :func:`comparison`, :func:`chain` and
-:func:`broad` classify it by closed lists of English words.
+:func:`names_in` finds possible entity names in the words of a question. :func:`ask_keywords` asks a chat model for them (HLG,
+Eq. 1). :func:`named` and :func:`matches` find the metadata values that the question names. :func:`comparison`, :func:`chain`
+and :func:`broad` classify it with fixed lists of English words.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from hlgraph.retrieve.question.subqueries import names
 from hlgraph.text import STOP_WORDS
 
 MOST_OF_A_KIND = 10
-_LONGEST = 6  # words, unless capitals or quotation marks join more
+_LONGEST = 6  # words in a run, unless it is capitalised or quoted
 _LONGEST_RUN = 12
 _MOST = 400
-_LONGEST_NAME = 120  # characters of a keyword; a longer reply of a model is a sentence
+_LONGEST_NAME = 120  # characters in a keyword; a longer term from a model is a sentence
 _WORD = re.compile(r"\w(?:[\w'’.&/+-]*\w)?")
 _QUOTED = re.compile(r"[\"“„«](?P<inside>[^\"“”„«»]{2,100})[\"”“»]")
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -40,7 +40,7 @@ class Keyword(NamedTuple):
     Attributes
     ----------
     text : the name
-    start, end : its characters in the question; both 0 for one that a model wrote
+    start, end : character offsets in the question; both 0 for a keyword from a model
     """
 
     text: str
@@ -49,11 +49,12 @@ class Keyword(NamedTuple):
 
 
 def names_in(question: str) -> list[Keyword]:
-    """Possible names in a question: runs of up to six words, and longer ones in capitals or quotation marks.
+    """Find possible names in a question: runs of up to six words, or up to twelve if capitalised or quoted.
 
-    A run does not begin or end with a function word, and has at least one other word. Each run is also tried without its
-    possessive, and with a full stop that may belong to the name. At most 400 names are returned: those with capitals first, short
-    ones first. A lookup decides whether a run is a name, see :func:`longest`.
+    A run begins and ends with a content word or a capitalised word. It has at least one content word, or at least two
+    capitalised function words. Each run is also returned without a possessive ending, and with a following full stop, which may
+    belong to the name. At most 400 names are returned. Those with capitals come first, and shorter ones before longer ones.
+    A lookup decides which runs are names; see :func:`longest`.
 
     Examples
     --------
@@ -72,7 +73,7 @@ def names_in(question: str) -> list[Keyword]:
             start, end = words[first].start(), words[last].end()
             are_capitals = all(capital[first : last + 1])
             is_quoted = any(a <= start and end <= b for a, b in quoted)
-            # "The Who": capitalised function words may be a name, but a single one is too often the start of a question.
+            # "The Who": several capitalised function words may be a name, but a single one usually begins a question.
             is_name = not all(small[first : last + 1]) or (are_capitals and count > 1)
             if is_name and (count <= _LONGEST or (count <= _LONGEST_RUN and (are_capitals or is_quoted))):
                 order = (not any(capital[first : last + 1]), count, start)
@@ -86,7 +87,7 @@ def _is_capital(word: str) -> bool:
 
 
 def _ends(question: str, start: int, end: int) -> Iterable[int]:
-    """Possible ends of a name: after its last word, before its possessive, after a full stop."""
+    """Yield the possible ends of a name: after its last word, before its possessive ending, after a full stop."""
     yield end
     if possessive := _POSSESSIVE.search(question, start, end):
         yield possessive.start()
@@ -95,7 +96,7 @@ def _ends(question: str, start: int, end: int) -> Iterable[int]:
 
 
 def longest(keywords: Iterable[Keyword]) -> list[Keyword]:
-    """The keywords that are not inside a longer one, in the order of the question.
+    """Return the keywords that are not inside a longer one, in the order of the question.
 
     Examples
     --------
@@ -110,7 +111,7 @@ def longest(keywords: Iterable[Keyword]) -> list[Keyword]:
 
 
 def ask_keywords(question: str, model: ChatModel) -> list[Keyword]:
-    """The keywords and synonyms that a chat model names, at most ten of each; empty when its reply names none.
+    """Ask a chat model for keywords and synonyms, at most ten of each. The list is empty if the reply has none.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ def ask_keywords(question: str, model: ChatModel) -> list[Keyword]:
 
     Raises
     ------
-    ModelUnavailableError, ModelAccessError, ModelAnswerError : as the model does
+    ModelUnavailableError, ModelAccessError, ModelAnswerError : raised by the model
 
     References
     ----------
@@ -134,10 +135,10 @@ def ask_keywords(question: str, model: ChatModel) -> list[Keyword]:
 
 
 def parse_keywords(reply: str) -> list[str]:
-    """The terms of a reply, each once: divided by ``^``, semicolons or lines, bullets and quotation marks taken off.
+    """Parse the distinct terms of a reply, without bullets and quotation marks.
 
-    Without the labels ``keywords:`` and ``synonyms:`` all of the reply counts as keywords; a line with neither label nor
-    divider is divided by its commas.
+    Terms are separated by ``^``, ``;``, ``|`` or line breaks. In a part of one or two lines without any of these characters,
+    commas separate them too. Without the labels ``keywords:`` and ``synonyms:``, the whole reply counts as keywords.
 
     Examples
     --------
@@ -177,27 +178,28 @@ _DATES = (
 )
 _ISO = re.compile(r"\b\d{4}-\d{2}(?:-\d{2})?\b")
 _IS_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
-_LONGEST_FIELD = 100  # a longer value is a text, not a name
+_LONGEST_FIELD = 100  # a longer value is prose, not a name
 _LEADING = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 
 
 class Named(NamedTuple):
-    """The parts of a question that may name metadata of a source.
+    """A question, prepared for comparison with the metadata of sources.
 
     Attributes
     ----------
-    question : its text, with single spaces
-    dates : ISO dates, ``2023-10-06``, or months, ``2023-10``
+    question : text of the question, with whitespace collapsed to single spaces
+    dates : ISO dates, such as ``2023-10-06``, or months, such as ``2023-10``
     """
 
     question: str
     dates: tuple[str, ...]
 
     def matches(self, metadata: Metadata) -> tuple[str, ...]:
-        """The fields of a source that the question names, ascending.
+        """Return the fields of a source whose values the question names, sorted.
 
-        A text value is named if the question contains it with its capitals. A text without a capital or a digit is a common word
-        and is never named. A leading article does not count. A value that begins with an ISO date is named by that day or month.
+        The question names a text value if it contains the value as whole words, in the same case. The value must begin with a
+        capital letter, or with a digit if it is not a plain number. A leading article is ignored. The question names a value
+        that begins with an ISO date if it names that day or month.
 
         Examples
         --------
@@ -220,9 +222,9 @@ class Named(NamedTuple):
 
 
 def named(question: str) -> Named:
-    """The parts of a question that may name metadata of a source.
+    """Prepare a question for comparison with the metadata of sources.
 
-    Dates are read with English names of months, and as ISO dates. A year alone is too common to count.
+    Dates are recognised in ISO format and with English month names. A year alone is ignored, because it is too common.
 
     Examples
     --------
@@ -234,14 +236,14 @@ def named(question: str) -> Named:
     for match in (match for pattern in _DATES for match in pattern.finditer(text)):
         month = f"{match['year']}-{_NUMBER[match['month'].lower()]:02}"
         dates.add(f"{month}-{int(match['day']):02}" if match["day"] else month)
-    # A month counts only if no day of it is named.
+    # Drop a month if the question names one of its days.
     return Named(
         text, tuple(sorted(date for date in dates if not any(o != date and o.startswith(date) for o in dates)))
     )
 
 
 def is_date(value: MetadataValue) -> bool:
-    """Whether a value begins with an ISO date, or any of several does."""
+    """Return whether a value, or any item of a list, begins with an ISO date."""
     return any(_IS_DATE.match(text) for text in _texts(value))
 
 
@@ -251,24 +253,25 @@ def _texts(value: MetadataValue) -> Iterable[str]:
 
 
 def matches(question: str, metadata: Mapping[str, Metadata]) -> dict[str, tuple[str, ...]]:
-    """The fields that a question names of each source that has any, by the key of the source.
+    """Find the metadata fields that a question names, for each source that has any.
 
     Parameters
     ----------
     question : the question
-    metadata : of each source, by its key
+    metadata : metadata of each source, by source key
 
     Returns
     -------
     dict
+        Field names by source key.
     """
     wanted = named(question)
     fields_of = {key: wanted.matches(fields) for key, fields in metadata.items()}
     return {key: fields for key, fields in fields_of.items() if fields}
 
 
-# Classes of questions, by closed lists of English words. A question in another language matches none of them; then only its
-# names and a first search decide.
+# Classes of questions, by fixed lists of English words. A question in another language matches none of them, so only its names
+# and a first search decide.
 
 _COMPARISON = re.compile(
     r"\b(?:older|younger|oldest|youngest|taller|tallest|longer|shorter|larger|bigger|smaller|higher|lower|heavier|faster"
@@ -282,7 +285,7 @@ _PERSON = (
     "designer architect owner publisher employer president mayor coach manufacturer screenwriter inventor discoverer"
 )
 _RELATION = "|".join(_PERSON.split()) + r"|(?:step|half-|great-|grand|paternal |maternal )?(?:\w+-in-law|grand\w+)"
-# One thing is named through another one: "the father of the director of", "X's mother", "the city in which ...".
+# One entity is described through another: "the father of the director of", "X's mother", "the city in which ...".
 _CHAIN = re.compile(
     rf"['’]s?\s+(?:[a-z-]+\s+){{0,2}}(?:{_RELATION})\b"
     rf"|\b(?:the|a|an|his|her|whose)\s+(?:[\w-]+\s+){{0,2}}?(?:{_RELATION})\s+(?:of|for|who|whose|that|to)\b"
@@ -315,7 +318,7 @@ _ASKING = re.compile(
 
 
 def comparison(question: str) -> str:
-    """The word that compares things; empty if the question compares nothing.
+    """Return the word that marks a comparison, or an empty string if the question compares nothing.
 
     Examples
     --------
@@ -329,7 +332,7 @@ def comparison(question: str) -> str:
 
 
 def chain(question: str) -> str:
-    """The words that name one thing through another one; empty if no words do.
+    """Return the words that describe one entity through another, or an empty string if there are none.
 
     Examples
     --------
@@ -343,7 +346,7 @@ def chain(question: str) -> str:
 
 
 def broad(question: str) -> str:
-    """The words that ask about the whole corpus, in a question without a name; empty for any other question.
+    """Return the words that ask about the whole corpus, or an empty string if there are none or the question has a name.
 
     Examples
     --------
@@ -353,5 +356,5 @@ def broad(question: str) -> str:
     ''
     """
     match = _BROAD.search(question)
-    # "Summarise" at the beginning is not a name, although it is capitalised.
+    # A leading "Summarise" is capitalised, but it is not a name.
     return " ".join(match[0].split()) if match and not names(_ASKING.sub("", question)) else ""

@@ -1,6 +1,7 @@
-"""Splits a question into sub-queries: given by the caller, by rules, or by a chat model (TopoRAG, section 3.4).
+"""Split a question into sub-queries, by rules or with a chat model (TopoRAG, section 3.4).
 
-Also here: the clauses of long questions (:func:`clauses`), and the aspects of broad ones (ToPG Global, steps 1 and 2).
+This module also divides long questions into clauses (:func:`clauses`), and broad questions into aspects (ToPG Global, steps 1
+and 2).
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from hlgraph.retrieve.question.reply_parsing import ChatDecider, Decider, distin
 from hlgraph.text import STOP_WORDS, content_words
 
 MOST_SUBQUERIES = 5
-"""Maximum number of sub-queries of one question; further ones are dropped."""
+"""Maximum number of sub-queries per question; the rest are dropped."""
 
 _LETTER = r"[^\W\d_a-z][\w'’.&/-]*"
 _CAPITAL = rf"(?:{_LETTER}|\d[\w'’.&/-]*)"
-# Without "and", which separates the two names of a question about two things.
+# "and" is left out, because it separates the two names in a question about two things.
 _INNER = r"(?:of|the|de|del|la|le|du|van|von|der|den|di|da|for|in|on|a|an|to|at)"
 _QUOTED = re.compile(r"[\"“«]([^\"”»]{2,100})[\"”»]")
 _NAME = re.compile(rf"{_CAPITAL}(?:\s+{_CAPITAL}|(?:\s+{_INNER}){{1,3}}\s+{_LETTER})*")
@@ -33,23 +34,23 @@ class Splitter(Decider):
 
     @abstractmethod
     def split(self, question: str) -> tuple[str, ...]:
-        """The sub-queries, at least one; the question itself if it has no parts."""
+        """Return the sub-queries, at least one: the question itself if it has no parts."""
 
 
 SplitBy = Literal["whole", "names"]
-"""How rules split a question: ``whole`` leaves it as it is, ``names`` is :class:`NameSplitter`."""
+"""How rules split a question: ``whole`` leaves it as it is, ``names`` applies :class:`NameSplitter`."""
 
 
 @dataclass(frozen=True, slots=True)
 class NameSplitter(Splitter):
-    """The question, then each name in it, if it has two names or more: a replacement for a chat model.
+    """Splits a question with two or more names into the question and its names, without a chat model.
 
-    Names are quoted texts, and runs of words that begin with a capital letter or a digit, with words such as "of" and "the"
-    inside. A question word or function word at the beginning of a run is not part of the name. A question with fewer than two
-    names has one part: itself.
+    A name is a quoted text, or a run of words that begin with a capital letter or a digit. Words such as "of" and "the" may stand
+    inside a run. A question word or function word at the beginning of a run is not part of the name. A question with fewer than
+    two names is not split.
 
-    Why names: an entity is embedded by its name, so a name finds its entity, while the vector of a question about two things
-    lies between both.
+    Entities are embedded by name, so the vector of a name is close to its entity. The vector of a question about two entities
+    lies between them.
 
     Examples
     --------
@@ -68,7 +69,7 @@ class NameSplitter(Splitter):
 
 
 class ChatSplitter(ChatDecider, Splitter):
-    """The sub-queries that a chat model writes, in one call. A reply without a usable line leaves the question whole."""
+    """Splits a question with one call to a chat model. If the reply has no usable line, the question stays whole."""
 
     prompt = "subqueries"
 
@@ -81,7 +82,7 @@ class ChatSplitter(ChatDecider, Splitter):
 
 
 def names(question: str) -> list[str]:
-    r"""Quoted texts and names of a question, in the order of the text.
+    r"""Find the quoted texts and names in a question, in order of appearance.
 
     Examples
     --------
@@ -98,7 +99,7 @@ def names(question: str) -> list[str]:
 
 
 def _parts(match: re.Match[str]) -> list[tuple[int, str]]:
-    """The names of a run, without function words at its front; a possessive separates two names."""
+    """Split a run into names, without leading function words. A possessive ends a name."""
     parts: list[tuple[int, str]] = []
     run: list[str] = []
     start = match.start()
@@ -118,7 +119,7 @@ def _parts(match: re.Match[str]) -> list[tuple[int, str]]:
 # Clauses of long questions, by rules.
 
 LONG_WORDS = 20
-"""Minimum number of words of a question that is divided into clauses."""
+"""Minimum number of words in a question before it is divided into clauses."""
 
 _LEAST_CONTENT = 3
 _MOST = 5
@@ -133,10 +134,10 @@ _CUT = re.compile(
 
 
 def clauses(question: str) -> tuple[str, ...]:
-    """The clauses of a long question, in order; any other question is its only clause.
+    """Divide a long question into clauses, in order. Any other question is returned whole.
 
-    A clause has at least three content words; a shorter one joins the clause before it. The joining words are English.
-    A question in another language is cut at colons and semicolons only.
+    A clause with fewer than three content words is appended to the one before it. The conjunctions are English. A question in
+    another language is split only at colons, semicolons and question marks.
 
     Examples
     --------
@@ -170,7 +171,7 @@ _WORD_OF_QUESTION = re.compile(r"[\w'’.&/+-]*\w|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class FacetSplitter(Splitter):
-    """The question, then its names, then its runs of content words: a replacement for a chat model.
+    """Splits a question into itself, its names and its runs of content words, without a chat model.
 
     Attributes
     ----------
@@ -197,7 +198,7 @@ class FacetSplitter(Splitter):
 
 @dataclass(frozen=True, slots=True)
 class ChatDecomposer(ChatDecider, Splitter):
-    """The aspects of a question that a chat model names, in one call. A reply without a usable line leaves the question whole.
+    """Asks a chat model for the aspects of a question, in one call. If the reply has no usable line, the question stays whole.
 
     Attributes
     ----------
@@ -221,7 +222,7 @@ class ChatDecomposer(ChatDecider, Splitter):
 
 
 def _runs(question: str) -> list[str]:
-    """Runs of adjacent content words."""
+    """Find the runs of adjacent content words."""
     runs: list[list[str]] = [[]]
     for word in _WORD_OF_QUESTION.findall(question):
         if word.casefold() in STOP_WORDS or not any(map(str.isalnum, word)):

@@ -65,29 +65,29 @@ class EmbeddedDerivedStore(DerivedStore):
             rows = self._database.reader().execute(_RUNS, (corpus,)).fetchall()
         return tuple(Run(corpus, *row) for row in rows)
 
-    def save(self, run: Run, made: Made) -> Saved:
+    def save(self, run: Run, tier: Made) -> Saved:
         """See :meth:`DerivedStore.save`."""
         with self._database.transaction() as connection:
             r = _put_run(connection, run)
             community_sizes = dict(connection.execute("SELECT id, size FROM community WHERE r = ?", (r,)).fetchall())
-            wanted = {item.id: item.size for item in made.communities}
+            wanted = {item.id: item.size for item in tier.communities}
             # A community that lost a member keeps its id; if the run has the member again, it is written again.
             kept = {name for name in wanted if community_sizes.get(name) == wanted[name]}
             _remove(connection, sorted(community_sizes.keys() - kept))
             stored = {name for (name,) in connection.execute("SELECT id FROM summary WHERE r = ?", (r,))}
-            gone = stored - {item.summary.id for item in made.summaries}
+            gone = stored - {item.summary.id for item in tier.summaries}
             _remove_summaries(connection, "id IN (SELECT value FROM json_each(?))", sorted(gone))
-            new = [item for item in made.summaries if item.summary.id not in stored]
+            new = [item for item in tier.summaries if item.summary.id not in stored]
             _put_summaries(
                 connection, r, [item for item in new if item.source_id]
             )  # before the communities that have them as members
-            for item in made.communities:
+            for item in tier.communities:
                 if item.id not in kept:
-                    _add(connection, r, community=item, members=made.members[item.id])
+                    _add(connection, r, community=item, members=tier.members[item.id])
             _put_summaries(connection, r, [item for item in new if not item.source_id])
             connection.executemany(
                 "UPDATE community SET parent = (SELECT m FROM community WHERE id = ?) WHERE id = ?",
-                ((item.parent_id, item.id) for item in made.communities),
+                ((item.parent_id, item.id) for item in tier.communities),
             )
             return Saved(len(wanted) - len(kept), len(community_sizes.keys() - wanted.keys()), len(kept))
 

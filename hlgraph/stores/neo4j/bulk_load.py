@@ -1,11 +1,12 @@
-"""Writes a corpus as files for ``neo4j-admin database import full``: one compressed table of CSV a label or type of relationship.
+"""Write a corpus as import files for ``neo4j-admin database import full``.
 
-The rows are those that an ordinary ingest sends (:mod:`hlgraph.stores.neo4j.rows`). Three things differ:
+There is one gzipped CSV file per label or relationship type. The rows are those that an ordinary ingest sends
+(:mod:`hlgraph.stores.neo4j.rows`), with three differences:
 
-- Of a source only its key is written: the types of its metadata differ from source to source, and a column has one type.
-- CSV has no empty list, and no list of one empty text. The import leaves out the first; in place of the second stands
-  ``ONE_EMPTY``. Both are mended once the server runs (``persist/mend_lists_of_*``).
-- The corpus itself has no node yet. A node ``BulkLoad`` tells which load was imported.
+- Only the id of a source is written. A CSV column has one type, but the types of metadata vary between sources.
+- CSV cannot represent an empty list, or a list of one empty text. The import omits an empty list. ``ONE_EMPTY`` stands for a
+  list of one empty text. The queries ``persist/mend_lists_of_*`` restore both once the server runs.
+- The corpus itself has no node yet. A ``BulkLoad`` node records which load was imported.
 """
 
 from __future__ import annotations
@@ -35,16 +36,16 @@ from hlgraph.stores.neo4j.publish import name_rows, uncounted
 from hlgraph.stores.neo4j.server import Row, Server, Value
 
 BETWEEN = "\ufdd0"
-"""Separates the items of a list. Unicode reserves it for internal use, so no text has it."""
+"""Separates the items of a list. Unicode reserves this character for internal use, so a text should not contain it."""
 ONE_EMPTY = "\ufdd1"
-"""Stands for a list of one empty text, until it is mended."""
+"""Stands for a list of one empty text until the list is restored."""
 _LEVEL = 1
 _LEAST_BUFFER = 4 << 20
 _LIST = "[]"
 
 
 class _Column(NamedTuple):
-    """A column: the property of the graph, the name in a row, and the type of ``neo4j-admin``; empty: text."""
+    """A column: its graph property, its key in a row, and its ``neo4j-admin`` type. An empty type means text."""
 
     name: str
     key: str
@@ -52,7 +53,7 @@ class _Column(NamedTuple):
 
 
 class _Table(NamedTuple):
-    """A file: its name, the label or type, and its columns; a relationship begins with the keys of its two ends."""
+    """A file: its name, its label or relationship type, and its columns. A relationship starts with its two end node ids."""
 
     name: str
     label: str
@@ -70,7 +71,7 @@ def _link(name: str, label: str, start: str, end: str, *columns: str) -> _Table:
 
 
 def _column(text: str) -> _Column:
-    """A column from ``name=key:type``."""
+    """Parse a column from ``name=key:type``."""
     named, _, kind = text.partition(":")
     name, _, key = named.partition("=")
     return _Column(name, key or name, kind)
@@ -111,15 +112,15 @@ _TABLES = (
 
 
 def write(reader: CorpusReader, folder: Path, *, corpus: str, load: str, prefix: str) -> tuple[ImportFile, ...]:
-    """Writes all files of a corpus, and the file of their arguments.
+    """Write all import files of a corpus, and the file with the import arguments.
 
     Parameters
     ----------
-    reader : the corpus
+    reader : reads the corpus
     folder : an empty folder
     corpus : name of the corpus
     load : id of the load
-    prefix : setting ``neo4j.label_prefix``
+    prefix : label prefix, from the setting ``neo4j.label_prefix``
 
     Returns
     -------
@@ -128,7 +129,7 @@ def write(reader: CorpusReader, folder: Path, *, corpus: str, load: str, prefix:
     Raises
     ------
     InputError
-        A text has one of the two characters that the files use themselves.
+        A text contains one of the two characters that the import files reserve.
     """
     with ExitStack() as closing:
         import_files = {table.name: closing.enter_context(_File(folder, table, corpus=corpus)) for table in _TABLES}
@@ -163,7 +164,7 @@ def _write_arguments(folder: Path, *, prefix: str, buffer: int) -> None:
 
 
 def _of_sources(change: Change) -> Iterator[tuple[str, Sequence[Row]]]:
-    """The rows of some sources and all their records, by the name of the file."""
+    """Yield the rows of a batch of sources and all their records, by file name."""
     chunks = rows.chunk_rows(change)
     yield "sources", [{"id": item.id} for item in change.sources]
     yield "chunks", chunks
@@ -188,7 +189,7 @@ def _entity_rows(entities: Sequence[NamedEntity]) -> list[Row]:
 
 
 class _File:
-    """One file while it is written; a context manager.
+    """Context manager that writes one import file.
 
     Attributes
     ----------
@@ -215,7 +216,7 @@ class _File:
         self._raw.close()
 
     def write(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Adds rows; values that are no column are left out."""
+        """Append rows; values without a column are left out."""
         keys = [(column.key, column.type.endswith(_LIST)) for column in self._table.columns]
         lines: list[bytes] = []
         for row in rows:
@@ -230,7 +231,7 @@ class _File:
             self._out.write(b"".join(lines))
 
     def entry(self) -> ImportFile:
-        """The file as the manifest lists it, once it is closed."""
+        """Return the manifest entry of the file. The file must be closed."""
         with self._path.open("rb") as data:
             digest = hashlib.file_digest(data, "sha256").hexdigest()
         return ImportFile(self._path.name, self._rows, self._path.stat().st_size, digest)
@@ -241,7 +242,7 @@ def _header(column: _Column) -> str:
 
 
 def _value(value: Value) -> str:
-    """A field: nothing for None, a number as it is, a text in quotes."""
+    """Format a field: None as an empty field, a number as it is, a text in quotes."""
     if value is None:
         return ""
     return _text(value) if isinstance(value, str) else repr(value)
@@ -252,7 +253,7 @@ def _text(text: str) -> str:
 
 
 def _listed(value: list[str | int]) -> str:
-    """A field of a list: numbers or texts, with ``BETWEEN`` between them."""
+    """Format a list of numbers or texts as one field, separated by ``BETWEEN``."""
     if value == [""]:
         return ONE_EMPTY
     texts = [str(item) for item in value]
@@ -265,11 +266,11 @@ def _listed(value: list[str | int]) -> str:
     return _text(BETWEEN.join(texts)) if texts else ""
 
 
-# What is done before and after the server imports the files.
+# Steps before and after the server imports the files.
 
 
 _POPULATION = 24 * 3_600
-"""Seconds that the indexes of an imported graph may take."""
+"""Maximum time in seconds to populate the indexes of an imported graph."""
 _MENDED = (
     "persist/mend_lists_of_chunks",
     "persist/mend_lists_of_placements",
@@ -279,12 +280,12 @@ _MENDED = (
 
 
 class Neo4jBulkGraph:
-    """A database that takes a corpus from import files.
+    """A database that receives a corpus from import files.
 
     Parameters
     ----------
     server : the database
-    leases : the rights to write to it
+    leases : the write leases of the database
     """
 
     def __init__(self, server: Server, leases: Leases) -> None:
@@ -292,11 +293,11 @@ class Neo4jBulkGraph:
         self._leases = leases
 
     def find(self, corpus: str) -> Found:
-        """The state of the database: what a load has left in it.
+        """Return the state of the database: what earlier loads left in it.
 
         Parameters
         ----------
-        corpus : the corpus that is to be loaded
+        corpus : the corpus to load
         """
         row = self._server.ask("admin/find_load", corpus=corpus)[0]
         loads = row["loads"]
@@ -306,18 +307,18 @@ class Neo4jBulkGraph:
         return Found("", "", {item["label"]: item["number"] for item in counts})
 
     def write_files(self, reader: CorpusReader, folder: Path, *, manifest: Manifest) -> Manifest:
-        """Writes the import files of a corpus and their arguments to a folder; returns the manifest with the files.
+        """Write the import files, their arguments and the manifest to a folder. Return the manifest with its list of files.
 
         Parameters
         ----------
-        reader : the corpus
+        reader : reads the corpus
         folder : an empty folder
         manifest : description of the corpus; written last
 
         Raises
         ------
         InputError
-            A text holds a character that the files use themselves.
+            A text contains one of the two characters that the import files reserve.
         """
         total = manifest.records.get("statement", 0)
         with progress.step("write files", total, unit="statements"):
@@ -328,16 +329,16 @@ class Neo4jBulkGraph:
         return whole_manifest
 
     def command(self, manifest: Manifest) -> tuple[str, ...]:
-        """The command that imports the files, to be run in their folder on the machine of the stopped server."""
+        """Return the command that imports the files. Run it in their folder, on the machine of the stopped server."""
         return ("neo4j-admin", "database", "import", "full", f"@{ARGUMENTS}", manifest.database)
 
     def forget(self) -> None:
-        """Forgets the database that the import has replaced."""
+        """Discard the bookmarks of the database that the import replaced."""
         self._server.forget()
 
     @contextlib.contextmanager
     def lock(self, corpus: str) -> Iterator[None]:
-        """Holds the right to write to a corpus, whose schema is made first.
+        """Create the schema, then hold the write lock of a corpus.
 
         Parameters
         ----------
@@ -348,12 +349,14 @@ class Neo4jBulkGraph:
             yield
 
     def complete(self, manifest: Manifest, reader: CorpusReader) -> None:
-        """Makes the schema, and writes what import files cannot hold; running it again changes nothing. Needs the lock.
+        """Restore lists and write source metadata, which import files cannot represent.
+
+        Running it again changes nothing. The caller must hold the lock.
 
         Parameters
         ----------
-        manifest : what was imported
-        reader : the corpus
+        manifest : manifest of the imported files
+        reader : reads the corpus
         """
         with progress.step("complete", manifest.records.get("source", 0), unit="sources"):
             self._server.schema(self._server.text(name) for name in _MENDED)
@@ -365,7 +368,7 @@ class Neo4jBulkGraph:
         self._server.write(lambda transaction: transaction.write("persist/merge_sources", source_rows))
 
     def counts(self, corpus: str) -> tuple[dict[str, int], dict[str, int]]:
-        """The number of records and of relationships of a corpus in the database, by kind, whether it is visible or not."""
+        """Count the records and the relationships of a corpus by kind, whether or not the corpus is visible."""
         records = self._server.ask("admin/count_records", corpus=corpus)
         relationships = self._server.ask("admin/count_relationships", corpus=corpus)
         return (
@@ -374,11 +377,11 @@ class Neo4jBulkGraph:
         )
 
     def show(self, manifest: Manifest) -> None:
-        """Makes the corpus visible, in one transaction. Needs the lock.
+        """Make the corpus visible, in one transaction. The caller must hold the lock.
 
         Parameters
         ----------
-        manifest : what was imported
+        manifest : manifest of the imported files
         """
         scale = manifest.calibration
         values = {name: getattr(manifest, name) for name in ("ids", "version", "embedding", "dimensions")}

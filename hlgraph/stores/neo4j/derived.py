@@ -47,37 +47,37 @@ class Neo4jDerivedStore(DerivedStore):
         """See :meth:`DerivedStore.runs`."""
         return tuple(Run(corpus=corpus, **row) for row in self._server.ask("index/list_runs", corpus=corpus))
 
-    def save(self, run: Run, made: Made) -> Saved:
+    def save(self, run: Run, tier: Made) -> Saved:
         """See :meth:`DerivedStore.save`."""
         self._drop_hidden(run.corpus)
         key = _run_id(run.corpus, run.name)
         sizes = {row["id"]: row["size"] for row in self._server.ask("index/list_community_ids", run=key)}
         existing = set(sizes)
         known = {row["id"] for row in self._server.ask("index/list_summary_ids", run=key)}
-        written = [item for item in made.summaries if item.summary.id not in known]
-        added = [item for item in made.communities if item.id not in existing]
+        written = [item for item in tier.summaries if item.summary.id not in known]
+        added = [item for item in tier.communities if item.id not in existing]
         # A community that lost a member keeps its id; if the run has the member again, it is repaired in place.
-        lost = [item for item in made.communities if sizes.get(item.id, item.size) != item.size]
+        lost = [item for item in tier.communities if sizes.get(item.id, item.size) != item.size]
         # Summaries of sources come before the communities that have them as members.
         self._stage_summaries(key, [item for item in written if item.source_id])
         stages: list[Row] = [
             {"id": item.id, "corpus": item.corpus, "run": key, "level": item.level, "size": item.size} for item in added
         ]
         self._write("index/stage_communities", stages, size=BATCH)
-        self._write("index/link_members", _links(added, made), size=_LINKS)
+        self._write("index/link_members", _links(added, tier), size=_LINKS)
         self._stage_summaries(key, [item for item in written if not item.source_id])
-        wanted = {item.id for item in made.communities}
-        kept = {item.summary.id for item in made.summaries}
+        wanted = {item.id for item in tier.communities}
+        kept = {item.summary.id for item in tier.summaries}
 
         def flip(transaction: Transaction) -> None:
             transaction.write("index/hide_summaries", sorted(known - kept), key="ids")
             transaction.write("index/show_summaries", [item.summary.id for item in written], key="ids")
             transaction.write("index/hide_communities", sorted(existing - wanted), key="ids")
             transaction.write("index/unlink_communities", sorted(existing & wanted), key="ids")
-            transaction.write("index/mend_members", _links(lost, made))
+            transaction.write("index/mend_members", _links(lost, tier))
             transaction.write("index/mend_sizes", [{"id": item.id, "size": item.size} for item in lost])
             transaction.write("index/show_communities", [item.id for item in added], key="ids")
-            parts = [{"id": item.id, "parent": item.parent_id} for item in made.communities if item.parent_id]
+            parts = [{"id": item.id, "parent": item.parent_id} for item in tier.communities if item.parent_id]
             transaction.write("index/link_communities", parts)
             properties = msgspec.to_builtins(run)
             del properties["corpus_version"]
@@ -153,11 +153,11 @@ def _write(transaction: Transaction, *, name: str, rows: list[Row]) -> None:
     transaction.write(name, rows)
 
 
-def _links(communities: Sequence[Community], made: Made) -> list[Row]:
+def _links(communities: Sequence[Community], tier: Made) -> list[Row]:
     return [
         {"community": item.id, "id": member, "level": item.level}
         for item in communities
-        for member in made.members[item.id]
+        for member in tier.members[item.id]
     ]
 
 

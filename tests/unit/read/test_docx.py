@@ -62,6 +62,23 @@ def test_styles_made_from_headings_are_headings(tmp_path: Path) -> None:
     assert text_of(tmp_path / "a.docx", word) == "## Ours"
 
 
+def test_a_cell_over_several_rows_is_in_each_of_them(tmp_path: Path) -> None:
+    word = docx.Document()
+    table = word.add_table(rows=4, cols=3)
+    for row, cells in enumerate(
+        (("Region", "Product", "Units"), ("North", "Hub", "7"), ("", "Rim", "9"), ("South", "Hub", "2"))
+    ):
+        for column, cell in enumerate(cells):
+            table.cell(row, column).text = cell
+    table.cell(1, 0).merge(table.cell(2, 0))
+    table.cell(2, 2).merge(table.cell(3, 2))
+    assert text_of(tmp_path / "a.docx", word).splitlines()[2:] == [
+        "| North | Hub | 7 |",
+        "| North | Rim | 9 2 |",
+        "| South | Hub | 9 2 |",
+    ]
+
+
 def test_tables_become_markdown_where_they_stand(tmp_path: Path) -> None:
     word = docx.Document()
     word.add_paragraph("before")
@@ -77,7 +94,7 @@ def test_tables_become_markdown_where_they_stand(tmp_path: Path) -> None:
         "| Part | Price | a\\|b |\n"
         "| --- | --- | --- |\n"
         "| Seal ring | 3.50 | inner |\n"
-        "| merged |  | z |\n\n"
+        "| merged | merged | z |\n\n"
         "after"
     )
 

@@ -128,3 +128,73 @@ def test_a_missing_extra_fails_its_files_with_the_pip_line_and_no_others(
     for item, extra in ((html, "html"), (pdf, "pdf"), (docx, "docx")):
         assert isinstance(item, ReadFailure)
         assert str(item.error).endswith(f"needs an optional dependency; run: pip install 'hlgraph[{extra}]'")
+
+
+def body_of(tmp_path: Path, body: str) -> str:
+    """The text between two paragraphs of a page, without empty lines and outer spaces."""
+    page = f"<html><body><main><h1>Pumps</h1><p>{PARAGRAPH}</p>{body}<p>{PARAGRAPH}</p></main></body></html>"
+    found = only(tmp_path / "p.html", page)
+    assert isinstance(found, Document), found
+    assert found.warnings == ()
+    return "\n".join(line.strip() for line in found.text.split(PARAGRAPH.strip())[1].splitlines() if line.strip())
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ('on <time datetime="1881-05-12">12 May 1881</time>, before a crowd', "on 12 May 1881, before a crowd"),
+        ("a <label>label</label>, <output>5</output>, <abbr>WHO</abbr>", "a label, 5, WHO"),
+        ('<data value="3">three</data> <dfn>pump</dfn> <kbd>Ctrl</kbd>', "three pump Ctrl"),
+        ("<math><mi>x</mi><mo>=</mo><mn>2</mn></math> holds", "x=2 holds"),
+        ("<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby> is read", "漢(kan) is read"),
+        ("he said <q>no</q> twice", "he said “no” twice"),
+        ("10<sup>6</sup> m<sup>2</sup> of H<sub>2</sub>O", "10⁶ m² of H₂O"),
+        ('a claim<sup><a href="#n1">1</a></sup> here', "a claim[1] here"),
+        ("the 2<sup>nd</sup> and x<sup>a+b</sup>", "the 2nd and x^a+b"),
+        ('<ix:nonFraction scale="6" name="x:Revenue">12.5</ix:nonFraction> million', "12.5 million"),
+        ("<x-price>40 EUR</x-price> each", "40 EUR each"),
+    ],
+)
+def test_text_of_every_inline_element_is_kept(tmp_path: Path, markup: str, text: str) -> None:
+    assert body_of(tmp_path, f"<p>It is {markup} in all.</p>") == f"It is {text} in all."
+
+
+@pytest.mark.parametrize(
+    ("markup", "lines"),
+    [
+        ("<figure><img src=a><figcaption>The mill.</figcaption></figure>", ["The mill."]),
+        ("<aside>Stop the pump first.</aside>", ["Stop the pump first."]),
+        ("<details><summary>More</summary><p>It is hot.</p></details>", ["More", "It is hot."]),
+        ("<x-card><p>First.</p><p>Second.</p></x-card>", ["First.", "Second."]),
+        ("<fieldset><legend>Sizes</legend><p>Two.</p></fieldset>", ["Sizes", "Two."]),
+        ("<dl><dt>Hub</dt><dd>The middle.</dd><dt>Rim</dt><dt>Edge</dt><dd>The outside.</dd></dl>",
+         ["- Hub: The middle.", "- Rim, Edge: The outside."]),
+        ("<dl><div><dt>Hub</dt><dd>The middle.</dd><dd>The axis.</dd></div><dt>Spoke</dt></dl>",
+         ["- Hub: The middle.", "- Hub: The axis.", "- Spoke"]),
+    ],
+)  # fmt: skip
+def test_text_of_every_block_is_kept(tmp_path: Path, markup: str, lines: list[str]) -> None:
+    assert body_of(tmp_path, markup).splitlines() == lines
+
+
+def test_spans_and_captions_of_tables(tmp_path: Path) -> None:
+    table = (
+        "<table><caption>Table 3. Ships</caption><thead><tr><th>Region</th><th>Product</th><th>Units</th></tr></thead>"
+        "<tfoot><tr><td>Total</td><td></td><td>16</td></tr></tfoot>"
+        "<tbody><tr><td rowspan=2>North</td><td>Hub</td><td>7</td></tr><tr><td>Rim</td><td>9</td></tr></tbody></table>"
+    )
+    assert body_of(tmp_path, table).splitlines() == [
+        "Table 3. Ships",
+        "| Region | Product | Units |",
+        "|---|---|---|",
+        "| North | Hub | 7 |",
+        "| North | Rim | 9 |",
+        "| Total |  | 16 |",
+    ]
+
+
+def test_text_that_counts_as_boilerplate_is_in_a_warning(tmp_path: Path) -> None:
+    side = '<div class="sidebar"><p>Recall of the pump in 2001.</p></div>'
+    found = only(tmp_path / "p.html", f"<html><body><main><p>{PARAGRAPH * 3}</p></main>{side}</body></html>")
+    assert isinstance(found, Document)
+    assert "Recall" in found.text or any("'Recall of the pump in 2001.'" in warning for warning in found.warnings)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import sys
 import zipfile
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
 import openpyxl
 import pptx
 import pytest
+from openpyxl.utils.datetime import CALENDAR_MAC_1904
 from pptx.util import Inches
 
 from hlgraph.errors import ReadError
@@ -175,3 +176,95 @@ def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     found = only(tmp_path / name, b"words")
     assert isinstance(found, ReadError)
     assert str(found).endswith(f"needs an optional dependency; run: pip install 'hlgraph[{name[2:]}]'")
+
+
+def sheet_of(rows: list[list[object]], *, formats: dict[str, str] | None = None, merged: tuple[str, ...] = ()) -> bytes:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for row in rows:
+        sheet.append(row)
+    for cell, shape in (formats or {}).items():
+        sheet[cell].number_format = shape
+    for place in merged:
+        sheet.merge_cells(place)
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("value", "shape", "text"),
+    [
+        (12.5, '0.0"%"', "12.5%"),
+        (0.125, "0.0%", "12.5%"),
+        (12, '#,##0 "EUR"', "12 EUR"),
+        (-12, '#,##0 "EUR";[Red]-#,##0 "EUR"', "-12 EUR"),
+        (12.5, "[$€-407] #,##0.00", "€ 12.5"),
+        (3, r"0\ \k\g", "3 kg"),
+        (3, '_-* #,##0_-;-* #,##0_-;_-* "-"??_-', "3"),
+        (7, "General", "7"),
+        (timedelta(hours=30), "[h]:mm:ss", "30:00:00"),
+        (date(2024, 3, 5), "dd.mm.yyyy", "2024-03-05"),
+        (time(9, 30), "hh:mm", "09:30:00"),
+    ],
+)
+def test_a_cell_reads_as_it_is_shown(tmp_path: Path, value: object, shape: str, text: str) -> None:
+    found = only(tmp_path / "a.xlsx", sheet_of([["Part", "Value"], ["Seal", value]], formats={"B2": shape}))
+    assert isinstance(found, Document), found
+    assert found.text.splitlines()[-1] == f"| Seal | {text} |"
+
+
+def test_the_first_day_of_a_workbook_that_counts_from_1904(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.epoch = CALENDAR_MAC_1904
+    for row in (["Part", "Since"], ["Seal", datetime(1904, 1, 1)], ["Rotor", datetime(1904, 1, 2)]):  # noqa: DTZ001
+        book.active.append(row)
+    out = io.BytesIO()
+    book.save(out)
+    found = only(tmp_path / "a.xlsx", out.getvalue())
+    assert isinstance(found, Document), found
+    assert found.text.splitlines()[-2:] == ["| Seal | 1904-01-01 |", "| Rotor | 1904-01-02 |"]
+
+
+def test_merged_cells_titles_and_sections_of_a_sheet(tmp_path: Path) -> None:
+    rows: list[list[object]] = [
+        ["Units sold"],
+        ["Region", "Product", "Units"],
+        ["Zone NA"],
+        ["North", "Hub", 7],
+        [None, "Rim", 9],
+        ["Total", None, 16],
+    ]
+    found = only(tmp_path / "a.xlsx", sheet_of(rows, merged=("A1:C1", "A3:C3", "A4:A5")))
+    assert isinstance(found, Document), found
+    assert found.text.splitlines()[2:] == [
+        "Units sold",
+        "",
+        "|  | Region | Product | Units |",
+        "| --- | --- | --- | --- |",
+        "| Zone NA | North | Hub | 7 |",
+        "| Zone NA | North | Rim | 9 |",
+        "| Zone NA | Total |  | 16 |",
+    ]
+
+
+def test_formulas_without_a_stored_value_are_named(tmp_path: Path) -> None:
+    found = only(tmp_path / "a.xlsx", sheet_of([["Part", "Price"], ["Seal", 3], ["Sum", "=SUM(B2:B2)"]]))
+    assert isinstance(found, Document), found
+    assert found.warnings == (
+        "1 formulas have no stored value and were not read (Sheet!B3); open the workbook in a spreadsheet program and save it",
+    )
+
+
+def test_merged_cells_of_a_slide(tmp_path: Path) -> None:
+    show = pptx.Presentation()
+    slide = show.slides.add_slide(show.slide_layouts[6])
+    table = slide.shapes.add_table(3, 3, Inches(1), Inches(1), Inches(4), Inches(2)).table
+    for at, text in enumerate(("Region", "Product", "Units", "North", "Hub", "7", "", "Rim", "9")):
+        table.cell(at // 3, at % 3).text = text
+    table.cell(1, 0).merge(table.cell(2, 0))
+    out = io.BytesIO()
+    show.save(out)
+    found = only(tmp_path / "a.pptx", out.getvalue())
+    assert isinstance(found, Document), found
+    assert found.text.splitlines()[-2:] == ["| North | Hub | 7 |", "| North | Rim | 9 |"]

@@ -1,0 +1,99 @@
+"""Each unit of a chunk carries what its sense needs."""
+
+import pytest
+
+from hlgraph.chunk import ContentDefinedChunker
+from hlgraph.extract.extractor import ChunkInput
+from hlgraph.extract.local import LocalExtractor
+from hlgraph.records import Document
+
+PUMP = "Never do any of the following while the pump runs:"
+
+
+def texts(text: str, **more: str) -> list[str]:
+    [extraction] = LocalExtractor().extract([ChunkInput(text, **more)])
+    return [each.text for each in extraction.propositions]
+
+
+@pytest.mark.parametrize("items", ["- {}\n- {}", "1. {}\n2. {}", "(a) {}\n(b) {}", "* {}\n\n* {}"])
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+def test_an_item_carries_the_lead_in_of_its_list(items: str, between: str) -> None:
+    text = PUMP + between + items.format("Open the red valve.", "Touch the belt.") + "\n\nAfterwards it is safe."
+    assert texts(text) == [f"{PUMP} Open the red valve.", f"{PUMP} Touch the belt.", "Afterwards it is safe."]
+
+
+def test_each_list_has_its_own_lead_in() -> None:
+    text = "Life of Ada Falk:\n\n- Born in Sarn\n\nLife of Ben Moro:\n\n- Born in Tolk\n\n1. Buy a pump."
+    assert texts(text) == ["Life of Ada Falk: Born in Sarn", "Life of Ben Moro: Born in Tolk", "Buy a pump."]
+
+
+def test_an_item_of_an_inner_list_carries_the_items_above_it() -> None:
+    text = "Pressures:\n- Pump A:\n  - 40 bar at most\n- Pump B\n  - 60 bar at most"
+    assert texts(text)[:1] == ["Pressures: Pump A: 40 bar at most"]
+    assert texts(text)[-1] == "Pressures: Pump B 60 bar at most"
+
+
+def test_a_lead_in_without_a_list_stays() -> None:
+    assert texts("Install it:\n\nThen run it.") == ["Install it:", "Then run it."]
+
+
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+def test_a_question_and_its_answer_are_one_statement(between: str) -> None:
+    text = f"**Q:** Is flood covered?{between}**A:** No. Only storm is.\n\nThe rest is in the contract."
+    assert texts(text) == [
+        "Q: Is flood covered? A: No.",
+        "Q: Is flood covered? Only storm is.",
+        "The rest is in the contract.",
+    ]
+
+
+def test_a_question_without_an_answer_stays() -> None:
+    assert texts("Q: Is flood covered?") == ["Q: Is flood covered?"]
+
+
+@pytest.mark.parametrize(
+    ("heading", "is_statement"),
+    [
+        ("The Orlen bridge was closed", True),
+        ("Ilse Tarn becomes chair on 1 June", True),
+        ("Pumps will be replaced in 2025", True),
+        ("Opening hours", False),
+        ("What is new", False),
+        ("How to install", False),
+        ("Using the API", False),
+        ("Is it safe?", False),
+        ("Why it was closed", False),
+    ],
+)
+def test_a_heading_that_asserts_is_a_statement(heading: str, is_statement: bool) -> None:
+    assert texts(f"# {heading}\n\nOther text.")[:-1] == ([heading] if is_statement else [])
+
+
+def test_the_rows_of_a_long_table_have_labels_in_every_chunk() -> None:
+    rows = [f"| Part {at} | {3 * at} |" for at in range(200)]
+    document = Document("a.md", "\n".join(("# Parts", "", "| Part | Count |", "| --- | --- |", *rows)))
+    spans = ContentDefinedChunker().chunk(document)
+    assert len(spans) > 2
+    found = {
+        (document.text[span.start + each.start : span.start + each.end], each.text)
+        for span in spans
+        for each in LocalExtractor()
+        .extract([ChunkInput(document.text[span.start : span.end], headings=span.headings, above=span.above)])[0]
+        .propositions
+    }
+    assert {(row, f"Parts: Part: Part {at}; Count: {3 * at}") for at, row in enumerate(rows)} == found
+
+
+def test_the_items_of_a_long_list_have_their_lead_in_in_every_chunk() -> None:
+    items = [f"- Touch the belt of pump number {at} in hall {at % 7}." for at in range(120)]
+    document = Document("a.md", "\n".join((PUMP, *items, "", "Afterwards it is safe.")))
+    spans = ContentDefinedChunker().chunk(document)
+    assert len(spans) > 2
+    found = {
+        each.text
+        for span in spans
+        for each in LocalExtractor()
+        .extract([ChunkInput(document.text[span.start : span.end], above=span.above)])[0]
+        .propositions
+    }
+    assert found == {f"{PUMP} {item[2:]}" for item in items} | {"Afterwards it is safe."}

@@ -1,0 +1,88 @@
+"""The same tables as cells of any format: spans, titles, headers, sections, totals."""
+
+import pytest
+
+from hlgraph.read.bounds import Produced
+from hlgraph.read.content import Origin
+from hlgraph.read.tables import Cell, Grid
+
+
+def grid(*rows: str, heads: int = 0) -> Grid:
+    """A grid from lines of cells between bars; ``text>2`` spans two columns, ``text^2`` two rows."""
+    table = []
+    for number, row in enumerate(rows):
+        cells = []
+        for part in row.split("|"):
+            text, _, width = part.strip().partition(">")
+            text, _, height = text.partition("^")
+            cells.append(Cell(text, int(width or 1), int(height or 1), is_head=number < heads))
+        table.append(cells)
+    return Grid(table, produced=Produced(Origin("file:///a"), 1, 10_000))
+
+
+@pytest.mark.parametrize("heads", [0, 1])
+def test_spans_are_filled_in_both_directions(heads: int) -> None:
+    table = grid("Region | Product | Units", "North^2 | Hub | 7", "Rim | 9", "South | all>2", heads=heads)
+    assert table.head == ["Region", "Product", "Units"]
+    assert table.rows == [["North", "Hub", "7"], ["North", "Rim", "9"], ["South", "all", "all"]]
+
+
+def test_a_span_of_rows_in_any_column_moves_none_of_the_others() -> None:
+    table = grid("A | B | C", "1 | x^2 | 2", "3 | 4", "5 | 6 | y^2", "7 | 8")
+    assert table.rows == [["1", "x", "2"], ["3", "x", "4"], ["5", "6", "y"], ["7", "8", "y"]]
+
+
+def test_a_title_above_the_header_is_a_caption() -> None:
+    table = grid("Table 3. Ships>3", "Region | Product | Units", "North | Hub | 7")
+    assert (table.captions, table.head) == (["Table 3. Ships"], ["Region", "Product", "Units"])
+    assert table.markdown().startswith("Table 3. Ships\n\n| Region | Product | Units |\n| --- | --- | --- |\n")
+
+
+@pytest.mark.parametrize("heads", [0, 2])
+def test_labels_over_several_columns_are_read_from_top_to_bottom(heads: int) -> None:
+    table = grid("Region^2 | Units>2", "2022 | 2023", "North | 7 | 9", heads=heads)
+    assert table.head == ["Region", "Units 2022", "Units 2023"]
+    assert table.rows == [["North", "7", "9"]]
+
+
+def test_a_section_is_the_first_cell_of_its_rows_and_ends_with_the_total() -> None:
+    table = grid("Product | Units", "Zone NA>2", "Hub | 7", "Total | 7", "Zone EU>2", "Rim | 9", "Grand total | 16")
+    assert table.head == ["", "Product", "Units"]
+    assert table.rows == [
+        ["Zone NA", "Hub", "7"],
+        ["Zone NA", "Total", "7"],
+        ["Zone EU", "Rim", "9"],
+        ["Zone EU", "Grand total", "16"],
+    ]
+
+
+def test_a_last_row_of_one_text_is_a_note() -> None:
+    table = grid("Product | Units", "Hub | 7", "Figures without returns.>2")
+    assert (table.rows, table.notes) == ([["Hub", "7"]], ["Figures without returns."])
+
+
+@pytest.mark.parametrize("rows", [("Price | 5 EUR", "Weight | 3 kg"), ("Colour: | red", "Name: | Hub")])
+def test_a_table_of_keys_and_values_has_no_header(rows: tuple[str, ...]) -> None:
+    table = grid(*rows)
+    assert table.head == ["", ""]
+    assert [" ".join(row) for row in table.rows] == [row.replace(" |", "") for row in rows]
+
+
+def test_years_can_be_a_header() -> None:
+    assert grid("Item | 2022 | 2023", "Hub | 7 | 9").head == ["Item", "2022", "2023"]
+
+
+def test_empty_rows_and_columns_go() -> None:
+    table = grid(" |  | ", "A | B | ", " |  | ", "1 | 2 | ", " |  | ")
+    assert (table.head, table.rows) == (["A", "B"], [["1", "2"]])
+    assert grid(" | ").markdown() == ""
+
+
+def test_a_span_that_repeats_a_cell_too_often_is_not_filled() -> None:
+    table = grid("A | B", *["x^60000>1000"] * 50)
+    assert len(table.markdown()) < 500
+
+
+def test_a_bar_in_a_cell_is_escaped() -> None:
+    table = Grid([[Cell("A"), Cell("B")], [Cell("a|b"), Cell("c")]], produced=Produced(Origin("file:///a"), 1, 100))
+    assert "| a\\|b | c |" in table.markdown()
