@@ -89,6 +89,7 @@ _FENCE = re.compile(r"(`{3,}|~{3,})[^`]*")
 _NARROW = 32  # a shorter line that is followed by a capital stands alone: an address, a form, a verse
 _WIDE = 160  # a longer line was not wrapped by hand: its end is the end of a paragraph
 _LONGEST_LEAD, _LONGEST_LABEL = 300, 80
+_MOST_LEVELS = 6  # of a list whose lines an item carries: their number bounds what a statement repeats
 _SEPARATOR = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
 _MARKED = 1000  # a longer line is prose, whatever bars or number signs it contains
 
@@ -360,7 +361,7 @@ class Context:
             if block.is_loose and self._markers.get(indent, marker) != marker:
                 self._items = []  # another list
             self._markers[indent] = marker
-            self._items = [above for above in self._items if above[0] < indent]
+            self._items = [above for above in self._items if above[0] < indent][-_MOST_LEVELS:]
             lead = "".join(text for _, text in self._items)
             self._items.append((indent, f"{' ' * indent}{line}\n" if _is_parent(line) else ""))
             return f"{lead}{' ' * indent}" if lead else ""
@@ -369,7 +370,7 @@ class Context:
             self._items = [(-1, f"{self._text[start:end]}\n\n")] if is_lead(self._text[start:end]) else []
             self._markers = {}
         elif block.kind is BlockKind.HEADING:
-            self._items = []
+            self._items, self._markers = [], {}
         return ""
 
     def _above_row(self, line: str, *, is_first: bool) -> str:

@@ -482,7 +482,8 @@ class Grid:
 
 
 _NO_CELL = Cell("")
-_WIDEST = 100  # columns that one cell may span: more than any page shows
+WIDEST = 100
+"""Columns that one cell may span: more than any page shows."""
 _MOST_SPANNED = 10_000  # places of a table whose cells span
 _MOST_REPEATED = 20  # places per cell; beyond both, spans are not filled
 _END_OF_SECTION = re.compile(r"(?:grand )?total\b", re.IGNORECASE)
@@ -500,7 +501,7 @@ def _placed(rows: Sequence[Sequence[Cell]], produced: Produced) -> list[dict[int
             at = at if cell.column is None else cell.column
             while at in table[number]:
                 at += 1
-            width = max(1, min(cell.width, _WIDEST))
+            width = max(1, min(cell.width, WIDEST))
             below = table[number : number + cell.height if cell.height > 0 else None]
             produced.add_cells(width * len(below) - 1)
             for places in below:

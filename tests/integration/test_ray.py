@@ -20,6 +20,7 @@ from types import ModuleType
 
 import pytest
 from chat_server import MODEL, Asked, ChatServer, busy
+from command_line import call
 from ingest_keywords import keywords
 from pytest_httpserver import HTTPServer
 from thoroughness import IS_THOROUGH
@@ -178,6 +179,12 @@ def test_the_graph_and_the_report_are_those_of_one_process(tmp_path: Path) -> No
             assert {**_figures(got), "failed": None} == {**_figures(want), "failed": None}
             assert state(many) == state(one)
         assert (got.sources_changed, got.sources_removed) == (1, 1)
+
+
+def test_the_command_line_ingests_on_the_cluster(tmp_path: Path) -> None:
+    done = call("--store", f"hlgraph://{tmp_path}/store", "ingest", MARKDOWN[0], "--ray", "--workers", 1, "--json")
+    assert done.code == 0, done.err
+    assert done.tree["sources"]["added"] == 1
 
 
 def _figures(report: object) -> dict[str, object]:

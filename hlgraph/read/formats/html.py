@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title, decode, marked_encoding
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.tables import Cell, Grid
+from hlgraph.read.tables import WIDEST, Cell, Grid
 from hlgraph.records import Document, MetadataValue
 from hlgraph.text import words
 
@@ -31,7 +31,6 @@ _ESCAPED = re.compile(r"\\([\[\]])")
 _LONG_TAG = re.compile(r"<[a-zA-Z][^<]{65536,}")
 _ATTRIBUTE = re.compile(r"[\s/\"'][^\s\"'<>/=]+=")
 _MOST_ATTRIBUTES = 1000  # per element; parsing time grows with their square
-_WIDEST = 100  # columns that one cell may span: more than any page shows
 
 
 def read_html(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
@@ -114,7 +113,6 @@ def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Pr
     extracted, parts = None, list[str]()
     tree = load_html(page)
     if tree is not None:
-        _check_tables(tree, produced)
         _simplify(tree, produced)
         parts = _content(tree)
         extracted = _extracted(tree)
@@ -153,29 +151,6 @@ def _check_markup(origin: Origin, page: str) -> None:
             raise refused(origin, "attributes in one element", limit=_MOST_ATTRIBUTES)
 
 
-def _check_tables(tree: HtmlElement, produced: Produced) -> None:
-    """Count the cells of the tables, whose rows are as wide as the widest, and limit every colspan to 100 columns."""
-    for table in tree.iter("table"):
-        rows = widest = 0
-        for row in table.xpath("./tr | ./*[not(self::tr)]/tr"):
-            rows += 1
-            widest = max(widest, sum(map(_narrowed, row.iterchildren("td", "th"))))
-        produced.add_cells(rows * widest)
-
-
-def _narrowed(cell: HtmlElement) -> int:
-    """Number of columns that a cell spans, at most 100."""
-    span = _span(cell, "colspan")
-    if span > _WIDEST:
-        cell.set("colspan", str(_WIDEST))
-    return max(1, min(span, _WIDEST))
-
-
-def _span(cell: HtmlElement, name: str) -> int:
-    given = str(cell.get(name, "1")).strip()[:9]
-    return int(given) if given.isdecimal() else 1
-
-
 # Markup that the extraction would drop, and with it words, is made simpler before.
 
 
@@ -185,11 +160,10 @@ _INLINE = re.compile(
 )
 _PARAGRAPHS = ("address", "figcaption", "legend", "summary")
 _CONTAINERS = ("aside", "details", "fieldset", "figure")
-_BLOCK_CHILDREN = (
-    "./p | ./div | ./ul | ./ol | ./dl | ./table | ./h1 | ./h2 | ./h3 | ./h4 | ./h5 | ./h6 | ./pre | ./blockquote"
-)
+_BLOCKS = frozenset(["p", "div", "ul", "ol", "dl", "table", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "blockquote"])
 _RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")
 _LOWERED = str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎")
+_STRIPPED = "stripped"
 _KNOWN_TAG = re.compile(r"[a-z][a-z0-9]*")
 
 
@@ -202,32 +176,59 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
     for element in list(tree.iter()):
         if isinstance(element.tag, str) and element.getparent() is not None:
             _simplify_one(element)
+    for element in reversed(list(tree.iter())):  # children before their parents
+        _strip(element)
     for entries in list(tree.iter("dl")):
         _join_terms(entries)
     for table in list(tree.iter("table")):
-        if not table.xpath(".//table"):
-            _fill(table, produced)
+        _fill(table, produced)
     for cell in tree.iter("td", "th"):
         cell.attrib.pop("rowspan", None)  # of tables for layout
 
 
 def _simplify_one(element: HtmlElement) -> None:
     tag = element.tag
-    is_free = _INLINE.fullmatch(tag) or not _KNOWN_TAG.fullmatch(
-        tag
-    )  # of a component, or of a vocabulary such as inline XBRL
+    # The second: an element of a component, or of a vocabulary such as inline XBRL.
+    is_free = _INLINE.fullmatch(tag) or not _KNOWN_TAG.fullmatch(tag)
     if tag in _TEXT_OF:
         text = _TEXT_OF[tag](element)
         for child in list(element):
             element.remove(child)
         element.text = text
-        element.drop_tag()
-    elif tag in _CONTAINERS or ((is_free or tag in _PARAGRAPHS) and element.xpath(_BLOCK_CHILDREN)):
+        element.tag = _STRIPPED
+    elif tag in _CONTAINERS or ((is_free or tag in _PARAGRAPHS) and any(child.tag in _BLOCKS for child in element)):
         element.tag = "div"
     elif tag in _PARAGRAPHS:
         element.tag = "p"
     elif is_free:
-        element.drop_tag()
+        element.tag = _STRIPPED
+
+
+def _strip(parent: HtmlElement) -> None:
+    """Put the content of the children that are marked to be stripped in their place.
+
+    All at once, since dropping one tag takes as long as its parent has text.
+    """
+    if not any(child.tag == _STRIPPED for child in parent):
+        return
+    parts: list[Any] = [parent.text]  # elements, and the texts between them
+    for child in parent:
+        inner = (
+            [child.text, *(part for each in child for part in (each, each.tail))] if child.tag == _STRIPPED else [child]
+        )
+        parts += [*inner, child.tail]
+    del parent[:]
+    parent.text = ""
+    last: HtmlElement | None = None
+    for is_text, run in groupby(parts, key=lambda part: part is None or isinstance(part, str)):
+        if not is_text:
+            for last in run:
+                last.tail = None
+                parent.append(last)
+        elif last is None:
+            parent.text = "".join(filter(None, run))
+        else:
+            last.tail = "".join(filter(None, run))
 
 
 _CONTENT = (
@@ -249,13 +250,17 @@ def _content(tree: HtmlElement) -> list[str]:
 def _lost(parts: Sequence[str], text: str) -> tuple[str, ...]:
     """A warning that shows the texts that the extraction took for boilerplate, if they have five words or more."""
     left = Counter(words(text))
-    lost = []
+    lost: list[str] = []
+    count = 0
     for part in parts:
-        own = Counter(words(part))
-        if (own - left).total() * 2 > own.total():
+        own = words(part)
+        missing = 0
+        for word in own:
+            left[word] -= 1
+            missing += left[word] < 0
+        if missing * 2 > len(own):
             lost.append(part)
-        left -= own
-    count = sum(len(words(part)) for part in lost)
+            count += len(own)
     if count < _FEWEST:
         return ()
     shown = "; ".join(f"{part[:60]!r}" for part in sorted(lost, key=len, reverse=True)[:_MOST_SHOWN])
@@ -323,12 +328,12 @@ def _fill(table: HtmlElement, produced: Produced) -> None:
     """Fill the spans of a table of data, and move its captions and notes out of it. A table for layout stays."""
     from lxml.html import builder
 
-    parts = ("./thead/tr", "./tr | ./tbody/tr", "./tfoot/tr")
-    lines = [row for part in parts for row in table.xpath(part)]
-    rows = [[_cell(each) for each in row.iterchildren("td", "th")] for row in lines]
-    if len(rows) < 2 or max(map(len, rows)) < 2:
+    lines = [row for part in ("./thead/tr", "./tr | ./tbody/tr", "./tfoot/tr") for row in table.xpath(part)]
+    cells = [list(row.iterchildren("td", "th")) for row in lines]
+    if len(cells) < 2 or max(map(len, cells)) < 2 or table.find(".//table") is not None:
+        produced.add_cells(len(cells) * max((sum(map(_narrowed, row)) for row in cells), default=0))
         return
-    grid = Grid(rows, produced=produced)
+    grid = Grid([list(map(_cell, row)) for row in cells], produced=produced)
     captions = [*map(_words, table.iterchildren("caption")), *grid.captions]
     for child in list(table):
         table.remove(child)
@@ -341,9 +346,22 @@ def _fill(table: HtmlElement, produced: Produced) -> None:
         table.addnext(builder.P(text))
 
 
+def _narrowed(cell: HtmlElement) -> int:
+    """Number of columns that a cell spans, at most 100, to which its ``colspan`` is limited."""
+    span = max(1, min(_span(cell, "colspan"), WIDEST))
+    cell.set("colspan", str(span))
+    return span
+
+
+def _span(cell: HtmlElement, name: str) -> int:
+    value = str(cell.get(name, "1")).strip()[:9]
+    return int(value) if value.isdecimal() else 1
+
+
 def _cell(element: HtmlElement) -> Cell:
-    for line_break in element.iter("br", "p", "div", "li"):
-        line_break.tail = f" {line_break.tail or ''}"
+    for block in element.iter("br", *_BLOCKS, "li"):
+        block.text = f" {block.text or ''}"
+        block.tail = f" {block.tail or ''}"
     height = _span(element, "rowspan")
     return Cell(_words(element), _span(element, "colspan"), height, is_head=element.tag == "th")
 

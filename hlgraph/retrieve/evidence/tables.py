@@ -22,7 +22,7 @@ from itertools import combinations, takewhile
 from typing import NamedTuple, TypeAlias
 
 from hlgraph.read.tables import aligned_table, is_value, is_year
-from hlgraph.text import content_words, words
+from hlgraph.text import content_words, is_separator, words
 
 
 class Cell(NamedTuple):
@@ -46,7 +46,6 @@ class Cell(NamedTuple):
 _Line: TypeAlias = re.Match[str]
 """A line of a text, without its line break."""
 _LINE = re.compile(r"[^\n\r]+")
-_RULE = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
 _BARRED = re.compile(r"\s*\|.*\|\s*")
 _BAR = re.compile(r"(?<!\\)\|")
 _KEY_VALUE = re.compile(r"\s*(?:[-*+•]\s+)?(?P<key>[^\W\d_][^:=|\t]{0,58}?)\s*(?:[:=]|\.{3,})\s*(?P<value>\S.{0,80})")
@@ -95,7 +94,12 @@ def cells(text: str) -> list[Cell]:
 
 
 def _markdown(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
-    has_head = at + 1 < len(lines) and "|" in lines[at][0] and _is_next(lines, at + 1) and _is_rule(lines[at + 1][0])
+    has_head = (
+        at + 1 < len(lines)
+        and "|" in lines[at][0]
+        and _is_next(lines, at + 1)
+        and is_separator(lines[at + 1][0].strip())
+    )
     if not has_head and not _BARRED.match(lines[at][0]):
         return 0, []
     size = 2 if has_head else 1
@@ -105,7 +109,7 @@ def _markdown(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
             break
         size += 1
     block = lines[at + 2 if has_head else at : at + size]
-    rows = [(line, _bars(line[0])) for line in block if not _is_rule(line[0])]
+    rows = [(line, _bars(line[0])) for line in block if not is_separator(line[0].strip())]
     return size, _made(_bars(lines[at][0]) if has_head else [], rows, _caption(lines, at))
 
 
@@ -254,10 +258,6 @@ def _is_next(lines: Sequence[_Line], at: int) -> bool:
     """Whether a line follows the one above it without a blank line between them."""
     gap = lines[at].start() - lines[at - 1].end()
     return gap <= 2 and bool(lines[at][0].strip()) and len(lines[at][0]) <= _LONGEST_LINE
-
-
-def _is_rule(line: str) -> bool:
-    return "-" in line and len(line) <= _LONGEST_LINE and _RULE.fullmatch(line.strip()) is not None
 
 
 def _bars(line: str) -> list[str]:
