@@ -34,22 +34,61 @@ STOP_WORDS = _names(
 )
 """English function and question words, which :func:`content_words` leaves out."""
 
-# Words after which a full stop never ends a sentence.
+# Words after which a full stop never ends a sentence, in eleven languages.
 _NEVER_LAST = _names(
     """mr mrs ms mx dr prof gen col maj capt cpt cmdr lt sgt cpl rev fr hon gov sen rep pres supt messrs mme mlle sra
     dra sig dott e.g eg i.e ie a.k.a aka cf viz vs approx resp incl excl bzw evtl ggf z.b d.h u.a vgl hrsg p.ex т.е
-    т.к т.д им ул гр"""
+    т.к т.д им ул гр sog dipl hptm mevr mej dhr drs dña srta avda exmo exma profa mgr avv dott.ssa sig.ra sig.na geom
+    onor ul inż płk por tzw hr frk проф акад пр пер просп гос напр bl.a t.ex o.a d.v.s f.eks sayın"""
 )
+# The same, if they are not in capitals (FA ends a sentence) and no common first word follows.
+_NEVER_LAST_SMALL = _names("fa med jur rer phil lic ing av")
+_NEVER_LAST_CAPITALS = _names("EE MM RR AA FF SS")  # plurals: EE. UU., MM. Petit et Blanc
 # Words after which a full stop does not end a sentence if a number follows.
 _BEFORE_NUMBER = _names(
     """no nos nr n° núm num fig figs eq eqs vol vols p pp pg pág par para sec secs sect ch chap art arts tab app ex ver
-    v op col ed abb bd abs стр рис гл ст п"""
+    v op fl col ed abb bd abs стр рис гл ст п kap anm zif abschn str ust pkt poz rozdz ok env pag págs págs kl sz tabl д кв
+    оф корп mo di mi lit rn rdnr"""
 )
 # Words after which, as after initials and dotted abbreviations, it ends a sentence only if a common first word follows.
 _MAYBE_LAST = _names(
-    """etc inc ltd co corp llc plc bros jr sr al st mt ft ca cir dept univ assn govt intl est ave blvd rd hwy sq bldg
-    jan feb mar apr jun jul aug sep sept oct nov dec oz lb lbs hr hrs mins usw gmbh cie esq fl phd ret tel avg г гг
-    руб тыс млн"""
+    """al st mt ft jr sr ca cir dept univ assn govt intl est bldg jan feb mar apr jun jul aug sep sept oct nov dec tel avg г гг
+    руб тыс млн млрд mio mrd tsd mln mld mill kr zł tys"""
+)
+# Words after which it also ends one if the words before it make a clause, and a name with a verb follows.
+_CAN_END = _names(
+    """inc ltd co corp llc plc bros etc ave blvd rd hwy sq oz lb lbs hr hrs mins usw gmbh cie esq phd u.s u.s.a u.k
+    d.c e.u u.n p.m a.m ph.d m.d b.a m.a b.sc m.sc ll.b b.c a.d c.e b.c.e a.c s.a n.v b.v s.p.a"""
+)
+# Words that go on with the name before them: the U.S. Senate, Brask Inc. Chairman Tim Vale, 5 p.m. Monday.
+_GOES_ON = _names(
+    """air ambassador army attorney bank capitol census chairman chairwoman chief circuit citizenship coast congress
+    congressman constitution council court customs department district embassy environmental executive federal food forest
+    founder co-founder geological government grand highway house immigration justice marine marines mayor military national navy
+    news olympic open patent police postal president prime public representative rep secretary securities sen senate senator
+    soccer special state supreme trade treasury vice women director manager editor spokesman spokeswoman monday tuesday wednesday
+    thursday friday saturday sunday eastern central mountain pacific et est edt cet cest gmt utc pst pdt bst day group
+    holdings limited international"""
+)
+# First words of sentences in languages other than English.
+_STARTERS = STOP_WORDS | _names(
+    """der die das ein eine es er sie wir ich im am auf bei dann danach doch aber und für heute mit nach het een hij zij
+    dat dit el los las una en él ella pero también le les un une il elle ils elles ce cette dans mais gli nel è os um uma
+    em ele ela ten ta w na jest он она они это в на но den det han hun men bu bir ve"""
+)
+# Words before a number that make it an ordinal if a full stop follows, and months that do so when they follow.
+_BEFORE_ORDINAL = _names("am dem der den das die des im vom zum zur ein eine einem einer ab bis seit dess d")
+_ORDINAL_MONTHS = _names(
+    """januar jänner februar märz april mai juni juli august september oktober november dezember januari februari mars maj
+    augusti december marts ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık január február
+    listopada grudnia tammikuuta helmikuuta"""
+)
+_VERBS = _names("is are was were has have had did does do will")  # the stop words that make a clause
+_CLAUSE = 100  # characters before an abbreviation that are looked at for the words of a clause
+_NAME_WITH_VERB = re.compile(
+    r"(?:[^\W\d_a-zß-öø-ÿ](?:\.|[\w'’-]*)\s+){1,4}(?!series|sports|news)(?:[a-z]{2,}(?:ed|[^su]s)|is|are|was|were|has|have|had|did|do|does|will|would|can"
+    r"|could|may|might|must|came|went|took|gave|made|said|told|wrote|won|lost|left|led|met|saw|got|ran|held|became|began|built"
+    r"|bought|sold|fell|rose|grew|knew|spoke|sang|taught|thought|like)\b"
 )
 _STOPS = ".!?…"
 _FULL_STOPS = "。！？｡؟۔।॥։።፧။។៕᠃"  # these end a sentence with or without white space after them
@@ -214,22 +253,60 @@ def _is_glued_end(text: str, mark: re.Match[str], following: int) -> bool:
 
 
 def _is_full_stop(text: str, start: int, stop: int, following: int) -> bool:
-    """Whether the full stop at ``stop`` ends a sentence and is not part of an abbreviation, an initial or an enumeration."""
+    """Whether the full stop at ``stop`` ends a sentence and is not part of an abbreviation, an initial or a number."""
     before = text[max(start, stop - 32) : stop]
     parts = before.split()
     if not parts or before[-1].isspace():
         return stop > start
     word = parts[-1].lstrip(_OPENERS)
-    name = word.casefold()
-    if name in _NEVER_LAST or _is_enumeration(parts, is_first=stop - start == len(parts[-1])):
+    name = word.casefold().removeprefix("l'").removeprefix("l’")
+    if _is_never_last(word, name) or _is_enumeration(parts, is_first=stop - start == len(parts[-1])):
         return False
     first = _FIRST_WORD.match(text, following, following + 40)
-    is_starter = first is not None and first[1].casefold() in STOP_WORDS
-    if name in _BEFORE_NUMBER and first and (first[1][0].isdigit() or (_ROMAN.fullmatch(first[1]) and not is_starter)):
+    head = first[1].casefold() if first else "-"
+    is_roman = first is not None and _ROMAN.fullmatch(first[1]) is not None and head not in STOP_WORDS
+    if _is_before_number(name) and (head[0].isdigit() or is_roman):
         return False
-    if (len(word) == 1 and word.isalpha()) or name in _MAYBE_LAST or _DOTTED.fullmatch(word):
-        return first is not None and is_starter and not (len(first[1]) == 1 and first[2])
-    return True
+    if word.isdigit() and len(word) <= 3:
+        previous = parts[-2].casefold() if len(parts) > 1 else ""
+        return head not in _ORDINAL_MONTHS and not (previous in _BEFORE_ORDINAL and head not in _STARTERS)
+    return not _is_abbreviation(word, name) or _begins_sentence(text, (start, stop), word, following)
+
+
+def _begins_sentence(text: str, before: tuple[int, int], word: str, following: int) -> bool:
+    """Whether the word after an abbreviation begins a sentence: a common first word, or a name with its verb."""
+    name, first = word.casefold(), _FIRST_WORD.match(text, following, following + 40)
+    if first is None or (len(first[1]) == 1 and first[2]):
+        return False  # an initial follows
+    head = first[1].casefold()
+    is_initials = len(word) == 1 or (name not in _CAN_END and _DOTTED.fullmatch(word) is not None)
+    if head in (STOP_WORDS if is_initials else _STARTERS):
+        return True
+    is_clause = name in _CAN_END and head not in _GOES_ON
+    return is_clause and _are_clauses(text, before[0], before[1] - len(word), following)
+
+
+def _is_never_last(word: str, name: str) -> bool:
+    return word in _NEVER_LAST_CAPITALS or name in _NEVER_LAST
+
+
+def _is_before_number(name: str) -> bool:
+    return name in _BEFORE_NUMBER or name.endswith("str")
+
+
+def _is_abbreviation(word: str, name: str) -> bool:
+    """Whether a full stop after a word usually belongs to the word."""
+    if name in _NEVER_LAST_SMALL:
+        return not word.isupper()
+    is_letter = len(word) == 1 and word.isalpha()
+    return is_letter or name in _MAYBE_LAST or name in _CAN_END or _DOTTED.fullmatch(word) is not None
+
+
+def _are_clauses(text: str, start: int, stop: int, following: int) -> bool:
+    """Whether the words before ``stop`` have one in lower case that is no function word, and a name with a verb follows."""
+    before = text[max(start, stop - _CLAUSE) : stop].rpartition(". ")[2]
+    has_verb = any(word.islower() and (word in _VERBS or word not in STOP_WORDS) for word in before.split())
+    return has_verb and _NAME_WITH_VERB.match(text, following, following + _CLAUSE) is not None
 
 
 def _is_enumeration(parts: list[str], *, is_first: bool) -> bool:
@@ -238,7 +315,10 @@ def _is_enumeration(parts: list[str], *, is_first: bool) -> bool:
         return False
     if is_first or len(parts) == 1:
         return is_first
-    return parts[-2][-1] in ".!?:" and parts[-2].strip(_EDGE).casefold() not in _BEFORE_NUMBER
+    previous = parts[-2].strip(_EDGE)
+    name = previous.casefold()
+    is_abbreviated = _is_before_number(name) or _is_never_last(previous, name) or _is_abbreviation(previous, name)
+    return parts[-2][-1] in ".!?:" and (not is_abbreviated or (len(parts[-1]) == 1 and parts[-1].isalpha()))
 
 
 def blocks(text: str) -> Iterator[Block]:

