@@ -11,11 +11,25 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from hlgraph import ids
 from hlgraph.change import Move
 from hlgraph.extract.extractor import ChunkInput, Extractor, shown_fingerprint
-from hlgraph.records import Chunk, Document, Entity, Fact, Metadata, Record, Source, Span, Statement, Topic
+from hlgraph.records import (
+    Chunk,
+    Document,
+    Entity,
+    Fact,
+    Metadata,
+    MetadataValue,
+    Record,
+    Source,
+    Span,
+    Statement,
+    Topic,
+    canonical_time,
+)
 
 _INCOMPLETE = "incomplete "
 
@@ -94,7 +108,7 @@ def compare(
     """
     pages = ",".join(map(str, document.page_starts))
     checksum = ids.checksum(document.text, document.title, document.key or "", pages, *processing)
-    metadata = {key: tuple(value) if isinstance(value, list) else value for key, value in document.metadata.items()}
+    metadata = {key: _stored_value(value) for key, value in document.metadata.items()}
     name = ids.source_id(corpus, document.uri, scheme=scheme)
     source = Source(name, corpus, document.uri, document.title, checksum, metadata)
     if stored is None:
@@ -104,6 +118,12 @@ def compare(
     if metadata_text(stored.metadata) != metadata_text(source.metadata):
         return Comparison(document, replace(source, version=stored.version), stored, False)
     return None
+
+
+def _stored_value(value: object) -> MetadataValue:
+    """A metadata value as it is stored: lists are tuples, dates and times are in their canonical form."""
+    stored = tuple(map(canonical_time, value)) if isinstance(value, list | tuple) else canonical_time(value)
+    return cast("MetadataValue", stored)
 
 
 def metadata_text(metadata: Metadata) -> str:

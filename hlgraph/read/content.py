@@ -14,6 +14,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import date
 from itertools import accumulate, pairwise
 from pathlib import PurePath
 from typing import NamedTuple
@@ -151,7 +152,7 @@ def _is_clean(text: str) -> bool:
 def _problem(value: object) -> str:
     if isinstance(value, str):
         return "" if _is_clean(value) else "holds a NUL or half of a surrogate pair"
-    if isinstance(value, bool):
+    if isinstance(value, bool | date):
         return ""
     if isinstance(value, int):
         return "" if -_LARGEST <= value < _LARGEST else "is beyond 64 bits"

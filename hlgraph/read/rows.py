@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time
+from datetime import date, time
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -33,7 +33,7 @@ from hlgraph.read.content import (
     marked_encoding,
     read_bounded,
 )
-from hlgraph.records import Document, MetadataValue, Scalar
+from hlgraph.records import Document, MetadataValue, Scalar, canonical_time
 
 _MOST_VALUES = 10_000
 _DEEPEST = 32
@@ -105,8 +105,8 @@ def _scalar(value: object) -> Scalar | None:
             return value if math.isfinite(value) else None
         case str():
             return clean(value)
-        case datetime() | date() | time():
-            return value.isoformat()
+        case date() | time():
+            return str(canonical_time(value))
     return None
 
 

@@ -28,7 +28,12 @@ _TEXTS = (
 )
 _SOURCES = tuple(
     Source(
-        f"{at:032x}", "c", f"doc:{at}", f"Title {at}", "sum", {"n": at, "even": at % 2 == 0, "tags": ("all", f"t{at}")}
+        f"{at:032x}",
+        "c",
+        f"doc:{at}",
+        f"Title {at}",
+        "sum",
+        {"n": at, "even": at % 2 == 0, "tags": ("all", f"t{at}"), "created": f"2024-03-05T09:30:0{at}+00:00"},
     )
     for at in range(len(_TEXTS))
 )
@@ -40,6 +45,8 @@ _FILTERS = (
     "not exists n",
     'title = "Title 2" or n < 1',
     'uri = "doc:3"',
+    'created <= "2024-03-05T10:30:02+01:00" and created > "2024-03-05"',
+    'created in ("2024-03-05T09:30:04Z", "2024-03-05 09:30:05")',
 )
 
 

@@ -14,6 +14,8 @@ True
 - A filter is true or false, never unknown. A missing field makes ``=``, ``<``, ``<=``, ``>``, ``>=`` and ``in`` false.
   ``a != v`` is exactly ``not (a = v)``, so it is true for a missing field.
 - A field with several values matches if any of them does.
+- A text that is an instant (``2024-03-05T10:30:00+01:00``) compares as one, whatever its zone; without a zone it is UTC. A date
+  sorts before all times of its day (:func:`hlgraph.records.canonical_time`).
 - Numbers compare with numbers (``3 = 3.0``) and texts with texts, by code point. Booleans compare with booleans, for
   equality only. A comparison across types is false. A stored integer beyond 64 bits counts as the nearest float.
 
@@ -41,7 +43,7 @@ from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from hlgraph.errors import WhereError
-from hlgraph.records import MetadataValue, Scalar, Source
+from hlgraph.records import AnyScalar, MetadataValue, Scalar, Source, canonical_time
 from hlgraph.text import UNSTORABLE
 
 MAX_DEPTH = 50  # levels of nesting
@@ -105,7 +107,7 @@ class Compare(_Combinable):
 
     def __post_init__(self) -> None:
         _check_name(self.field)
-        _check_value(self.field, self.value)
+        object.__setattr__(self, "value", _checked_value(self.field, self.value))
         object.__setattr__(self, "is_truth", isinstance(self.value, bool))
         if isinstance(self.value, bool) and self.op not in {Op.EQ, Op.NE}:
             raise WhereError(f"{self.field} {self.op} {self.value}: true and false have no order; use = or !=")
@@ -124,8 +126,7 @@ class In(_Combinable):
     def __post_init__(self) -> None:
         _check_name(self.field)
         check_size(1, values=len(self.values))
-        for value in self.values:
-            _check_value(self.field, value)
+        object.__setattr__(self, "values", tuple(_checked_value(self.field, value) for value in self.values))
         object.__setattr__(self, "are_truths", tuple(isinstance(value, bool) for value in self.values))
 
 
@@ -218,29 +219,32 @@ class Field:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __eq__(self, value: Scalar) -> Compare:  # type: ignore[override]
-        return Compare(self.name, Op.EQ, value)
+    def __eq__(self, value: AnyScalar) -> Compare:  # type: ignore[override]
+        return self._compared(Op.EQ, value)
 
-    def __ne__(self, value: Scalar) -> Compare:  # type: ignore[override]
-        return Compare(self.name, Op.NE, value)
+    def __ne__(self, value: AnyScalar) -> Compare:  # type: ignore[override]
+        return self._compared(Op.NE, value)
 
-    def __lt__(self, value: Scalar) -> Compare:
-        return Compare(self.name, Op.LT, value)
+    def __lt__(self, value: AnyScalar) -> Compare:
+        return self._compared(Op.LT, value)
 
-    def __le__(self, value: Scalar) -> Compare:
-        return Compare(self.name, Op.LE, value)
+    def __le__(self, value: AnyScalar) -> Compare:
+        return self._compared(Op.LE, value)
 
-    def __gt__(self, value: Scalar) -> Compare:
-        return Compare(self.name, Op.GT, value)
+    def __gt__(self, value: AnyScalar) -> Compare:
+        return self._compared(Op.GT, value)
 
-    def __ge__(self, value: Scalar) -> Compare:
-        return Compare(self.name, Op.GE, value)
+    def __ge__(self, value: AnyScalar) -> Compare:
+        return self._compared(Op.GE, value)
 
-    def is_in(self, values: Iterable[Scalar]) -> In:
+    def _compared(self, op: Op, value: AnyScalar) -> Compare:
+        return Compare(self.name, op, cast("Scalar", value))
+
+    def is_in(self, values: Iterable[AnyScalar]) -> In:
         """The filter ``name in (values)``. Raises WhereError if ``values`` is not a list of values."""
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise WhereError(f"{self.name} in {values!a:.60}: give a list of values, such as [{values!a:.60}]")
-        return In(self.name, tuple(islice(values, MAX_VALUES + 1)))
+        return In(self.name, tuple(islice(cast("Iterable[Scalar]", values), MAX_VALUES + 1)))
 
     def exists(self) -> Exists:
         """The filter ``exists name``."""
@@ -513,8 +517,10 @@ def _check_name(name: object) -> None:
     _check_text("a field name", name)
 
 
-def _check_value(name: str, value: object) -> None:
-    """Check that every store can hold and compare a value; its type is `object` because callers may not be type-checked."""
+def _checked_value(name: str, value: object) -> Scalar:
+    """A value as it is compared, which every store can hold; its type is `object` because callers may not be type-checked."""
+    if name not in BUILT_IN_FIELDS:
+        value = canonical_time(value)
     if isinstance(value, str):
         _check_text(f"a value for {name}", value)
     elif isinstance(value, float):
@@ -527,6 +533,7 @@ def _check_value(name: str, value: object) -> None:
         mend = f"; for a missing field use `not exists {name}`" if value is None else ""
         kind = type(value).__name__
         raise WhereError(f"{name}: a value must be a text, a number, true or false, but {kind} was given{mend}")
+    return value
 
 
 def _check_text(what: str, text: str) -> None:

@@ -6,11 +6,13 @@ import itertools
 import re
 import sys
 from collections.abc import Callable
+from datetime import date, datetime, timedelta, timezone
 
 import pytest
 
 from hlgraph.errors import WhereError
-from hlgraph.records import MetadataValue, Source
+from hlgraph.records import Document, MetadataValue, Source, canonical_time
+from hlgraph.sdk.client import HLGraph
 from hlgraph.where import (
     MAX_DEPTH,
     MAX_NODES,
@@ -237,6 +239,49 @@ VALUES: dict[str, MetadataValue] = {
 )
 def test_matches(text: str, is_match: bool) -> None:
     assert matches(parse(text), VALUES) is is_match
+
+
+SAME_INSTANT = (
+    "2024-03-05T09:30:00+00:00",
+    "2024-03-05T09:30:00Z",
+    "2024-03-05t09:30z",
+    "2024-03-05 09:30:00.000",
+    "2024-03-05T10:30:00+01:00",
+    "2024-03-05T10:30:00 +0100",
+    datetime(2024, 3, 5, 9, 30),  # noqa: DTZ001
+    datetime(2024, 3, 5, 4, 30, tzinfo=timezone(timedelta(hours=-5))),
+)
+
+
+@pytest.mark.parametrize("stored", SAME_INSTANT)
+@pytest.mark.parametrize("asked", SAME_INSTANT)
+def test_an_instant_is_the_same_in_every_form(stored: str | datetime, asked: str | datetime) -> None:
+    created = field("created")
+    assert matches(created == asked, {"created": str(canonical_time(stored))})
+    assert matches(created.is_in([asked]), {"created": str(canonical_time(stored))})
+    assert matches(created >= asked, {"created": str(canonical_time(stored))})
+    assert not matches(created < asked, {"created": str(canonical_time(stored))})
+
+
+def test_documents_with_dates_and_times_are_found_by_them(graph: HLGraph) -> None:
+    times = [*SAME_INSTANT, "2024-03-05", date(2024, 3, 6), "2024-03-05T09:30:00.5", "9 March", "2024-03-05T25:00"]
+    metadata = [{"created": time, "many": [time, 1]} for time in times]
+    graph.ingest([Document(f"doc:{at}", f"Ada met Ben {at} times.", metadata=each) for at, each in enumerate(metadata)])
+    instant = len(SAME_INSTANT)
+    for where, count in (
+        ('created = "2024-03-05T09:30:00Z"', instant),
+        ('many = "2024-03-05 09:30"', instant),
+        ('created > "2024-03-05T09:30:00" and created < "2024-03-05T09:30:01"', 1),
+        ('created >= "2024-03-05" and created < "2024-03-06"', instant + 3),
+        ('created = "2024-03-05"', 1),
+        ('created = "2024-03-06"', 1),
+        ('created = "9 March"', 1),
+        ('created = "2024-03-05T25:00"', 1),
+    ):
+        evidence = graph.search("Who met Ben?", k=30, unit="chunk", where=where).evidence
+        assert len({piece.source.uri for piece in evidence}) == count, where
+    report = graph.ingest([Document("doc:0", "Ada met Ben 0 times.", metadata=metadata[4])])
+    assert report.sources_unchanged == 1, "another spelling of the same instant changes nothing"
 
 
 def test_a_source_has_its_own_fields_and_those_of_its_metadata() -> None:
