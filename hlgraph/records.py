@@ -6,10 +6,9 @@ of the source, with an exclusive end: ``text[start:end]``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date
 from enum import StrEnum
 
 Scalar = str | int | float | bool
@@ -17,39 +16,6 @@ MetadataValue = Scalar | tuple[Scalar, ...]
 Metadata = Mapping[str, MetadataValue]
 AnyScalar = Scalar | date
 """What callers may give as a value; :class:`datetime.datetime` is a date too."""
-
-_INSTANT = re.compile(
-    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?( ?(Z|[+-]\d\d(:?\d\d)?))?", re.IGNORECASE | re.ASCII
-)
-
-
-def canonical_time(value: object) -> object:
-    """A date or time in the one form in which texts compare as times do; any other value unchanged.
-
-    An instant is in UTC (``2024-03-05T09:30:00+00:00``), with microseconds if it has a fraction. A time without a zone counts as
-    UTC. A date stays a date (``2024-03-05``) and sorts before all times of its day.
-
-    Parameters
-    ----------
-    value : a text, :class:`datetime.datetime`, :class:`datetime.date`, or anything else
-
-    Examples
-    --------
-    >>> canonical_time("2024-03-05T10:30:00+01:00"), canonical_time("2024-03-05 09:30"), canonical_time(date(2024, 3, 5))
-    ('2024-03-05T09:30:00+00:00', '2024-03-05T09:30:00+00:00', '2024-03-05')
-    """
-    instant = value
-    if isinstance(value, str) and _INSTANT.fullmatch(value):
-        try:
-            instant = datetime.fromisoformat(value.upper().replace(" ", "T", 1).replace(" ", ""))
-        except ValueError:
-            return value
-    if isinstance(instant, datetime):
-        try:
-            return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
-        except OverflowError:  # at the ends of the calendar
-            return instant.isoformat()
-    return value.isoformat() if isinstance(value, date) else value
 
 
 class Kind(StrEnum):
@@ -95,7 +61,7 @@ class Document:
     uri : permanent identifier of the document
     text : its text; readers write headings as Markdown (``#``)
     title : its title; may be empty
-    metadata : values by key, for filters; dates and times compare as such (:func:`canonical_time`)
+    metadata : values by key, for filters; dates and times compare as such (:func:`hlgraph.text.canonical_time`)
     key : identifier in the row that it was read from (JSON lines, CSV), if any
     page_starts : offset at which each page begins (PDF); empty for formats without pages
     warnings : warnings from reading it, for the report of an ingest; neither stored nor compared

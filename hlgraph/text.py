@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from datetime import UTC, date, datetime
 from enum import Enum
 from typing import NamedTuple
 
@@ -148,6 +149,11 @@ _ASCII_WORD = re.compile(r"\d+(?:[.,]\d+)+|[a-z](?:\.[a-z])+(?!\w)|[a-z0-9]+(?:'
 _PLAIN = {"’": "'", "–": " ", "—": " ", "“": " ", "”": " "}
 _RUN = re.compile(rf"[{_CJK}{_UNSPACED}]+")
 _UNSPACED_LETTER = re.compile(rf"[{_UNSPACED}]")
+
+
+_INSTANT = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?( ?(Z|[+-]\d\d(:?\d\d)?))?", re.IGNORECASE | re.ASCII
+)
 
 
 class BlockKind(Enum):
@@ -584,3 +590,32 @@ def content_words(text: str) -> list[str]:
     ['first', 'programmer']
     """
     return [word for word in words(text) if word not in STOP_WORDS]
+
+
+def canonical_time(value: object) -> object:
+    """A date or time in the one form in which texts compare as times do; any other value unchanged.
+
+    An instant is in UTC (``2024-03-05T09:30:00+00:00``), with microseconds if it has a fraction. A time without a zone counts as
+    UTC. A date stays a date (``2024-03-05``) and sorts before all times of its day.
+
+    Parameters
+    ----------
+    value : a text, :class:`datetime.datetime`, :class:`datetime.date`, or anything else
+
+    Examples
+    --------
+    >>> canonical_time("2024-03-05T10:30:00+01:00"), canonical_time("2024-03-05 09:30"), canonical_time(date(2024, 3, 5))
+    ('2024-03-05T09:30:00+00:00', '2024-03-05T09:30:00+00:00', '2024-03-05')
+    """
+    instant = value
+    if isinstance(value, str) and _INSTANT.fullmatch(value):
+        try:
+            instant = datetime.fromisoformat(value.upper().replace(" ", "T", 1).replace(" ", ""))
+        except ValueError:
+            return value
+    if isinstance(instant, datetime):
+        try:
+            return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+        except OverflowError:  # at the ends of the calendar
+            return instant.isoformat()
+    return value.isoformat() if isinstance(value, date) else value

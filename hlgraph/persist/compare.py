@@ -28,8 +28,8 @@ from hlgraph.records import (
     Span,
     Statement,
     Topic,
-    canonical_time,
 )
+from hlgraph.text import canonical_time
 
 _INCOMPLETE = "incomplete "
 

@@ -33,7 +33,8 @@ from hlgraph.read.content import (
     marked_encoding,
     read_bounded,
 )
-from hlgraph.records import Document, MetadataValue, Scalar, canonical_time
+from hlgraph.records import Document, MetadataValue, Scalar
+from hlgraph.text import canonical_time
 
 _MOST_VALUES = 10_000
 _DEEPEST = 32

@@ -15,7 +15,7 @@ True
   ``a != v`` is exactly ``not (a = v)``, so it is true for a missing field.
 - A field with several values matches if any of them does.
 - A text that is an instant (``2024-03-05T10:30:00+01:00``) compares as one, whatever its zone; without a zone it is UTC. A date
-  sorts before all times of its day (:func:`hlgraph.records.canonical_time`).
+  sorts before all times of its day (:func:`hlgraph.text.canonical_time`).
 - Numbers compare with numbers (``3 = 3.0``) and texts with texts, by code point. Booleans compare with booleans, for
   equality only. A comparison across types is false. A stored integer beyond 64 bits counts as the nearest float.
 
@@ -43,8 +43,8 @@ from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from hlgraph.errors import WhereError
-from hlgraph.records import AnyScalar, MetadataValue, Scalar, Source, canonical_time
-from hlgraph.text import UNSTORABLE
+from hlgraph.records import AnyScalar, MetadataValue, Scalar, Source
+from hlgraph.text import UNSTORABLE, canonical_time
 
 MAX_DEPTH = 50  # levels of nesting
 MAX_NODES = 1_000  # conditions and operators of a filter

@@ -11,8 +11,9 @@ from datetime import date, datetime, timedelta, timezone
 import pytest
 
 from hlgraph.errors import WhereError
-from hlgraph.records import Document, MetadataValue, Source, canonical_time
+from hlgraph.records import Document, MetadataValue, Source
 from hlgraph.sdk.client import HLGraph
+from hlgraph.text import canonical_time
 from hlgraph.where import (
     MAX_DEPTH,
     MAX_NODES,
