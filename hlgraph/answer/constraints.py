@@ -1,0 +1,146 @@
+"""The constraints of a question (its names, numbers and telling words), and which of them a text meets.
+
+A word is met by itself, by a form of it, or by a word that states the same thing (``synonyms.txt``: "wrote" by "novel",
+"killed" by "died"). Words that tell little ("get", "part", "year") are never unmet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from importlib import resources
+from typing import NamedTuple
+
+from hlgraph.answer.citations import Wording, telling_words
+from hlgraph.retrieve.question.keywords import MONTHS
+from hlgraph.text import STOP_WORDS, fold, words
+
+LIGHT = frozenset(
+    """many much people person persons man woman men women one ones thing things kind sort type way year years day days date
+    month time times town city place places part country name names first called go goes going went gone get gets getting got
+    take takes took taken make makes made come comes came put puts give gave use used set work works turn turns do does did say
+    says said let keep kept become becomes became various total exact exactly good whole really actually ever still according
+    currently today now early earlier late later new old far long tall high big large great end ends begin happen happened
+    know known mean means stand stands also always usually often reach reached number amount list tell show find long-running
+    word words together up out over back off away behind along who's where's what's how's when's why's""".split()
+)
+"""Words of questions that tell little: an answer need not have them."""
+
+LIGHT_WEIGHT = 0.3  # of a word that tells little beside one that tells much
+_PHRASE = re.compile(r"(?<![\w.])([^\W\d_][\w'’-]*)\s+(\d{1,3}|[IVXL]{1,5})(?![\w%]|[.,]\d)")
+_ENDINGS = ("s", "es", "d", "ed", "ing")
+
+
+class Constraints(NamedTuple):
+    """What a text must have to answer a question.
+
+    Attributes
+    ----------
+    names : words with a capital
+    phrases : a word and the number after it, as in "Part 150" or "Ip Man 4", which must stand together
+    numbers : numbers and dates
+    words : its other content words
+    """
+
+    names: tuple[str, ...]
+    phrases: tuple[str, ...]
+    numbers: tuple[str, ...]
+    words: tuple[str, ...]
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """All of them: names, phrases, numbers, words."""
+        return (*self.names, *self.phrases, *self.numbers, *self.words)
+
+
+def constraints_of(question: str) -> Constraints:
+    """The constraints of a question, each once, in order.
+
+    Examples
+    --------
+    >>> constraints_of("Who directed Ip Man 4 in 2019?")
+    Constraints(names=('Ip', 'Man'), phrases=('Man 4',), numbers=('2019',), words=('directed',))
+    """
+    names, others = telling_words(question)
+    names = [name for name in names if fold(name).removesuffix("'s") not in STOP_WORDS]
+    apart = STOP_WORDS.union(MONTHS)
+    phrases = tuple(f"{word} {number}" for word, number in _PHRASE.findall(question) if fold(word) not in apart)
+    joined = {phrase.rpartition(" ")[2] for phrase in phrases}
+    numbers = tuple(word for word in others if word[0].isdigit() and word not in joined)
+    rest = (word for word in others if not word[0].isdigit() and word.removesuffix("'s") not in STOP_WORDS)
+    return Constraints(tuple(name for name in names if name not in joined), phrases, numbers, tuple(rest))
+
+
+class Statements:
+    """Texts in which constraints are looked up.
+
+    Parameters
+    ----------
+    texts : all their words count
+    places : titles, headings and the like; only their names and numbers count
+
+    Examples
+    --------
+    >>> said = Statements(["Pride of Lions is a novel by Morgan Llywelyn."])
+    >>> [said.has(word) for word in ("Llywelyn", "wrote", "directed")], said.unmet(constraints_of("Who directed Pride of Lions 2?"))
+    ([True, True, False], ('Lions 2', 'directed'))
+    """
+
+    def __init__(self, texts: Iterable[str], *, places: Iterable[str] = ()) -> None:
+        texts, places = tuple(texts), tuple(places)
+        self._wording = Wording(texts, places=places)
+        self._meanings = {meaning for text in (*texts, *places) for word in words(text) for meaning in _meanings(word)}
+        self._whole = " ".join(word for text in (*texts, *places) for word in (*words(text), "|"))
+
+    def has(self, constraint: str) -> bool:
+        """Whether the texts meet a constraint."""
+        if " " in constraint:
+            return re.search(rf"\b{re.escape(' '.join(words(constraint)))}\b", self._whole) is not None
+        return self._wording.has(constraint) or not self._meanings.isdisjoint(_meanings(fold(constraint)))
+
+    def unmet(self, constraints: Constraints) -> tuple[str, ...]:
+        """The constraints that the texts do not meet, without words that tell little."""
+        return tuple(one for one in constraints.all if one not in LIGHT and not self.has(one))
+
+    def denies(self, text: str) -> bool:
+        """Whether the texts deny something that ``text`` affirms, or affirm something that it denies."""
+        return self._wording.contradicts(text)
+
+
+def weight(word: str) -> float:
+    """The weight of a word of a question: 1, or 0.3 if it tells little."""
+    return LIGHT_WEIGHT if fold(word) in LIGHT else 1.0
+
+
+def lacking(unmet: Sequence[str]) -> str:
+    """One sentence that says which constraints no statement meets; names and numbers apart from words.
+
+    Examples
+    --------
+    >>> lacking(["Boston", "1988", "season"])
+    'No statement names *Boston*, *1988* or says *season*.'
+    """
+    named = [f"*{word}*" for word in unmet if any(sign.isupper() or sign.isdigit() for sign in word)]
+    said = [f"*{word}*" for word in unmet if f"*{word}*" not in named]
+    parts = [f"{verb} {', '.join(those)}" for verb, those in (("names", named), ("says", said)) if those]
+    return f"No statement {' or '.join(parts)}."
+
+
+@cache
+def _groups() -> Mapping[str, frozenset[int]]:
+    """The numbers of the groups of ``synonyms.txt`` that hold each word."""
+    lines = resources.files(__package__).joinpath("synonyms.txt").read_text("utf-8").splitlines()
+    groups: defaultdict[str, set[int]] = defaultdict(set)
+    for number, line in enumerate(lines):
+        for word in () if line.startswith("#") else line.split():
+            groups[word].add(number)
+    return {word: frozenset(numbers) for word, numbers in groups.items()}
+
+
+@lru_cache(1 << 16)
+def _meanings(word: str) -> frozenset[int]:
+    groups = _groups()
+    forms = (word, *(word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending)))
+    return next((groups[form] for form in forms if form in groups), frozenset())
