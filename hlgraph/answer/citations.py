@@ -76,7 +76,8 @@ class Numbering:
         there = [number for number in cited if number - 1 in self._allowed]
         self.dropped += len(cited) - len(there)
         new = (self.numbers.setdefault(number, len(self.numbers) + 1) for number in dict.fromkeys(there))
-        return "".join(f" [{number}]" for number in new)
+        before = match[0].partition("[")[0]
+        return "".join(f" [{number}]" for number in new) or (before if "\n" in before else "")  # paragraphs stay apart
 
 
 class Arriving:

@@ -17,19 +17,25 @@ from hlgraph.answer.citations import Wording, telling_words
 from hlgraph.retrieve.question.keywords import MONTHS
 from hlgraph.text import STOP_WORDS, fold, words
 
-LIGHT = frozenset(
-    """many much people person persons man woman men women one ones thing things kind sort type way year years day days date
+_LIGHT = """many much people person persons man woman men women one ones thing things kind sort type way year years day days date
     month time times town city place places part country name names first called go goes going went gone get gets getting got
     take takes took taken make makes made come comes came put puts give gave use used set work works turn turns do does did say
     says said let keep kept become becomes became various total exact exactly good whole really actually ever still according
     currently today now early earlier late later new old far long tall high big large great end ends begin happen happened
     know known mean means stand stands also always usually often reach reached number amount list tell show find long-running
-    word words together up out over back off away behind along who's where's what's how's when's why's""".split()
-)
+    word words together up out over back off away behind along who's where's what's how's when's why's older
+    elder younger oldest youngest bigger larger smaller taller higher longer shorter earliest latest sooner"""
+LIGHT = frozenset(_LIGHT.split())
 """Words of questions that tell little: an answer need not have them."""
 
 LIGHT_WEIGHT = 0.3  # of a word that tells little beside one that tells much
-_PHRASE = re.compile(r"(?<![\w.])([^\W\d_][\w'’-]*)\s+(\d{1,3}|[IVXL]{1,5})(?![\w%]|[.,]\d)")
+_PHRASE = re.compile(
+    r"(?<![\w.])((?![a-z])[^\W\d_][\w'’-]*|part|chapter|section|article|episode|season|week|game|round|act|volume|level|phase|stage|step"
+    r"|room|gate|platform|line|route|class|version|figure|table|item|grade|page|unit)\s+(\d{1,3}|[IVXL]{1,5})(?![\w%]|[.,]\d)"
+)
+_OFFICE = re.compile(r"(?<![\w.])((?![a-z])[^\W\d_]\w+) of (?![a-z])[^\W\d_][\w'’-]*")
+_LIFE = re.compile(r"\([^()]{0,60}\b(?:1\d{3}|20\d\d)\b[^()]{0,40}[–-][^()]{0,40}\b(?:1\d{3}|20\d\d)\b")
+_DEFINES = re.compile(r"\b(?:is|was)\s+an?\s")
 _ENDINGS = ("s", "es", "d", "ed", "ing")
 
 
@@ -42,12 +48,14 @@ class Constraints(NamedTuple):
     phrases : a word and the number after it, as in "Part 150" or "Ip Man 4", which must stand together
     numbers : numbers and dates
     words : its other content words
+    is_english : whether two words, or the first, are English function words; only then its words are constraints
     """
 
     names: tuple[str, ...]
     phrases: tuple[str, ...]
     numbers: tuple[str, ...]
     words: tuple[str, ...]
+    is_english: bool = True
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -60,17 +68,21 @@ def constraints_of(question: str) -> Constraints:
 
     Examples
     --------
-    >>> constraints_of("Who directed Ip Man 4 in 2019?")
-    Constraints(names=('Ip', 'Man'), phrases=('Man 4',), numbers=('2019',), words=('directed',))
+    >>> constraints_of("Who directed Ip Man 4 in 2019?").all
+    ('Ip', 'Man', 'Man 4', '2019', 'directed')
     """
     names, others = telling_words(question)
-    names = [name for name in names if fold(name).removesuffix("'s") not in STOP_WORDS]
+    names = [name for name in names if len(name) > 1 and fold(name).removesuffix("'s") not in STOP_WORDS]
     apart = STOP_WORDS.union(MONTHS)
     phrases = tuple(f"{word} {number}" for word, number in _PHRASE.findall(question) if fold(word) not in apart)
+    offices = tuple(match[0] for match in _OFFICE.finditer(question) if fold(match[1]) not in apart)
     joined = {phrase.rpartition(" ")[2] for phrase in phrases}
     numbers = tuple(word for word in others if word[0].isdigit() and word not in joined)
     rest = (word for word in others if not word[0].isdigit() and word.removesuffix("'s") not in STOP_WORDS)
-    return Constraints(tuple(name for name in names if name not in joined), phrases, numbers, tuple(rest))
+    common = [word in STOP_WORDS for word in words(question)]
+    is_english = any(common[:1]) or sum(common) > 1
+    named = tuple(name for name in names if name not in joined)
+    return Constraints(named, phrases + offices, numbers, tuple(rest), is_english)
 
 
 class Statements:
@@ -92,17 +104,25 @@ class Statements:
         texts, places = tuple(texts), tuple(places)
         self._wording = Wording(texts, places=places)
         self._meanings = {meaning for text in (*texts, *places) for word in words(text) for meaning in _meanings(word)}
+        if any(_LIFE.search(text) for text in texts):
+            self._meanings |= _meanings("born") | _meanings("died")
+        if any(_DEFINES.search(text) for text in texts):
+            self._meanings |= _meanings("occupation")
         self._whole = " ".join(word for text in (*texts, *places) for word in (*words(text), "|"))
 
     def has(self, constraint: str) -> bool:
         """Whether the texts meet a constraint."""
         if " " in constraint:
-            return re.search(rf"\b{re.escape(' '.join(words(constraint)))}\b", self._whole) is not None
+            parts = words(constraint)
+            orders = {" ".join(parts), f"{parts[-1]} {parts[0]}"} if len(parts) > 2 else {" ".join(parts)}
+            return any(re.search(rf"\b{re.escape(order)}\b", self._whole) for order in orders)
         return self._wording.has(constraint) or not self._meanings.isdisjoint(_meanings(fold(constraint)))
 
     def unmet(self, constraints: Constraints) -> tuple[str, ...]:
         """The constraints that the texts do not meet, without words that tell little."""
-        return tuple(one for one in constraints.all if one not in LIGHT and not self.has(one))
+        words = constraints.words if constraints.is_english else ()
+        needed = (*constraints.names, *constraints.phrases, *constraints.numbers, *words)
+        return tuple(one for one in needed if one not in LIGHT and not self.has(one))
 
     def denies(self, text: str) -> bool:
         """Whether the texts deny something that ``text`` affirms, or affirm something that it denies."""

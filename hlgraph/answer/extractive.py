@@ -20,7 +20,7 @@ from hlgraph.algorithms.calibration import usual_cosine
 from hlgraph.algorithms.word_counts import rarity
 from hlgraph.answer.citations import Wording, telling_words
 from hlgraph.answer.constraints import Constraints, Statements, constraints_of, lacking, weight
-from hlgraph.answer.forms import formed
+from hlgraph.answer.forms import comparison, counted, is_yes_no, verdict
 from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
 from hlgraph.retrieve.question.keywords import MONTHS
 from hlgraph.text import content_words, fold
@@ -72,10 +72,9 @@ _NAME = re.compile(r"(?<![\w])[^\W\d_a-zß-öø-ÿ][\w'’.-]*")
 _AFTER_PREPOSITION = re.compile(
     r"\b(?:in|at|near|from|of|to|into|on|outside|around)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+of\s+)?([^\W\d_a-zß-öø-ÿ][\w'’-]*)"
 )
-_NUMBER = re.compile(
-    r"\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million|billion|half)\b",
-    re.IGNORECASE,
-)
+_NUMERALS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million|billion|half"
+_A_YEAR = r"(?:1\d{3}|20\d\d)\b"  # a number only where no word such as "in" or "since" stands before it
+_NUMBER = re.compile(rf"(?<![a-z] )\b{_A_YEAR}|(?!{_A_YEAR})\b\d[\d.,]*|\b(?:{_NUMERALS})\b", re.IGNORECASE)
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _TIME = re.compile(
     r"\b(?:1\d{3}|20\d{2})s?\b|\b\d{1,2}[:.]\d{2}\b|\b\d+(?:st|nd|rd|th)?\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|"
@@ -175,15 +174,15 @@ LEAST_GAIN = 0.2
 """Least score that a further piece must add."""
 
 # Parts of the score of a piece, beside its relevance of 0 to 1. Chosen by hand on questions of six public sets.
-_KIND, _RANK, _JOINT, _OWN, _TOLD, _NOVEL, _DEFINITION = 0.4, 0.5, 1.0, 0.5, 0.3, 0.2, 0.1
+_KIND, _RANK, _JOINT, _OWN, _STATED, _NOVEL, _DEFINITION = 0.4, 0.5, 1.0, 0.5, 0.3, 0.2, 0.1
 _NAMED = 0.3  # taken off for the names of the question: they say what a piece is about, not that it answers
 _SHORT = 3
 _FRAGMENT = 2.0  # taken off for what can't answer alone: a lead-in, or a fragment of three words
-_CLOSE_COVER = (
-    0.8  # a piece that covers nothing new is an alternative where its score is at least this share of the best
-)
-_OPEN = 3  # and the answer has fewer pieces than this
+_CLOSE_COVER = 0.6  # a question about several things is also answered by pieces with this share of the best score
+_FIRSTS = 5  # of the best pieces, one becomes the first: by its score, less this for all that its chain leaves unmet
+_UNMET = 1
 _SAME = 0.8
+_COMPOUND = re.compile(r"\band\s+(?:who|whom|whose|what|where|when|which|how|why)\b|\?.*\?", re.IGNORECASE | re.DOTALL)
 _DEFINES = re.compile(r"(?:\S+\s+){1,8}?(?:\([^)]*\)\s+)?(?:is|was|are|were)\s+(?:an?|the|one)\b")
 _ASIDE = re.compile(r"\(.*?\)|\s[-–—|]\s.*")
 
@@ -227,8 +226,8 @@ def chosen(
 
     1. The piece with the highest score is the first.
     2. While constraints are unmet, the connected piece that meets most of their weight follows: one of the same source, or one
-       that leads to a chosen piece or is led to by it.
-    3. If the question asks for several things, pieces with at least 80 % of the best score are added.
+       that leads to a chosen piece or is led to by it; any piece if the question is made of two.
+    3. If the question asks for several things, pieces with at least 60 % of the best score are added.
 
     Takes time quadratic in the number of pieces, linear in their length.
 
@@ -272,46 +271,67 @@ class _Pool:
         self.sources = [piece.source.id for piece in evidence]
         self.asked = {*map(fold, constraints.all), *content_words(question)}
         self.kind, self.is_plural = expected(question), asks_for_several(question)
+        self.is_compound = _COMPOUND.search(question) is not None
         self.has_kind = np.array([has_expected(self.kind, text, asked=self.asked) for text in bodies])
         own = _met(constraints.all, [Statements([text]) for text in bodies])
         self.has = _met(constraints.all, [Statements([piece.text], places=_places_of(piece)) for piece in evidence])
-        self.weights = _shares(self.has)
+        telling = np.array([weight(one) for one in constraints.all])
+        self.weights = _shares(self.has, telling)
         known = np.array([np.nan if each is None else each for each in relevance])
         relevant = np.where(np.isnan(known), own.mean(axis=1) if len(constraints.all) else 0.0, known)
         names, words = len(constraints.names), len(constraints.words)
-        light = np.array([weight(word) for word in constraints.words])
-        told = own[:, own.shape[1] - words :] @ (light / light.sum()) if words else np.zeros(len(evidence))
+        light = telling[len(telling) - words :]
+        stated = own[:, own.shape[1] - words :] @ (light / light.sum()) if words else np.zeros(len(evidence))
         named = self.has[:, :names].mean(axis=1) if names else np.zeros(len(evidence))
         features = (
             (_KIND, self.has_kind & (self.kind is not Expected.ANY)),
             (_NOVEL, [self._has_novel_name(at, text) for at, text in enumerate(bodies)]),
             (_DEFINITION, [_DEFINES.match(text) is not None for text in bodies]),
             (_RANK, 1 / (1 + np.arange(len(evidence)))),
-            (_OWN, own @ _shares(own)),
-            (_TOLD, told),
+            (_OWN, own @ _shares(own, telling)),
+            (_STATED, stated),
             (_JOINT, self._joint()),
             (-_NAMED, named),
             (-_FRAGMENT, [_is_fragment(text) for text in bodies]),
         )
         scores = relevant + sum(factor * np.asarray(values, dtype=np.float64) for factor, values in features)
         self.scores: NDArray[np.float64] = scores.round(9)
+        asked_for = own[:, own.shape[1] - words :] @ _shares(own[:, own.shape[1] - words :], light)
+        self.asking = (self.scores + asked_for - _OWN * own @ _shares(own, telling)).round(9)
 
     def fewest(self, most: int) -> tuple[int, ...]:
         """The places of the chosen pieces, the answering one first."""
-        places = [self._best(range(len(self.scores)), self.scores)]
-        while len(places) < most:
-            free = [at for at in range(len(self.scores)) if at not in places and not self._repeats(at, places)]
-            open_weights = self.weights * ~self.has[places].any(axis=0)
-            gains = (self.has @ open_weights).round(9)
-            adding = [at for at in free if gains[at] > 0 and any(self._are_connected(at, one) for one in places)]
-            close = [at for at in free if self.is_plural and self.scores[at] >= _CLOSE_COVER * self.scores[places[0]]]
-            if adding:
-                places.append(self._best(adding, gains + self.scores / 1e3))
-            elif close:
-                places.append(self._best(close, self.scores))
-            else:
+        ranked = sorted(range(len(self.scores)), key=lambda at: -self.scores[at])
+        chains = [self._chain(at, most) for at in ranked[:_FIRSTS]]
+        places = max(chains, key=lambda chain: self.scores[chain[0]] - _UNMET * self._unmet(chain))
+        first = max(places, key=lambda at: (self.asking[at], -at))
+        places = [first, *(at for at in places if at != first)]
+        while self.is_plural and len(places) < most:
+            close = [at for at in ranked if self.scores[at] >= _CLOSE_COVER * self.scores[first]]
+            free = [at for at in close if at not in places and not self._repeats(at, places)]
+            if not free:
                 break
+            places.append(free[0])
         return tuple(places)
+
+    def _chain(self, first: int, most: int) -> list[int]:
+        """A piece and the connected pieces that meet what it leaves unmet."""
+        chain = [first]
+        while len(chain) < most:
+            gains = (self.has @ (self.weights * ~self.has[chain].any(axis=0))).round(9)
+            adding = [
+                at
+                for at in np.flatnonzero(gains).tolist()
+                if (self.is_compound or any(self._are_connected(at, one) for one in chain))
+                and not self._repeats(at, chain)
+            ]
+            if not adding:
+                break
+            chain.append(max(adding, key=lambda at: (gains[at], self.scores[at], -at)))
+        return chain
+
+    def _unmet(self, chain: Sequence[int]) -> float:
+        return float(self.weights @ ~self.has[chain].any(axis=0))
 
     def _joint(self) -> NDArray[np.float64]:
         """For each piece the greatest share of the constraints that it meets together with a piece that leads to it."""
@@ -321,10 +341,6 @@ class _Pool:
             if leading:
                 joint[other] = ((self.has[leading] | self.has[other]) @ self.weights).max()
         return joint
-
-    @staticmethod
-    def _best(among: Sequence[int], values: NDArray[np.float64]) -> int:
-        return max(among, key=lambda at: (values[at], -at))
 
     def _repeats(self, at: int, places: Sequence[int]) -> bool:
         words = self.said[at]
@@ -350,9 +366,9 @@ def _met(constraints: Sequence[str], statements: Sequence[Statements]) -> NDArra
     return np.array(met, dtype=bool).reshape(len(statements), len(constraints))
 
 
-def _shares(met: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """The weight of each constraint: its rarity among the pieces; together 1."""
-    idf = rarity(met)
+def _shares(met: NDArray[np.bool_], telling: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The weight of each constraint: its rarity among the pieces, times how much it tells; together 1."""
+    idf = rarity(met) * telling
     return idf / idf.sum() if len(idf) else idf
 
 
@@ -391,7 +407,7 @@ def extractive_answer(
     the question (names, numbers, telling words), and the first has a time or a number if the question asks for one. Otherwise
     the text says which constraint no statement meets: first if it is a name or a number, else last. The answer is refused if it
     is not supported and no piece has a cosine of at least 0.45; without cosines nothing is refused for this reason. Questions of
-    yes or no, comparisons and counts get their form (:func:`hlgraph.answer.forms.formed`).
+    yes or no, comparisons and counts get their form (:mod:`hlgraph.answer.forms`).
 
     Parameters
     ----------
@@ -417,15 +433,30 @@ def extractive_answer(
     is_far = bool(known) and max(known) < _FAR
     if not about or (refuse and is_far and not selection.is_covered):
         return Answer(question, NOT_FOUND, (), is_supported=False, uncovered=selection.uncovered if about else ())
-    form = formed(question, [about[at] for at in selection.places], about, uncovered=selection.uncovered)
-    if form is not None:
-        return form
-    answer = joined(question, [[about[at] for at in selection.places]])
+    compared = comparison(question, about)
+    if compared is not None:
+        return compared
+    pieces = [about[at] for at in selection.places]
+    answer = joined(question, [pieces])
+    if is_yes_no(question):
+        is_affirmed = verdict(question, pieces, uncovered=selection.uncovered)
+        if is_affirmed is not None:
+            return replace(_headed(answer, "Yes" if is_affirmed else "No"), uncovered=selection.uncovered)
+    count = counted(question, pieces[0].text)
+    if count and selection.is_covered:
+        return _headed(answer, count)
+    is_denied = Statements([pieces[0].text]).denies(question)
     if selection.uncovered:
         is_named = any(sign.isupper() or sign.isdigit() for word in selection.uncovered for sign in word)
         parts = (lacking(selection.uncovered), answer.text)
         answer = replace(answer, text=" ".join(parts if is_named else reversed(parts)))
-    return replace(answer, is_supported=selection.is_covered, uncovered=selection.uncovered)
+    return replace(answer, is_supported=selection.is_covered and not is_denied, uncovered=selection.uncovered)
+
+
+def _headed(answer: Answer, head: str) -> Answer:
+    """An answer whose first sentence begins with its short form: "Yes: ..."."""
+    first = replace(answer.sentences[0], text=f"{head}: {answer.sentences[0].text}")
+    return replace(answer, text=f"{head}: {answer.text}", sentences=(first, *answer.sentences[1:]))
 
 
 def _relevance(piece: Evidence, cosine: float | None) -> float | None:

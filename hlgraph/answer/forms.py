@@ -1,13 +1,246 @@
-"""The forms of answers without a model: "Yes: ...", a comparison, a count."""
+"""The forms of answers without a model: "Yes: ...", "Gannow Light, 1821; Halfmoon Bridge, 1868", "3: ...".
+
+A form is used where the evidence has the facts for it; otherwise the answer says what is missing, or keeps its plain form.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from hlgraph.records import Answer, Evidence
+from hlgraph.answer.constraints import Constraints, Statements, constraints_of
+from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
+from hlgraph.text import content_words, fold, words
 
 
-def formed(
-    question: str, pieces: Sequence[Evidence], evidence: Sequence[Evidence], *, uncovered: Sequence[str]
-) -> Answer | None:
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Yes or no.
+
+_AUXILIARY = """is was are were do does did has have had can could will would should isn't wasn't aren't weren't don't doesn't
+    didn't hasn't haven't hadn't can't couldn't won't wouldn't"""
+_AUXILIARIES = frozenset(_AUXILIARY.split())
+_OPPOSITES = tuple(
+    (frozenset(one.split()), frozenset(other.split()))
+    for one, other in (
+        ("younger", "older elder"),
+        ("younger brother sister", "elder"),
+        ("first", "second third fourth last"),
+        (
+            "most largest biggest highest longest tallest oldest",
+            "second third fourth least second-largest third-most smallest",
+        ),
+        ("before earlier", "after later"),
+        ("open opened", "closed shut"),
+        ("alive living live", "died dead unmanned"),
+        ("legitimate wedlock", "illegitimate"),
+        ("win won", "lost lose defeated"),
+        ("buy bought", "sold"),
+        ("north northern", "south southern"),
+        ("east eastern", "west western"),
+        ("increase increased rose grew", "decreased fell declined"),
+        ("male man", "female woman"),
+        ("full", "half"),
+        ("same", "different"),
+        ("hire hired", "fired laid"),
+        ("directed direct directing", "quit"),
+    )
+)
+_NOT = re.compile(r"(?<=\w)n['’]t\b")  # "Wasn't it ...?" asks what "Was it ...?" asks
+_YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
+_NEAR = 20  # characters between a word and its number
+_NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*\d|(?<![\w.])\d")
+_SPAN = re.compile(r"\bfrom (\d{4}) (?:to|until|till) (\d{4})\b|\b(\d{4})\s?[–-]\s?(\d{4})\b")
+
+
+def is_yes_no(question: str) -> bool:
+    """Whether a question asks for yes or no: it begins with an auxiliary and offers no alternatives.
+
+    Examples
+    --------
+    >>> [is_yes_no(text) for text in ("Was it built in 1931?", "Is A or B older?", "Who was it?")]
+    [True, False, False]
+    """
+    first = words(question)[:1]
+    return bool(first) and first[0] in _AUXILIARIES and compared(question) is None
+
+
+def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[str]) -> bool | None:
+    """Whether the evidence affirms a question; None if it does neither affirm nor deny it.
+
+    It affirms if it meets every constraint. It denies if it denies a word of the question, has the opposite of one ("elder" for
+    "younger", "third" for "most"), or meets all constraints but a year or a number, in whose place it has another.
+
+    Parameters
+    ----------
+    question : a question of yes or no
+    pieces : the pieces of the answer, the answering one first
+    uncovered : the constraints that they do not meet
+    """
+    question = _NOT.sub("", question, count=1)
+    first = pieces[0].text
+    around = (pieces[0].source.title, *pieces[0].headings)
+    is_affirmed: bool | None = None
+    if Statements([first]).denies(question) or _has_opposite(question, first):
+        is_affirmed = False
+    elif not Statements([first], places=around).unmet(constraints_of(question)):
+        is_affirmed = True
+    elif uncovered and all(_YEAR.fullmatch(word) for word in uncovered):
+        spans = [(int(a or c), int(b or d)) for a, b, c, d in _SPAN.findall(first)]
+        is_within = any(low <= int(word) <= high for word in uncovered for low, high in spans)
+        is_affirmed = True if is_within else False if _YEAR.search(first) else None
+    elif uncovered and all(_NUMBER.fullmatch(word) for word in uncovered):
+        is_affirmed = False if set(_NUMBER.findall(first)) - set(_NUMBER.findall(question)) else None
+    return is_affirmed
+
+
+def _has_opposite(question: str, text: str) -> bool:
+    asked, said = set(words(question)), set(words(text))
+    pairs = [pair for one, other in _OPPOSITES for pair in ((one, other), (other, one))]
+    return any(asked & mine and said & theirs and not said & mine and not asked & theirs for mine, theirs in pairs)
+
+
+# Comparisons of two things.
+
+_EARLIER = _names("older oldest earlier earliest first before sooner")
+_LATER = _names("younger youngest newer newest later latest last recently")
+_MORE = _names(
+    "larger largest bigger biggest more most higher highest taller tallest longer longest heavier deeper greater"
+)
+_LESS = _names("smaller smallest fewer fewest less least lower lowest shorter shortest lighter")
+_MEASURES = {
+    "longer": "long",
+    "shorter": "long",
+    "taller": "tall",
+    "higher": "high",
+    "deeper": "deep",
+    "heavier": "heavy",
+}
+_NAME = r"(?:the\s+)?(?:[^\W\d_a-zß-öø-ÿ\"“]|[\"“][^\"”]+[\"”])[^,;?]*?"
+_PAIR = re.compile(
+    rf"(?:,|:|\bbetween|\bof|\bthan|^\w+|\w)\s+({_NAME}),?\s+(?:or|and)\s+({_NAME})\s*(?:\?|,|\bwho\b|\bwhich\b|$)"
+)
+_BORN = re.compile(r"\bborn\b|\bolder\b|\byounger\b|\boldest\b|\byoungest\b", re.IGNORECASE)
+_BIRTH = re.compile(r"\bborn\b[^.;()]{0,40}?\b(1\d{3}|20\d\d)\b|\(\s*[^()]{0,40}?\b(1\d{3}|20\d\d)\b")
+_DIED = re.compile(r"\b(?:die|died|dies|death)\b", re.IGNORECASE)
+_DEATH = re.compile(r"\bdied\b[^.;()]{0,40}?\b(1\d{3}|20\d\d)\b|[–-]\s*[^()–-]{0,30}?\b(1\d{3}|20\d\d)\b")
+
+
+class Compared(NamedTuple):
+    """Two things that a question compares: their names, and whether the greater value or year wins."""
+
+    names: tuple[str, str]
+    is_greatest: bool
+    is_time: bool
+
+
+def compared(question: str) -> Compared | None:
+    """The comparison that a question asks for; None if it asks for none.
+
+    Examples
+    --------
+    >>> compared("Which opened first, Gannow Light or Halfmoon Bridge?")
+    Compared(names=('Gannow Light', 'Halfmoon Bridge'), is_greatest=False, is_time=True)
+    """
+    asked = set(words(question))
+    by_time, by_size = asked & (_EARLIER | _LATER), asked & (_MORE | _LESS)
+    match = _PAIR.search(question) if by_time or by_size else None
+    if match is None:
+        return None
+    one, other = (name.strip(' "“”').removeprefix("the ").removeprefix("The ") for name in match.groups())
+    is_time = bool(by_time) and not by_size
+    return Compared((one, other), bool(asked & (_MORE if by_size else _LATER)), is_time)
+
+
+def _value(question: str, name: str, piece: Evidence, *, is_time: bool, wanted: Constraints) -> float | None:
+    """The year or the quantity that a piece states for what a question compares."""
+    title, text = piece.source.title, piece.text
+    known = set(content_words(name))
+    if not known <= {*content_words(title), *content_words(text)}:
+        return None
+    if is_time:
+        pattern = _DEATH if _DIED.search(question) else _BIRTH if _BORN.search(question) else _YEAR
+        match = pattern.search(text.replace(name, ""))
+        return float(next(filter(None, match.groups()), match[0])) if match else None
+    numbers = [each for each in _NUMBER.finditer(text) if not _YEAR.fullmatch(each[0]) and each[0].count(".") < 2]
+    for place in re.finditer(r"[^\W\d_]+", text):
+        if any(Statements([place[0]]).has(word) for word in wanted.words):
+            near = {min(abs(each.start() - place.end()), abs(place.start() - each.end())): each[0] for each in numbers}
+            if near and min(near) <= _NEAR:
+                return float(near[min(near)].replace(",", ""))
     return None
+
+
+def comparison(question: str, evidence: Sequence[Evidence]) -> Answer | None:
+    """Both things with their values, the one that is asked for first; None if the evidence lacks a value.
+
+    Parameters
+    ----------
+    question : text of the question
+    evidence : best first
+    """
+    wanted = compared(question)
+    if wanted is None:
+        return None
+    constraints = constraints_of(question)
+    names = {word for name in wanted.names for word in content_words(name)}
+    telling = tuple(
+        word for word in constraints.words if word not in names and word not in _MORE | _LESS | _EARLIER | _LATER
+    )
+    measures = tuple(_MEASURES[word] for word in words(question) if word in _MEASURES)
+    measured = constraints._replace(words=(*telling, *measures))
+    rows: list[tuple[float, str, Evidence]] = []
+    for name in wanted.names:
+        about = sorted(
+            evidence, key=lambda piece: not set(content_words(name)) <= set(content_words(piece.source.title))
+        )
+        values = ((_value(question, name, piece, is_time=wanted.is_time, wanted=measured), piece) for piece in about)
+        row = next(((value, name, piece) for value, piece in values if value is not None), None)
+        if row is None:
+            return None
+        rows.append(row)
+    if rows[0][0] == rows[1][0]:
+        return None
+    rows.sort(key=lambda row: row[0], reverse=wanted.is_greatest)
+    head = "; ".join(f"{name}, {value:g}" if value < 10_000 else f"{name}, {value:,.0f}" for value, name, _ in rows)
+    citations = tuple(Citation(number, piece) for number, (_, _, piece) in enumerate(rows, 1))
+    first = AnswerSentence(f"{head} [1] [2]", (1, 2), is_supported=True)
+    rest = (
+        AnswerSentence(f"{' '.join(cited.evidence.text.split())} [{cited.number}]", (cited.number,), is_supported=True)
+        for cited in citations
+    )
+    sentences = (first, *rest)
+    return Answer(
+        question, " ".join(each.text for each in sentences), citations, is_supported=True, sentences=sentences
+    )
+
+
+# Counts.
+
+_HOW_MANY = re.compile(r"\bhow many\s+(?:\w+\s+){0,2}?(\w+)", re.IGNORECASE)
+_NUMERALS = "one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty fifty hundred"
+_COUNT = rf"(\d[\d,.]*(?:\s(?:thousand|million|billion))?|{'|'.join(_NUMERALS.split())})"
+
+
+def counted(question: str, text: str) -> str:
+    """The number that a text states of what a question counts: "12" for "how many spans" and "has 12 arched spans"; else empty.
+
+    Parameters
+    ----------
+    question : text of the question
+    text : text of a piece of evidence
+
+    Examples
+    --------
+    >>> counted("How many spans does it have?", "The bridge of 1931 has 12 arched spans.")
+    '12'
+    """
+    match = _HOW_MANY.search(question)
+    noun = fold(match[1]).rstrip("s") if match else ""
+    if len(noun) < 3:
+        return ""
+    stated = re.search(rf"\b{_COUNT}\s+(?:[\w'’-]+\s+){{0,2}}?{re.escape(noun)}\w{{0,3}}\b", text, re.IGNORECASE)
+    return stated[1].rstrip(".,") if stated else ""

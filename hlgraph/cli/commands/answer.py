@@ -173,9 +173,7 @@ def answer_lines(result: Answer, *, is_printed: bool) -> Iterator[str]:
 
 
 def _doubts(result: Answer) -> Iterator[str]:
-    """What is wrong with an answer: what it does not cover, cite, or support, and what was cut or left out."""
-    if result.citations and result.uncovered and not result.is_supported:
-        yield f"  not shown to answer the question: no sentence above says {', '.join(result.uncovered)}"
+    """What is wrong with an answer: what it does not cite or support, and what was cut or left out."""
     if result.uncited:
         yield f"  not cited, so not shown to be in the corpus: {' '.join(result.uncited)}"
     for sentence in result.sentences:

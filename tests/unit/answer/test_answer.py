@@ -32,8 +32,8 @@ _WEATHER = _evidence("It rained all winter.")
 def test_sentences_are_numbered_in_the_order_of_the_answer() -> None:
     answer = extractive_answer("Who designed the Aldane Bridge, and where was Quill born?", [_QUILL, _BRIDGE])
     assert answer.is_supported
-    assert answer.text == f"{_BRIDGE.text} [1] {_QUILL.text} [2]"
-    assert [(item.number, item.evidence) for item in answer.citations] == [(1, _BRIDGE), (2, _QUILL)]
+    assert answer.text == f"{_QUILL.text} [1] {_BRIDGE.text} [2]"
+    assert [(item.number, item.evidence) for item in answer.citations] == [(1, _QUILL), (2, _BRIDGE)]
 
 
 def test_every_number_in_the_text_is_a_citation_and_there_are_at_most_so_many() -> None:
@@ -59,21 +59,98 @@ def test_a_question_without_support_is_answered_so(evidence: list[Evidence]) -> 
     assert answer.question == "Who designed the Aldane Bridge?"
 
 
-@pytest.mark.parametrize(
-    ("why", "is_supported"),
-    [
-        ({"cosine": 0.55}, True),
-        ({"vector": 0.9}, True),
-        ({"cosine": 0.5499}, False),
-        ({"cosine": 0.1, "vector": 0.9}, False),
-        ({"hybrid": 0.9}, False),
-        ({"statement": "text", "rerank": 0.9}, False),
-        ({}, False),
-    ],
-)
-def test_closeness_in_meaning_supports_without_a_shared_word(why: dict[str, float | str], is_supported: bool) -> None:
-    found = _evidence("Heavy precipitation fell in January.", **why)
-    assert extractive_answer("Did it rain?", [found]).is_supported is is_supported
+@pytest.mark.parametrize("why", [{"cosine": 0.55}, {"vector": 0.9}, {"statement": "text", "rerank": 0.9}, {}])
+def test_closeness_in_meaning_alone_supports_nothing(why: dict[str, float | str]) -> None:
+    answer = extractive_answer("Did it rain?", [_evidence("Heavy precipitation fell in January.", **why)])
+    assert not answer.is_supported
+    if answer.citations:
+        assert answer.text == "Heavy precipitation fell in January. [1] No statement says *rain*."
+
+
+# A question, the one piece of evidence, and the constraint that it does not meet; None where it answers.
+NEAR_MISSES = [
+    ("Who designed the Aldane Bridge?", "The Aldane Bridge was designed by Mara Quill.", None),
+    ("Who designed the Tessing Bridge?", "The Aldane Bridge was designed by Mara Quill.", "Tessing"),
+    ("Who designed the Aldane Bridge in 1932?", "Mara Quill designed the Aldane Bridge in 1931.", "1932"),
+    ("Who painted the Aldane Bridge?", "The Aldane Bridge was designed by Mara Quill.", "painted"),
+    ("Who wrote Pride of Lions?", "Pride of Lions is a novel by Morgan Llywelyn.", None),
+    ("Who directed Ip Man 4?", "Ip Man 2 was directed by Wilson Yip, 4 years later.", "Man 4"),
+    ("What is the count of Part 150?", "Part: Part 50; Count: 150", "Part 150"),
+    ("What is the count of Part 150?", "Part: Part 150; Count: 450", None),
+    (
+        "Who was crowned Emperor of Austria?",
+        "Otto, Crown Prince of Austria, an emperor of art, was crowned.",
+        "Emperor of Austria",
+    ),
+    ("When was Mara Quill born?", "Mara Quill (3 May 1881 – 4 June 1950) was an engineer.", None),
+    ("When was Mara Quill born?", "Mara Quill designed the bridge in 1931.", "born"),
+    ("What is the occupation of Mara Quill?", "Mara Quill was an engineer.", None),
+    ("How high is the Aldane Bridge?", "The Aldane Bridge is 12 metres high.", None),
+    ("How high is the Aldane Bridge?", "The high Aldane Bridge opened in 1931.", ""),
+    ("Does the editor support emacs?", "The editor supports vim.", "emacs"),
+    ("Wer entwarf die Aldane-Brücke?", "Mara Quill entwarf die Aldane-Brücke.", None),
+]
+
+
+@pytest.mark.parametrize(("question", "text", "unmet"), NEAR_MISSES)
+def test_every_constraint_of_a_question_must_be_met(question: str, text: str, unmet: str | None) -> None:
+    answer = extractive_answer(question, [_evidence(text)])
+    assert answer.is_supported is (unmet is None)
+    assert (unmet or "") in answer.uncovered or not unmet
+    if unmet:
+        assert f"*{unmet}*" in answer.text
+
+
+FORMS = [
+    (
+        "Was the Aldane Bridge designed by Mara Quill?",
+        ["The Aldane Bridge was designed by Mara Quill."],
+        "Yes: The Aldane",
+    ),
+    (
+        "Wasn't the Aldane Bridge designed by Mara Quill?",
+        ["The Aldane Bridge was designed by Mara Quill."],
+        "Yes: The Aldane",
+    ),
+    ("Did the Aldane Bridge open in 1932?", ["The Aldane Bridge opened in 1931."], "No: The Aldane"),
+    ("Was Ben Moro a member in 1980?", ["Ben Moro was a member from 1977 to 1994."], "Yes: Ben"),
+    ("Was Ben Moro a member in 2010?", ["Ben Moro was a member from 1977 to 1994."], "No: Ben"),
+    ("Is Ben the younger brother of Tim?", ["Ben is the elder brother of Tim."], "No: Ben"),
+    ("Is New Tessing part of Vell?", ["New Tessing is not part of Vell."], "No: New"),
+    (
+        "Is Mara Quill a painter?",
+        ["Mara Quill was born in Tessing."],
+        "Mara Quill was born in Tessing. [1] No statement says *painter*.",
+    ),
+    ("How many spans has the Aldane Bridge?", ["The Aldane Bridge has 12 arched spans."], "12: The Aldane"),
+    (
+        "Which opened first, Gannow Light or Halfmoon Bridge?",
+        ["The Halfmoon Bridge opened in 1868.", "Gannow Light opened in 1821."],
+        "Gannow Light, 1821; Halfmoon Bridge, 1868 [1] [2]",
+    ),
+    (
+        "Which is longer, Gannow Bridge or Halfmoon Bridge?",
+        ["Halfmoon Bridge is 120 m long.", "Gannow Bridge, of 1821, has a length of 1,200 m."],
+        "Gannow Bridge, 1200; Halfmoon Bridge, 120 [1] [2]",
+    ),
+    (
+        "Which is longer, Gannow Bridge or Halfmoon Bridge?",
+        ["Halfmoon Bridge is 120 m long."],
+        "No statement names *Gannow*.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("question", "texts", "start"), FORMS)
+def test_an_answer_has_the_form_that_its_question_asks_for(question: str, texts: list[str], start: str) -> None:
+    answer = verified(extractive_answer(question, [_evidence(text) for text in texts]))
+    assert answer.text.startswith(start)
+    assert answer.is_supported is ("No statement" not in answer.text)
+
+
+def test_a_lead_in_or_a_fragment_is_never_the_first_sentence() -> None:
+    evidence = [_evidence("The Aldane Bridge was designed by:"), _evidence("Aldane Bridge designer"), _BRIDGE]
+    assert extractive_answer("Who designed the Aldane Bridge?", evidence).citations[0].evidence is _BRIDGE
 
 
 def test_stop_words_alone_are_no_support() -> None:
@@ -122,11 +199,11 @@ _OPENED = _evidence("The Aldane Bridge opened in 1931.")
             [_BRIDGE, _OPENED, _QUILL, _TALK],
             [_BRIDGE, _QUILL],
         ),
-        # A word that no sentence has: alternatives, three pieces in all.
+        # A word that no sentence has: no padding.
         (
             "Who insured the Aldane Bridge?",
             [_BRIDGE, _OPENED, *(_evidence(f"The Aldane Bridge {x}.") for x in "abcd")],
-            3,
+            1,
         ),
     ],
 )
@@ -152,7 +229,6 @@ def test_the_end_of_a_hop_comes_first() -> None:
         ("Who designed the Aldane Bridge?", 0.3, True, ()),
         ("When was the Aldane Bridge designed?", 0.5, False, ()),  # no time
         ("Who insured the Aldane Bridge at Vell?", 0.5, False, ("Vell", "insured")),  # a name is missing
-        ("Who insured the Aldane Bridge at Vell?", 0.56, True, ("Vell", "insured")),  # close in meaning
         ("Who insured the Aldane Bridge at Vell?", 0.44, None, ("Vell", "insured")),  # neither: refused
     ],
 )

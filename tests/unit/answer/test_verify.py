@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hlgraph.answer import chat_answer, chat_report, extractive_answer, extractive_report
@@ -94,7 +94,7 @@ def test_reports_and_answers_without_a_model_are_checked_too() -> None:
 def test_a_piece_of_several_sentences_with_brackets_is_one_sentence_of_an_answer() -> None:
     piece = _evidence("The bridge opened [7]. It was long [12]. So the bridge was closed.", 5)
     answer = verified(extractive_answer("Did the bridge open?", [piece]), unsupported="drop")
-    assert answer.text == f"{piece.text} [1]"
+    assert answer.text == f"Yes: {piece.text} [1]"
     assert [(item.citations, item.is_supported) for item in answer.sentences] == [((1,), True)]
 
 
@@ -203,6 +203,7 @@ def test_sentences_are_parts_of_the_text_and_hold_all_its_citations(reply: str) 
     assert answer.uncited == tuple(answer.text[item.start : item.end].strip() for item in found if not item.numbers)
 
 
+@example("[0]0")
 @given(st.text(alphabet=_ALPHABET, max_size=120))
 def test_what_is_left_of_any_answer_is_supported_and_its_citations_exist(reply: str) -> None:
     answer = verified(checked(_QUESTION, f"Marl is wet [3].\n\n{reply}", evidence=_EVIDENCE), unsupported="drop")
