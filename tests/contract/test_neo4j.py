@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deletion_page import deletion_queries
 
 from hlgraph.errors import StoreLockedError
 from hlgraph.ids import entity_id
@@ -14,7 +15,7 @@ from hlgraph.settings import Neo4jSettings, Settings
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores, Verdict, grouped
 from hlgraph.stores.trace import listening
-from hlgraph.testing.corpus import CORPUS, fill
+from hlgraph.testing.corpus import CORPUS, fill, remove
 from hlgraph.testing.derived_contract import DerivedStoreContract, TopicContract
 from hlgraph.testing.domain_contract import DomainStoreContract
 from hlgraph.testing.graph_contract import GraphStoreContract
@@ -35,7 +36,12 @@ def stores(tmp_path: Path, servers: Any, neo4j_settings: Neo4jSettings, graph_se
 
 
 class TestNeo4jGraphStore(GraphStoreContract):
-    pass
+    def test_a_deletion_runs_the_queries_of_the_documentation_in_their_order(self, stores: Stores) -> None:
+        fill(stores)
+        with listening() as heard:
+            remove(stores, "doc:bridge")
+        ran = [call.name for call in heard.calls if call.store == "neo4j"]
+        assert list(dict.fromkeys(ran)) == deletion_queries()
 
 
 class TestNeo4jDerivedStore(DerivedStoreContract):
