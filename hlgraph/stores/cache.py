@@ -59,12 +59,9 @@ class Kept(Generic[Key, Value]):
         with self._guard:
             self._keep(values)
 
-    def drop(self, is_dropped: Callable[[Key, Value], bool] | None = None) -> None:
-        """Drop the values for which the function is true; None: all."""
+    def drop(self, is_dropped: Callable[[Key, Value], bool]) -> None:
+        """Drop the values for which the function is true."""
         with self._guard:
-            if is_dropped is None:
-                self._young, self._old, self._room = {}, {}, self._most
-                return
             self._young = {key: value for key, value in self._young.items() if not is_dropped(key, value)}
             self._old = {key: value for key, value in self._old.items() if not is_dropped(key, value)}
 

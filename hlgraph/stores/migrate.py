@@ -1,4 +1,4 @@
-"""Migrations of the store schema: plan, apply and verify, the same for every kind of store; and where their files are.
+"""Migrations of the store schema: plan, apply and repair, the same for every kind of store; and where their files are.
 
 Migrations are files ``migrations/<store>/V001__what_it_does.<ext>``, numbered from 1 without gaps and never edited
 after a release. A store keeps the history of the migrations that ran, with their checksums. The history tells whether a
@@ -329,29 +329,6 @@ def repair(target: MigrationTarget, *, root: Path | None = None) -> tuple[Differ
         if mended:
             target.mend(mended, ran)
     return mended
-
-
-def verify(target: MigrationTarget, *, root: Path | None = None) -> None:
-    """Check that a store has exactly the schema that this hlgraph needs.
-
-    Parameters
-    ----------
-    target : store to check
-    root : another folder of migrations; None: hlgraph's own
-
-    Raises
-    ------
-    MigrationError
-        As for :func:`plan`, and if a migration is pending or the schema differs from what the migrations make.
-    """
-    pending = plan(target, root=root).pending
-    if pending:
-        names = ", ".join(migration.label for migration in pending)
-        raise MigrationError(f"the {target.kind} store lacks {names}; run: hlgraph migrate apply")
-    drift = differences(target, root=root)
-    if drift:
-        said = "; ".join(map(str, drift))
-        raise MigrationError(f"the schema of the {target.kind} store was changed: {said}; run: hlgraph migrate repair")
 
 
 @cache

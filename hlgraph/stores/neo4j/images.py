@@ -36,8 +36,8 @@ from hlgraph.stores import files
 from hlgraph.stores import files as owned
 from hlgraph.stores.cache import KeptRecords
 from hlgraph.stores.closing import closed
-from hlgraph.stores.image.arrays import BLOCK, NO_SOURCE, Links, Pairs, places
-from hlgraph.stores.image.graph_files import GraphFiles, log_level, mapped_file, pairs_of
+from hlgraph.stores.image.arrays import NO_SOURCE, Links, Pairs, find, places
+from hlgraph.stores.image.graph_files import GraphFiles, cut, log_level, mapped_file, pairs_of
 from hlgraph.stores.image.image import FOLLOWED, SAID, Image, co_occurs, relates
 from hlgraph.stores.image.patching import FAR, State, Step, is_heavy, patched
 from hlgraph.stores.neo4j.image_changes import ReadSteps, state_of
@@ -107,9 +107,7 @@ class _Scan:
 
     def links(self, name: str) -> Iterator[NDArray[np.void]]:
         """The links of a relationship, in blocks."""
-        table = mapped_file(self._paths[Relationship(name)], _LINK)
-        for first in range(0, len(table), BLOCK):
-            yield table[first : first + BLOCK]
+        return cut(mapped_file(self._paths[Relationship(name)], _LINK))
 
 
 class _Places:
@@ -212,9 +210,8 @@ def _given(said: list[tuple[int, str]], ids: NDArray[np.bytes_], *, numbers: NDA
     """From chunks to entities, by the integers of the server; -1 for a chunk that is not there any more."""
     table = np.ones(len(said), dtype=_LINK)
     if said:
-        wanted = np.array([chunk.encode() for _, chunk in said], dtype="S32")
-        at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
-        table["a"] = np.where(ids[at] == wanted, numbers[at], -1)
+        at = find(ids, np.array([chunk.encode() for _, chunk in said], dtype="S32"))
+        table["a"] = np.where(at < 0, -1, numbers[at])
         table["b"] = [entity for entity, _ in said]
     return table
 
