@@ -17,13 +17,12 @@ import numpy as np
 
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import HLGraphError, InputError
-from hlgraph.evaluate.counting import Tally, counted
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.figures import Table
 from hlgraph.evaluate.made_up import MadeUpCorpus, MadeUpExtractor, Skew
 from hlgraph.evaluate.metrics.retrieval import grouped
 from hlgraph.evaluate.plots import Axis, Point, Series, chart
-from hlgraph.evaluate.runner import WARMING, Figures, figures_of, prepare, searches, timed
+from hlgraph.evaluate.runner import WARMING, Figures, Tally, counted, figures_of, prepare, searches, timed
 from hlgraph.ingest import pipeline
 from hlgraph.records import Kind
 from hlgraph.retrieve.search import retriever

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from hlgraph.errors import InputError, MissingExtraError, UnknownNameError
 from hlgraph.evaluate import answering
-from hlgraph.evaluate.comparison import ranked_section, run_differences, section_differences, uncertainty
-from hlgraph.evaluate.counting import Tally, counted
 from hlgraph.evaluate.datasets import Dataset, Question, corpus_fingerprint, load, questions_fingerprint, read_passages
 from hlgraph.evaluate.figures import losses, passages_of
 from hlgraph.evaluate.judges.answer_rows import candidates_of
@@ -23,20 +21,34 @@ from hlgraph.evaluate.runner import (
     ALL,
     BASELINES,
     EvalReport,
+    Run,
+    Setting,
     StrategyResult,
+    Tally,
+    changed,
+    check_comparable,
     chosen,
+    counted,
     evaluate,
     ingest_set,
     lacking,
+    load_run,
     named_files,
     parameters,
     prepare,
     read_runs,
+    run_of,
     searches,
     with_baselines,
 )
-from hlgraph.evaluate.runs import Run, Setting, changed, check_comparable, load_run, run_of
-from hlgraph.evaluate.statistics import Section, in_pairs
+from hlgraph.evaluate.statistics import (
+    Section,
+    in_pairs,
+    ranked_section,
+    run_differences,
+    section_differences,
+    uncertainty,
+)
 from hlgraph.evaluate.sweep import base_of, knob, with_variants
 from hlgraph.ids import checksum
 from hlgraph.models.accounts.ledger import total

@@ -317,7 +317,7 @@ def recipe_table(name: str, recipe: Recipe, *, run: RecipeRun) -> Table:
             published = row.published.get(run.item.name, {}).get(metric)
             here = measured_in(run.results, key, metric=metric) if key else None
             cells += ["-" if published is None else f"{published:.1f}"] if metric in given else []
-            cells += interval_cells(here) if here else ("-", "")
+            cells += interval_cells(here, "")
         rows.append((row.name, key or "-", *cells))
     asked = len(run.results.report.questions)
     title = f"{name}: {recipe.paper}, {recipe.table}: {recipe.title}; {run.item.name} ({run.place}, {asked} questions)"

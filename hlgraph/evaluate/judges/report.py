@@ -13,7 +13,7 @@ import numpy as np
 
 from hlgraph.algorithms.intervals import Share, wilson
 from hlgraph.errors import InputError, ReadError, UnknownNameError
-from hlgraph.evaluate.figures import Table, as_csv
+from hlgraph.evaluate.figures import Table, as_csv, interval_cells
 from hlgraph.evaluate.json_lines import json_lines
 from hlgraph.evaluate.judges.answer_rows import Candidate
 from hlgraph.evaluate.statistics import Interval, Kappa, Resamples, Section, cohen_kappa, permutation_test
@@ -614,7 +614,7 @@ def answers_judged(report: JudgeReport) -> Table:
         (
             item.strategy,
             item.judge,
-            *_cells(item.interval),
+            *interval_cells(item.interval),
             str(len(item.values)),
             str(item.unanswered),
             str(sum(item.missing.values())),
@@ -637,7 +637,7 @@ def pairs_judged(report: JudgeReport) -> Table:
                 item.b,
                 item.criterion,
                 *counts,
-                *_cells(item.interval),
+                *interval_cells(item.interval),
                 p,
                 str(item.missing),
                 report.finding(item),
@@ -664,9 +664,9 @@ def _calibration(report: JudgeReport) -> Table:
     rows = [
         (
             item.criterion,
-            *_cells(Interval(*item.same) if item.same_count else None),
+            *interval_cells(Interval(*item.same) if item.same_count else None),
             str(item.same_count),
-            *_cells(Interval(*item.first) if item.first_count else None),
+            *interval_cells(Interval(*item.first) if item.first_count else None),
             str(item.first_count),
             "refused" if item.reason else "holds 50 %",
         )
@@ -713,12 +713,6 @@ def judge_files(report: JudgeReport, candidates: Sequence[Candidate]) -> dict[st
         **({"pairs.csv": as_csv(pairs_judged(report))} if report.pairs else {}),
         "to_label.jsonl": "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows),
     }
-
-
-def _cells(interval: Interval | None) -> tuple[str, str]:
-    if interval is None:
-        return "-", "-"
-    return f"{100 * interval.mean:.2f}", f"{100 * interval.low:.2f} to {100 * interval.high:.2f}"
 
 
 # What judges said of single answers as a section of a report: strategies are compared in pairs, and runs with each other.
