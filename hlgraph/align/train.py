@@ -433,9 +433,9 @@ def train(
     fitting = [pair for pair in some if _fits(pair, loaded, chosen.max_length)]
     if not fitting:
         raise InputError(f"all {len(some)} pairs are longer than {chosen.max_length} tokens; raise --max-length")
-    checkpoint = _last_checkpoint(folder) if resume else None
-    _keep_metrics_until(folder / METRICS_FILE, _step_of(checkpoint))
-    steps = math.ceil(math.ceil(len(fitting) / chosen.batch) * chosen.epochs) - _step_of(checkpoint)
+    step, checkpoint = _last_checkpoint(folder) if resume else (0, None)
+    _keep_metrics_until(folder / METRICS_FILE, step)
+    steps = math.ceil(math.ceil(len(fitting) / chosen.batch) * chosen.epochs) - step
     with progress.step("train", steps, unit="steps"), warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of TRL's own calls of transformers
         warnings.filterwarnings("ignore", "Could not find a config file")  # beside a file of GGUF
@@ -590,15 +590,10 @@ def _claim(folder: Path, identity: dict[str, object], *, resume: bool) -> None:
         raise InputError(f"{folder}: it cannot be written: {error.strerror}; give another folder") from error
 
 
-def _last_checkpoint(folder: Path) -> str | None:
-    checkpoints = sorted(
-        (folder / CHECKPOINTS).glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2])
-    )
-    return str(checkpoints[-1]) if checkpoints else None
-
-
-def _step_of(checkpoint: str | None) -> int:
-    return int(checkpoint.rpartition("-")[2]) if checkpoint else 0
+def _last_checkpoint(folder: Path) -> tuple[int, str | None]:
+    """The number of steps of the last checkpoint, and its path; 0 and None without one."""
+    steps = [(int(path.name.rpartition("-")[2]), str(path)) for path in (folder / CHECKPOINTS).glob("checkpoint-*")]
+    return max(steps, default=(0, None))
 
 
 def _keep_metrics_until(path: Path, step: int) -> None:

@@ -136,19 +136,11 @@ def _bytes(value: object) -> int:
         return 0
     if isinstance(value, str):
         return len(value.encode("utf-8", "surrogatepass"))
-    parts = _parts(value)
-    return _NUMBER if parts is None else sum(map(_bytes, parts))
-
-
-def _parts(value: object) -> list[object] | None:
-    """The parts of a composite value; None for a single number."""
     if isinstance(value, Mapping):
-        return [*value, *value.values()]
-    if isinstance(value, Sequence | Set):
-        return list(value)
+        return sum(map(_bytes, (*value, *value.values())))
     if is_dataclass(value):
-        return [getattr(value, item.name) for item in fields(value)]
-    return None
+        return sum(_bytes(getattr(value, item.name)) for item in fields(value))
+    return sum(map(_bytes, value)) if isinstance(value, Sequence | Set) else _NUMBER
 
 
 WARMING = 3

@@ -259,7 +259,7 @@ def claim_scores(checked: Checked) -> ClaimScores:
     return ClaimScores(
         precision=precision,
         recall=recall,
-        f1=None if precision is None or recall is None else _harmonic(precision, recall),
+        f1=None if precision is None or recall is None else 2 * precision * recall / ((precision + recall) or 1),
         claim_recall=_share(retrieved),
         context_precision=_share(relevant),
         context_utilization=_share(checked.gold_in_answer[retrieved]),
@@ -278,10 +278,6 @@ def _any(flags: NDArray[np.bool_], *, axis: int) -> NDArray[np.bool_]:
 
 def _share(flags: NDArray[np.bool_]) -> float | None:
     return float(np.mean(flags)) if len(flags) else None
-
-
-def _harmonic(a: float, b: float) -> float:
-    return 2 * a * b / (a + b) if a + b else 0.0
 
 
 # The measures of RAGChecker for the answers of an evaluation, by strategy and question.
