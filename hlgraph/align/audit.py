@@ -16,7 +16,7 @@ from hlgraph.evaluate.metrics.answer_scores import normalised
 from hlgraph.text import sentences
 
 MOST_AUC = 0.95
-"""From this AUC of length alone the rejected answers teach length."""
+"""AUC of length alone from which training would only teach length."""
 _FEW = 0.1
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -29,7 +29,7 @@ class Finding:
     ----------
     name : short name, such as ``leaks_sources``
     message : what is wrong, with the names, and what to do about it
-    breaks_training : a model that is trained or measured on these pairs proves nothing; else a warning
+    breaks_training : training or evaluation on these pairs is meaningless; else a warning
     """
 
     name: str
@@ -47,12 +47,12 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True)
 class LengthFigures:
-    """How far length alone tells the preferred answer.
+    """How well length alone predicts the preferred answer.
 
     Attributes
     ----------
     longer : share of the pairs whose preferred answer is the longer one
-    auc : probability that the preferred answer is longer, with a half for equal lengths: what a judge of length alone reaches
+    auc : probability that the preferred answer is longer, with ties counted as one half
     quantiles : of the lengths
     """
 
@@ -86,7 +86,7 @@ class Audit:
 
     @property
     def breaks_training(self) -> bool:
-        """Whether a finding does."""
+        """Whether any finding breaks training."""
         return any(item.breaks_training for item in self.findings)
 
     def _repr_html_(self) -> str:
@@ -144,7 +144,7 @@ def audit(train: Sequence[Pair], test: Sequence[Pair] = (), *, most_auc: float =
 
 
 def length_figures(pairs: Sequence[Pair]) -> LengthFigures:
-    """How far length alone tells the preferred answers of these pairs; at least one pair."""
+    """How well length alone predicts the preferred answers of these pairs; at least one pair."""
     lengths = np.array([(len(pair.chosen), len(pair.rejected)) for pair in pairs], dtype=np.float64)
     longer = float(np.mean(lengths[:, 0] > lengths[:, 1]))
     equal = float(np.mean(lengths[:, 0] == lengths[:, 1]))
@@ -174,7 +174,7 @@ def leaking_sources(train: Iterable[Pair], test: Iterable[Pair]) -> list[str]:
 
 
 def check_no_leak(train: Sequence[Pair], test: Sequence[Pair]) -> None:
-    """Raise InputError, with the sources or questions named, where held-out pairs leak into training.
+    """Raise InputError, naming the sources or questions, if held-out pairs leak into training.
 
     Parameters
     ----------

@@ -212,7 +212,7 @@ def encoded(tokenizer: PreTrainedTokenizerBase, prompt: str, *, answer: str) -> 
 
 
 def beyond_reach(loaded: Loaded, pairs: Sequence[Pair]) -> str:
-    """Says how many pairs are longer than the model was made for, as the figures on them are worth little; empty for none.
+    """A message with the number of pairs that exceed the context length of the model; empty for none.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def beyond_reach(loaded: Loaded, pairs: Sequence[Pair]) -> str:
 
 
 class TransformersPolicy:
-    """A language model of transformers, as a comparison asks it.
+    """A language model of transformers, as used by a comparison.
 
     Parameters
     ----------
@@ -536,7 +536,7 @@ def _trainer(pairs: Sequence[Pair], loaded: Loaded, folder: Path, settings: Trai
 
 
 def _callback(path: Path) -> object:
-    """A callback of transformers that appends the metrics of a step as one JSON line, and tells the progress."""
+    """A callback of transformers that appends the metrics of a step as one JSON line and reports progress."""
     from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
     class MetricsFile(TrainerCallback):  # type: ignore[misc]  # untyped
@@ -565,12 +565,12 @@ def _fits(pair: Pair, loaded: Loaded, most: int) -> bool:
 
 
 def _identity(pairs: Sequence[Pair], model: str, settings: TrainSettings) -> dict[str, object]:
-    """What a training is of: a checkpoint of another one is not continued."""
+    """The identity of a training run; checkpoints of a different run are not continued."""
     return {"model": model, "pairs": checksum(*sorted(pair.id for pair in pairs)), **asdict(settings)}
 
 
 def _claim(folder: Path, identity: dict[str, object], *, resume: bool) -> None:
-    """Refuse a folder that holds another training, or the same one where it is not to be resumed."""
+    """Refuse a folder that holds a different training run, or the same one without ``resume``."""
     file = folder / SETTINGS_FILE
     if file.is_file():
         if not resume:
@@ -597,7 +597,7 @@ def _last_checkpoint(folder: Path) -> tuple[int, str | None]:
 
 
 def _keep_metrics_until(path: Path, step: int) -> None:
-    """Drop the lines behind the checkpoint that is continued: their steps are made again."""
+    """Drop metrics after the resumed checkpoint; those steps run again."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.is_file() else []
     with write_bytes(path) as file:
         file.write("".join(line for line in lines if json.loads(line)["step"] <= step).encode())

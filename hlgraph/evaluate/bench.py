@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hlgraph.models.protocols import Embedder
 
 
-# Fits how a cost grows with the size of the corpus. Pure functions.
+# Growth of a cost with the size of the corpus. Pure functions.
 
 
 class Growth(NamedTuple):
@@ -86,7 +86,7 @@ def growth(sizes: Sequence[float], costs: Sequence[float]) -> Growth:
     return Growth(float(exponent), float(np.exp(offset)), float(np.sqrt(covariance[0, 0])))
 
 
-# The memory of this process, as the operating system counts it.
+# Memory of this process.
 
 
 _STATUS = Path("/proc/self/status")
@@ -126,7 +126,7 @@ K = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchPlan:
-    """What one process of the benchmark asks.
+    """The work of one process of the benchmark.
 
     Attributes
     ----------

@@ -31,9 +31,9 @@ MEASURE = "recall@5"
 _SHOWN = (*(f"recall@{k}" for k in CUTOFFS), "all_gold@5")
 _NOISE = "noise"
 POINTS = (1, 2, 5)
-"""Differences in per cent for which tables say how many questions it takes to find them."""
+"""Differences in percentage points for which tables show how many questions are needed to detect them."""
 POINT_NAMES = tuple(f"{points} point{'s' if points > 1 else ''}" for points in POINTS)
-"""The heads of their columns."""
+"""The heads of the columns for these differences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,7 +433,7 @@ def paired_tree(found: Mapping[str, Mapping[str, Paired]], against: str | None) 
     return {"strategies": strategies, "differences": differences}
 
 
-# The questions that a strategy loses most on, against the strategy that it is compared with.
+# The questions with the largest losses of a strategy.
 
 
 SHOWN = 5

@@ -58,7 +58,7 @@ class Cost(NamedTuple):
 class Tally:
     """Collects the results of store calls until :meth:`take` counts them.
 
-    Counting happens only then, so that it costs a running search no time.
+    Counting is deferred, so that it does not slow the search.
     """
 
     def __init__(self) -> None:
@@ -530,7 +530,7 @@ def named_files(given: Sequence[str], *, strategies: Collection[str]) -> dict[st
 def read_runs(files: Mapping[str, str], dataset: Dataset, *, k: int) -> dict[str, StrategyResult]:
     """The first k passages of every question in every run; a question that a run lacks found nothing.
 
-    Nothing is known of the time and cost of these systems.
+    The latency and cost of these systems are unknown.
 
     Parameters
     ----------

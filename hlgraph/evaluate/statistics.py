@@ -239,7 +239,7 @@ def _kappas(tables: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     return kappas
 
 
-# Paired tests of two systems on the same questions: permutation test, Holm's correction, and the questions that a test needs.
+# Paired tests of two systems on the same questions: permutation test, Holm's correction, and power.
 #
 # References
 # ----------
@@ -378,7 +378,7 @@ def needed_questions(difference: float, deviation: float, *, significance: float
     return max(1, math.ceil((reach * deviation / difference) ** 2))
 
 
-# Paired comparison of strategies in a measure of single questions, whatever it measures: passages, answers, judgements, claims.
+# Paired comparison of strategies in any measure per question.
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,7 +478,7 @@ Row = tuple[float | None, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """Measures of single questions that were taken outside of retrieval.
+    """Measures per question, such as those of answers, judgements or claims.
 
     Every strategy has one row a question, in the order of ``questions``, and every row one value a measure.
 

@@ -1,4 +1,4 @@
-"""What judges said: verdicts on answers, wins of pairs, the calibration of the judge, and what is to be doubted."""
+"""Results of judges: verdicts on answers, pairwise wins, calibration of the judge, and warnings."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from hlgraph.models.accounts.ledger import Spent
 
 
 LEAST = 4
-"""Readings below which not even a judge that always names the first answer could be told from a fair one."""
+"""Minimum number of readings; with fewer, even a judge that always picks the first answer looks fair."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """How a judge reads by one criterion.
+    """The position bias of a judge by one criterion.
 
     Attributes
     ----------
@@ -259,7 +259,7 @@ def wins_of(
     )
 
 
-# Labels by people: what they say of the same answers, and the agreement of the judge with them.
+# Human labels of the same answers, and the agreement of the judge with them.
 
 
 CORRECTNESS = "correctness"
@@ -300,7 +300,7 @@ class Label(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """How far the judge agrees with people.
+    """The agreement of the judge with human labels.
 
     Attributes
     ----------
@@ -431,7 +431,7 @@ JUDGES = ("correctness", "pairwise", "assertions")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeOptions:
-    """What is judged, and how.
+    """Options of judging.
 
     Attributes
     ----------
@@ -467,7 +467,7 @@ class JudgeOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedAnswers:
-    """What one judge says of the answers of one strategy.
+    """The verdicts of one judge on the answers of one strategy.
 
     Attributes
     ----------
@@ -503,7 +503,7 @@ class JudgedAnswers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeReport:
-    """All that was judged.
+    """The results of all judges.
 
     Attributes
     ----------
@@ -541,7 +541,7 @@ class JudgeReport:
         return "budget" in self.reasons
 
     def warnings(self) -> list[str]:
-        """Why the verdicts are to be doubted: the judge wrote the answers, or is biased; replies that are missing."""
+        """Reasons to doubt the verdicts: the judge wrote the answers, is biased, or replies are missing."""
         lines = []
         if wrote_itself(self.model, self.writers):
             lines.append(
@@ -557,7 +557,7 @@ class JudgeReport:
         return lines
 
     def finding(self, pair: PairwiseWins) -> str:
-        """What is said of a pair: who is better, that no difference was found, or that the judge is biased."""
+        """The conclusion about a pair: the better strategy, no difference, or a biased judge."""
         reason = next((item.reason for item in self.calibration if item.criterion == pair.criterion), "")
         if reason:
             return "refused: the judge is biased or not calibrated"
@@ -599,7 +599,7 @@ def wrote_itself(model: str, writers: Sequence[str]) -> bool:
     return any(writer == model or writer.endswith(f"/{model}") for writer in writers)
 
 
-# Tables and files of what judges said.
+# Tables and files.
 
 
 def judge_tables(report: JudgeReport) -> list[Table]:
@@ -715,7 +715,7 @@ def judge_files(report: JudgeReport, candidates: Sequence[Candidate]) -> dict[st
     }
 
 
-# What judges said of single answers as a section of a report: strategies are compared in pairs, and runs with each other.
+# Verdicts on single answers as a section of a report.
 
 
 def judged_title(report: JudgeReport) -> str:

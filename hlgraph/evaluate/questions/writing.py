@@ -194,7 +194,7 @@ _T = TypeVar("_T")
 
 
 class DropError(Exception):
-    """A question is dropped; the message says why, in words that are counted."""
+    """A question is dropped; equal messages are counted together."""
 
 
 def prompt(name: str) -> Prompt:
@@ -316,7 +316,7 @@ _TITLES, _TOPICS = 100, 200
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A group of chunks as a model is shown it.
+    """A group of chunks as it appears in a prompt.
 
     Attributes
     ----------
@@ -497,7 +497,7 @@ class Writing:
         return results
 
     def _take(self, items: Sequence[MadeQuestion], *, most: int) -> int:
-        """Keep questions that are not like one before; returns their number."""
+        """Keep questions that are not near duplicates of earlier ones, and return their number."""
         taken = 0
         for item in items:
             if taken == most:
@@ -534,7 +534,7 @@ class Writing:
         return result
 
     def _collection(self) -> str:
-        """Titles of sources, and the subjects of the most facts: what stands for a summary of the corpus."""
+        """A substitute for a summary of the corpus: titles of sources, and the subjects of the most facts."""
         titles = sorted({item.title for item in self._stored.sources.values() if item.title})
         step = max(1, len(titles) // _TITLES)
         counts = Counter(self._stored.entities[fact.subject_id].name for fact, _ in self._stored.facts)
@@ -575,7 +575,7 @@ class Writing:
         )
 
 
-# Looks for leakage with a chat model: whether it answers a question from one gold source alone (HLG, section 5.2).
+# Leakage: whether a chat model answers a question from one gold source alone (HLG, section 5.2).
 
 
 def answer_alone(graph: HLGraph, questions: Sequence[MadeQuestion], *, model: Executor) -> AloneReport:
