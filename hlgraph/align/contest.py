@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph import progress
-from hlgraph.align.losses import BETA, SMOOTHING, dpo, margin, mode_seeking
+from hlgraph.align.losses import BETA, dpo, margin, mode_seeking
 from hlgraph.align.pairs import NEGATIVES, Pair, Prompt, parts_of, prompts_beside, read_pairs
 from hlgraph.align.train import TransformersPolicy, adapter_in, beyond_reach, load, with_adapter
 from hlgraph.errors import InputError
@@ -153,7 +153,6 @@ def compare(
     prompts: Sequence[Prompt] = (),
     answer_tokens: int = 200,
     beta: float = BETA,
-    smoothing: float = SMOOTHING,
 ) -> Comparison:
     """The comparison of policies.
 
@@ -163,7 +162,7 @@ def compare(
     policies : names, each with a function that loads its policy; the first is the untrained one; one is in memory at a time
     prompts : what is answered; default: the prompts of the pairs, which are other questions for each number of contexts
     answer_tokens : limit of one answer, in tokens; 0: no answers are asked for
-    beta, smoothing : of the losses that are reported
+    beta : of the losses that are reported
 
     Raises
     ------
@@ -191,7 +190,7 @@ def compare(
                 rejected=spread(logs[:, 1]),
                 prefers=float(np.mean(logs[:, 0] > logs[:, 1])),
                 margin=float(margins.mean()),
-                mode_seeking=float(mode_seeking(margins, smoothing=smoothing).loss.mean()),
+                mode_seeking=float(mode_seeking(margins).loss.mean()),
                 dpo=float(dpo(margins).loss.mean()),
                 negatives=_negatives(pairs, logs, None if reference is None else margins),
                 answers=_answers(rows),
