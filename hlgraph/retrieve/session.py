@@ -46,7 +46,6 @@ from hlgraph.where.filter import BUILT_IN_FIELDS
 
 if TYPE_CHECKING:
     from hlgraph.retrieve.question.keywords import Keyword
-    from hlgraph.subgraph import Subgraph
 
 
 # Pulls with merges applied: merged entities share the neighbours of their group, and a walk starts at all of them.

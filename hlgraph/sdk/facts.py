@@ -9,6 +9,7 @@ from hlgraph import progress
 from hlgraph.ids import checksum
 from hlgraph.records import Chunk, Entity, Fact, Kind, Record, Relationship, Source, Statement, Topic
 from hlgraph.sdk.arguments import checked
+from hlgraph.stores.batches import batched
 from hlgraph.stores.protocols import GraphStore, PullShape, Scope, Stores, by_id, existing
 
 __all__ = ["Facts", "StoredFacts"]
@@ -108,9 +109,8 @@ class Facts:
         list of Chunk
         """
         graph = self._graph()
-        for start in range(0, len(source_ids), _SOURCES_AT_ONCE):
-            scope = Scope(self.corpus, sources=tuple(source_ids[start : start + _SOURCES_AT_ONCE]))
-            chunks = by_id(graph.find(Kind.CHUNK, scope), Chunk)
+        for part in batched(source_ids, _SOURCES_AT_ONCE):
+            chunks = by_id(graph.find(Kind.CHUNK, Scope(self.corpus, sources=tuple(part))), Chunk)
             yield sorted(chunks.values(), key=lambda item: (item.source_id, item.position, item.id))
 
     def records(self, kind: Kind, ids: Sequence[str]) -> dict[str, Record]:
@@ -148,8 +148,7 @@ class Facts:
         return self.stores.graph
 
     def _records(self, kind: Kind, ids: Sequence[str]) -> Iterator[Record]:
-        for start in range(0, len(ids), _IDS_AT_ONCE):
-            part = ids[start : start + _IDS_AT_ONCE]
+        for part in batched(ids, _IDS_AT_ONCE):
             yield from self.stores.graph.records(kind, part, scope=Scope(self.corpus))
 
     def _supporting(self, ids: Sequence[str]) -> dict[str, list[str]]:
@@ -165,8 +164,8 @@ class Facts:
     ) -> Iterator[tuple[str, str]]:
         """The links of some records, ``size`` records at a time."""
         shape = PullShape(frozenset({relationship}), kinds, hops=1, fan_out=_MOST_STATEMENTS, node_cap=_NODE_CAP)
-        for start in range(0, len(ids), size):
-            pulled = self.stores.graph.pull(ids[start : start + size], shape, scope=Scope(self.corpus))
+        for part in batched(ids, size):
+            pulled = self.stores.graph.pull(part, shape, scope=Scope(self.corpus))
             edges = pulled.edges.get(relationship)
             if edges is not None:
                 yield from ((str(pulled.ids[a]), str(pulled.ids[b])) for a, b in zip(*edges.nonzero(), strict=True))

@@ -148,10 +148,10 @@ class HLGraphRetriever(BaseRetriever):
     @model_validator(mode="after")
     def _check_strategy(self) -> Self:
         """Raise for an unknown strategy when the retriever is created."""
-        from hlgraph.retrieve.search import retriever_named
+        from hlgraph.retrieve.search import retriever
 
         if isinstance(self.strategy, str):
-            retriever_named(self.strategy)
+            retriever(self.strategy)
         return self
 
     def _get_relevant_documents(

@@ -31,17 +31,6 @@ class Resting(NamedTuple):
         return tuple(sorted(set(self.item.parts) - set(self.chunk_ids)))
 
 
-def said_in(piece: Evidence, statement: Statement) -> Evidence:
-    """A statement as evidence.
-
-    Parameters
-    ----------
-    piece : the evidence of its chunk
-    statement : the statement
-    """
-    return replace(piece, text=statement.text, start=statement.start, end=statement.end, statement_id=statement.id)
-
-
 def of_summaries(
     session: Session,
     hits: Sequence[Hit],
@@ -72,13 +61,21 @@ def of_summaries(
     parts = dict(chunks)
     for name, statement in statements.items():
         if statement.chunk_id in chunks:
-            part = said_in(chunks[statement.chunk_id], statement)
-            parts[name] = replace(part, score=cosines.get(name, 0.0))
-    summaries = (_summary(hit, resting[hit.id], parts) for hit in wanted)
-    return [replace(statement, why=why.get(statement.id, {})) for statement in summaries if statement is not None]
+            parts[name] = replace(
+                chunks[statement.chunk_id],
+                text=statement.text,
+                score=cosines.get(name, 0.0),
+                start=statement.start,
+                end=statement.end,
+                statement_id=name,
+            )
+    summaries = (_summary(hit, resting[hit.id], parts, why=why.get(hit.id, {})) for hit in wanted)
+    return [summary for summary in summaries if summary is not None]
 
 
-def _summary(hit: Hit, resting: Resting, parts: Mapping[str, Evidence]) -> Evidence | None:
+def _summary(
+    hit: Hit, resting: Resting, parts: Mapping[str, Evidence], *, why: Mapping[str, float | str]
+) -> Evidence | None:
     """A summary; None if something that it rests on is missing."""
     wanted = [*resting.chunk_ids, *resting.quoted]
     if not wanted or not parts.keys() >= set(wanted):
@@ -95,6 +92,7 @@ def _summary(hit: Hit, resting: Resting, parts: Mapping[str, Evidence]) -> Evide
         end=first.end,
         source=first.source,
         page=first.page,
+        why=why,
         summary_id=hit.id,
         is_stale=resting.is_stale,
         rests_on=tuple(rests_on),

@@ -317,9 +317,8 @@ def _as_chunks(session: Session, ranked: Ranked) -> list[str]:
 
 def _as_statements(session: Session, results: Sequence[Ranked]) -> list[list[str]]:
     """The rankings as rankings of statements; one pull for all chunks."""
-    chunks = {
-        hit.id: "" for ranked in results if ranked.kind is Kind.CHUNK for hit in ranked.hits[:_READ]
-    }  # the best statement of each
+    # The best statement of each chunk.
+    chunks = {hit.id: "" for ranked in results if ranked.kind is Kind.CHUNK for hit in ranked.hits[:_READ]}
     if chunks:
         graph = session.pull(list(chunks), _STATEMENTS)
         ids = [str(graph.ids[at]) for at in graph.nodes(Kind.STATEMENT)]

@@ -20,10 +20,8 @@ from hlgraph.algorithms.beam import (
     Frontier,
     attention_scores,
     beam_search,
-    children_of,
 )
 from hlgraph.errors import InputError
-from hlgraph.subgraph import Csr
 
 Path = tuple[int, ...]
 Rule = Callable[[Path], float]
@@ -367,10 +365,3 @@ def test_scores_of_a_batch_are_those_of_each_path(data: st.DataObject) -> None:
     found = attention_scores(batch, vectors=vectors, question=question)
     wanted = [plain_score(tuple(path), vectors, question) for path in batch.paths.tolist()]
     assert found == pytest.approx(wanted, abs=1e-6)
-
-
-def test_children_of_an_adjacency() -> None:
-    star = Csr(np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]], dtype=np.float32))
-    found = children_of(star, np.array([1, 0]))
-    assert (found.owner.tolist(), found.nodes.tolist()) == ([0, 1, 1], [0, 1, 2])
-    assert found.keys is None

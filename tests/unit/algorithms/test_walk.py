@@ -146,7 +146,7 @@ def test_a_work_space_is_as_good_as_new_after_use() -> None:
     space = Space(made)
     first = local_pagerank(made, np.array([3, 3, 9]), weights=np.array([1.0, 1.0, 2.0]), space=space)
     assert not space.rest.any()
-    assert not space.given.any()
+    assert not space.scores.any()
     local_pagerank(made, np.array([77]), weights=np.ones(1), space=space)
     again = local_pagerank(made, np.array([3, 9]), weights=np.array([2.0, 2.0]), space=space)
     assert again.nodes.tolist() == first.nodes.tolist()
