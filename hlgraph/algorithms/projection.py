@@ -151,7 +151,7 @@ def incidence(graph: Subgraph, *, synonyms: float | None = None) -> Incidence:
     mentions = _binary(block(graph.edges[Relationship.MENTIONS], statements, columns=entities))
     if synonyms is not None:
         _, group = csgraph.connected_components(
-            joined(graph, Relationship.SYNONYM, entities, least=synonyms), directed=False
+            _joined(graph, Relationship.SYNONYM, entities, least=synonyms), directed=False
         )
         _, first = np.unique(group, return_index=True)
         rows = np.repeat(np.arange(len(statements)), np.diff(mentions.indptr))
@@ -161,7 +161,7 @@ def incidence(graph: Subgraph, *, synonyms: float | None = None) -> Incidence:
     return Incidence(mentions, in_chunk)
 
 
-def joined(graph: Subgraph, relationship: Relationship, entities: NDArray[np.intp], *, least: float = 0.0) -> Csr:
+def _joined(graph: Subgraph, relationship: Relationship, entities: NDArray[np.intp], *, least: float = 0.0) -> Csr:
     """Edges of weight 1 between merged entities, or between synonyms (ToPG, appendix A), in both directions.
 
     Parameters
@@ -210,7 +210,7 @@ def _entity_passage(graph: Subgraph, incident: Incidence) -> Projected:
         (chunk[passage], entity[mention], np.ones(len(mention), dtype=np.float32)),
     ]
     if Relationship.SAME_AS in graph.edges:
-        pairs = sp.coo_array(joined(graph, Relationship.SAME_AS, entities))
+        pairs = sp.coo_array(_joined(graph, Relationship.SAME_AS, entities))
         parts.append((entity[pairs.row], entity[pairs.col], pairs.data))
     rows, columns, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
     keep = (rows != columns) & (weights != 0)
@@ -223,9 +223,9 @@ def _entity_passage(graph: Subgraph, incident: Incidence) -> Projected:
 def _statement_entity_chunk(graph: Subgraph, incident: Incidence, synonyms: float | None) -> Projected:
     statements, entities, chunks = (graph.nodes(kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
     across = sp.csr_array(sp.hstack([incident.mentions, incident.in_chunk]))
-    edges = joined(graph, Relationship.SAME_AS, entities)
+    edges = _joined(graph, Relationship.SAME_AS, entities)
     if synonyms is not None:
-        edges = sp.csr_array(edges + joined(graph, Relationship.SYNONYM, entities, least=synonyms))
+        edges = sp.csr_array(edges + _joined(graph, Relationship.SYNONYM, entities, least=synonyms))
     among = sp.block_diag([edges, sp.csr_array((len(chunks), len(chunks)))], format="csr")
     return _ordered([statements, entities, chunks], sp.block_array([[None, across], [across.T, among]], format="csr"))
 
@@ -236,7 +236,7 @@ def _entity_entity(graph: Subgraph) -> Projected:
     for relationship in graph.edges.keys() & {Relationship.RELATES, Relationship.CO_OCCURS}:
         edges = edges + graph.edges[relationship]
     inside = block(sp.csr_array(edges), entities, columns=entities)
-    summed = sp.csr_array(inside + inside.T + joined(graph, Relationship.SAME_AS, entities), dtype=np.float32)
+    summed = sp.csr_array(inside + inside.T + _joined(graph, Relationship.SAME_AS, entities), dtype=np.float32)
     summed.sum_duplicates()
     pairs = sp.coo_array(summed)
     keep = (pairs.row != pairs.col) & (pairs.data != 0)

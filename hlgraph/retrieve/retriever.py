@@ -214,13 +214,19 @@ def check_by(by: str) -> None:
 
 
 def check_deciders(by: By, *replacements: object) -> None:
-    """Raise InputError if ``by`` is ``chat`` but every step that the chat model would take is replaced.
+    """Check ``by`` of a retriever whose steps can be replaced; for ``__post_init__``.
 
     Parameters
     ----------
     by : ``rules`` or ``chat``
     replacements : one per step; None: the step is not replaced
+
+    Raises
+    ------
+    InputError
+        ``by`` is another word, or it is ``chat`` and every step that the chat model would take is replaced.
     """
+    check_by(by)
     if by == "chat" and None not in replacements:
         names = ", ".join(str(getattr(replacement, "fingerprint", replacement)) for replacement in replacements)
         raise InputError(

@@ -79,14 +79,18 @@ class Facts:
         with progress.step("read"):
             sources = by_id(graph.find(Kind.SOURCE, scope), Source)
             facts = list(by_id(graph.find(Kind.FACT, scope), Fact).values())
-            supporting = self._supporting([item.id for item in facts])
-            wanted = sorted({name for names in supporting.values() for name in names})
+            supporting: dict[str, set[str]] = {}
+            kinds = frozenset({Kind.FACT, Kind.STATEMENT})
+            fact_ids = [item.id for item in facts]
+            for fact, statement in self._links(fact_ids, Relationship.SUPPORTS, kinds=kinds, size=_FACTS_AT_ONCE):
+                supporting.setdefault(fact, set()).add(statement)
+            wanted = sorted(set().union(*supporting.values()))
             ends = sorted({end for item in facts for end in (item.subject_id, item.object_id) if end})
             statements = by_id(self._records(Kind.STATEMENT, wanted), Statement)
             entities = by_id(self._records(Kind.ENTITY, ends), Entity)
         # A change that another process publishes meanwhile may remove records; their facts are left out.
         supported = tuple(
-            (item, tuple(name for name in supporting.get(item.id, ()) if name in statements))
+            (item, tuple(name for name in sorted(supporting.get(item.id, ())) if name in statements))
             for item in facts
             if item.subject_id in entities and (item.object_id is None or item.object_id in entities)
         )
@@ -150,14 +154,6 @@ class Facts:
     def _records(self, kind: Kind, ids: Sequence[str]) -> Iterator[Record]:
         for part in batched(ids, _IDS_AT_ONCE):
             yield from self.stores.graph.records(kind, part, scope=Scope(self.corpus))
-
-    def _supporting(self, ids: Sequence[str]) -> dict[str, list[str]]:
-        """Ids of the statements that support each fact."""
-        kinds = frozenset({Kind.FACT, Kind.STATEMENT})
-        supporting: dict[str, list[str]] = {}
-        for fact, statement in self._links(ids, Relationship.SUPPORTS, kinds=kinds, size=_FACTS_AT_ONCE):
-            supporting.setdefault(fact, []).append(statement)
-        return {fact: sorted(names) for fact, names in supporting.items()}
 
     def _links(
         self, ids: Sequence[str], relationship: Relationship, *, kinds: frozenset[Kind], size: int

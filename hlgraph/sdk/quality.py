@@ -280,7 +280,7 @@ class Quality:
 
     Parameters
     ----------
-    settings, stores : name the corpus, and hold it
+    settings, stores : settings that name the corpus, and the open stores
     chat : makes the executor of the chat model for one check, within a budget; None without a chat model
 
     Examples

@@ -209,7 +209,7 @@ class Not(_Nest):
 
 Where = Compare | In | Exists | And | Or | Not
 AnyWhere = Where | str | Mapping[str, object]
-"""A filter as callers may give it: data, a text for :func:`parse`, or a mapping for :func:`from_mapping`."""
+"""A filter as callers pass it: data, a text for :func:`parse`, or a mapping for :func:`from_mapping`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -404,11 +404,15 @@ def fields(where: Where) -> frozenset[str]:
     >>> sorted(fields(parse("a = 1 or not exists b")))
     ['a', 'b']
     """
-    if isinstance(where, Not):
-        return fields(where.part)
-    if isinstance(where, And | Or):
-        return frozenset[str]().union(*map(fields, where.parts))
-    return frozenset((where.field,))
+    return frozenset(condition.field for condition in _conditions(where))
+
+
+def _conditions(where: Where) -> Iterator[Compare | In | Exists]:
+    if isinstance(where, Compare | In | Exists):
+        yield where
+    else:
+        for part in (where.part,) if isinstance(where, Not) else where.parts:
+            yield from _conditions(part)
 
 
 def metadata_key(name: str) -> str | None:
@@ -460,9 +464,10 @@ def check_fields(where: Where, known: Mapping[str, Collection[str]]) -> None:
             + (f"; did you mean {' or '.join(map(repr, near))}?" if near else "")
             + f"; known fields: {', '.join(names[:_MAX_SHOWN])}{more}"
         )
-    for part in _comparisons(where):
-        key = metadata_key(part.field)
-        _check_types(part, ("text",) if key is None else sorted(known[key]))
+    for part in _conditions(where):
+        if not isinstance(part, Exists):
+            key = metadata_key(part.field)
+            _check_types(part, ("text",) if key is None else sorted(known[key]))
 
 
 _SAID = {"text": "texts", "number": "numbers", "truth": "true or false"}
@@ -471,16 +476,6 @@ _WRITTEN = {
     "number": "a number without quotes, such as 2023",
     "truth": "true or false",
 }
-
-
-def _comparisons(where: Where) -> Iterator[Compare | In]:
-    if isinstance(where, And | Or):
-        for part in where.parts:
-            yield from _comparisons(part)
-    elif isinstance(where, Not):
-        yield from _comparisons(where.part)
-    elif not isinstance(where, Exists):
-        yield where
 
 
 def _check_types(part: Compare | In, kinds: Sequence[str]) -> None:
@@ -583,7 +578,8 @@ class _Builder(Transformer[Token, Where]):
     def conjunction(self, *parts: Where) -> And:
         return And(parts)
 
-    def comparison(self, name: str, sign: Token, value: Scalar) -> Compare:
+    def comparison(self, *parts: Any) -> Compare:
+        name, sign, value = parts
         return Compare(name, Op({"==": "=", "<>": "!="}.get(sign, sign)), value)
 
     def absence(self, name: str, values: tuple[Scalar, ...]) -> Not:

@@ -23,8 +23,8 @@ from hlgraph.retrieve.retriever import Retriever
 from hlgraph.sdk.client import HLGraph
 from hlgraph.where import AnyWhere
 
-_SOURCE = "source"  # metadata key in which LangChain's loaders name what they read
-# metadata keys that tell the documents of one source apart
+_SOURCE = "source"  # metadata key under which LangChain's loaders store the origin of a document
+# metadata keys that distinguish the documents of one source
 _PARTS = ("page", "row", "seq_num", "start_index")
 _SHORT = 16
 

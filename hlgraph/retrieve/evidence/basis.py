@@ -1,4 +1,4 @@
-"""Turns summaries into evidence, with the chunks and statements that each of them rests on."""
+"""Turn summaries into evidence, with the chunks and statements that each of them rests on."""
 
 from __future__ import annotations
 
@@ -61,21 +61,15 @@ def of_summaries(
     parts = dict(chunks)
     for name, statement in statements.items():
         if statement.chunk_id in chunks:
+            chunk, score = chunks[statement.chunk_id], cosines.get(name, 0.0)
             parts[name] = replace(
-                chunks[statement.chunk_id],
-                text=statement.text,
-                score=cosines.get(name, 0.0),
-                start=statement.start,
-                end=statement.end,
-                statement_id=name,
+                chunk, text=statement.text, score=score, start=statement.start, end=statement.end, statement_id=name
             )
-    summaries = (_summary(hit, resting[hit.id], parts, why=why.get(hit.id, {})) for hit in wanted)
-    return [summary for summary in summaries if summary is not None]
+    summaries = (_summary(hit, resting[hit.id], parts) for hit in wanted)
+    return [replace(summary, why=why.get(summary.id, {})) for summary in summaries if summary is not None]
 
 
-def _summary(
-    hit: Hit, resting: Resting, parts: Mapping[str, Evidence], *, why: Mapping[str, float | str]
-) -> Evidence | None:
+def _summary(hit: Hit, resting: Resting, parts: Mapping[str, Evidence]) -> Evidence | None:
     """A summary; None if something that it rests on is missing."""
     wanted = [*resting.chunk_ids, *resting.quoted]
     if not wanted or not parts.keys() >= set(wanted):
@@ -92,7 +86,6 @@ def _summary(
         end=first.end,
         source=first.source,
         page=first.page,
-        why=why,
         summary_id=hit.id,
         is_stale=resting.is_stale,
         rests_on=tuple(rests_on),

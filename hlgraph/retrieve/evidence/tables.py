@@ -1,4 +1,4 @@
-"""Tables and numbers in texts: finds the tables of a chunk, and labels the numbers of a statement from them.
+"""Tables and numbers in texts: find the tables of a chunk, and label the numbers of a statement from them.
 
 The readers convert tables of HTML, DOCX and PDF to Markdown. In plain text, tables appear as delimited rows, as columns aligned
 with spaces, or as lines such as ``Total assets: 5,234``. Every function is linear in the length of its text.

@@ -1,4 +1,4 @@
-"""Draws the evidence subgraph as SVG (:func:`drawing`), and frames HTML pages (:func:`framed`).
+"""Draw the evidence subgraph as SVG (:func:`drawing`), and frame HTML pages (:func:`framed`).
 
 The nodes stand in columns from the question to the sources; the layout is deterministic.
 """

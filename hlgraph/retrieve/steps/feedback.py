@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from hlgraph.algorithms import check
 from hlgraph.models.prompts import delimited
@@ -15,6 +16,7 @@ from hlgraph.records import Hit, Scalar
 from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.question.reply_parsing import ChatDecider, Decider, lines_in, numbered, numbers_in, says_yes
 from hlgraph.retrieve.question.subqueries import names
+from hlgraph.retrieve.retriever import By, chat_of
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.suggest import Suggestion, texts_of
 from hlgraph.text import content_words
@@ -252,6 +254,49 @@ class ChatAsker(ChatDecider, Asker):
         if not questions:
             self.tell("next_questions: the reply has no question, so the question itself was asked again")
         return questions or (question,)
+
+
+class Feedback(NamedTuple):
+    """An implementation of each of the three steps."""
+
+    selector: Selector
+    judge: Judge
+    asker: Asker
+
+
+def feedback(
+    session: Session,
+    by: By,
+    *,
+    selector: Selector | None = None,
+    judge: Judge | None = None,
+    asker: Asker | None = None,
+) -> Feedback:
+    """The implementations of the three steps that ``by`` names.
+
+    Parameters
+    ----------
+    session : its chat model is used
+    by : ``rules`` or ``chat``
+    selector, judge, asker : used instead of the implementations that ``by`` names
+
+    Returns
+    -------
+    Feedback
+        The three steps.
+
+    Raises
+    ------
+    InputError : ``by`` is ``chat`` and no chat model is configured
+    """
+    if by == "chat":
+        model, tell = chat_of(session), session.fall_back
+        return Feedback(
+            selector or ChatSelector(model, tell=tell),
+            judge or ChatJudge(model, tell=tell),
+            asker or ChatAsker(model, tell=tell),
+        )
+    return Feedback(selector or ScoreSelector(), judge or CoverageJudge(), asker or UncoveredAsker())
 
 
 class Collection:

@@ -25,7 +25,6 @@ from hlgraph.retrieve.retriever import (
     Why,
     by_score,
     chat_of,
-    check_by,
     check_choice,
     check_counts,
     check_deciders,
@@ -122,7 +121,6 @@ class DiameterRetriever:
         check_choice("distance", self.distance, choices=tuple(Distance))
         if isinstance(self.splitter, str):
             check_choice("splitter", self.splitter, choices=get_args(SplitBy))
-        check_by(self.by)
         check_deciders(self.by, None if isinstance(self.splitter, str) else self.splitter)
         check.not_negative("support_weight", self.support_weight)
         if self.search == "post_filter":
@@ -156,7 +154,9 @@ class DiameterRetriever:
         ]
         support = self._support(session, chosen)
         ranked = rerank(session, Kind.CHUNK, ids=list(dict.fromkeys([*chunks, *support])))
-        return self._with_support(ranked, support)
+        scores = {hit.id: hit.score + self.support_weight * support.get(hit.id, 0.0) for hit in ranked.hits}
+        why: Why = {item: {**parts, "entities": support.get(item, 0.0)} for item, parts in ranked.why.items()}
+        return Ranked(Kind.CHUNK, by_score(scores), why)
 
     def _subqueries(self, session: Session) -> tuple[str, ...]:
         if self.by == "chat":
@@ -239,11 +239,6 @@ class DiameterRetriever:
             weights = np.max(cosines, axis=0) * rarity
             _note_ways(session, graph, chunks=best[:MOST_PATHS], scores=support, weights=weights)
         return linked
-
-    def _with_support(self, ranked: Ranked, support: dict[str, float]) -> Ranked:
-        scores = {hit.id: hit.score + self.support_weight * support.get(hit.id, 0.0) for hit in ranked.hits}
-        why: Why = {item: {**parts, "entities": support.get(item, 0.0)} for item, parts in ranked.why.items()}
-        return Ranked(Kind.CHUNK, by_score(scores), why)
 
 
 def _cosines(graph: Subgraph, chosen: dict[str, float]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Fuses the rankings of several strategies by their ranks."""
+"""Fuse the rankings of several strategies by their ranks."""
 
 from __future__ import annotations
 
@@ -298,10 +298,8 @@ def _name(part: Retriever) -> str:
 
 def _metadata(session: Session, kind: Kind, *, ids: Sequence[str]) -> dict[str, Metadata]:
     """The metadata of the source of each node."""
-    if kind is Kind.STATEMENT:
-        of_node = {item: one.source_id for item, one in session.records(kind, ids, record_type=Statement).items()}
-    else:
-        of_node = {item: one.source_id for item, one in session.records(kind, ids, record_type=Chunk).items()}
+    record_type: type[Chunk | Statement] = Statement if kind is Kind.STATEMENT else Chunk
+    of_node = {item: one.source_id for item, one in session.records(kind, ids, record_type=record_type).items()}
     sources = session.records(Kind.SOURCE, sorted(set(of_node.values())), record_type=Source)
     return {item: sources[source].metadata for item, source in of_node.items() if source in sources}
 

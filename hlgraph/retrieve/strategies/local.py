@@ -12,30 +12,9 @@ from hlgraph.algorithms import check
 from hlgraph.algorithms.query_walk import QueryWalk
 from hlgraph.records import Kind
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import (
-    By,
-    Ranked,
-    Why,
-    by_score,
-    chat_of,
-    check_by,
-    check_counts,
-    check_deciders,
-    rerank,
-)
+from hlgraph.retrieve.retriever import By, Ranked, Why, by_score, check_counts, check_deciders, rerank
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.steps.feedback import (
-    Asker,
-    ChatAsker,
-    ChatJudge,
-    ChatSelector,
-    Collection,
-    CoverageJudge,
-    Judge,
-    ScoreSelector,
-    Selector,
-    UncoveredAsker,
-)
+from hlgraph.retrieve.steps.feedback import Asker, Collection, Feedback, Judge, Selector, feedback
 from hlgraph.retrieve.steps.suggest import (
     Extraction,
     Horizon,
@@ -107,37 +86,29 @@ class LocalRetriever:
         check_counts(self)
         check.not_negative("graph_weight", self.graph_weight)
         check_synonyms(self.synonyms)
-        check_by(self.by)
         check_deciders(self.by, self.selector, self.judge, self.asker)
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
-        collection = self._cycles(session, k)
+        steps = feedback(session, self.by, selector=self.selector, judge=self.judge, asker=self.asker)
+        collection = self._cycles(session, steps, k)
         seen = sorted({*collection.shares, *collection.kept, *collection.naive})
         ranked = rerank(session, Kind.STATEMENT, ids=seen)
         scores: dict[str, float] = {}
         why: Why = {}
         for hit in ranked.hits:
             share = collection.shares.get(hit.id, 0.0)
-            is_first = collection.selector.is_trusted and hit.id in collection.kept
+            is_first = steps.selector.is_trusted and hit.id in collection.kept
             scores[hit.id] = hit.score + self.graph_weight * float(np.sqrt(share)) + (_FIRST if is_first else 0.0)
             why[hit.id] = {**ranked.why[hit.id], "walk": share}
             if hit.id in collection.kept:
                 why[hit.id]["cycle"] = float(collection.kept[hit.id])
         return Ranked(Kind.STATEMENT, by_score(scores), why)
 
-    def _deciders(self, session: Session) -> tuple[Selector, Judge, Asker]:
-        if self.by == "rules":
-            return self.selector or ScoreSelector(), self.judge or CoverageJudge(), self.asker or UncoveredAsker()
-        model, tell = chat_of(session), session.fall_back
-        selector = self.selector or ChatSelector(model, tell=tell)
-        return selector, self.judge or ChatJudge(model, tell=tell), self.asker or ChatAsker(model, tell=tell)
-
-    def _cycles(self, session: Session, k: int) -> _Collected:
+    def _cycles(self, session: Session, steps: Feedback, k: int) -> _Collected:
         """Algorithm 1."""
         question = session.request.question
-        selector, judge, asker = self._deciders(session)
-        collection = _Collected(session, selector)
+        collection = _Collected(session, steps.selector)
         naive = suggest_naive(session, question, k=max(self.candidates, k), candidates=self.candidates)
         collection.naive = [item.id for item in naive]
         pool = list(collection.select(question, naive[: self.suggestions], cycle=0, name="the seeds"))
@@ -163,15 +134,15 @@ class LocalRetriever:
                 break
             texts = collection.texts()
             with session.step("judge") as step:
-                is_enough = judge.is_enough(question, texts)
+                is_enough = steps.judge.is_enough(question, texts)
                 step.count = len(texts)
-                step.details = {"judge": judge.fingerprint, "is_enough": is_enough}
+                step.details = {"judge": steps.judge.fingerprint, "is_enough": is_enough}
             if is_enough:
                 break
             with session.step("next questions") as step:
-                questions = asker.ask(question, texts)
+                questions = steps.asker.ask(question, texts)
                 step.count = len(questions)
-                step.details = {"asker": asker.fingerprint, "questions": " | ".join(questions)}
+                step.details = {"asker": steps.asker.fingerprint, "questions": " | ".join(questions)}
             if not questions:
                 break
         return collection
