@@ -242,7 +242,7 @@ def ingest(
 
 
 class RayRun:
-    """Runs the steps of one ingest on the cluster that this process has joined.
+    """Run the steps of one ingest on the cluster that this process has joined.
 
     Attributes
     ----------

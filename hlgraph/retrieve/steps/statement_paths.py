@@ -98,7 +98,7 @@ def statement_graph(graph: Subgraph, *, incident: Incidence | None = None) -> St
 
 @dataclass(frozen=True, slots=True)
 class PathFrontier(Frontier):
-    """Answers a beam search over the statements of a subgraph.
+    """Neighbours and scores for a beam search over the statements of a subgraph.
 
     The first score of a path is the cosine of the question to the mean of its embeddings; the exact one is the cosine to the
     embedding of its texts in order, joined by spaces. With ``coverage``, either is ``0.6 max(0, cosine) + 0.4 coverage``.

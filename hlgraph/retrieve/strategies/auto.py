@@ -83,7 +83,7 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AutoRetriever:
-    """Picks a strategy for the question, and gives the reason (ours; the papers name the lack of such a choice as a limitation).
+    """Pick a strategy for the question, and give the reason (ours; the papers name the lack of such a choice as a limitation).
 
     1. A question about the whole that names nothing ("what are the main disputes?"), or one for a report, goes to ``global``
        (ToPG: its Global mode is for abstract questions).
