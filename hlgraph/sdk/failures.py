@@ -82,7 +82,7 @@ class Failures:
 
     Parameters
     ----------
-    settings, stores : name the corpus, and hold it
+    settings, stores : settings that name the corpus, and the open stores
     models : the embedder, created at its first use
     chat : makes the executor of the chat model for one retry, within a budget; None without a chat model
 

@@ -248,7 +248,7 @@ def _taken(report: Report) -> Report:
 
 
 class Compare(Stage):
-    """Keeps the documents that changed, with their stored chunks; reads the graph store."""
+    """Keep the documents that changed, with their stored chunks; reads the graph store."""
 
     def begin(self) -> None:
         """Open the stores."""
