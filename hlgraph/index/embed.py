@@ -123,7 +123,7 @@ def embed_change(
 
     The result is valid until another change is published, so the caller must hold the lock of the corpus.
 
-    New topics get the vectors of :func:`hlgraph.persist.topic_rows`. The rows of stored topics follow once the change is
+    New topics get the vectors of :func:`hlgraph.persist.assemble.topic_rows`. The rows of stored topics follow once the change is
     published, because their statements are known only then. The names of topics that the change may touch are embedded here.
 
     The scale of the cosines is measured before the synonyms are computed, once the corpus has 128 names. Up to 1,024 names

@@ -37,7 +37,7 @@ from hlgraph.index.summaries import (
     words_from,
 )
 from hlgraph.models.protocols import Embedder
-from hlgraph.persist import finish
+from hlgraph.persist.journal import finish
 from hlgraph.records import Calibration, Chunk, Community, Kind, Summary
 from hlgraph.stores.derived import DerivedStore, Made, Run, Saved, Summarised, community_id, run_named
 from hlgraph.stores.protocols import Scope, Stores, by_id, existing

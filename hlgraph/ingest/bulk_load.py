@@ -28,7 +28,7 @@ import msgspec
 from hlgraph import progress
 from hlgraph.change import VectorBlock
 from hlgraph.errors import InputError, StoreConflictError, StoreCorruptError, StoreError, StoreLockedError
-from hlgraph.index import indexed
+from hlgraph.index.embed import indexed
 from hlgraph.ingest.report import Report, record_counts
 from hlgraph.ingest.run import Run, run_here
 from hlgraph.records import Entity, Kind, Record, Source

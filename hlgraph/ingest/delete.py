@@ -20,7 +20,8 @@ from hlgraph.ids import checksum, source_ids
 from hlgraph.ingest.forget import Forget, embedded_texts, forgetter, forgetting
 from hlgraph.ingest.report import Report, add_counts, note_kept, record_counts
 from hlgraph.models.sqlite_file import DiskFile, writing
-from hlgraph.persist import persist, removal, resume
+from hlgraph.persist.assemble import removal
+from hlgraph.persist.journal import persist, resume
 from hlgraph.read import is_covered, source_uri
 from hlgraph.records import Kind, Source
 from hlgraph.settings import accounts_folder

@@ -23,11 +23,11 @@ from hlgraph.change import Change, Outcome
 from hlgraph.chunk import WholeChunker
 from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import WITHOUT_NAME
-from hlgraph.index import embed_change
-from hlgraph.index.hierarchy import BuiltHierarchy, HierarchyQuery, build_hierarchy
-from hlgraph.index.summaries import ExtractiveSummariser
+from hlgraph.index.embed import embed_change
 from hlgraph.models.protocols import Embedder
-from hlgraph.persist import Extracted, assemble, compare, persist, plan_chunks, removal
+from hlgraph.persist.assemble import Extracted, assemble, removal
+from hlgraph.persist.compare import compare, plan_chunks
+from hlgraph.persist.journal import persist
 from hlgraph.records import (
     Chunk,
     Document,
@@ -169,31 +169,6 @@ def remove(stores: Stores, *uris: str) -> Outcome:
     with stores.graph.lock():
         change = removal(CORPUS, [source.id for source in chosen], versions=[source.version for source in chosen])
         return persist(change, stores)
-
-
-def with_hierarchy(
-    stores: Stores, *corpora: str, embedder: Embedder, query: HierarchyQuery | None = None
-) -> list[BuiltHierarchy]:
-    """Build the hierarchies of corpora with extractive summaries.
-
-    Parameters
-    ----------
-    stores : the stores that hold the corpora
-    corpora : names of the corpora
-    embedder : embeds the summaries
-    query : parameters of the hierarchy, default ``HierarchyQuery()``
-
-    Returns
-    -------
-    list[BuiltHierarchy]
-        One per corpus, in the order given.
-    """
-    return [
-        build_hierarchy(
-            corpus, query or HierarchyQuery(), stores=stores, embedder=embedder, summariser=ExtractiveSummariser()
-        )
-        for corpus in corpora
-    ]
 
 
 _COMMON = 0.33  # length of what all vectors have in common: a cosine of 0.1

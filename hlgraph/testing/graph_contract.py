@@ -11,7 +11,8 @@ from hlgraph.change import Change, ChangeState
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError, ModelMismatchError, StoreConflictError
 from hlgraph.ingest import pipeline
-from hlgraph.persist import persist, untrue
+from hlgraph.persist.compare import untrue
+from hlgraph.persist.journal import persist
 from hlgraph.records import (
     Calibration,
     Chunk,
