@@ -226,9 +226,9 @@ def calibrating(corpus: str, names: int, *, since: Calibration | None, stores: S
     if not is_due(since, names):
         return None
     current = stores.graph.stats(corpus, has_counts=False)[0].calibration
-    calibration = (
-        None if current is not None and current.names == names else _calibrated((), corpus, names=names, stores=stores)
-    )
+    if current is not None and current.names == names:
+        return None
+    calibration = _calibrated((), corpus, names=names, stores=stores)
     if calibration is None:
         return None
     return Change(content_id("calibration", corpus, *map(str, astuple(calibration))), corpus, calibration=calibration)

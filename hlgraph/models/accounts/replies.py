@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hlgraph.models.protocols import Completion
-from hlgraph.models.sqlite_file import DiskFile, used_bytes, writing
+from hlgraph.models.sqlite_file import DiskFile, pruned, writing
 from hlgraph.stores.freed_bytes import empty_log, wipe
 
 _log = logging.getLogger(__name__)
 _LOSS = "repeated calls are paid for again; free disk space, or set HLGRAPH_LEDGER to a writable folder"
-_PRUNED_SHARE = 0.1
 _SCHEMA = """
 CREATE TABLE replies (
     id INTEGER PRIMARY KEY,
@@ -115,7 +114,8 @@ class Replies:
             )
             connection.execute(statement, values)
             _note(connection, request, origin)
-            self._prune(connection)
+            while pruned(connection, self._max_bytes, table="replies", order="id"):
+                connection.execute("DELETE FROM origins WHERE request NOT IN (SELECT request FROM replies)")
 
         self._file.write(insert)
 
@@ -239,17 +239,6 @@ class Replies:
     def close(self) -> None:
         """Close the file; the next use opens it again."""
         self._file.close()
-
-    def _prune(self, connection: sqlite3.Connection) -> None:
-        while used_bytes(connection) > self._max_bytes:
-            (count,) = connection.execute("SELECT count(*) FROM replies").fetchone()
-            if not count:
-                return
-            connection.execute(
-                "DELETE FROM replies WHERE id IN (SELECT id FROM replies ORDER BY id LIMIT ?)",
-                (max(1, int(count * _PRUNED_SHARE)),),
-            )
-            connection.execute("DELETE FROM origins WHERE request NOT IN (SELECT request FROM replies)")
 
 
 @contextmanager
