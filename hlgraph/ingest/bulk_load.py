@@ -319,18 +319,18 @@ class _Load:
         ]
         with timed(report.seconds, "import"), progress.step("import"):
             try:
-                done = subprocess.run(
+                process = subprocess.run(
                     parts, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
                 )
             except OSError as error:
                 raise StoreError(
                     f"the import command could not be run ({error}); correct neo4j.import_command"
                 ) from error
-        if done.returncode:
-            said = done.stdout.decode(errors="replace").strip()[-_TAIL:]
+        if process.returncode:
+            output = process.stdout.decode(errors="replace").strip()[-_TAIL:]
             raise StoreError(
-                f"the import command ended with status {done.returncode}: {shlex.join(parts)}; mend the cause and run the same "
-                f"command again. It said:\n{said}"
+                f"the import command ended with status {process.returncode}: {shlex.join(parts)}; mend the cause and run the same "
+                f"command again. It said:\n{output}"
             )
         self._ends.graph.forget()
         self._ingestion.opened.forget()

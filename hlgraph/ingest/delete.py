@@ -374,7 +374,7 @@ class Removals:
             statement = "SELECT name, ids, is_done FROM removed WHERE name IN (SELECT value FROM json_each(?))"
             return connection.execute(statement, (json.dumps(list(keys)),)).fetchall()
 
-        rows = (self._file.attempt(select) or []) if self._file.path.exists() else []
+        rows = self._file.read(select) or []
         return {keys[key]: Noted(frozenset(ids.split()), bool(is_done)) for key, ids, is_done in rows}
 
     @contextmanager

@@ -73,6 +73,10 @@ class DiskFile:
                     self._disable(error)
             return None
 
+    def read(self, action: Callable[[sqlite3.Connection], _Result]) -> _Result | None:
+        """:meth:`attempt` on an existing file; None if there is no file, which is not created."""
+        return self.attempt(action) if self.path.exists() else None
+
     def write(self, action: Callable[[sqlite3.Connection], _Result]) -> _Result | None:
         """The result of ``action`` in one write transaction; None if the file is busy, or cannot be used."""
 

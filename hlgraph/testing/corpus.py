@@ -41,7 +41,7 @@ from hlgraph.records import (
     Triple,
 )
 from hlgraph.stores.image.image import FOLLOWED
-from hlgraph.stores.protocols import PullShape, Scope, Stores
+from hlgraph.stores.protocols import PullShape, Scope, Stores, by_id
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.text import words
 
@@ -115,14 +115,14 @@ def change_for(
     """
     items: list[Extracted] = []
     extractor = TinyExtractor()
+    sources = {source.uri: source for source in by_id(stores.graph.find(Kind.SOURCE, Scope(corpus)), Source).values()}
     for document in documents:
-        sources = {item.uri: item for item in stores.graph.find(Kind.SOURCE, Scope(corpus)) if isinstance(item, Source)}
         processing = ("whole", extractor.fingerprint)
         compared = compare(document, corpus, stored=sources.get(document.uri), processing=processing, scheme=scheme)
         if compared is None:
             continue
         scope = Scope(corpus, sources=(compared.source.id,))
-        chunks = {item.id: item for item in stores.graph.find(Kind.CHUNK, scope) if isinstance(item, Chunk)}
+        chunks = by_id(stores.graph.find(Kind.CHUNK, scope), Chunk)
         plan = plan_chunks(compared, WholeChunker().chunk(document), stored=chunks, extractor=extractor)
         extractions = extractor.extract(context for _, context in plan.to_extract)
         items.append(Extracted(compared, plan, tuple(extractions)))
@@ -164,7 +164,7 @@ def remove(stores: Stores, *uris: str) -> Outcome:
     stores : the stores
     uris : URIs of the sources; none: of all
     """
-    sources = [source for source in stores.graph.find(Kind.SOURCE, Scope(CORPUS)) if isinstance(source, Source)]
+    sources = by_id(stores.graph.find(Kind.SOURCE, Scope(CORPUS)), Source).values()
     chosen = [source for source in sources if not uris or source.uri in uris]
     with stores.graph.lock():
         change = removal(CORPUS, [source.id for source in chosen], versions=[source.version for source in chosen])
@@ -232,7 +232,7 @@ class SeededEmbedder:
         return _unit(_unit(rows) + _COMMON * self._common)
 
     def forget(self, texts: Sequence[str]) -> None:
-        """Does nothing, since no text is kept."""
+        """Do nothing, because no text is stored."""
 
     def _place(self, word: str) -> int:
         place = self._places.get(word)

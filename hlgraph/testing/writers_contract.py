@@ -59,7 +59,7 @@ class NamedExtractor:
 
 
 def steps_of(before: Callable[[list[str]], object] = tuple) -> pipeline.Steps:
-    """The parts of an ingest in batches of two documents; ``before`` is that of :class:`NamedExtractor`."""
+    """The steps of an ingest in batches of two documents; ``before`` is passed to :class:`NamedExtractor`."""
     return pipeline.Steps(WholeChunker(), NamedExtractor(before), WordEmbedder(), batch_sources=2)
 
 

@@ -81,8 +81,6 @@ class Replies:
         Completion or None
             The reply, with ``is_kept`` set.
         """
-        if not self.path.exists():
-            return None
 
         def select(connection: sqlite3.Connection) -> Completion | None:
             row = connection.execute(
@@ -95,7 +93,7 @@ class Replies:
                     _note(connection, request, origin)
             return Completion(row[0], row[1], row[2], is_kept=True)
 
-        return self._file.attempt(select)
+        return self._file.read(select)
 
     def keep(self, request: str, completion: Completion, *, origin: Origin) -> None:
         """Store a reply; it replaces an earlier one to the same request.
@@ -165,13 +163,11 @@ class Replies:
             Source ids.
         """
 
-        if not self.path.exists():
-            return []
         statement = (
             "SELECT DISTINCT source FROM origins WHERE corpus = ? AND source <> '' AND is_stored < ? ORDER BY source"
         )
         values = (corpus, 1 if is_unmarked else 2)
-        rows = self._file.attempt(lambda connection: connection.execute(statement, values).fetchall())
+        rows = self._file.read(lambda connection: connection.execute(statement, values).fetchall())
         return [row[0] for row in rows or []]
 
     def mark(self, corpus: str, parts: Mapping[str, Collection[str]]) -> None:
