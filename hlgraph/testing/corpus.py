@@ -68,10 +68,10 @@ DOCUMENTS = (
 )
 
 
-class TinyExtractor:
-    """An extractor for the tiny corpus: sentences are propositions, with the known names and triples; the title is the topic."""
+class ChunkwiseExtractor:
+    """An extractor that reads each chunk on its own: a subclass has a ``fingerprint`` and :meth:`_one`."""
 
-    fingerprint = "tiny/1"
+    fingerprint: str
     problems: tuple[str, ...] = ()
 
     def extract(self, chunks: Iterable[ChunkInput]) -> list[Extraction]:
@@ -81,6 +81,15 @@ class TinyExtractor:
     def input_fingerprint(self, chunk: ChunkInput) -> str:
         """A fingerprint of everything that the extraction depends on."""
         return f"{self.fingerprint}|{chunk.title}|{chunk.text}"
+
+    def _one(self, chunk: ChunkInput) -> Extraction:
+        raise NotImplementedError
+
+
+class TinyExtractor(ChunkwiseExtractor):
+    """An extractor for the tiny corpus: sentences are propositions, with the known names and triples; the title is the topic."""
+
+    fingerprint = "tiny/1"
 
     def _one(self, chunk: ChunkInput) -> Extraction:
         propositions: list[Proposition] = []

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -38,7 +37,7 @@ from hlgraph.records import (
 from hlgraph.sdk.communities import Communities
 from hlgraph.stores.derived import ClusterQuery, DerivedStore, Made, Run, Saved, Summarised, community_id
 from hlgraph.stores.protocols import Scope, Stores, VectorBatch, by_id, by_source
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, fill, new_change, remove, snapshot
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS, ChunkwiseExtractor, fill, new_change, remove, snapshot
 from hlgraph.testing.embedder import WordEmbedder
 
 # The part of the contract suite of DerivedStore about summaries of long sources.
@@ -481,23 +480,14 @@ class Paragraphs:
         return [Span(match.start(), match.end(), 1) for match in re.finditer(r"[^\n]+", document.text)]
 
 
-class TopicExtractor:
+class TopicExtractor(ChunkwiseExtractor):
     """Reads ``TOPIC: Sentence. Sentence.``"""
 
     fingerprint = "topics/1"
-    problems: tuple[str, ...] = ()
 
-    def extract(self, chunks: Iterable[ChunkInput]) -> list[Extraction]:
-        """One extraction per chunk."""
-        return [self._one(chunk.text) for chunk in chunks]
-
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        """A fingerprint of everything that the extraction depends on."""
-        return chunk.text
-
-    def _one(self, text: str) -> Extraction:
-        topic = text.partition(":")[0]
-        sentences = re.finditer(r"[A-Z][^.]*\.", text)
+    def _one(self, chunk: ChunkInput) -> Extraction:
+        topic = chunk.text.partition(":")[0]
+        sentences = re.finditer(r"[A-Z][^.]*\.", chunk.text)
         return Extraction(tuple(Proposition(item[0], *item.span(), (topic,)) for item in sentences), (topic,))
 
 
