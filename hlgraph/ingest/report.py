@@ -98,7 +98,13 @@ class Report:
 
 @contextmanager
 def timed(seconds: dict[str, float], step: str) -> Iterator[None]:
-    """Add the time of a block to a step."""
+    """Add the time of a block to a step.
+
+    Parameters
+    ----------
+    seconds : time by step; receives the time
+    step : name of the step
+    """
     start = time.perf_counter()
     try:
         yield
