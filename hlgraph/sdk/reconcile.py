@@ -19,21 +19,12 @@ from hlgraph.change import Change, Synonym
 from hlgraph.errors import StoreConflictError
 from hlgraph.extract import LocalExtractor
 from hlgraph.extract.extractor import ChunkInput, Extractor
-from hlgraph.index import check_model, embed_records, embed_topics, indexed
+from hlgraph.index.embed import check_model, embed_records, embed_topics, indexed
 from hlgraph.models.choose import ChosenModels
 from hlgraph.models.protocols import Embedder
-from hlgraph.persist import (
-    Extracted,
-    assemble,
-    chunk_fingerprint,
-    damaged,
-    is_damaged,
-    is_same_extraction,
-    links_about,
-    persist,
-    resume,
-    untrue,
-)
+from hlgraph.persist.assemble import Extracted, assemble, links_about
+from hlgraph.persist.compare import chunk_fingerprint, damaged, is_damaged, is_same_extraction, untrue
+from hlgraph.persist.journal import persist, resume
 from hlgraph.progress import OnProgress
 from hlgraph.records import Chunk, Entity, Fact, Kind, Record, Relationship, Source, Statement, Topic
 from hlgraph.resolve.synonyms import least_synonym, synonyms

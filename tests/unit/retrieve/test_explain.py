@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from extractors import ingest_tiny
+from hierarchies import with_hierarchy
 from thoroughness import IS_THOROUGH
 
 from hlgraph.chunk import WholeChunker
@@ -29,7 +30,7 @@ from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.stores import trace
 from hlgraph.stores.protocols import PullShape, Stores
 from hlgraph.subgraph import KINDS, Subgraph
-from hlgraph.testing.corpus import CORPUS, TinyExtractor, with_hierarchy
+from hlgraph.testing.corpus import CORPUS, TinyExtractor
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
 

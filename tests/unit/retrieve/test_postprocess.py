@@ -6,6 +6,7 @@ import re
 
 import pytest
 from extractors import RuleExtractor
+from hierarchies import with_hierarchy
 
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError
@@ -19,7 +20,6 @@ from hlgraph.retrieve.request import Mode, Unit
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.stores.protocols import Stores
-from hlgraph.testing.corpus import with_hierarchy
 from hlgraph.testing.embedder import WordEmbedder
 
 _EMBEDDER = WordEmbedder()

@@ -12,6 +12,7 @@ from typing import get_args
 import numpy as np
 import pytest
 from extractors import ingest_tiny, sentence_extractor
+from hierarchies import with_hierarchy
 from thoroughness import IS_THOROUGH
 
 from hlgraph.change import ChangeState
@@ -22,7 +23,7 @@ from hlgraph.ids import source_id
 from hlgraph.index.embed import chunk_text
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
-from hlgraph.persist import removal
+from hlgraph.persist.assemble import removal
 from hlgraph.records import Chunk, Document, Evidence, Kind, Statement
 from hlgraph.retrieve import STRATEGIES, SearchRequest, SearchResult, search
 from hlgraph.retrieve.request import Mode, Unit
@@ -34,7 +35,7 @@ from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.retrieve.strategies.topic import TopicRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, with_hierarchy
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
 
