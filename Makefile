@@ -112,7 +112,7 @@ docs: setup
 	$(RUN_DOCS)
 
 # More processes than cores, because tests wait for servers: one of them has Neo4j, another one OpenSearch, the others do the rest
-# meanwhile (tests/support/by_servers.py).
+# meanwhile (tests/conftest.py).
 test: setup browser model
 	$(IN_MEMORY) $(RUN)/pytest -n $(WORKERS)
 

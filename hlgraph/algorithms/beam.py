@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from hlgraph.algorithms import check
 from hlgraph.algorithms.fusion import top_k
 from hlgraph.errors import InputError
-from hlgraph.subgraph import Csr
 
 Nodes: TypeAlias = NDArray[np.intp]
 Scores: TypeAlias = NDArray[np.float64]
@@ -80,28 +79,6 @@ class Frontier(ABC):
     @abstractmethod
     def rescore(self, candidates: Candidates) -> NDArray[np.floating]:
         """The exact score of each path, on the scale of one-node paths; never called without ``BeamOptions.rescored``."""
-
-
-def children_of(adjacency: Csr, nodes: Nodes) -> Children:
-    """The neighbours of each node; linear in their number.
-
-    Parameters
-    ----------
-    adjacency : CSR of shape (n, n); every stored entry is an edge, weights are ignored
-    nodes : shape (m,)
-
-    Returns
-    -------
-    Children
-        ``owner`` indexes into ``nodes``; ties break by the numbers of the nodes.
-
-    Examples
-    --------
-    >>> children_of(Csr(np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]])), np.array([0, 2])).nodes
-    array([1, 2, 0])
-    """
-    rows = adjacency[nodes]
-    return Children(np.repeat(np.arange(len(nodes)), np.diff(rows.indptr)), rows.indices.astype(np.intp))
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +233,8 @@ def beam_search(
     ...     def score(self, candidates):
     ...         return np.array([{(0,): 0.2, (1,): 0.4, (1, 2): 0.5}.get(tuple(path), 0.3) for path in candidates.paths])
     ...     rescore = score
-    >>> found = beam_search(np.array([0, 1]), Longer(), options=BeamOptions(beam_width=1, max_depth=1))
-    >>> [(path.nodes, path.score) for path in found.paths]
+    >>> result = beam_search(np.array([0, 1]), Longer(), options=BeamOptions(beam_width=1, max_depth=1))
+    >>> [(path.nodes, path.score) for path in result.paths]
     [((1, 2), 0.5), ((1,), 0.4)]
     """
     keys = seeds if keys is None else keys

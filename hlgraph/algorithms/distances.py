@@ -57,9 +57,9 @@ def hops_from(adjacency: Csr, starts: NDArray[np.integer], *, max_hops: int) -> 
     return distances.T
 
 
-def _spread(edges: Csr | NDArray[np.float32], distances: NDArray[np.int16], max_hops: int) -> None:
-    """Fill each column in place with the hop distances from its nodes at distance 0."""
-    for hops in range(1, max_hops + 1):
+def _spread(edges: Csr | NDArray[np.float32], distances: NDArray[np.int16], max_hops: int, *, first: int = 1) -> None:
+    """Fill each column in place with the hop distances from its nodes at distance 0; those below ``first`` are known."""
+    for hops in range(first, max_hops + 1):
         is_new = (edges @ (distances < hops).astype(np.float32) > 0) & (distances > max_hops)
         if not is_new.any():
             break
@@ -123,10 +123,9 @@ def hops_within(inside: NDArray[np.bool_], *, max_hops: int) -> NDArray[np.int16
            [1, 0, 1],
            [2, 1, 0]], dtype=int16)
     """
-    size = len(inside)
-    distances = np.full((size, size), max_hops + 1, dtype=np.int16)
+    distances = np.where(inside, np.int16(1), np.int16(max_hops + 1))
     np.fill_diagonal(distances, 0)
-    _spread(inside.astype(np.float32), distances, max_hops)
+    _spread(inside.astype(np.float32), distances, max_hops, first=2)
     return distances
 
 

@@ -453,7 +453,7 @@ class Space:
     Attributes
     ----------
     rest : shape (n,), mass of each class that is not yet distributed; all 0 between calls
-    given : shape (n,), scores during a call; all 0 between calls
+    scores : shape (n,), scores during a call; all 0 between calls
     place : shape (n,), scratch of :meth:`distinct`
     is_there : shape (c,), False for classes of ``walk.steps`` that were removed; None: none were
     """
@@ -462,7 +462,7 @@ class Space:
         self.walk = walk
         size = max(len(walk), len(walk.degrees))
         self.rest = np.zeros(size)
-        self.given = np.zeros(size)
+        self.scores = np.zeros(size)
         self.place = np.zeros(size, dtype=np.intp)
         self.is_there: NDArray[np.bool_] | None = None
         if walk.over is not None:
@@ -483,11 +483,13 @@ class Space:
         if over is None or self.is_there is None:
             return _along(self.walk.steps, nodes, mass)
         is_old = nodes < size
-        to, given = _along(self.walk.steps, nodes[is_old], mass[is_old])
+        to, pushed_mass = _along(self.walk.steps, nodes[is_old], mass[is_old])
         stays = self.is_there[to]
         across = _along(over.columns, nodes[is_old], mass[is_old])
         new = _along(over.rows, nodes[~is_old] - size, mass[~is_old])
-        return np.concatenate([to[stays], size + across[0], new[0]]), np.concatenate([given[stays], across[1], new[1]])
+        return np.concatenate([to[stays], size + across[0], new[0]]), np.concatenate(
+            [pushed_mass[stays], across[1], new[1]]
+        )
 
     def distinct(self, nodes: NDArray[np.intp]) -> NDArray[np.intp]:
         """Each of these nodes once, in time linear in ``nodes``."""
@@ -574,7 +576,7 @@ def local_pagerank(
     own = _own_shares(walk, seeds, shares=shares, damping=damping)
     twins, of = walk.twins, walk.twins.of
     nodes = twins.nodes(pushed.classes)
-    buffer = space.given  # indexed by class first, by node afterwards
+    buffer = space.scores  # indexed by class first, by node afterwards
     buffer[pushed.classes] = pushed.scores
     np.subtract.at(buffer, classes, own)
     scores = buffer[of[nodes]] / twins.sizes[of[nodes]]
@@ -600,17 +602,17 @@ def _push(
     space: Space, seeds: NDArray[np.intp], shares: NDArray[np.float64], *, damping: float, epsilon: float
 ) -> _Pushed:
     # Rest and score are kept divided by the root of the degree, so that the symmetric matrix can be used.
-    rest, given = space.rest, space.given
+    rest, pushed_scores = space.rest, space.scores
     walk, roots = space.walk, space.walk.roots
     np.add.at(rest, seeds, shares / _above_zero(roots[seeds]))
     first = space.distinct(seeds)
-    touched, gave, kept = [first], [first[:0]], [rest[:0]]
+    touched, pushed, kept = [first], [first[:0]], [rest[:0]]
     frontier = first[rest[first] > epsilon * roots[first]]
     ended = 0.0
     while len(frontier):
         pushing = rest[frontier]
         rest[frontier] = 0
-        gave.append(frontier)
+        pushed.append(frontier)
         kept.append((1 - damping) * pushing)
         pushing *= damping
         if len(touched) == 1:  # no edge leads to a node without edges
@@ -620,13 +622,13 @@ def _push(
         reached = space.distinct(to)
         touched.append(reached)
         frontier = reached[rest[reached] > epsilon * roots[reached]]
-    np.add.at(given, np.concatenate(gave), np.concatenate(kept))
+    np.add.at(pushed_scores, np.concatenate(pushed), np.concatenate(kept))
     nodes = space.distinct(np.concatenate(touched))
     scale = _above_zero(roots[nodes]).astype(np.float64)
     # Of the rest that was not pushed, a node keeps the share 1 - d in any case, so that share is not missing.
-    scores = (given[nodes] + (1 - damping) * rest[nodes]) * scale
+    scores = (pushed_scores[nodes] + (1 - damping) * rest[nodes]) * scale
     left = damping * float(dot(rest[nodes], scale))
-    rest[nodes] = given[nodes] = 0
+    rest[nodes] = pushed_scores[nodes] = 0
     # `ended` leaves out the rests at nodes without edges, so the scores stay below the exact ones.
     return _Pushed(nodes, scores, left, 1 - ended)
 
@@ -735,14 +737,14 @@ def replaced(walk: Walk, rows: Rows) -> Walk:
         weights,
     )
     starts = np.concatenate([twins.starts[:-1], len(twins.members) + np.arange(len(alive) + 1)])
-    made_twins = twins._replace(
+    new_twins = twins._replace(
         of=of,
         sizes=np.concatenate([twins.sizes, np.ones(len(alive))]),
         loops=np.concatenate([twins.loops, np.zeros(len(alive))]),
         members=np.concatenate([twins.members, alive]),
         starts=starts,
     )
-    return replace(walk, degrees=degrees, roots=roots.astype(dtype), twins=made_twins, over=over)
+    return replace(walk, degrees=degrees, roots=roots.astype(dtype), twins=new_twins, over=over)
 
 
 def _entries(

@@ -110,7 +110,7 @@ class Incidence(NamedTuple):
 
 
 def project(
-    graph: Subgraph, shape: ProjectionShape, *, given: Incidence | None = None, synonyms: float | None = None
+    graph: Subgraph, shape: ProjectionShape, *, incident: Incidence | None = None, synonyms: float | None = None
 ) -> Projected:
     """The graph of a shape, projected from a subgraph; time linear in the size of the result.
 
@@ -118,7 +118,7 @@ def project(
     ----------
     graph : a subgraph with the relationships and kinds of ``INGREDIENTS[shape]``
     shape : which graph to make
-    given : the incidence of the subgraph, if the caller has it; None: it is computed if the shape needs it
+    incident : the incidence of the subgraph, if the caller has it; None: it is computed if the shape needs it
     synonyms : ``statement_entity_chunk`` only: entities that a SYNONYM edge of at least this similarity joins are joined by 1;
         None: they are not
 
@@ -132,9 +132,9 @@ def project(
     PropRAG, appendix A.1; ToPG, section 3.1; TopoRAG, section 3.4.
     """
     if shape is ProjectionShape.ENTITY_PASSAGE:
-        return _entity_passage(graph, given or incidence(graph))
+        return _entity_passage(graph, incident or incidence(graph))
     if shape is ProjectionShape.STATEMENT_ENTITY_CHUNK:
-        return _statement_entity_chunk(graph, given or incidence(graph), synonyms)
+        return _statement_entity_chunk(graph, incident or incidence(graph), synonyms)
     return _entity_entity(graph)
 
 
@@ -148,60 +148,43 @@ def incidence(graph: Subgraph, *, synonyms: float | None = None) -> Incidence:
         them by id stands for all, and no statement mentions the others. None: each entity is its own
     """
     statements, entities, chunks = (graph.nodes(kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
-    mentions = _made_binary(block(graph.edges[Relationship.MENTIONS], statements, columns=entities))
+    mentions = _binary(block(graph.edges[Relationship.MENTIONS], statements, columns=entities))
     if synonyms is not None:
-        _, group = csgraph.connected_components(reconciled(graph, entities, least=synonyms), directed=False)
+        _, group = csgraph.connected_components(
+            _joined(graph, Relationship.SYNONYM, entities, least=synonyms), directed=False
+        )
         _, first = np.unique(group, return_index=True)
         rows = np.repeat(np.arange(len(statements)), np.diff(mentions.indptr))
         named = (mentions.data, (rows, first[group][mentions.indices]))
-        mentions = _made_binary(sp.csr_array(named, shape=mentions.shape))
-    in_chunk = _made_binary(block(graph.edges[Relationship.IN_CHUNK], statements, columns=chunks))
+        mentions = _binary(sp.csr_array(named, shape=mentions.shape))
+    in_chunk = _binary(block(graph.edges[Relationship.IN_CHUNK], statements, columns=chunks))
     return Incidence(mentions, in_chunk)
 
 
-def merged(graph: Subgraph, entities: NDArray[np.intp]) -> Csr:
-    """Edges of weight 1 between merged entities, in both directions.
+def _joined(graph: Subgraph, relationship: Relationship, entities: NDArray[np.intp], *, least: float = 0.0) -> Csr:
+    """Edges of weight 1 between merged entities, or between synonyms (ToPG, appendix A), in both directions.
 
     Parameters
     ----------
-    graph : the subgraph; without SAME_AS relationships the result is empty
+    graph : the subgraph; without this relationship the result is empty
+    relationship : SAME_AS or SYNONYM
     entities : shape (m,), indices of nodes
+    least : lowest weight of a relationship, inclusive; compared in float32, the precision of the stores
 
     Returns
     -------
     Csr
         Shape (m, m), float32, in the order of ``entities``.
     """
-    return _joined(graph, Relationship.SAME_AS, entities, least=0.0)
-
-
-def reconciled(graph: Subgraph, entities: NDArray[np.intp], *, least: float) -> Csr:
-    """Edges of weight 1 between synonyms of at least a similarity, in both directions (ToPG, appendix A).
-
-    Parameters
-    ----------
-    graph : the subgraph; without SYNONYM relationships the result is empty
-    entities : shape (m,), indices of nodes
-    least : lowest similarity, inclusive; at float32, as stores give it
-
-    Returns
-    -------
-    Csr
-        Shape (m, m), float32, in the order of ``entities``.
-    """
-    return _joined(graph, Relationship.SYNONYM, entities, least=least)
-
-
-def _joined(graph: Subgraph, relationship: Relationship, entities: NDArray[np.intp], *, least: float) -> Csr:
     if relationship not in graph.edges:
         return sp.csr_array((len(entities), len(entities)), dtype=np.float32)
     pairs = sp.coo_array(block(graph.edges[relationship], entities, columns=entities))
     keep = (pairs.data >= np.float32(least)) & (pairs.row != pairs.col)
     kept = sp.csr_array((pairs.data[keep], (pairs.row[keep], pairs.col[keep])), shape=pairs.shape)
-    return _made_binary(sp.csr_array(kept + kept.T))
+    return _binary(sp.csr_array(kept + kept.T))
 
 
-def _made_binary(matrix: Csr) -> Csr:
+def _binary(matrix: Csr) -> Csr:
     """The same matrix, changed in place: every non-zero entry becomes 1."""
     matrix.sum_duplicates()
     if not matrix.data.all():
@@ -210,11 +193,11 @@ def _made_binary(matrix: Csr) -> Csr:
     return matrix
 
 
-def _entity_passage(graph: Subgraph, given: Incidence) -> Projected:
+def _entity_passage(graph: Subgraph, incident: Incidence) -> Projected:
     entities, chunks = graph.nodes(Kind.ENTITY), graph.nodes(Kind.CHUNK)
-    mentioned_by = sp.csr_array(given.mentions.T)
-    cliques = sp.coo_array(mentioned_by @ given.mentions)
-    contained = sp.coo_array(mentioned_by @ given.in_chunk)
+    mentioned_by = sp.csr_array(incident.mentions.T)
+    cliques = sp.coo_array(mentioned_by @ incident.mentions)
+    contained = sp.coo_array(mentioned_by @ incident.in_chunk)
     synonyms = sp.coo_array(block(graph.edges[Relationship.SYNONYM], entities, columns=entities))
     nodes = np.sort(np.concatenate([entities, chunks]))
     entity, chunk = np.searchsorted(nodes, entities), np.searchsorted(nodes, chunks)
@@ -227,7 +210,7 @@ def _entity_passage(graph: Subgraph, given: Incidence) -> Projected:
         (chunk[passage], entity[mention], np.ones(len(mention), dtype=np.float32)),
     ]
     if Relationship.SAME_AS in graph.edges:
-        pairs = sp.coo_array(merged(graph, entities))
+        pairs = sp.coo_array(_joined(graph, Relationship.SAME_AS, entities))
         parts.append((entity[pairs.row], entity[pairs.col], pairs.data))
     rows, columns, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
     keep = (rows != columns) & (weights != 0)
@@ -237,13 +220,13 @@ def _entity_passage(graph: Subgraph, given: Incidence) -> Projected:
     return Projected(nodes, adjacency)
 
 
-def _statement_entity_chunk(graph: Subgraph, given: Incidence, synonyms: float | None) -> Projected:
+def _statement_entity_chunk(graph: Subgraph, incident: Incidence, synonyms: float | None) -> Projected:
     statements, entities, chunks = (graph.nodes(kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
-    across = sp.csr_array(sp.hstack([given.mentions, given.in_chunk]))
-    joined = merged(graph, entities)
+    across = sp.csr_array(sp.hstack([incident.mentions, incident.in_chunk]))
+    edges = _joined(graph, Relationship.SAME_AS, entities)
     if synonyms is not None:
-        joined = sp.csr_array(joined + reconciled(graph, entities, least=synonyms))
-    among = sp.block_diag([joined, sp.csr_array((len(chunks), len(chunks)))], format="csr")
+        edges = sp.csr_array(edges + _joined(graph, Relationship.SYNONYM, entities, least=synonyms))
+    among = sp.block_diag([edges, sp.csr_array((len(chunks), len(chunks)))], format="csr")
     return _ordered([statements, entities, chunks], sp.block_array([[None, across], [across.T, among]], format="csr"))
 
 
@@ -253,15 +236,12 @@ def _entity_entity(graph: Subgraph) -> Projected:
     for relationship in graph.edges.keys() & {Relationship.RELATES, Relationship.CO_OCCURS}:
         edges = edges + graph.edges[relationship]
     inside = block(sp.csr_array(edges), entities, columns=entities)
-    return Projected(entities, _without_loops(sp.csr_array(inside + inside.T + merged(graph, entities))))
-
-
-def _without_loops(matrix: Csr) -> Csr:
-    summed = sp.csr_array(matrix, dtype=np.float32)
+    summed = sp.csr_array(inside + inside.T + _joined(graph, Relationship.SAME_AS, entities), dtype=np.float32)
     summed.sum_duplicates()
     pairs = sp.coo_array(summed)
     keep = (pairs.row != pairs.col) & (pairs.data != 0)
-    return sp.csr_array((pairs.data[keep], (pairs.row[keep], pairs.col[keep])), shape=summed.shape)
+    edges = sp.csr_array((pairs.data[keep], (pairs.row[keep], pairs.col[keep])), shape=summed.shape)
+    return Projected(entities, edges)
 
 
 def _ordered(parts: list[NDArray[np.intp]], adjacency: Csr) -> Projected:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from hlgraph.evaluate.metrics.answer_scores import normalised
 from hlgraph.text import sentences
 
 MOST_AUC = 0.95
-"""From this AUC of length alone the rejected answers teach length."""
+"""AUC of length alone from which training would only teach length."""
 _FEW = 0.1
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -29,7 +29,7 @@ class Finding:
     ----------
     name : short name, such as ``leaks_sources``
     message : what is wrong, with the names, and what to do about it
-    breaks_training : a model that is trained or measured on these pairs proves nothing; else a warning
+    breaks_training : training or evaluation on these pairs is meaningless; else a warning
     """
 
     name: str
@@ -47,12 +47,12 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True)
 class LengthFigures:
-    """How far length alone tells the preferred answer.
+    """How well length alone predicts the preferred answer.
 
     Attributes
     ----------
     longer : share of the pairs whose preferred answer is the longer one
-    auc : probability that the preferred answer is longer, with a half for equal lengths: what a judge of length alone reaches
+    auc : probability that the preferred answer is longer, with ties counted as one half
     quantiles : of the lengths
     """
 
@@ -86,7 +86,7 @@ class Audit:
 
     @property
     def breaks_training(self) -> bool:
-        """Whether a finding does."""
+        """Whether any finding breaks training."""
         return any(item.breaks_training for item in self.findings)
 
     def _repr_html_(self) -> str:
@@ -114,10 +114,11 @@ def audit(train: Sequence[Pair], test: Sequence[Pair] = (), *, most_auc: float =
         raise InputError("there is no pair to audit; make some with: hlgraph align make")
     if most_auc < 0.5:
         raise InputError(f"the largest AUC of length is {most_auc}; 0.5 is chance, so give at least that")
+    chosen = {(pair.prompt, normalised(pair.chosen)) for pair in train}
     copies = {
         "equal_answers": sum(normalised(pair.chosen) == normalised(pair.rejected) for pair in train),
-        "repeated": _repeated((pair.prompt, pair.chosen, pair.rejected) for pair in train),
-        "contradicting": _contradicting(train),
+        "repeated": len(train) - len({(pair.prompt, pair.chosen, pair.rejected) for pair in train}),
+        "contradicting": len(chosen & {(pair.prompt, normalised(pair.rejected)) for pair in train}),
         "quoted": sum(_is_quoted(pair) for pair in train),
     }
     length = length_figures(train)
@@ -143,7 +144,7 @@ def audit(train: Sequence[Pair], test: Sequence[Pair] = (), *, most_auc: float =
 
 
 def length_figures(pairs: Sequence[Pair]) -> LengthFigures:
-    """How far length alone tells the preferred answers of these pairs; at least one pair."""
+    """How well length alone predicts the preferred answers of these pairs; at least one pair."""
     lengths = np.array([(len(pair.chosen), len(pair.rejected)) for pair in pairs], dtype=np.float64)
     longer = float(np.mean(lengths[:, 0] > lengths[:, 1]))
     equal = float(np.mean(lengths[:, 0] == lengths[:, 1]))
@@ -173,7 +174,7 @@ def leaking_sources(train: Iterable[Pair], test: Iterable[Pair]) -> list[str]:
 
 
 def check_no_leak(train: Sequence[Pair], test: Sequence[Pair]) -> None:
-    """Raise InputError, with the sources or questions named, where held-out pairs leak into training.
+    """Raise InputError, naming the sources or questions, if held-out pairs leak into training.
 
     Parameters
     ----------
@@ -185,72 +186,61 @@ def check_no_leak(train: Sequence[Pair], test: Sequence[Pair]) -> None:
         raise InputError(leak.message)
 
 
-def _leaks(train: Sequence[Pair], test: Sequence[Pair]) -> list[Finding]:
-    findings = []
-    sources = leaking_sources(train, test)
-    if sources:
+def _leaks(train: Sequence[Pair], test: Sequence[Pair]) -> Iterator[Finding]:
+    if sources := leaking_sources(train, test):
         message = (
             f"the split leaks: {len(sources)} sources that held-out answers rest on are shown in training: "
             f"{named(sources)}; make the pairs again, all from one split"
         )
-        findings.append(Finding("leaks_sources", message, breaks_training=True))
+        yield Finding("leaks_sources", message, breaks_training=True)
     asked = {normalised(pair.question) for pair in train}
-    twice = sorted({pair.question_id for pair in test if normalised(pair.question) in asked})
-    if twice:
+    if twice := sorted({pair.question_id for pair in test if normalised(pair.question) in asked}):
         message = f"the split leaks: {len(twice)} held-out questions are asked in training: {named(twice)}; remove them"
-        findings.append(Finding("leaks_questions", message, breaks_training=True))
-    return findings
+        yield Finding("leaks_questions", message, breaks_training=True)
 
 
-def _copies(copies: Mapping[str, int], count: int, shown: int) -> list[Finding]:
-    findings = []
-    if copies["equal_answers"]:
-        message = f"in {copies['equal_answers']} pairs both answers are the same; remove them"
-        findings.append(Finding("equal_answers", message, breaks_training=True))
-    if copies["contradicting"]:
-        message = f"{copies['contradicting']} answers are preferred in one pair of a prompt and rejected in another; remove one"
-        findings.append(Finding("contradicting", message, breaks_training=True))
-    if copies["repeated"]:
-        message = f"{copies['repeated']} of {count} pairs repeat another one, which then counts more; remove them"
-        findings.append(Finding("repeated", message, breaks_training=False))
-    if copies["quoted"] > shown / 2:
+def _copies(copies: Mapping[str, int], count: int, shown: int) -> Iterator[Finding]:
+    equal, repeated, contradicting, quoted = copies.values()
+    if equal:
+        message = f"in {equal} pairs both answers are the same; remove them"
+        yield Finding("equal_answers", message, breaks_training=True)
+    if contradicting:
+        message = f"{contradicting} answers are preferred in one pair of a prompt and rejected in another; remove one"
+        yield Finding("contradicting", message, breaks_training=True)
+    if repeated:
+        message = f"{repeated} of {count} pairs repeat another one, which then counts more; remove them"
+        yield Finding("repeated", message, breaks_training=False)
+    if quoted > shown / 2:
         message = (
-            f"the reasons of {copies['quoted']} of {shown} pairs with contexts are quoted from them word for word: a model can "
+            f"the reasons of {quoted} of {shown} pairs with contexts are quoted from them word for word: a model can "
             "learn to copy; let a better model, or several, write them (--chat)"
         )
-        findings.append(Finding("quoted", message, breaks_training=False))
-    return findings
+        yield Finding("quoted", message, breaks_training=False)
 
 
-def _forms(train: Sequence[Pair]) -> list[Finding]:
-    wrong = [pair.id for pair in train if parts_of(pair.chosen) is None]
-    if not wrong:
-        return []
-    message = f"{len(wrong)} preferred answers are not a reason and an answer: {named(wrong)}; make them again"
-    return [Finding("form", message, breaks_training=True)]
+def _forms(train: Sequence[Pair]) -> Iterator[Finding]:
+    if wrong := [pair.id for pair in train if parts_of(pair.chosen) is None]:
+        message = f"{len(wrong)} preferred answers are not a reason and an answer: {named(wrong)}; make them again"
+        yield Finding("form", message, breaks_training=True)
 
 
-def _length(length: LengthFigures, most: float) -> list[Finding]:
-    if length.auc < most:
-        return []
-    message = (
-        f"length alone tells the preferred answer with an AUC of {length.auc:.3f} (at least {most:g}): a model can learn to "
-        "write more, and nothing else; add rejected answers of the same length (--negatives citation,other)"
-    )
-    return [Finding("length", message, breaks_training=True)]
+def _length(length: LengthFigures, most: float) -> Iterator[Finding]:
+    if length.auc >= most:
+        message = (
+            f"length alone tells the preferred answer with an AUC of {length.auc:.3f} (at least {most:g}): a model can learn to "
+            "write more, and nothing else; add rejected answers of the same length (--negatives citation,other)"
+        )
+        yield Finding("length", message, breaks_training=True)
 
 
-def _balance(train: Sequence[Pair], test: Sequence[Pair]) -> list[Finding]:
-    findings = []
+def _balance(train: Sequence[Pair], test: Sequence[Pair]) -> Iterator[Finding]:
     if not test:
         message = "no held-out pairs lie beside these, so leakage was not looked for"
-        findings.append(Finding("no_held_out", message, breaks_training=False))
+        yield Finding("no_held_out", message, breaks_training=False)
     for name, counts in balance_of(train).items():
-        rare = [value or "unknown" for value, count in counts.items() if count < _FEW * len(train) / len(counts)]
-        if rare:
+        if rare := [value or "unknown" for value, count in counts.items() if count < _FEW * len(train) / len(counts)]:
             message = f"few pairs have the {name} {named(rare)}: less than a tenth of an equal share"
-            findings.append(Finding(f"balance_{name}", message, breaks_training=False))
-    return findings
+            yield Finding(f"balance_{name}", message, breaks_training=False)
 
 
 def _is_quoted(pair: Pair) -> bool:
@@ -262,12 +252,3 @@ def _is_quoted(pair: Pair) -> bool:
     said = [normalised(reason[start:end]) for start, end in sentences(reason)]
     shown = f" {normalised(pair.prompt)} "
     return all(f" {words} " in shown for words in said if words)
-
-
-def _repeated(keys: Iterable[Hashable]) -> int:
-    return sum(count - 1 for count in Counter(keys).values())
-
-
-def _contradicting(pairs: Sequence[Pair]) -> int:
-    chosen = {(pair.prompt, normalised(pair.chosen)) for pair in pairs}
-    return len(chosen & {(pair.prompt, normalised(pair.rejected)) for pair in pairs})

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph import progress
-from hlgraph.align.losses import BETA, SMOOTHING, dpo, margin, mode_seeking
+from hlgraph.align.losses import BETA, dpo, margin, mode_seeking
 from hlgraph.align.pairs import NEGATIVES, Pair, Prompt, parts_of, prompts_beside, read_pairs
 from hlgraph.align.train import TransformersPolicy, adapter_in, beyond_reach, load, with_adapter
 from hlgraph.errors import InputError
@@ -65,7 +65,7 @@ class AnswerFigures:
     ----------
     k : number of contexts
     questions : number of answers
-    exact, f1 : mean exact match and F1 of what stands behind the label of the answer; of the whole text where it is missing
+    exact, f1 : mean exact match and F1 of the text after the answer label; of the whole text if the label is missing
     contains : share of the texts in which a gold answer occurs
     formed : share of the texts that have a reason and an answer
     """
@@ -80,7 +80,7 @@ class AnswerFigures:
 
 @dataclass(frozen=True, slots=True)
 class PolicyFigures:
-    """What one policy does with the pairs and the prompts.
+    """The results of one policy on the pairs and the prompts.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class PolicyFigures:
     negatives : by kind of the rejected answer
     answers : by number of contexts (the paper's Fig. 5); empty where none were asked for
     gain : F1 minus that of the untrained model, a mean over questions, with a paired interval; None for the untrained model,
-        and where fewer than five questions were asked, which no interval can speak for
+        and for fewer than five questions, too few for an interval
     """
 
     name: str
@@ -153,17 +153,16 @@ def compare(
     prompts: Sequence[Prompt] = (),
     answer_tokens: int = 200,
     beta: float = BETA,
-    smoothing: float = SMOOTHING,
 ) -> Comparison:
     """The comparison of policies.
 
     Parameters
     ----------
     pairs : held-out pairs
-    policies : names, each with a function that loads its policy; the first is the untrained one; one is held at a time
+    policies : names, each with a function that loads its policy; the first is the untrained one; one is in memory at a time
     prompts : what is answered; default: the prompts of the pairs, which are other questions for each number of contexts
     answer_tokens : limit of one answer, in tokens; 0: no answers are asked for
-    beta, smoothing : of the losses that are reported
+    beta : of the losses that are reported
 
     Raises
     ------
@@ -191,7 +190,7 @@ def compare(
                 rejected=spread(logs[:, 1]),
                 prefers=float(np.mean(logs[:, 0] > logs[:, 1])),
                 margin=float(margins.mean()),
-                mode_seeking=float(mode_seeking(margins, smoothing=smoothing).loss.mean()),
+                mode_seeking=float(mode_seeking(margins).loss.mean()),
                 dpo=float(dpo(margins).loss.mean()),
                 negatives=_negatives(pairs, logs, None if reference is None else margins),
                 answers=_answers(rows),

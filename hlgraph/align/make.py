@@ -113,7 +113,7 @@ class Task:
 
 
 class Outcome(NamedTuple):
-    """What came of a task: a reason, or why there is none."""
+    """The result of a task: a reason, or why there is none."""
 
     task: Task
     reason: str
@@ -215,7 +215,7 @@ def written(task: Task, executor: Executor, *, max_tokens: int) -> Outcome:
 
 
 def fault_of(task: Task, parts: Parts) -> Fault | None:
-    """Why a reason is left out; None where it leads to the gold answer and cites what it uses.
+    """Why a reason is rejected; None if it leads to the gold answer and cites what it uses.
 
     The reply must end with the gold answer, and the reason must name it, unless it is a verdict such as yes. With contexts each
     sentence cites at least one, and what it cites supports it (:func:`hlgraph.answer.citations.objection`); the last sentence,
@@ -270,10 +270,8 @@ def _is_declined(text: str) -> bool:
     return text.strip(" .").upper() == _DECLINED
 
 
-# Rejected answers: the bare gold, and two that are as long as the preferred one, so that length does not tell them apart.
-#
-# GraphMPA rejects the bare gold answer alone. Then the preferred answer is always the longer one, and a model can lower the loss by
-# writing more, whatever it writes.
+# Rejected answers. GraphMPA rejects only the bare gold answer, which is always the shorter one, so a model can lower the loss by
+# writing more. Two further kinds are as long as the preferred answer.
 
 
 _LENGTHS = 0.25  # most difference of the lengths of a preferred and a rejected answer of the same length
@@ -326,7 +324,7 @@ def pairs_of(found: Sequence[Reasoned], *, negatives: Sequence[Negative]) -> lis
 def wrong_citations(item: Reasoned) -> str:
     """The preferred answer with every citation moved to a piece that does not support its sentence.
 
-    Empty where some sentence has no such piece: with fewer than two contexts, or where all of them support it.
+    Empty if a sentence has no such piece: there are fewer than two contexts, or all of them support it.
 
     Parameters
     ----------
@@ -352,7 +350,7 @@ def wrong_citations(item: Reasoned) -> str:
 
 
 def other_answer(item: Reasoned, others: Iterable[Reasoned]) -> str:
-    """The preferred answer to another question with as many contexts, the closest in length; empty where none is close.
+    """The preferred answer to another question with as many contexts, the closest in length; empty if none is close.
 
     The other question has another gold answer and no gold source of this one. The lengths differ by a quarter at most; ties by
     id of the question, then by text.
@@ -554,7 +552,7 @@ def make(
 
 
 def _rest(budget: Budget | None, begun: Executor) -> Budget | None:
-    """What is left of a budget for the next model."""
+    """The remaining budget for the next model."""
     if budget is None:
         return None
     purse = begun.purse
@@ -617,7 +615,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairsOptions:
-    """Which pairs are made; the parameters of :meth:`hlgraph.sdk.align.Alignment.make`.
+    """Options of pairs; the parameters of :meth:`hlgraph.sdk.align.Alignment.make`.
 
     Attributes
     ----------
@@ -654,7 +652,7 @@ class PairsOptions:
 
 @dataclass(frozen=True, slots=True)
 class PairsCost:
-    """What pairs would cost: the tasks, and the cost by model."""
+    """Expected cost of pairs: the tasks, and the cost per model."""
 
     tasks: Tasks
     models: tuple[ExpectedCost, ...]
@@ -662,7 +660,7 @@ class PairsCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairsPlan:
-    """Pairs that can be made: the options were checked, and the questions split.
+    """A checked plan of pairs, with the questions already split.
 
     Attributes
     ----------
@@ -710,7 +708,7 @@ class PairsPlan:
 
 
 def plan_pairs(folder: str | Path, options: PairsOptions, *, settings: Settings) -> PairsPlan:
-    """The pairs of an evaluation set; everything that can be checked before its corpus is opened is.
+    """Plan the pairs of an evaluation set. All checks that need no corpus run here.
 
     Parameters
     ----------

@@ -149,11 +149,11 @@ def parts_of(text: str) -> Parts | None:
 
 
 def write_lines(path: Path, items: Iterable[Pair | Prompt]) -> None:
-    """Write pairs or prompts to a file of JSON lines, readable by its owner alone; it is whole or not there.
+    """Write pairs or prompts to a file of JSON lines, readable by its owner alone, atomically.
 
     Parameters
     ----------
-    path : the file; its folder is made where it is missing
+    path : the file; a missing folder is created
     items : the pairs or prompts
 
     Raises
@@ -240,7 +240,7 @@ def _lines(file: Path, decoder: msgspec.json.Decoder[_Item], what: str) -> Itera
                 raise ReadError(f"{file}, line {number}", str(error), mend) from error
 
 
-# Splits questions into those for training and those held out, so that no source of a held-out answer is trained on.
+# Train and test splits in which no source of a held-out answer is used for training.
 
 
 _NAMED = 5
@@ -294,7 +294,7 @@ def split_by_source(questions: Sequence[Question], *, held_out: float) -> Split:
 
 
 def given_split(train: Sequence[Question], test: Sequence[Question]) -> Split:
-    """The split that a caller gives, if it does not leak.
+    """Check that a given split does not leak, and return it.
 
     Parameters
     ----------

@@ -212,7 +212,7 @@ def encoded(tokenizer: PreTrainedTokenizerBase, prompt: str, *, answer: str) -> 
 
 
 def beyond_reach(loaded: Loaded, pairs: Sequence[Pair]) -> str:
-    """Says how many pairs are longer than the model was made for, as the figures on them are worth little; empty for none.
+    """A message with the number of pairs that exceed the context length of the model; empty for none.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def beyond_reach(loaded: Loaded, pairs: Sequence[Pair]) -> str:
 
 
 class TransformersPolicy:
-    """A language model of transformers, as a comparison asks it.
+    """A language model of transformers, as used by a comparison.
 
     Parameters
     ----------
@@ -433,9 +433,9 @@ def train(
     fitting = [pair for pair in some if _fits(pair, loaded, chosen.max_length)]
     if not fitting:
         raise InputError(f"all {len(some)} pairs are longer than {chosen.max_length} tokens; raise --max-length")
-    checkpoint = _last_checkpoint(folder) if resume else None
-    _keep_metrics_until(folder / METRICS_FILE, _step_of(checkpoint))
-    steps = math.ceil(math.ceil(len(fitting) / chosen.batch) * chosen.epochs) - _step_of(checkpoint)
+    step, checkpoint = _last_checkpoint(folder) if resume else (0, None)
+    _keep_metrics_until(folder / METRICS_FILE, step)
+    steps = math.ceil(math.ceil(len(fitting) / chosen.batch) * chosen.epochs) - step
     with progress.step("train", steps, unit="steps"), warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of TRL's own calls of transformers
         warnings.filterwarnings("ignore", "Could not find a config file")  # beside a file of GGUF
@@ -536,7 +536,7 @@ def _trainer(pairs: Sequence[Pair], loaded: Loaded, folder: Path, settings: Trai
 
 
 def _callback(path: Path) -> object:
-    """A callback of transformers that appends the metrics of a step as one JSON line, and tells the progress."""
+    """A callback of transformers that appends the metrics of a step as one JSON line and reports progress."""
     from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
     class MetricsFile(TrainerCallback):  # type: ignore[misc]  # untyped
@@ -565,12 +565,12 @@ def _fits(pair: Pair, loaded: Loaded, most: int) -> bool:
 
 
 def _identity(pairs: Sequence[Pair], model: str, settings: TrainSettings) -> dict[str, object]:
-    """What a training is of: a checkpoint of another one is not continued."""
+    """The identity of a training run; checkpoints of a different run are not continued."""
     return {"model": model, "pairs": checksum(*sorted(pair.id for pair in pairs)), **asdict(settings)}
 
 
 def _claim(folder: Path, identity: dict[str, object], *, resume: bool) -> None:
-    """Refuse a folder that holds another training, or the same one where it is not to be resumed."""
+    """Refuse a folder that holds a different training run, or the same one without ``resume``."""
     file = folder / SETTINGS_FILE
     if file.is_file():
         if not resume:
@@ -590,19 +590,14 @@ def _claim(folder: Path, identity: dict[str, object], *, resume: bool) -> None:
         raise InputError(f"{folder}: it cannot be written: {error.strerror}; give another folder") from error
 
 
-def _last_checkpoint(folder: Path) -> str | None:
-    checkpoints = sorted(
-        (folder / CHECKPOINTS).glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2])
-    )
-    return str(checkpoints[-1]) if checkpoints else None
-
-
-def _step_of(checkpoint: str | None) -> int:
-    return int(checkpoint.rpartition("-")[2]) if checkpoint else 0
+def _last_checkpoint(folder: Path) -> tuple[int, str | None]:
+    """The number of steps of the last checkpoint, and its path; 0 and None without one."""
+    steps = [(int(path.name.rpartition("-")[2]), str(path)) for path in (folder / CHECKPOINTS).glob("checkpoint-*")]
+    return max(steps, default=(0, None))
 
 
 def _keep_metrics_until(path: Path, step: int) -> None:
-    """Drop the lines behind the checkpoint that is continued: their steps are made again."""
+    """Drop metrics after the resumed checkpoint; those steps run again."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.is_file() else []
     with write_bytes(path) as file:
         file.write("".join(line for line in lines if json.loads(line)["step"] <= step).encode())

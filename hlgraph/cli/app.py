@@ -199,12 +199,12 @@ def _run(arguments: list[str], *, is_json: bool) -> int:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; always raises SystemExit with the exit code."""
-    given = sys.argv[1:] if arguments is None else arguments
-    is_json = "--json" in given
+    words = sys.argv[1:] if arguments is None else arguments
+    is_json = "--json" in words
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # the terminal's encoding may lack a character
     try:
-        code = _run(given, is_json=is_json)
+        code = _run(words, is_json=is_json)
     except (BrokenPipeError, SystemExit):  # Typer turns BrokenPipeError into SystemExit
         code = _discard_output()
     except (OSError, MemoryError) as error:

@@ -81,7 +81,7 @@ def _bars(title: str, console: Console) -> Iterator[Callable[[Progress], None]]:
     from rich.text import Text
 
     class Details(ProgressColumn):
-        """The text behind a bar. That of the first bar shows the elapsed time, which advances between events."""
+        """The text behind a bar. The first bar shows the elapsed time, which advances between events."""
 
         def render(self, task: Task) -> Text:
             text = str(task.fields["text"])

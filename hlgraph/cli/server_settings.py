@@ -124,18 +124,16 @@ def as_commented_text(settings: Settings) -> str:
         databases=f"databases: {json.dumps(dict(graph.databases))}"
         if graph.databases
         else "# databases: {news: press}",
-        label_prefix=_path(graph.label_prefix or None, name="label_prefix", example="Acme_"),
+        label_prefix=_path(graph.label_prefix, name="label_prefix", example="Acme_"),
         neo4j_ca=_path(graph.ca),
         keep_projections=str(graph.keep_projections).lower(),
         images=_path(graph.images, name="images", example="/var/cache/hlgraph"),
-        import_command=_path(
-            graph.import_command or None, name="import_command", example="sh import.sh {folder} {database}"
-        ),
+        import_command=_path(graph.import_command, name="import_command", example="sh import.sh {folder} {database}"),
         access=_access(index),
         opensearch_ca=_path(index.ca),
         prefix=_quoted(index.prefix),
         language=_quoted(index.language),
-        exporter=_path(telemetry.exporter or None, name="exporter", example="otlp"),
+        exporter=_path(telemetry.exporter, name="exporter", example="otlp"),
         content=str(telemetry.content).lower(),
         slow_query_seconds=f"{'# ' if slow is None else ''}slow_query_seconds: {5.0 if slow is None else slow}",
     )

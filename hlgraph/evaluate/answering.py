@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.client import HLGraph
 
 
-# What the graph knows of pieces of evidence: the entities that they mention and the facts that they support.
+# Entities and facts of the graph that belong to pieces of evidence.
 
 
 _OF_STATEMENTS = frozenset({Relationship.MENTIONS, Relationship.SUPPORTS})
@@ -52,7 +52,7 @@ Knower = Callable[[Sequence["Evidence"]], Known]
 
 
 def knower(graph: HLGraph) -> Knower:
-    """A function from pieces of evidence to what the graph knows of them, with three reads of the graph store.
+    """A function that looks up the entities and facts of pieces of evidence, with three reads of the graph store.
 
     Parameters
     ----------
@@ -303,7 +303,7 @@ def _answered(question: Question, ask: Callable[[str], Answer], *, know: Knower)
 
 
 def _said(text: str) -> Span:
-    """What a chat model wrote behind the label of its answer, and its first sentence."""
+    """The text after the answer label in the reply of a chat model, and its first sentence."""
     short = _LABEL.split(text)[-1].strip()
     start, end = next(iter(sentences(short)), (0, 0))
     return Span(short, short[start:end])
@@ -320,7 +320,7 @@ def _intervals(questions: Sequence[Question], answered: Mapping[str, Answered]) 
 
 
 def _left(budget: Budget, spent: Spent) -> Budget:
-    """The part of a budget that is not spent. Raises BudgetError where nothing is left."""
+    """The rest of a budget. Raises BudgetError if nothing is left."""
     tokens = None if budget.max_tokens is None else budget.max_tokens - spent.input_tokens - spent.output_tokens
     usd = None if budget.max_usd is None else budget.max_usd - (spent.usd or 0.0)
     if any(left is not None and left <= 0 for left in (tokens, usd)):
@@ -355,7 +355,7 @@ _OF_TEXTS: Mapping[str, Callable[[str, Sequence[str]], float]] = {
     "BLEU-1": partial(sentence_bleu, n=1),
 }
 NAMES = (*_OF_TEXTS, "token_recall", "accuracy")
-"""Names of the measures. ``METEOR`` is none of them: it needs WordNet, which no package brings."""
+"""Names of the measures. ``METEOR`` is not among them: it needs WordNet data, which no package ships."""
 
 
 def check_texts(names: Sequence[str]) -> None:

@@ -17,13 +17,12 @@ import numpy as np
 
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import HLGraphError, InputError
-from hlgraph.evaluate.counting import Tally, counted
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.figures import Table
 from hlgraph.evaluate.made_up import MadeUpCorpus, MadeUpExtractor, Skew
 from hlgraph.evaluate.metrics.retrieval import grouped
 from hlgraph.evaluate.plots import Axis, Point, Series, chart
-from hlgraph.evaluate.runner import WARMING, Figures, figures_of, prepare, searches, timed
+from hlgraph.evaluate.runner import WARMING, Figures, Tally, counted, figures_of, prepare, searches, timed
 from hlgraph.ingest import pipeline
 from hlgraph.records import Kind
 from hlgraph.retrieve.search import retriever
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from hlgraph.models.protocols import Embedder
 
 
-# Fits how a cost grows with the size of the corpus. Pure functions.
+# Growth of a cost with the size of the corpus. Pure functions.
 
 
 class Growth(NamedTuple):
@@ -87,7 +86,7 @@ def growth(sizes: Sequence[float], costs: Sequence[float]) -> Growth:
     return Growth(float(exponent), float(np.exp(offset)), float(np.sqrt(covariance[0, 0])))
 
 
-# The memory of this process, as the operating system counts it.
+# Memory of this process.
 
 
 _STATUS = Path("/proc/self/status")
@@ -127,7 +126,7 @@ K = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchPlan:
-    """What one process of the benchmark asks.
+    """The work of one process of the benchmark.
 
     Attributes
     ----------

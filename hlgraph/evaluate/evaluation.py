@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from hlgraph.errors import InputError, MissingExtraError, UnknownNameError
 from hlgraph.evaluate import answering
-from hlgraph.evaluate.comparison import ranked_section, run_differences, section_differences, uncertainty
-from hlgraph.evaluate.counting import Tally, counted
 from hlgraph.evaluate.datasets import Dataset, Question, corpus_fingerprint, load, questions_fingerprint, read_passages
 from hlgraph.evaluate.figures import losses, passages_of
 from hlgraph.evaluate.judges.answer_rows import candidates_of
@@ -23,20 +21,34 @@ from hlgraph.evaluate.runner import (
     ALL,
     BASELINES,
     EvalReport,
+    Run,
+    Setting,
     StrategyResult,
+    Tally,
+    changed,
+    check_comparable,
     chosen,
+    counted,
     evaluate,
     ingest_set,
     lacking,
+    load_run,
     named_files,
     parameters,
     prepare,
     read_runs,
+    run_of,
     searches,
     with_baselines,
 )
-from hlgraph.evaluate.runs import Run, Setting, changed, check_comparable, load_run, run_of
-from hlgraph.evaluate.statistics import Section, in_pairs
+from hlgraph.evaluate.statistics import (
+    Section,
+    in_pairs,
+    ranked_section,
+    run_differences,
+    section_differences,
+    uncertainty,
+)
 from hlgraph.evaluate.sweep import base_of, knob, with_variants
 from hlgraph.ids import checksum
 from hlgraph.models.accounts.ledger import total
@@ -81,7 +93,7 @@ class EvaluationOptions:
     judging : how answers are judged; None: they are not
     budget : for all calls of chat models
     baseline : an earlier run, or its file
-    retrievers : what is asked in place of what ``strategies`` and ``sets`` name
+    retrievers : retrievers to use instead of those that ``strategies`` and ``sets`` name
     """
 
     questions: str | Path | None = None
@@ -219,7 +231,7 @@ def run_evaluation(
 def plan_evaluation(
     folder: str | Path, options: EvaluationOptions, *, settings: Settings, reranker: str = ""
 ) -> EvaluationPlan:
-    """The evaluation of a set; everything that can be checked before the first question is.
+    """Plan the evaluation of a set. All checks that need no question run here.
 
     Parameters
     ----------
@@ -243,6 +255,8 @@ def plan_evaluation(
     dataset = load(
         folder, questions=options.questions, limit=options.limit, subsets=options.subsets, qrels=options.qrels
     )
+    files = ", ".join(path.name for path in dataset.extractions)
+    extraction = f"precomputed: {files}; local for passages without a record" if files else "local"
     outside = read_runs(named_files(options.runs, strategies=retrievers), dataset, k=K)
     plan = EvaluationPlan(
         options=options,
@@ -251,7 +265,7 @@ def plan_evaluation(
         outside=outside,
         planned=run_of(
             EvalReport(dataset.name, dataset.questions, {}),
-            _setting(options, settings, retrievers, extraction=_extraction(dataset), reranker=reranker),
+            _setting(options, settings, retrievers, extraction=extraction, reranker=reranker),
             corpus=corpus_fingerprint(dataset.passages_path),
             asked=questions_fingerprint(dataset.questions),
         ),
@@ -264,7 +278,7 @@ def plan_evaluation(
 def plan_questions(
     graph: HLGraph, questions: Sequence[Question], *, options: EvaluationOptions, reranker: str = ""
 ) -> EvaluationPlan:
-    """The evaluation of questions about a corpus as it is; their gold are uris of sources.
+    """Plan the evaluation of questions about a corpus as it is; their gold are uris of sources.
 
     Parameters
     ----------
@@ -404,11 +418,6 @@ def _retrievers(options: EvaluationOptions) -> dict[str, Retriever]:
 
 def _earlier(baseline: str | Path | Run | None) -> Run | None:
     return load_run(baseline) if isinstance(baseline, str | Path) else baseline
-
-
-def _extraction(dataset: Dataset) -> str:
-    files = ", ".join(path.name for path in dataset.extractions)
-    return f"precomputed: {files}; local for passages without a record" if files else "local"
 
 
 def _setting(

@@ -9,11 +9,21 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from hlgraph.evaluate.answering import AnswerReport
-from hlgraph.evaluate.comparison import Comparison, Uncertainty, significance, values_of
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.metrics.retrieval import CUTOFFS, MEASURES, grouped
 from hlgraph.evaluate.runner import EvalReport, Outcome
-from hlgraph.evaluate.statistics import Difference, Interval, Paired, Values, needed_questions, paired
+from hlgraph.evaluate.statistics import (
+    Comparison,
+    Difference,
+    Interval,
+    Paired,
+    Uncertainty,
+    Values,
+    needed_questions,
+    paired,
+    significance,
+    values_of,
+)
 from hlgraph.retrieve.explain.svg import escaped
 
 MEASURE = "recall@5"
@@ -21,9 +31,9 @@ MEASURE = "recall@5"
 _SHOWN = (*(f"recall@{k}" for k in CUTOFFS), "all_gold@5")
 _NOISE = "noise"
 POINTS = (1, 2, 5)
-"""Differences in per cent for which tables say how many questions it takes to find them."""
+"""Differences in percentage points for which tables show how many questions are needed to detect them."""
 POINT_NAMES = tuple(f"{points} point{'s' if points > 1 else ''}" for points in POINTS)
-"""The heads of their columns."""
+"""The heads of the columns for these differences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,8 +265,16 @@ def needed_cells(deviation: float) -> tuple[str, ...]:
     return tuple(str(needed_questions(points / 100, deviation)) if deviation else "-" for points in POINTS)
 
 
-def interval_cells(interval: Interval) -> tuple[str, str]:
-    """The mean and the bounds of an interval, in per cent."""
+def interval_cells(interval: Interval | None, bounds: str = "-") -> tuple[str, str]:
+    """The mean and the bounds of an interval, in per cent.
+
+    Parameters
+    ----------
+    interval : the interval; None is shown as ``-``
+    bounds : text in place of the bounds of None
+    """
+    if interval is None:
+        return "-", bounds
     return percent(interval.mean), f"{percent(interval.low)} to {percent(interval.high)}"
 
 
@@ -306,8 +324,7 @@ def paired_table(found: Mapping[str, Mapping[str, Paired]], *, title: str, again
     for name in next(iter(found.values()), {}):
         for measure, items in found.items():
             item = items[name]
-            own = ("-", "-") if item.own is None else interval_cells(item.own)
-            rows.append((name, measure, str(item.questions), *own, *_tested(item)))
+            rows.append((name, measure, str(item.questions), *interval_cells(item.own), *_tested(item)))
     return Table(title, (*head, "", *POINT_NAMES), tuple(rows))
 
 
@@ -416,7 +433,7 @@ def paired_tree(found: Mapping[str, Mapping[str, Paired]], against: str | None) 
     return {"strategies": strategies, "differences": differences}
 
 
-# The questions that a strategy loses most on, against the strategy that it is compared with.
+# The questions with the largest losses of a strategy.
 
 
 SHOWN = 5

@@ -1,4 +1,4 @@
-"""Synthetic corpora of any size, with the shape of real ones, hubs included, and without meaning.
+"""Synthetic corpora of any size with a realistic degree distribution, including hubs; the text is meaningless.
 
 A source is one chunk of ten statements. It is about one entity, which is the subject of most of its statements; each
 statement names three entities and holds one fact. Entities and words follow the Zipf-Mandelbrot law, so that a few are
@@ -132,7 +132,7 @@ class MadeUpCorpus:
             triple = self.extraction(number).propositions[place].triples[0]
             pair = (triple.subject, triple.object) if at % 2 == 0 else (_name(int(anyone[0])), _name(int(anyone[1])))
             asked.append(f"Who {verb} {pair[0]} before {pair[1]} {triple.predicate}?")
-        _made.cache_clear()  # 150,000 objects, which each collection of garbage would visit while searches are measured
+        _made.cache_clear()  # else the garbage collector visits its 150,000 objects while searches are measured
         return asked
 
     def skew(self) -> Skew:

@@ -180,7 +180,7 @@ def _text(x: float, y: float, words: str, *, anchor: str = "start", size: int = 
     return f'<text {where} fill="#222222">{escape(words)}</text>'
 
 
-# A plot of means with their intervals, one row a strategy and one column a measure or group, as SVG without a library.
+# Forest plots: means with intervals, one row per strategy and one column per measure or group.
 
 
 _LABEL, _COLUMN, _ROW, _FOREST_TOP, _FOREST_BOTTOM, _FOREST_WIDTH = 210, 170, 22, 48, 30, 900

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -247,7 +247,7 @@ def _check_known(what: str, given: Iterable[str], known: Collection[str] | None)
             raise InputError(f"no {what} {name!r}; there are: {', '.join(known)}")
 
 
-# The table of a recipe: published figures beside measured ones, and what is missing. Pure functions.
+# The table of a recipe. Pure functions.
 
 
 _WHY = {
@@ -281,7 +281,7 @@ def asked_rows(recipe: Recipe, *, has_chat: bool) -> list[RecipeRow]:
 
 
 def measured_in(results: Evaluation, strategy: str, *, metric: str) -> Interval | None:
-    """What was measured of a strategy; None for what was not.
+    """The measured value of a strategy; None if it was not measured.
 
     Parameters
     ----------
@@ -311,33 +311,45 @@ def recipe_table(name: str, recipe: Recipe, *, run: RecipeRun) -> Table:
         head += [f"{metric}: paper"] if metric in given else []
         head += [f"{metric}: here", f"95 % interval{' ' * number}"]
     rows = []
-    for row, key in _keys(recipe, run.results):
+    for row, key, figures in _figures(recipe, run):
         cells: list[str] = []
-        for metric in metrics:
-            published = row.published.get(run.item.name, {}).get(metric)
-            here = measured_in(run.results, key, metric=metric) if key else None
+        for metric, (published, here) in figures.items():
             cells += ["-" if published is None else f"{published:.1f}"] if metric in given else []
-            cells += interval_cells(here) if here else ("-", "")
+            cells += interval_cells(here, "")
         rows.append((row.name, key or "-", *cells))
     asked = len(run.results.report.questions)
     title = f"{name}: {recipe.paper}, {recipe.table}: {recipe.title}; {run.item.name} ({run.place}, {asked} questions)"
     return Table(title, tuple(head), tuple(rows))
 
 
-def _keys(recipe: Recipe, results: Evaluation) -> list[tuple[RecipeRow, str]]:
-    """Every row with the strategy that was asked for it, empty for none; then the baselines that are in no row."""
-    asked = results.report.strategies
-    pairs = []
+def _figures(
+    recipe: Recipe, run: RecipeRun
+) -> Iterator[tuple[RecipeRow, str, dict[str, tuple[float | None, Interval | None]]]]:
+    """Each row with the strategy that was asked for it, empty for none, and its published and measured figures by metric.
+
+    The baselines that are in no row come last.
+    """
+    asked = run.results.report.strategies
+    rows = []
     for row in recipe.rows:
         key = retriever_of(row, recipe.preset)[0] if row.strategy and row.needs != "training" else ""
-        pairs.append((row, key if key in asked else ""))
-    named = {key for _, key in pairs}
-    pairs += [(RecipeRow(name=f"{name} (beside)"), name) for name in BASELINES if name in asked and name not in named]
-    return pairs
+        rows.append((row, key if key in asked else ""))
+    named = {key for _, key in rows}
+    rows += [(RecipeRow(name=f"{name} (beside)"), name) for name in BASELINES if name in asked and name not in named]
+    for row, key in rows:
+        published = row.published.get(run.item.name, {})
+        yield (
+            row,
+            key,
+            {
+                metric: (published.get(metric), measured_in(run.results, key, metric=metric) if key else None)
+                for metric in recipe.metrics_of(run.item)
+            },
+        )
 
 
 def models_line(recipe: Recipe, run: RecipeRun) -> str:
-    """With which models the paper measured, and with which this run did.
+    """A line with the models of the paper and of this run.
 
     Parameters
     ----------
@@ -364,7 +376,7 @@ def notes(recipe: Recipe, runs: Iterable[RecipeRun]) -> list[str]:
 
 
 def missing_lines(recipe: Recipe, runs: Iterable[RecipeRun], *, sets: Iterable[RecipeSet], has_chat: bool) -> list[str]:
-    """What of a recipe was not run, and why, one line each.
+    """The parts of a recipe that were not run, with the reason, one line each.
 
     Parameters
     ----------
@@ -397,21 +409,16 @@ def missing_lines(recipe: Recipe, runs: Iterable[RecipeRun], *, sets: Iterable[R
 def _rows(recipe: Recipe, run: RecipeRun) -> list[dict[str, object]]:
     """The rows of a set as JSON data: published and measured figures of each measure."""
     rows: list[dict[str, object]] = []
-    for row, key in _keys(recipe, run.results):
-        cells: dict[str, object] = {}
-        for metric in recipe.metrics_of(run.item):
-            here = measured_in(run.results, key, metric=metric) if key else None
+    for row, key, figures in _figures(recipe, run):
+        cells = {}
+        for metric, (published, here) in figures.items():
             mean, *bounds = (None, None) if here is None else (round(100 * value, 2) for value in here)
-            cells[metric] = {
-                "published": row.published.get(run.item.name, {}).get(metric),
-                "measured": mean,
-                "interval": None if here is None else bounds,
-            }
+            cells[metric] = {"published": published, "measured": mean, "interval": None if here is None else bounds}
         rows.append({"row": row.name, "strategy": key or None, "metrics": cells})
     return rows
 
 
-# A recipe that is run: its possible rows on the sets that are there, and what is missing.
+# Running a recipe.
 
 
 Measure = Callable[[Path, EvaluationOptions], Evaluation]

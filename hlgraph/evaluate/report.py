@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from hlgraph.errors import InputError
 from hlgraph.evaluate.answering import MEASURES as ANSWER_MEASURES
 from hlgraph.evaluate.answering import AnswerOutcome, AnswerReport, measured
-from hlgraph.evaluate.comparison import Comparison, Uncertainty, best, significance, values_of
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.figures import (
     MEASURE,
@@ -42,9 +41,18 @@ from hlgraph.evaluate.judges.report import JudgeReport, judge_files, judge_notes
 from hlgraph.evaluate.metrics.retrieval import CUTOFFS, Scores
 from hlgraph.evaluate.metrics.trec import qrels_text, run_text
 from hlgraph.evaluate.plots import Axis, Column, Point, Series, chart, forest
-from hlgraph.evaluate.runner import EvalReport, Outcome, StrategyResult
-from hlgraph.evaluate.runs import Run, Setting, run_of, save
-from hlgraph.evaluate.statistics import Difference, Interval, PairedSection, Values
+from hlgraph.evaluate.runner import EvalReport, Outcome, Run, Setting, StrategyResult, run_of, save
+from hlgraph.evaluate.statistics import (
+    Comparison,
+    Difference,
+    Interval,
+    PairedSection,
+    Uncertainty,
+    Values,
+    best,
+    significance,
+    values_of,
+)
 from hlgraph.retrieve.explain.svg import escaped, framed
 
 if TYPE_CHECKING:

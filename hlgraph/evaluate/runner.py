@@ -1,31 +1,146 @@
-"""Asks every question of a set with every strategy, and measures the outcomes."""
+"""Asks every question of a set with every strategy, measures the outcomes and their cost, and saves and loads runs."""
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, cast
 
+import msgspec
 import numpy as np
+from scipy import sparse
 
 from hlgraph import progress
-from hlgraph.errors import HLGraphError, InputError, UnknownNameError
-from hlgraph.evaluate.counting import Cost
+from hlgraph.errors import HLGraphError, InputError, ReadError, UnknownNameError
 from hlgraph.evaluate.datasets import Dataset, Question, read_passages
 from hlgraph.evaluate.metrics.retrieval import Scores, grouped, score
 from hlgraph.evaluate.metrics.trec import read_run
+from hlgraph.evaluate.statistics import Section
 from hlgraph.records import Document, Scalar
 from hlgraph.retrieve import STRATEGIES
 from hlgraph.retrieve.search import retriever
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
+from hlgraph.stores.protocols import GraphStore, Stores, VectorStore
+from hlgraph.subgraph import Subgraph
 
 if TYPE_CHECKING:
     from hlgraph.ingest.report import Report
     from hlgraph.retrieve.request import Mode
     from hlgraph.retrieve.retriever import Retriever
     from hlgraph.sdk.client import HLGraph
+
+
+# What a search reads from the stores, counted by wrapping them.
+
+_READS = frozenset({"records", "find", "pull", "search", "neighbours", "vectors", "ids", "rank", "match"})
+_NUMBER = 8  # bytes of a score or another single number
+
+
+class Cost(NamedTuple):
+    """The amount of data read from the stores.
+
+    Attributes
+    ----------
+    calls : reading calls, without the check of the corpus version
+    rows : hits, records, vectors, and the nodes and edges of subgraphs
+    bytes : size of arrays, of texts in UTF-8, and 8 bytes for each single number
+    """
+
+    calls: int
+    rows: int
+    bytes: int
+
+
+class Tally:
+    """Collects the results of store calls until :meth:`take` counts them.
+
+    Counting is deferred, so that it does not slow the search.
+    """
+
+    def __init__(self) -> None:
+        self._seen: list[object] = []
+
+    def see(self, answer: object) -> None:
+        """Keep one result."""
+        self._seen.append(answer)
+
+    def take(self) -> Cost:
+        """The cost of all calls since the last ``take``."""
+        seen, self._seen = self._seen, []
+        sizes = [_size(answer) for answer in seen]
+        return Cost(len(seen), sum(rows for rows, _ in sizes), sum(count for _, count in sizes))
+
+
+def counted(stores: Stores, tally: Tally) -> Stores:
+    """The same stores, wrapped so that the tally sees their results.
+
+    Parameters
+    ----------
+    stores : graph and vectors
+    tally : collects the results
+    """
+    return stores._replace(
+        graph=cast("GraphStore", _Watched(stores.graph, tally)),
+        vectors=cast("VectorStore", _Watched(stores.vectors, tally)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    """A proxy that passes the results of reading methods to a tally, and leaves other attributes unchanged."""
+
+    inner: object
+    tally: Tally
+
+    def __getattr__(self, name: str) -> object:
+        attribute = getattr(self.inner, name)
+        if name not in _READS:
+            return attribute
+        method = cast("Callable[..., object]", attribute)
+
+        def call(*arguments: object, **named: object) -> object:
+            answer = method(*arguments, **named)
+            if isinstance(answer, Iterator):
+                rows = list(answer)
+                self.tally.see(rows)
+                return iter(rows)
+            self.tally.see(answer)
+            return answer
+
+        return call
+
+
+def _size(answer: object) -> tuple[int, int]:
+    """Rows and bytes of a result; a tuple of columns, such as ids and vectors, has as many rows as its longest column."""
+    if isinstance(answer, Subgraph):
+        edges = [sparse.csr_array(matrix) for matrix in answer.edges.values()]
+        size = answer.ids.nbytes + answer.kinds.nbytes
+        size += sum(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes for matrix in edges)
+        return len(answer) + sum(int(matrix.nnz) for matrix in edges), size
+    if isinstance(answer, np.ndarray):
+        return len(answer), answer.nbytes
+    if isinstance(answer, tuple):
+        columns = [_size(column) for column in answer]
+        return max((rows for rows, _ in columns), default=0), sum(count for _, count in columns)
+    if isinstance(answer, Sequence | Set) and not isinstance(answer, str):
+        return len(answer), sum(_bytes(item) for item in answer)
+    return 1, _bytes(answer)
+
+
+def _bytes(value: object) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, str):
+        return len(value.encode("utf-8", "surrogatepass"))
+    if isinstance(value, Mapping):
+        return sum(map(_bytes, (*value, *value.values())))
+    if is_dataclass(value):
+        return sum(_bytes(getattr(value, item.name)) for item in fields(value))
+    return sum(map(_bytes, value)) if isinstance(value, Sequence | Set) else _NUMBER
 
 
 WARMING = 3
@@ -59,7 +174,7 @@ class Outcome:
     ids : passage ids found, best first
     milliseconds : wall-clock time of the call
     round_trips : round trips to the stores
-    rows, bytes : read from the stores, see :class:`hlgraph.evaluate.counting.Cost`; 0 if not counted
+    rows, bytes : read from the stores, see :class:`hlgraph.evaluate.runner.Cost`; 0 if not counted
     error : why the search failed, else empty. A failed question finds nothing, so its recall is 0
     cpu_milliseconds : CPU time of this process on all cores, without that of servers; other load on the machine hardly
         changes it
@@ -415,7 +530,7 @@ def named_files(given: Sequence[str], *, strategies: Collection[str]) -> dict[st
 def read_runs(files: Mapping[str, str], dataset: Dataset, *, k: int) -> dict[str, StrategyResult]:
     """The first k passages of every question in every run; a question that a run lacks found nothing.
 
-    Nothing is known of the time and cost of these systems.
+    The latency and cost of these systems are unknown.
 
     Parameters
     ----------
@@ -455,13 +570,13 @@ def _result(path: str, dataset: Dataset, *, passages: Collection[str], k: int) -
     asked = [question.id for question in dataset.questions]
     if not ranked.keys() & set(asked):
         raise InputError(
-            f"{path}: it ranks passages for {_named(list(ranked))}, and for no question of {dataset.name} ({_named(asked)}); give "
-            "a run of these questions"
+            f"{path}: it ranks passages for {first_ids(list(ranked))}, and for no question of {dataset.name} "
+            f"({first_ids(asked)}); give a run of these questions"
         )
     strange = [key for question in asked for key in ranked.get(question, ()) if key not in passages]
     if strange:
         raise InputError(
-            f"{path}: it ranks {_named(list(dict.fromkeys(strange)))}, which {dataset.passages_path} does not have; give a run "
+            f"{path}: it ranks {first_ids(list(dict.fromkeys(strange)))}, which {dataset.passages_path} does not have; give a run "
             "over this corpus"
         )
     result = result_of(
@@ -470,5 +585,243 @@ def _result(path: str, dataset: Dataset, *, passages: Collection[str], k: int) -
     return replace(result, figures=_UNKNOWN_COST)
 
 
-def _named(ids: Sequence[str]) -> str:
+def first_ids(ids: Sequence[str]) -> str:
+    """The first three ids, for a message."""
     return (", ".join(ids[:_MOST_IDS]) or "nothing") + (", ..." if len(ids) > _MOST_IDS else "")
+
+
+# Saved runs: questions, configuration and every outcome, for later comparison.
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """The configuration of a run. Runs with different configurations can be compared; the differences are reported.
+
+    Attributes
+    ----------
+    version : version of hlgraph
+    preset : name of the parameters
+    extraction : where the statements came from
+    store : kind of store, without its address
+    embedder, reranker : fingerprints of the models
+    k : number of passages retrieved
+    parameters : parameters of the retriever, by strategy
+    chat : the chat model that answered, empty for none
+    """
+
+    version: str
+    preset: str
+    extraction: str
+    store: str
+    embedder: str
+    reranker: str
+    k: int
+    parameters: Mapping[str, Mapping[str, Scalar | None]] = field(default_factory=dict)
+    chat: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A question without its text; ``answers`` are its gold answers."""
+
+    id: str
+    gold: tuple[str, ...]
+    type: str = ""
+    hops: int = 0
+    subset: str = ""
+    answers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """The content of a run file.
+
+    Attributes
+    ----------
+    dataset : name of the evaluation set
+    corpus, asked : fingerprints of the passages and of the questions
+    setting : the configuration
+    questions : the questions without their texts
+    outcomes : by strategy, one per question in their order
+    sections : measures of answers, judgements and claims, by question
+    format : version of the file format
+    """
+
+    dataset: str
+    corpus: str
+    asked: str
+    setting: Setting
+    questions: tuple[AskedQuestion, ...]
+    outcomes: Mapping[str, tuple[Outcome, ...]]
+    sections: tuple[Section, ...] = ()
+    format: int = _FORMAT
+
+    def report(self) -> EvalReport:
+        """The measures of the run, computed from its outcomes; the texts of the questions are empty."""
+        questions = tuple(
+            Question(item.id, "", frozenset(item.gold), item.type, item.hops, item.answers, item.subset)
+            for item in self.questions
+        )
+        strategies = {name: result_of(questions, outcomes) for name, outcomes in self.outcomes.items()}
+        return EvalReport(self.dataset, questions, strategies)
+
+
+def run_of(report: EvalReport, setting: Setting, *, corpus: str, asked: str, sections: Sequence[Section] = ()) -> Run:
+    """The run of a report, ready to be saved.
+
+    Parameters
+    ----------
+    report : the evaluation
+    setting : its configuration
+    corpus : fingerprint of the passages
+    asked : fingerprint of the questions
+    sections : measures beside retrieval
+    """
+    return Run(
+        dataset=report.dataset,
+        corpus=corpus,
+        asked=asked,
+        setting=setting,
+        questions=tuple(
+            AskedQuestion(item.id, tuple(sorted(item.gold)), item.type, item.hops, item.subset, item.answers)
+            for item in report.questions
+        ),
+        outcomes={name: result.outcomes for name, result in report.strategies.items()},
+        sections=tuple(sections),
+    )
+
+
+def save(run: Run, path: str | Path) -> None:
+    """Write a run to a JSON file, atomically.
+
+    Parameters
+    ----------
+    run : the run
+    path : the file; an existing one is replaced
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
+    place = Path(path)
+    part = place.with_name(f"{place.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(msgspec.json.encode(run))
+        part.replace(place)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise InputError(
+            f"{place}: the run cannot be saved: {error.strerror}; give a file in an existing folder"
+        ) from error
+
+
+def load_run(path: str | Path) -> Run:
+    """The run in a file that :func:`save` wrote.
+
+    Raises
+    ------
+    ReadError
+        The file cannot be read, is not a run, has another format, or holds outcomes that do not match its questions.
+    """
+    mend = "give a file that hlgraph eval --save wrote"
+    try:
+        run = msgspec.json.decode(Path(path).read_bytes(), type=Run)
+    except OSError as error:
+        raise ReadError(str(path), f"it cannot be read: {error.strerror}", mend) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ReadError(str(path), f"it is not a saved run: {error}", mend) from error
+    if run.format != _FORMAT:
+        raise ReadError(
+            str(path),
+            f"it has format {run.format}, but this version of hlgraph reads format {_FORMAT}",
+            "run the evaluation again",
+        )
+    ids = [question.id for question in run.questions]
+    for name, outcomes in run.outcomes.items():
+        if [outcome.question_id for outcome in outcomes] != ids or not ids:
+            raise ReadError(str(path), f"the outcomes of {name} do not match its questions", mend)
+    for section in run.sections:
+        if not set(section.questions) <= set(ids):
+            raise ReadError(str(path), f"the part {section.title!r} is about other questions", mend)
+    if not all(question.gold for question in run.questions):
+        raise ReadError(str(path), "a question has no gold passages", mend)
+    return run
+
+
+def check_comparable(run: Run, earlier: Run) -> None:
+    """Check that two runs have the same corpus and questions, so that a difference is one of the strategies.
+
+    Parameters
+    ----------
+    run : the run now
+    earlier : the run before
+
+    Raises
+    ------
+    InputError
+        The corpus, the questions, or gold answers that were used differ; the message says how.
+    """
+    if run.corpus != earlier.corpus:
+        raise InputError(
+            f"the earlier run used another corpus ({earlier.dataset}, {earlier.corpus[:8]}; now {run.dataset}, "
+            f"{run.corpus[:8]}); compare runs over the same passages"
+        )
+    if run.asked == earlier.asked:
+        _check_answers(run, earlier)
+        return
+    now, before = ({item.id for item in each.questions} for each in (run, earlier))
+    other = sorted(now ^ before)
+    how = (
+        f"{len(other)} of them are in only one run: {first_ids(other)}"
+        if other
+        else "the same ids with other texts or gold"
+    )
+    raise InputError(
+        f"the earlier run asked {len(before)} questions and this one {len(now)}, {how}; "
+        "compare runs with the same --questions, --limit and --subset"
+    )
+
+
+def _check_answers(run: Run, earlier: Run) -> None:
+    """Refuse an earlier run whose answers were measured against other gold answers."""
+    if not earlier.sections:
+        return
+    golds = {item.id: item.answers for item in earlier.questions}
+    other = sorted(item.id for item in run.questions if set(item.answers) != set(golds[item.id]))
+    if other:
+        raise InputError(
+            f"the earlier run measured {len(other)} answers against other gold answers: {first_ids(other)}; compare runs with the "
+            "same gold answers"
+        )
+
+
+def changed(setting: Setting, earlier: Setting) -> list[str]:
+    """The differences between two configurations, one line each: name, value before, value now.
+
+    Parameters
+    ----------
+    setting : the configuration now
+    earlier : the configuration before
+
+    Examples
+    --------
+    >>> one = Setting(version="1", preset="paper", extraction="local", store="hlgraph", embedder="e", reranker="r", k=20)
+    >>> changed(one, one)
+    []
+    """
+    lines = [
+        f"{item.name}: {getattr(earlier, item.name)} before, {getattr(setting, item.name)} now"
+        for item in fields(Setting)
+        if item.name != "parameters" and getattr(setting, item.name) != getattr(earlier, item.name)
+    ]
+    for name in sorted(set(setting.parameters) & set(earlier.parameters)):
+        before, now = earlier.parameters[name], setting.parameters[name]
+        lines.extend(
+            f"{name}.{key}: {before.get(key)} before, {now.get(key)} now"
+            for key in sorted(set(before) | set(now))
+            if before.get(key) != now.get(key)
+        )
+    return lines

@@ -1,6 +1,6 @@
 """A short answer without a model: the span of the evidence that fits the question best, by its kind and the words around it.
 
-It is a plain baseline of exact match and F1, as extractive systems of question answering have, and not an answer for users.
+This is a simple extractive baseline for exact match and F1, not an answer for users.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _TRADES = frozenset(["occupation", "profession", "job", "career"])
 
 
 class Known(NamedTuple):
-    """What a graph knows of the evidence of one question.
+    """Entities and facts of the graph that belong to the evidence of one question.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Span(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """What is looked for: the kind, the noun after "which" or "what", and the words of the question by their stems."""
+    """What a question asks for: the kind, the noun after "which" or "what", and the words of the question by their stems."""
 
     kind: Expected
     is_trade: bool

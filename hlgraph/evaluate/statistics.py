@@ -1,4 +1,4 @@
-"""Bootstrap intervals, permutation tests and Cohen's kappa for measures per question. Pure functions.
+"""Bootstrap intervals, permutation tests, Cohen's kappa, and comparisons of strategies and of runs. Pure functions.
 
 ``scipy.stats.bootstrap`` and ``permutation_test`` are not used: they resample one statistic at a time, which takes 6 s instead of
 0.7 s for 48 columns of 500 questions, and the permutations draw other signs, so that p values of a seed would change.
@@ -9,13 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.errors import InputError
+from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.evaluate.metrics.retrieval import MEASURES, Judged, measured, ranked_measures
+
+if TYPE_CHECKING:
+    from hlgraph.evaluate.runner import EvalReport
 
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
@@ -97,24 +102,18 @@ class Resamples:
         self._means = values.mean(axis=0)
         self._drawn = _drawn_means(values, resamples, seed=seed)
 
-    def interval(self, column: int, *, confidence: float = CONFIDENCE) -> Interval:
-        """The mean of a column with its percentile interval.
+    def interval(self, column: int) -> Interval:
+        """The mean of a column with its 95 % percentile interval.
 
         Parameters
         ----------
         column : index of the column
-        confidence : share of resamples within the interval, between 0 and 1, default 0.95
-
-        Raises
-        ------
-        InputError
-            The confidence is not between 0 and 1.
         """
-        low, high = _bounds(self._drawn[:, column], confidence)
+        low, high = _bounds(self._drawn[:, column])
         return Interval(float(self._means[column]), low, high)
 
-    def difference(self, a: int, b: int, *, confidence: float = CONFIDENCE) -> Difference:
-        """Column ``a`` minus column ``b``: the mean, its percentile interval and its p value.
+    def difference(self, a: int, b: int) -> Difference:
+        """Column ``a`` minus column ``b``: the mean, its 95 % percentile interval and its p value.
 
         With B resamples and d the difference in one of them, p is twice the smaller of (#(d <= 0) + 1) / (B + 1) and
         (#(d >= 0) + 1) / (B + 1), at most 1. One minus p is the confidence at which the interval begins to contain 0.
@@ -123,15 +122,9 @@ class Resamples:
         ----------
         a : index of the first column
         b : index of the second column
-        confidence : share of resamples within the interval, between 0 and 1, default 0.95
-
-        Raises
-        ------
-        InputError
-            The confidence is not between 0 and 1.
         """
         drawn = np.round(self._drawn[:, a] - self._drawn[:, b], _DIGITS)
-        low, high = _bounds(drawn, confidence)
+        low, high = _bounds(drawn)
         fewer = min(int((drawn <= 0).sum()), int((drawn >= 0).sum()))
         p = min(1.0, 2 * (fewer + 1) / (len(drawn) + 1))
         return Difference(float(np.round(self._means[a] - self._means[b], _DIGITS)), low, high, p)
@@ -151,10 +144,8 @@ def _drawn_means(values: NDArray[np.float64], resamples: int, *, seed: int) -> N
     return means
 
 
-def _bounds(drawn: NDArray[np.float64], confidence: float) -> tuple[float, float]:
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence is {confidence}; choose a share between 0 and 1, such as 0.95")
-    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
+def _bounds(drawn: NDArray[np.float64]) -> tuple[float, float]:
+    low, high = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)
 
 
@@ -183,7 +174,7 @@ class Kappa(NamedTuple):
     labels: int
 
 
-def cohen_kappa(a: Sequence[str], b: Sequence[str], *, resamples: int = RESAMPLES, seed: int = 0) -> Kappa:
+def cohen_kappa(a: Sequence[str], b: Sequence[str]) -> Kappa:
     """Cohen's kappa ``(o - c) / (1 - c)`` of the labels that two raters gave to the same things.
 
     o is the share of equal labels, and c the share that is expected by chance: the sum over labels of the product of both
@@ -194,13 +185,11 @@ def cohen_kappa(a: Sequence[str], b: Sequence[str], *, resamples: int = RESAMPLE
     ----------
     a : labels of one rater
     b : labels of the other, in the same order
-    resamples : number of resamples, at least 100, default 10,000
-    seed : seed of the resampling, default 0
 
     Raises
     ------
     InputError
-        There is no label, the numbers of labels differ, or there are fewer than 100 resamples.
+        There is no label, or the numbers of labels differ.
 
     Examples
     --------
@@ -210,8 +199,6 @@ def cohen_kappa(a: Sequence[str], b: Sequence[str], *, resamples: int = RESAMPLE
     """
     if not a or len(a) != len(b):
         raise InputError(f"{len(a)} labels of one rater and {len(b)} of the other; give one of each for every thing")
-    if resamples < 100:
-        raise InputError(f"{resamples} resamples are too few; use at least 100")
     names, codes = np.unique([a, b], return_inverse=True)
     size, (first, second) = len(names), codes.reshape(2, len(a))
     cells = np.eye(size * size)[first * size + second]  # one row per thing, with a 1 for its pair of labels
@@ -219,8 +206,8 @@ def cohen_kappa(a: Sequence[str], b: Sequence[str], *, resamples: int = RESAMPLE
     observed = float(np.mean(first == second))
     if np.isnan(kappa):
         return Kappa(None, None, None, observed, len(a))
-    drawn = _kappas(_drawn_means(cells, resamples, seed=seed), size)
-    return Kappa(kappa, *_bounds(drawn[~np.isnan(drawn)], CONFIDENCE), observed, len(a))
+    drawn = _kappas(_drawn_means(cells, RESAMPLES, seed=0), size)
+    return Kappa(kappa, *_bounds(drawn[~np.isnan(drawn)]), observed, len(a))
 
 
 def _kappas(tables: NDArray[np.float64], size: int) -> NDArray[np.float64]:
@@ -234,7 +221,7 @@ def _kappas(tables: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     return kappas
 
 
-# Paired tests of two systems on the same questions: permutation test, Holm's correction, and the questions that a test needs.
+# Paired tests of two systems on the same questions: permutation test, Holm's correction, and power.
 #
 # References
 # ----------
@@ -246,31 +233,27 @@ PERMUTATIONS = 10_000
 _EXACT = 13  # maximum number of questions that differ for which all assignments of signs are tried
 
 
-def permutation_test(differences: NDArray[np.float64], *, permutations: int = PERMUTATIONS, seed: int = 0) -> float:
+def permutation_test(differences: NDArray[np.float64]) -> float:
     """The two-sided p value of the paired permutation test (Fisher's randomisation test) for a mean difference of 0.
 
     If the two systems were alike, each difference could as well have the other sign. p is the share of assignments of
     signs whose mean is at least as far from 0: of all of them for up to 13 questions that differ, else of
-    ``permutations`` drawn ones, of which the observed one is one more.
+    10,000 drawn ones, of which the observed one is one more.
 
     Parameters
     ----------
     differences : value of one system minus that of the other, one a question
-    permutations : number of drawn assignments, at least 100, default 10,000
-    seed : seed of the draws, default 0
 
     Raises
     ------
     InputError
-        There is no difference, one is not finite, or there are fewer than 100 permutations.
+        There is no difference, or one is not finite.
 
     Examples
     --------
     >>> permutation_test(np.array([1.0, 1.0, 1.0, 0.0]))
     0.25
     """
-    if permutations < 100:
-        raise InputError(f"{permutations} permutations are too few; use at least 100")
     if differences.ndim != 1 or not len(differences) or not np.isfinite(differences).all():
         raise InputError(f"a test needs one finite difference a question; got the shape {differences.shape}")
     some = differences[differences != 0].astype(np.float64)
@@ -280,13 +263,13 @@ def permutation_test(differences: NDArray[np.float64], *, permutations: int = PE
     if len(some) <= _EXACT:
         signs = 1 - 2.0 * ((np.arange(2 ** len(some))[:, None] >> np.arange(len(some))) & 1)
         return float(np.mean(np.round(np.abs(signs @ some), _DIGITS) >= observed))
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     as_far, size = 0, max(1, _BLOCK // len(some))
-    for start in range(0, permutations, size):
-        rows = min(size, permutations - start)
+    for start in range(0, PERMUTATIONS, size):
+        rows = min(size, PERMUTATIONS - start)
         signs = 1 - 2.0 * rng.integers(2, size=(rows, len(some)))
         as_far += int((np.round(np.abs(signs @ some), _DIGITS) >= observed).sum())
-    return (as_far + 1) / (permutations + 1)
+    return (as_far + 1) / (PERMUTATIONS + 1)
 
 
 def holm(values: Sequence[float]) -> tuple[float, ...]:
@@ -373,7 +356,7 @@ def needed_questions(difference: float, deviation: float, *, significance: float
     return max(1, math.ceil((reach * deviation / difference) ** 2))
 
 
-# Paired comparison of strategies in a measure of single questions, whatever it measures: passages, answers, judgements, claims.
+# Paired comparison of strategies in any measure per question.
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,8 +387,6 @@ def paired(
     *,
     against: str | None,
     is_tested: bool = True,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
 ) -> dict[str, Paired]:
     """Each strategy in one measure, beside one of them: bootstrap intervals, permutation tests, and Holm's correction.
 
@@ -414,8 +395,6 @@ def paired(
     values : values of the same questions in the same order, by strategy
     against : the strategy to compare with; None or a strategy without values: nothing is compared
     is_tested : run the permutation tests; without them p is 1
-    resamples : number of resamples, default 10,000
-    seed : seed of the resampling, default 0
 
     Raises
     ------
@@ -433,13 +412,13 @@ def paired(
     if not values:
         return {}
     is_whole = all(np.isfinite(item).all() for item in values.values())
-    shared = Resamples(np.stack(list(values.values()), axis=1), resamples=resamples, seed=seed) if is_whole else None
+    shared = Resamples(np.stack(list(values.values()), axis=1)) if is_whole else None
     comparisons: dict[str, Paired] = {}
     differences: dict[str, Values] = {}
     for at, (name, own) in enumerate(values.items()):
         base = None if name == against or against is None else values.get(against)
         if shared is None:
-            comparisons[name] = _with_gaps(own, base, resamples=resamples, seed=seed)
+            comparisons[name] = _with_gaps(own, base)
         else:
             other = None if base is None else shared.difference(at, list(values).index(str(against)))
             comparisons[name] = Paired(len(own), shared.interval(at), other)
@@ -450,18 +429,16 @@ def paired(
     }
 
 
-def _with_gaps(own: Values, base: Values | None, *, resamples: int, seed: int) -> Paired:
+def _with_gaps(own: Values, base: Values | None) -> Paired:
     """The mean over the questions with a value, and the difference over those where both have one."""
-
-    def drawn(*columns: Values) -> Resamples:
-        return Resamples(np.stack(columns, axis=1), resamples=resamples, seed=seed)
-
     has_value = np.isfinite(own)
     if not has_value.any():
         return Paired(0, None)
     has_both = has_value & np.isfinite(base) if base is not None else np.zeros_like(has_value)
-    other = drawn(own[has_both], base[has_both]).difference(0, 1) if base is not None and has_both.any() else None
-    return Paired(int(has_value.sum()), drawn(own[has_value]).interval(0), other)
+    other = None
+    if base is not None and has_both.any():
+        other = Resamples(np.stack([own[has_both], base[has_both]], axis=1)).difference(0, 1)
+    return Paired(int(has_value.sum()), Resamples(own[has_value][:, None]).interval(0), other)
 
 
 # Further parts of a report, such as judgements and claims: values of single questions by strategy, notes, and tables.
@@ -473,7 +450,7 @@ Row = tuple[float | None, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """Measures of single questions that were taken outside of retrieval.
+    """Measures per question, such as those of answers, judgements or claims.
 
     Every strategy has one row a question, in the order of ``questions``, and every row one value a measure.
 
@@ -533,3 +510,212 @@ def in_pairs(section: Section, against: str | None) -> PairedSection:
     return PairedSection(
         section, {measure: paired(section.columns(measure), against=against) for measure in section.measures}
     )
+
+
+# Comparisons of strategies, or of two runs of the same strategies.
+
+
+class Comparison(NamedTuple):
+    """The difference of two strategies in one measure.
+
+    Attributes
+    ----------
+    measure : name of the measure
+    a, b : names of the strategies; equal when two runs are compared
+    difference : ``a`` minus ``b``
+    tested : the permutation test of two runs, corrected for the strategies that both asked; None where strategies are compared
+    """
+
+    measure: str
+    a: str
+    b: str
+    difference: Difference
+    tested: Significance | None = None
+
+
+class Uncertainty(NamedTuple):
+    """The uncertainty of an evaluation.
+
+    Attributes
+    ----------
+    intervals : confidence intervals by strategy and measure
+    pairs : differences of all pairs of strategies in each measure, each pair once
+    """
+
+    intervals: Mapping[str, Mapping[str, Interval]]
+    pairs: tuple[Comparison, ...]
+
+    def between(self, measure: str, a: str, *, b: str) -> Difference | None:
+        """The difference ``a`` minus ``b`` of two strategies in a measure; None for a strategy and itself.
+
+        Parameters
+        ----------
+        measure : name of the measure
+        a : name of the first strategy
+        b : name of the second strategy
+        """
+        for item in self.pairs:
+            if item.measure == measure and (item.a, item.b) == (a, b):
+                return item.difference
+            if item.measure == measure and (item.a, item.b) == (b, a):
+                turned = item.difference
+                return Difference(-turned.mean, -turned.high, -turned.low, turned.p)
+        return None
+
+
+def uncertainty(report: EvalReport, *, resamples: int = RESAMPLES, seed: int = 0) -> Uncertainty:
+    """Confidence intervals of all measures and differences of all pairs of strategies, by the paired bootstrap over questions.
+
+    The p values are not corrected for multiple comparisons; see :func:`significance`.
+
+    Parameters
+    ----------
+    report : the evaluation
+    resamples : number of resamples, default 10,000
+    seed : seed of the resampling, default 0
+    """
+    names = list(report.strategies)
+    width = len(MEASURES)
+    values = np.concatenate([np.array(rows, dtype=np.float64) for rows in _retrieval(report).values.values()], axis=1)
+    drawn = Resamples(values, resamples=resamples, seed=seed)
+    intervals = {
+        name: {measure: drawn.interval(width * at + place) for place, measure in enumerate(MEASURES)}
+        for at, name in enumerate(names)
+    }
+    pairs = tuple(
+        Comparison(measure, names[a], names[b], drawn.difference(width * a + place, width * b + place))
+        for a, b in combinations(range(len(names)), 2)
+        for place, measure in enumerate(MEASURES)
+    )
+    return Uncertainty(intervals, pairs)
+
+
+def significance(report: EvalReport, measure: str, *, against: str) -> dict[str, Significance]:
+    """Permutation tests of every other strategy against one of them, in one of ``MEASURES``.
+
+    Parameters
+    ----------
+    report : the evaluation
+    measure : name of the measure
+    against : the strategy to compare with
+    """
+    values = values_of(report, measure)
+    return significances({name: own - values[against] for name, own in values.items() if name != against})
+
+
+def run_differences(report: EvalReport, earlier: EvalReport) -> list[Comparison]:
+    """The differences between two runs, now (``a``) minus before (``b``), for each strategy in both and each measure.
+
+    The questions must be the same (see :func:`hlgraph.evaluate.runner.check_comparable`), in any order.
+
+    Parameters
+    ----------
+    report : the run now
+    earlier : the run before
+
+    Raises
+    ------
+    UnknownNameError
+        The runs have no strategy in common.
+    """
+    names = [name for name in report.strategies if name in earlier.strategies]
+    if not names:
+        raise UnknownNameError(
+            f"the earlier run asked {', '.join(earlier.strategies)}, this one asked {', '.join(report.strategies)}; "
+            "ask at least one strategy of the earlier run"
+        )
+    comparisons = section_differences(_retrieval(report), _retrieval(earlier))
+    return sorted(comparisons, key=lambda item: names.index(item.a))
+
+
+def section_differences(now: Section, earlier: Section) -> list[Comparison]:
+    """The differences between two runs in a section, now (``a``) minus before (``b``), over questions that have both values.
+
+    Parameters
+    ----------
+    now : the section of the run now
+    earlier : that of the run before, with the same questions in any order
+    """
+    place = {name: at for at, name in enumerate(earlier.questions)}
+    order = [place[name] for name in now.questions]
+    comparisons = []
+    for measure in (name for name in now.measures if name in earlier.measures):
+        after, before = now.columns(measure), earlier.columns(measure)
+        pairs = {name: (after[name], before[name][order]) for name in after if name in before}
+        both = {
+            name: np.stack([own[kept], other[kept]], axis=1)
+            for name, (own, other) in pairs.items()
+            if (kept := np.isfinite(own - other)).any()
+        }
+        tests = significances({name: values[:, 0] - values[:, 1] for name, values in both.items()})
+        comparisons += [
+            Comparison(measure, name, name, Resamples(values).difference(0, 1), tests[name])
+            for name, values in both.items()
+        ]
+    return comparisons
+
+
+def ranked_section(report: EvalReport, names: Sequence[str]) -> Section:
+    """Measures by ir-measures of every question, as a section of a report.
+
+    Parameters
+    ----------
+    report : the evaluation
+    names : names of measures, see :func:`hlgraph.evaluate.metrics.retrieval.ranked_measures`
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such measure.
+    MissingExtraError
+        ir-measures is not installed.
+    """
+    return Section(
+        title="further measures, by ir-measures",
+        questions=tuple(question.id for question in report.questions),
+        measures=tuple(names),
+        values={
+            name: tuple(map(tuple, ranked_measures(names, _judged(report, name)).tolist()))
+            for name in report.strategies
+        },
+    )
+
+
+def values_of(report: EvalReport, measure: str) -> dict[str, Values]:
+    """The values of one of ``MEASURES`` by strategy, one a question.
+
+    Parameters
+    ----------
+    report : the evaluation
+    measure : name of the measure
+    """
+    return _retrieval(report).columns(measure)
+
+
+def best(report: EvalReport, measure: str) -> str:
+    """The strategy with the highest value of a measure; ties break by name.
+
+    Parameters
+    ----------
+    report : the evaluation
+    measure : name of the measure
+    """
+    return min(report.strategies, key=lambda name: (-report.strategies[name].scores.by_name()[measure], name))
+
+
+def _retrieval(report: EvalReport) -> Section:
+    """``MEASURES`` of every question, by strategy."""
+    return Section(
+        title="retrieval",
+        questions=tuple(question.id for question in report.questions),
+        measures=MEASURES,
+        values={name: tuple(measured(*item) for item in _judged(report, name)) for name in report.strategies},
+    )
+
+
+def _judged(report: EvalReport, name: str) -> list[Judged]:
+    """What one strategy found for each question, and its gold ids."""
+    return [
+        (outcome.ids, question.gold)
+        for question, outcome in zip(report.questions, report.strategies[name].outcomes, strict=True)
+    ]

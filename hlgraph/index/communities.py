@@ -11,7 +11,7 @@ import numpy as np
 from hlgraph import progress
 from hlgraph.errors import StoreError
 from hlgraph.ids import WITHOUT_NAME
-from hlgraph.persist import finish
+from hlgraph.persist.journal import finish
 from hlgraph.records import Community
 from hlgraph.stores.derived import Clustered, ClusterQuery, DerivedStore, Made, Run, Saved, community_id, run_named
 from hlgraph.stores.protocols import Stores, existing

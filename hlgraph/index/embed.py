@@ -123,7 +123,7 @@ def embed_change(
 
     The result is valid until another change is published, so the caller must hold the lock of the corpus.
 
-    New topics get the vectors of :func:`hlgraph.persist.topic_rows`. The rows of stored topics follow once the change is
+    New topics get the vectors of :func:`hlgraph.persist.assemble.topic_rows`. The rows of stored topics follow once the change is
     published, because their statements are known only then. The names of topics that the change may touch are embedded here.
 
     The scale of the cosines is measured before the synonyms are computed, once the corpus has 128 names. Up to 1,024 names
@@ -226,9 +226,9 @@ def calibrating(corpus: str, names: int, *, since: Calibration | None, stores: S
     if not is_due(since, names):
         return None
     current = stores.graph.stats(corpus, has_counts=False)[0].calibration
-    calibration = (
-        None if current is not None and current.names == names else _calibrated((), corpus, names=names, stores=stores)
-    )
+    if current is not None and current.names == names:
+        return None
+    calibration = _calibrated((), corpus, names=names, stores=stores)
     if calibration is None:
         return None
     return Change(content_id("calibration", corpus, *map(str, astuple(calibration))), corpus, calibration=calibration)

@@ -37,7 +37,7 @@ from hlgraph.index.summaries import (
     words_from,
 )
 from hlgraph.models.protocols import Embedder
-from hlgraph.persist import finish
+from hlgraph.persist.journal import finish
 from hlgraph.records import Calibration, Chunk, Community, Kind, Summary
 from hlgraph.stores.derived import DerivedStore, Made, Run, Saved, Summarised, community_id, run_named
 from hlgraph.stores.protocols import Scope, Stores, by_id, existing
@@ -372,8 +372,8 @@ def _chunks(work: _Work, of_node: Mapping[str, str]) -> tuple[list[_Node], list[
             _Node(name, (name,), (name,), row, of_node.get(name, "")) for name, row in zip(ids, matrix, strict=True)
         ]
     have = {node.key for node in nodes}
-    there = [chunk for name, chunk in chunks.items() if name in have]
-    long = [*long_sources(there, work.query.long_source), *large_chunks(there, work.query.large_chunk)]
+    embedded = [chunk for name, chunk in chunks.items() if name in have]
+    long = [*long_sources(embedded, work.query.long_source), *large_chunks(embedded, work.query.large_chunk)]
     return nodes, list({(source.id, source.chunk_ids): source for source in long}.values())
 
 

@@ -184,13 +184,13 @@ def _read(groups: Sequence[Group], corpus: str, *, stores: Stores) -> dict[str, 
     records = stores.graph.records(Kind.CHUNK, chunk_ids, scope=Scope(corpus))
     chunks = by_id(records, Chunk)
     sources = tuple(sorted({chunk.source_id for chunk in chunks.values()}))
-    said: dict[str, list[Statement]] = {}
+    by_chunk: dict[str, list[Statement]] = {}
     for record in stores.graph.find(Kind.STATEMENT, Scope(corpus, sources=sources)):
         if isinstance(record, Statement) and record.chunk_id in chunks:
-            said.setdefault(record.chunk_id, []).append(record)
-    statements = [statement for some in said.values() for statement in some]
+            by_chunk.setdefault(record.chunk_id, []).append(record)
+    statements = [statement for some in by_chunk.values() for statement in some]
     vectors = _vectors(stores, Kind.STATEMENT, corpus, ids=[statement.id for statement in statements])
-    silent = sorted(chunks.keys() - said.keys())
+    silent = sorted(chunks.keys() - by_chunk.keys())
     own = _vectors(stores, Kind.CHUNK, corpus, ids=silent)
     result: dict[str, list[_Sentence]] = {}
     for statement in statements:

@@ -28,8 +28,8 @@ import msgspec
 from hlgraph import progress
 from hlgraph.change import VectorBlock
 from hlgraph.errors import InputError, StoreConflictError, StoreCorruptError, StoreError, StoreLockedError
-from hlgraph.index import indexed
-from hlgraph.ingest.report import Report, record_counts
+from hlgraph.index.embed import indexed
+from hlgraph.ingest.report import Report, record_counts, timed
 from hlgraph.ingest.run import Run, run_here
 from hlgraph.records import Entity, Kind, Record, Source
 from hlgraph.stores import files
@@ -277,11 +277,11 @@ class _Load:
                 "no source could be read, so there is nothing to load; see the failures, or correct the paths"
             )
         manifest = self.stored_manifest()
-        report = Report()
+        seconds: dict[str, float] = {}
         if manifest is None or manifest.version != stats[0].version:
-            with report.timed("write files"):
+            with timed(seconds, "write files"):
                 manifest = self._write(stats[0])
-        return BulkReport(manifest, self.files, ingested, seconds=report.seconds)
+        return BulkReport(manifest, self.files, ingested, seconds=seconds)
 
     def _write(self, stats: CorpusStats) -> Manifest:
         part = self._folder / f"{IMPORT}.part"
@@ -317,22 +317,20 @@ class _Load:
             part.replace("{folder}", str(self.files)).replace("{database}", manifest.database)
             for part in shlex.split(command)
         ]
-        timing = Report()
-        with timing.timed("import"), progress.step("import"):
+        with timed(report.seconds, "import"), progress.step("import"):
             try:
-                done = subprocess.run(
+                process = subprocess.run(
                     parts, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
                 )
             except OSError as error:
                 raise StoreError(
                     f"the import command could not be run ({error}); correct neo4j.import_command"
                 ) from error
-        report.seconds |= timing.seconds
-        if done.returncode:
-            said = done.stdout.decode(errors="replace").strip()[-_TAIL:]
+        if process.returncode:
+            output = process.stdout.decode(errors="replace").strip()[-_TAIL:]
             raise StoreError(
-                f"the import command ended with status {done.returncode}: {shlex.join(parts)}; mend the cause and run the same "
-                f"command again. It said:\n{said}"
+                f"the import command ended with status {process.returncode}: {shlex.join(parts)}; mend the cause and run the same "
+                f"command again. It said:\n{output}"
             )
         self._ends.graph.forget()
         self._ingestion.opened.forget()
@@ -344,25 +342,24 @@ class _Load:
 
     def finish(self, report: BulkReport) -> None:
         """Phases 4 and 5: complete and verify the corpus, and make it visible."""
-        manifest, timing = report.manifest, Report()
+        manifest, seconds = report.manifest, report.seconds
         with self._ends.graph.lock(self._corpus):
             if _is_at(self._ends.graph.find(self._corpus), manifest) == "visible":
                 return
-            with timing.timed("complete"):
+            with timed(seconds, "complete"):
                 self._ends.graph.complete(manifest, self._ends.reader)
                 domain = domain_of(self._scratch, self._corpus)
             (stats,) = self._scratch.graph.stats(self._corpus, has_counts=False)
             loading = self._stores.vectors.loading(self._corpus, dimensions=stats.dimensions)
-            with timing.timed("rows"), loading:
+            with timed(seconds, "rows"), loading:
                 for batch in self._batches():
                     self._stores.vectors.upsert(batch)
-            with timing.timed("verify"), progress.step("verify"):
+            with timed(seconds, "verify"), progress.step("verify"):
                 self._verify(manifest)
             self._ends.graph.show(manifest)
         if domain is not None:
             with self._stores.graph.lock(self._corpus):
                 domain_store(self._stores).write(self._corpus, domain)
-        report.seconds |= timing.seconds
 
     def _batches(self) -> Iterator[VectorBatch]:
         """All rows of the corpus for the vector store."""

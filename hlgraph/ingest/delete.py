@@ -19,8 +19,9 @@ from hlgraph.errors import InputError, UnknownNameError, WhereError
 from hlgraph.ids import checksum, source_ids
 from hlgraph.ingest.forget import Forget, embedded_texts, forgetter, forgetting
 from hlgraph.ingest.report import Report, add_counts, note_kept, record_counts
-from hlgraph.models.sqlite_file import DiskFile, writing
-from hlgraph.persist import persist, removal, resume
+from hlgraph.models.sqlite_file import DiskFile
+from hlgraph.persist.assemble import removal
+from hlgraph.persist.journal import persist, resume
 from hlgraph.read import is_covered, source_uri
 from hlgraph.records import Kind, Source
 from hlgraph.settings import accounts_folder
@@ -373,7 +374,7 @@ class Removals:
             statement = "SELECT name, ids, is_done FROM removed WHERE name IN (SELECT value FROM json_each(?))"
             return connection.execute(statement, (json.dumps(list(keys)),)).fetchall()
 
-        rows = (self._file.attempt(select) or []) if self._file.path.exists() else []
+        rows = self._file.read(select) or []
         return {keys[key]: Noted(frozenset(ids.split()), bool(is_done)) for key, ids, is_done in rows}
 
     @contextmanager
@@ -393,24 +394,19 @@ class Removals:
             for name, ids in chosen.items()
             if ids  # otherwise there is nothing to add
         ]
-        self._file.attempt(lambda connection: _begin(connection, rows))
+        insert = "INSERT OR REPLACE INTO removed (name, ids, is_done) VALUES (?, ?, 0)"
+        self._file.write(lambda connection: connection.executemany(insert, rows))
         yield
         keys = [self._key(name) for name in chosen]
-        self._file.attempt(lambda connection: _end(connection, keys))
+        self._file.write(lambda connection: _end(connection, keys))
 
     def _key(self, name: str) -> str:
         return checksum(*self._scope, name)
 
 
-def _begin(connection: sqlite3.Connection, rows: Sequence[tuple[str, str]]) -> None:
-    with writing(connection):
-        connection.executemany("INSERT OR REPLACE INTO removed (name, ids, is_done) VALUES (?, ?, 0)", rows)
-
-
 def _end(connection: sqlite3.Connection, keys: Sequence[str]) -> None:
-    with writing(connection):
-        connection.executemany("UPDATE removed SET is_done = 1 WHERE name = ?", ((key,) for key in keys))
-        connection.execute(
-            "DELETE FROM removed WHERE is_done AND id NOT IN (SELECT id FROM removed ORDER BY id DESC LIMIT ?)",
-            (_MOST_NAMES,),
-        )
+    connection.executemany("UPDATE removed SET is_done = 1 WHERE name = ?", ((key,) for key in keys))
+    connection.execute(
+        "DELETE FROM removed WHERE is_done AND id NOT IN (SELECT id FROM removed ORDER BY id DESC LIMIT ?)",
+        (_MOST_NAMES,),
+    )

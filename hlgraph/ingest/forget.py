@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from hlgraph.ids import checksum
-from hlgraph.index import indexed
+from hlgraph.index.embed import indexed
 from hlgraph.records import Chunk, Kind, Source
 from hlgraph.settings import REPLIES_FILE, accounts_folder, quarantine_folder
 from hlgraph.stores.protocols import Scope, by_id, by_source
@@ -175,7 +175,7 @@ def _release_removed(settings: Settings, corpus: str, *, graph: GraphStore) -> N
     Raises StoreUnavailableError if a file cannot be deleted.
     """
     from hlgraph.extract.quarantine import failure_id, quarantine
-    from hlgraph.persist import awaited_hash, is_incomplete, is_same_extraction
+    from hlgraph.persist.compare import awaited_hash, is_incomplete, is_same_extraction
 
     kept = quarantine(settings, corpus)
     failed = kept.sources()

@@ -26,20 +26,12 @@ from hlgraph.chunk import Chunker
 from hlgraph.errors import ReadError
 from hlgraph.extract import Extractor, Metered
 from hlgraph.ids import scheme_of, source_ids
-from hlgraph.index import PrecomputedVectors, calibrating, check_model, embed_change, is_due, precomputed_vectors
+from hlgraph.index.embed import PrecomputedVectors, calibrating, check_model, embed_change, is_due, precomputed_vectors
 from hlgraph.ingest.report import Failure, Report, note_kept, record_counts
 from hlgraph.models.protocols import Embedder
-from hlgraph.persist import (
-    ChunkPlan,
-    Comparison,
-    Extracted,
-    assemble,
-    check_left,
-    compare,
-    persist,
-    plan_chunks,
-    resume,
-)
+from hlgraph.persist.assemble import Extracted, assemble
+from hlgraph.persist.compare import ChunkPlan, Comparison, compare, plan_chunks
+from hlgraph.persist.journal import check_left, persist, resume
 from hlgraph.read import Files, ReadFailure, inadmissible
 from hlgraph.records import Calibration, Chunk, Document, Extraction, Kind, Source
 from hlgraph.stores.concurrency import given_up_by

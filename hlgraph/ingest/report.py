@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
@@ -67,14 +67,9 @@ class Report:
     usage: Usage | None = None
     domain: Domain | None = None
 
-    @contextlib.contextmanager
-    def timed(self, step: str) -> Iterator[None]:
+    def timed(self, step: str) -> AbstractContextManager[None]:
         """Add the time of a block to a step."""
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            add_counts(self.seconds, {step: time.perf_counter() - start})
+        return timed(self.seconds, step)
 
     def count(self, added: dict[str, int], vanished: dict[str, tuple[str, ...]]) -> None:
         """Add the outcome of one change.
@@ -99,6 +94,22 @@ class Report:
             self.files.fail(failure.uri)
         self.problems.extend(other.problems)
         self.warnings.extend(other.warnings)
+
+
+@contextmanager
+def timed(seconds: dict[str, float], step: str) -> Iterator[None]:
+    """Add the time of a block to a step.
+
+    Parameters
+    ----------
+    seconds : time by step; receives the time
+    step : name of the step
+    """
+    start = time.perf_counter()
+    try:
+        yield
+    finally:
+        add_counts(seconds, {step: time.perf_counter() - start})
 
 
 def add_counts(totals: dict[str, N], counts: Mapping[str, N]) -> None:

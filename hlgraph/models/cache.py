@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hlgraph import progress, telemetry
 from hlgraph.models.checked import CheckedEmbedder
 from hlgraph.models.protocols import Embedder
-from hlgraph.models.sqlite_file import DiskFile, used_bytes, writing
+from hlgraph.models.sqlite_file import DiskFile, pruned, writing
 from hlgraph.stores.freed_bytes import empty_log
 
 _log = logging.getLogger(__name__)
@@ -38,7 +38,6 @@ _KEYS_AT_ONCE = 500  # a SQLite build may allow only 999 parameters
 _TEXTS_AT_ONCE = 2048
 _CHARACTERS_AT_ONCE = 50_000
 _SECONDS_A_DAY = 86_400
-_PRUNED_SHARE = 0.1
 _LOSS = "every text is embedded again; free disk space, or set HLGRAPH_CACHE to a writable folder"
 _QUESTION = "question\0"  # no text begins like this: readers remove NUL
 
@@ -171,20 +170,10 @@ class CachedEmbedder:
             connection.executemany(
                 statement, ((key, model, today, blob) for key, blob in zip(keys, blobs, strict=True))
             )
-            self._prune(connection)
+            while pruned(connection, self._max_bytes, table="vectors", order="used, id"):
+                pass
 
         self._file.write(insert)
-
-    def _prune(self, connection: sqlite3.Connection) -> None:
-        """Delete the least recently used rows until the file is within its limit; SQLite reuses the freed pages."""
-        while used_bytes(connection) > self._max_bytes:
-            (count,) = connection.execute("SELECT count(*) FROM vectors").fetchone()
-            if not count:
-                return
-            connection.execute(
-                "DELETE FROM vectors WHERE id IN (SELECT id FROM vectors ORDER BY used, id LIMIT ?)",
-                (max(1, int(count * _PRUNED_SHARE)),),
-            )
 
     @property
     def _model(self) -> int:

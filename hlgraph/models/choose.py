@@ -27,18 +27,18 @@ AnyReranker: TypeAlias = "Reranker | BaseDocumentCompressor | str"
 """What a caller may pass: an object that implements our protocol, a LangChain object, or a name such as ``openai:gpt-4o-mini``."""
 
 
-def chosen_chat(given: AnyChat, names: ModelSettings) -> ChatModel:
+def chosen_chat(model: AnyChat, names: ModelSettings) -> ChatModel:
     """The chat model for an object or a name.
 
     Parameters
     ----------
-    given : a ChatModel, a chat model of LangChain, or ``provider:model``
+    model : a ChatModel, a chat model of LangChain, or ``provider:model``
     names : the model settings
 
     Returns
     -------
     ChatModel
-        ``given`` itself if it has ``complete``, else a new chat model.
+        ``model`` itself if it has ``complete``, else a new chat model.
 
     Raises
     ------
@@ -47,29 +47,29 @@ def chosen_chat(given: AnyChat, names: ModelSettings) -> ChatModel:
     InputError
         The object is not a chat model.
     """
-    if isinstance(given, str):
+    if isinstance(model, str):
         from hlgraph.models.providers import chat_named
 
-        return chat_named(given, _connection(names, names.chat_url))
-    if hasattr(given, "complete"):
-        return cast("ChatModel", given)
-    if hasattr(given, "invoke"):
+        return chat_named(model, _connection(names, names.chat_url))
+    if hasattr(model, "complete"):
+        return cast("ChatModel", model)
+    if hasattr(model, "invoke"):
         from hlgraph.models.langchain import LangChainChat
 
-        return LangChainChat(given)
+        return LangChainChat(model)
     raise InputError(
-        f"{type(given).__name__} is not a chat model; pass a LangChain chat model or an object with complete()"
+        f"{type(model).__name__} is not a chat model; pass a LangChain chat model or an object with complete()"
     )
 
 
-def chosen_embedder(given: AnyEmbedder, names: ModelSettings) -> tuple[Embedder, CachedEmbedder | None]:
+def chosen_embedder(model: AnyEmbedder, names: ModelSettings) -> tuple[Embedder, CachedEmbedder | None]:
     """The embedder for an object or a name, and its cache.
 
     A cache is created for names, and for LangChain objects that reveal the name of their model.
 
     Parameters
     ----------
-    given : an Embedder, embeddings of LangChain, ``provider:model``, the name of an installed model, or a folder
+    model : an Embedder, embeddings of LangChain, ``provider:model``, the name of an installed model, or a folder
     names : the model settings
 
     Returns
@@ -88,36 +88,36 @@ def chosen_embedder(given: AnyEmbedder, names: ModelSettings) -> tuple[Embedder,
     """
     from hlgraph.models.local.load import cache_file, cached_embedder
 
-    if not isinstance(given, str):
-        if hasattr(given, "embed"):
-            return CheckedEmbedder(cast("Embedder", given)), None
-        if hasattr(given, "embed_documents"):
+    if not isinstance(model, str):
+        if hasattr(model, "embed"):
+            return CheckedEmbedder(cast("Embedder", model)), None
+        if hasattr(model, "embed_documents"):
             from hlgraph.models.langchain import langchain_embedder
 
-            embedder = langchain_embedder(given)
+            embedder = langchain_embedder(model)
             if ":" not in embedder.fingerprint:  # without a model name, a cache would mix the vectors of two models
                 return embedder, None
             cache = CachedEmbedder(embedder, cache_file(names.cache))
             return cache, cache
         raise InputError(
-            f"{type(given).__name__} is not an embedder; pass LangChain embeddings or an object with embed()"
+            f"{type(model).__name__} is not an embedder; pass LangChain embeddings or an object with embed()"
         )
-    if not _is_remote(given):
-        cached = cached_embedder(replace(names, embedder=given))
+    if not _is_remote(model):
+        cached = cached_embedder(replace(names, embedder=model))
     else:
         from hlgraph.models.providers import embedder_named
 
-        remote = embedder_named(given, _connection(names, names.embedder_url))
+        remote = embedder_named(model, _connection(names, names.embedder_url))
         cached = CachedEmbedder(remote, cache_file(names.cache))
     return cached, cached
 
 
-def chosen_reranker(given: AnyReranker, names: ModelSettings) -> Reranker:
+def chosen_reranker(model: AnyReranker, names: ModelSettings) -> Reranker:
     """The reranker for an object or a name.
 
     Parameters
     ----------
-    given : a Reranker, a document compressor of LangChain, ``provider:model``, the name of an installed cross-encoder, or its
+    model : a Reranker, a document compressor of LangChain, ``provider:model``, the name of an installed cross-encoder, or its
         folder; empty: the local lexical reranker
     names : the model settings
 
@@ -137,25 +137,25 @@ def chosen_reranker(given: AnyReranker, names: ModelSettings) -> Reranker:
     """
     from hlgraph.models.local.reranker import LexicalReranker
 
-    if isinstance(given, str):
-        if not given:
+    if isinstance(model, str):
+        if not model:
             return LexicalReranker()
-        if not _is_remote(given):
+        if not _is_remote(model):
             from hlgraph.models.local.load import local_reranker
 
-            return CheckedReranker(local_reranker(given, root=names.root))
+            return CheckedReranker(local_reranker(model, root=names.root))
         from hlgraph.models.providers import reranker_named
 
-        return reranker_named(given, _connection(names, names.reranker_url))
-    if hasattr(given, "rerank"):
+        return reranker_named(model, _connection(names, names.reranker_url))
+    if hasattr(model, "rerank"):
         # The lexical reranker calls no model, and a search recognises it by its class.
-        return given if type(given) is LexicalReranker else CheckedReranker(cast("Reranker", given))
-    if hasattr(given, "compress_documents"):
+        return model if type(model) is LexicalReranker else CheckedReranker(cast("Reranker", model))
+    if hasattr(model, "compress_documents"):
         from hlgraph.models.langchain import langchain_reranker
 
-        return langchain_reranker(given)
+        return langchain_reranker(model)
     raise InputError(
-        f"{type(given).__name__} is not a reranker; pass a LangChain document compressor or an object with rerank()"
+        f"{type(model).__name__} is not a reranker; pass a LangChain document compressor or an object with rerank()"
     )
 
 

@@ -19,6 +19,7 @@ _log = logging.getLogger(__name__)
 _WAIT_SECONDS = 10.0
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_PRUNED_SHARE = 0.1
 _SIDE_FILES = ("-wal", "-shm")
 
 _Result = TypeVar("_Result")
@@ -71,6 +72,10 @@ class DiskFile:
                         continue
                     self._disable(error)
             return None
+
+    def read(self, action: Callable[[sqlite3.Connection], _Result]) -> _Result | None:
+        """:meth:`attempt` on an existing file; None if there is no file, which is not created."""
+        return self.attempt(action) if self.path.exists() else None
 
     def write(self, action: Callable[[sqlite3.Connection], _Result]) -> _Result | None:
         """The result of ``action`` in one write transaction; None if the file is busy, or cannot be used."""
@@ -166,7 +171,30 @@ def writing(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def used_bytes(connection: sqlite3.Connection) -> int:
+def pruned(connection: sqlite3.Connection, max_bytes: int, *, table: str, order: str) -> bool:
+    """Delete the first tenth of a table if the file exceeds its limit; SQLite reuses the freed pages.
+
+    Parameters
+    ----------
+    connection : the open file, inside a write transaction
+    max_bytes : the limit
+    table : the table, with a column ``id``
+    order : columns by which the rows are ordered
+
+    Returns
+    -------
+    bool
+        Whether rows were deleted; call again until it is False.
+    """
+    if _used_bytes(connection) <= max_bytes:
+        return False
+    (count,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608
+    statement = f"DELETE FROM {table} WHERE id IN (SELECT id FROM {table} ORDER BY {order} LIMIT ?)"  # noqa: S608
+    connection.execute(statement, (max(1, int(count * _PRUNED_SHARE)),))
+    return bool(count)
+
+
+def _used_bytes(connection: sqlite3.Connection) -> int:
     """Bytes of the file in use, without its free pages."""
     pages, free, size = (
         connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")

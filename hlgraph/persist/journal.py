@@ -8,7 +8,7 @@ store before the crash, the change is finished. Otherwise nothing of it is visib
 again from cached vectors and replies.
 
 Until version 0.2 the vector of a topic was the vector of its name. The migration of the graph store marks the corpora of
-that time. :func:`resume`, which begins every write, and ``hlgraph migrate apply`` renew their topics without a model, from
+that time. :func:`resume`, which every write calls first, and ``hlgraph migrate apply`` renew their topics without a model, from
 the stored vectors of the names and of the statements. Each batch is a change of the journal that holds the new vectors.
 Publishing it moves the mark, so no vector is renewed twice.
 """
@@ -82,9 +82,8 @@ def finish(pending: Pending, stores: Stores) -> Outcome | None:
     if pending.state is ChangeState.STAGED and (wrong or _is_lost(change, stores)):
         abandon(pending, stores)
         return None
-    if (
-        wrong
-    ):  # published by an earlier version: delete the rows that cannot be written, so that a repair embeds them again
+    if wrong:
+        # Published by an earlier version. Delete the rows that cannot be written, so that a repair embeds them again.
         fit = tuple(block for block in change.replacements if block not in wrong)
         stores.vectors.delete(change.corpus, {block.kind.value: list(block.ids) for block in wrong})
         pending = replace(pending, change=replace(change, replacements=fit, topic_names=None))
@@ -121,7 +120,7 @@ def _finish(pending: Pending, stores: Stores) -> Outcome:
                 is_hidden = stores.is_one  # if both stores are one, an error rolls it back
             _after(change, outcome, stores)
     except ModelMismatchError:
-        if is_hidden:  # otherwise every later write would begin with it and fail
+        if is_hidden:  # otherwise every later write would resume it and fail
             abandon(pending, stores)
         raise
     stores.graph.advance(change.id, ChangeState.DONE)

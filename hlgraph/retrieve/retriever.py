@@ -169,10 +169,10 @@ def search_ahead(session: Session, searches: Sequence[Search]) -> None:
     )
 
 
-_Made = TypeVar("_Made", bound="Retriever")
+_R = TypeVar("_R", bound="Retriever")
 
 
-def with_preset(strategy: type[_Made], preset: str) -> _Made:
+def with_preset(strategy: type[_R], preset: str) -> _R:
     """The retriever of a strategy with the parameters of a preset.
 
     Parameters
@@ -213,22 +213,28 @@ def check_by(by: str) -> None:
         raise InputError(f"by is {by!r}; choose 'rules' or 'chat'")
 
 
-def check_deciders(by: By, *given: object) -> None:
-    """Raise InputError if ``by`` is ``chat`` but every step that the chat model would take is replaced.
+def check_deciders(by: By, *replacements: object) -> None:
+    """Check ``by`` of a retriever whose steps can be replaced; for ``__post_init__``.
 
     Parameters
     ----------
     by : ``rules`` or ``chat``
-    given : the replacement of each step; None: there is none
+    replacements : one per step; None: the step is not replaced
+
+    Raises
+    ------
+    InputError
+        ``by`` is another word, or it is ``chat`` and every step that the chat model would take is replaced.
     """
-    if by == "chat" and None not in given:
-        names = ", ".join(str(getattr(replacement, "fingerprint", replacement)) for replacement in given)
+    check_by(by)
+    if by == "chat" and None not in replacements:
+        names = ", ".join(str(getattr(replacement, "fingerprint", replacement)) for replacement in replacements)
         raise InputError(
             f"by is 'chat', and every step that the chat model would take is replaced ({names}); leave one of them out"
         )
 
 
-def with_by(retriever: _Made, by: By) -> _Made:
+def with_by(retriever: _R, by: By) -> _R:
     """The retriever with another value of ``by``.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Searches: checks the request against the corpus, ranks, and turns ranked nodes into evidence of the wanted unit."""
+"""Run a search: check the request against the corpus, rank nodes, and turn them into evidence of the requested unit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
 from hlgraph.models.protocols import ChatModel, Embedder, Reranker
 from hlgraph.records import ChatUse, Chunk, Entity, Evidence, Hit, Kind, Relationship, Scalar, Source, Statement
-from hlgraph.retrieve.evidence.basis import of_summaries, said_in
+from hlgraph.retrieve.evidence.basis import of_summaries
 from hlgraph.retrieve.evidence.postprocess import diverse, settled, tau_of, with_labels
 from hlgraph.retrieve.explain.describe import costs, explained
 from hlgraph.retrieve.explain.parts import Hop
@@ -33,7 +33,7 @@ from hlgraph.text import words
 from hlgraph.where import check_fields, matches, source_values
 
 
-class _Means(NamedTuple):
+class _Models(NamedTuple):
     """The models of a search, and the moment of ``time.perf_counter`` at which it began."""
 
     embedder: Embedder
@@ -42,17 +42,7 @@ class _Means(NamedTuple):
     start: float
 
 
-def retriever_named(name: str) -> Retriever:
-    """The retriever of a strategy with its defaults.
-
-    Raises
-    ------
-    UnknownNameError : there is no such strategy; the message has the closest name and all names
-    """
-    return retriever(name, "paper")
-
-
-def retriever(strategy: str, preset: str) -> Retriever:
+def retriever(strategy: str, preset: str = "paper") -> Retriever:
     """The retriever of a strategy with the parameters of a preset.
 
     Parameters
@@ -67,7 +57,7 @@ def retriever(strategy: str, preset: str) -> Retriever:
 
     Raises
     ------
-    UnknownNameError : there is no such strategy or preset
+    UnknownNameError : there is no such strategy or preset; the message names the closest strategy and all of them
     """
     if strategy not in STRATEGIES:
         close = difflib.get_close_matches(strategy, STRATEGIES, n=1)
@@ -78,7 +68,7 @@ def retriever(strategy: str, preset: str) -> Retriever:
     return with_preset(STRATEGIES[strategy], preset)
 
 
-def _tell(span: telemetry.Span, result: SearchResult) -> None:
+def _set_attributes(span: telemetry.Span, result: SearchResult) -> None:
     """Set the attributes of the span of a search: counts and the names of options; ids and scores only with content."""
     if not telemetry.is_on():
         return
@@ -131,7 +121,7 @@ def search(
     WhereError : the filter names a field that no source of the corpus has
     ModelMismatchError : the corpus was embedded by another model, and the search needs vectors
     """
-    means = _Means(embedder, reranker, chat, time.perf_counter())
+    models = _Models(embedder, reranker, chat, time.perf_counter())
     attributes: dict[str, telemetry.Attribute] = {
         "gen_ai.operation.name": "retrieval",
         "gen_ai.data_source.id": request.corpus,
@@ -141,14 +131,14 @@ def search(
         if telemetry.has_content():
             span.set({"gen_ai.retrieval.query.text": request.question})
         with trace.hasty(), trace.listening() if request.explain else contextlib.nullcontext():
-            result = _searched(request, strategy, stores=stores, means=means)
-        _tell(span, result)
+            result = _searched(request, strategy, stores=stores, models=models)
+        _set_attributes(span, result)
     return result
 
 
-def _searched(request: SearchRequest, strategy: str | Retriever, *, stores: Stores, means: _Means) -> SearchResult:
-    retriever = retriever_named(strategy) if isinstance(strategy, str) else strategy
-    if isinstance(retriever, type) or not callable(getattr(retriever, "rank", None)):
+def _searched(request: SearchRequest, strategy: str | Retriever, *, stores: Stores, models: _Models) -> SearchResult:
+    chosen = retriever(strategy) if isinstance(strategy, str) else strategy
+    if isinstance(chosen, type) or not callable(getattr(chosen, "rank", None)):
         raise InputError(
             f"strategy is {strategy!a:.60}; give the name of one ({', '.join(sorted(STRATEGIES))}) or a retriever, such as "
             "hlgraph.retrieve.STRATEGIES['path']"
@@ -158,7 +148,7 @@ def _searched(request: SearchRequest, strategy: str | Retriever, *, stores: Stor
     last: list[_Ranking] = []
 
     def work(corpus: CorpusStats) -> SearchResult:
-        last[:] = [_ranking(request, retriever, corpus, name=name, stores=stores, means=means)]
+        last[:] = [_ranking(request, chosen, corpus, name=name, stores=stores, models=models)]
         return last[0].result(corpus)
 
     with stores.snapshot() as is_pinned:
@@ -167,7 +157,7 @@ def _searched(request: SearchRequest, strategy: str | Retriever, *, stores: Stor
     state = functools.partial(_checked, request, stores)
     # The state that the last search saw is most likely still current; it is compared afterwards in any case. Not so for an
     # explanation, which shows the requests in sequence, nor with a chat model, which must not be asked twice.
-    likely = None if request.explain or by_of(retriever) == "chat" else stores.graph.known(request.corpus)
+    likely = None if request.explain or by_of(chosen) == "chat" else stores.graph.known(request.corpus)
     try:
         return repeated(state, work, corpus=request.corpus, first=likely)
     except StoreConflictError:
@@ -226,22 +216,22 @@ class _Ranking:
 
 
 def _ranking(
-    request: SearchRequest, retriever: Retriever, corpus: CorpusStats, *, name: str, stores: Stores, means: _Means
+    request: SearchRequest, retriever: Retriever, corpus: CorpusStats, *, name: str, stores: Stores, models: _Models
 ) -> _Ranking:
     """The ranking of a search in a known state of a corpus; ``name`` is empty for a retriever that was passed as an object."""
     unit = _unit(request, retriever, name=name)
     if unit != retriever.unit:
         request = replace(request, unit=unit)
     name = name or getattr(retriever, "name", type(retriever).__name__)
-    asked = means.chat and asking_about(means.chat, Purpose(stage="retrieve", strategy=name))
-    session = Session(request, stores, embedder=means.embedder, reranker=means.reranker, corpus=corpus, chat=asked)
+    asked = models.chat and asking_about(models.chat, Purpose(stage="retrieve", strategy=name))
+    session = Session(request, stores, embedder=models.embedder, reranker=models.reranker, corpus=corpus, chat=asked)
     if by_of(retriever) == "chat":
         chat_of(session)  # here, because some strategies ask it only for some questions
     is_folded = unit == "chunk" and retriever.unit == "statement"
     wanted = request.k * FOLDED if is_folded else request.k
     while True:
         session.notes.clear()
-        ranking = _Ranking(session, retriever, retriever.rank(session, wanted), unit, name, means.start)
+        ranking = _Ranking(session, retriever, retriever.rank(session, wanted), unit, name, models.start)
         hits = len(ranking.ranked.hits)
         # Several statements of one chunk, or near-duplicates, may leave too few pieces: search wider.
         is_enough = hits < wanted or wanted >= 100 * request.k or (request.communities and ranking.ranked.groups)
@@ -252,7 +242,7 @@ def _ranking(
         return ranking
     # A text without statements, entities or topics is found by its chunks, whatever graph the strategy walks on.
     chunks = Ranked(Kind.CHUNK, session.seeds(Kind.CHUNK, request.k), {})
-    return _Ranking(session, retriever, chunks, "chunk", name, means.start)
+    return _Ranking(session, retriever, chunks, "chunk", name, models.start)
 
 
 def _chat_use(session: Session, retriever: Retriever) -> ChatUse:
@@ -349,7 +339,7 @@ def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
             dropped["the same sentence in an overlapping chunk"] += 1
             continue
         same.append(statement)
-        evidence.append(said_in(_of_chunk(chunk, sources, hit, why=ranked.why), statement))
+        evidence.append(_piece(statement, chunk, sources, hit=hit, why=ranked.why))
     session.notes.dropped = dropped
     return evidence
 
@@ -390,20 +380,22 @@ def _says_the_same(a: str, b: str) -> bool:
 def _of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:
     chunks, sources = _lineage(session, [hit.id for hit in ranked.hits])
     return [
-        _of_chunk(chunk, sources, hit, why=ranked.why)
+        _piece(chunk, chunk, sources, hit=hit, why=ranked.why)
         for hit in ranked.hits
         if (chunk := chunks.get(hit.id)) is not None and chunk.source_id in sources
     ]
 
 
-def _of_chunk(chunk: Chunk, sources: Mapping[str, Source], hit: Hit, *, why: Why) -> Evidence:
+def _piece(record: Chunk | Statement, chunk: Chunk, sources: Mapping[str, Source], *, hit: Hit, why: Why) -> Evidence:
+    """A chunk, or a statement of it, as evidence."""
     return Evidence(
-        text=chunk.text,
+        text=record.text,
         score=hit.score,
         chunk_id=chunk.id,
-        start=chunk.start,
-        end=chunk.end,
+        start=record.start,
+        end=record.end,
         source=sources[chunk.source_id],
+        statement_id="" if record is chunk else record.id,
         page=chunk.page,
         headings=chunk.headings,
         why=why.get(hit.id, {}),

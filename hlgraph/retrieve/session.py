@@ -46,7 +46,6 @@ from hlgraph.where.filter import BUILT_IN_FIELDS
 
 if TYPE_CHECKING:
     from hlgraph.retrieve.question.keywords import Keyword
-    from hlgraph.subgraph import Subgraph
 
 
 # Pulls with merges applied: merged entities share the neighbours of their group, and a walk starts at all of them.
@@ -169,7 +168,7 @@ class Session:
     Attributes
     ----------
     chat : the chat model, asked only by a strategy whose ``by`` is ``chat``
-    note_hop, note_path : note for the explanation what a depth of a search did, and a path; see :class:`Notes`
+    note_hop, note_path : record one depth of a search, or a path, for the explanation; see :class:`Notes`
     reranked : cached results of the reranker, since fused strategies rerank the same nodes
     """
 
@@ -237,18 +236,18 @@ class Session:
         self.scope = replace(self.scope, state=corpus.state)
 
     def note_seeds(self, kind: Kind, hits: Sequence[Hit], *, origin: str = "") -> None:
-        """Note for the explanation where the walk begins. :meth:`seeds` notes its own results.
+        """Record the starting points of a walk for the explanation. :meth:`seeds` records its own results.
 
         Parameters
         ----------
         kind : of the nodes
         hits : best first
-        origin : their origin in a word or two, such as ``keywords``; empty: the mode of the request
+        origin : the search or rule that returned them, such as ``keywords``; empty: the mode of the request
         """
         self.notes.add_seeds(kind, hits, origin=origin or self.request.mode)
 
     def fall_back(self, what: str) -> None:
-        """Note that a reply of the chat model could not be used, and what was done instead; the explanation counts these."""
+        """Count a reply of the chat model that could not be used, under the fallback that replaced it."""
         self.fallbacks[what] += 1
 
     def vector(self) -> NDArray[np.float32]:

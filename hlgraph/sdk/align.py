@@ -1,4 +1,4 @@
-"""Preference alignment: pairs of answers with reasons made from a set, their audit, training on them, and the comparison."""
+"""Preference alignment: make pairs of answers with reasons, audit them, train on them, and compare the results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Alignment:
-    """Preference alignment as in GraphMPA, section 4, on pairs of answers that the corpora of a store give.
+    """Preference alignment (GraphMPA, section 4) on pairs of answers that are made from the corpora of a store.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ class Alignment:
     ) -> Made:
         """Pairs of answers, one preferred and one not, from questions with gold answers.
 
-        The passages of the set are ingested into the corpus ``eval-NAME`` of this store. Replies that can be read are kept: the
-        same call, made again, continues and pays for none of them twice.
+        The passages of the set are ingested into the corpus ``eval-NAME`` of this store. Usable replies are stored, so
+        repeating the call continues and pays for none of them twice.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class Alignment:
         test : file of held-out questions over the same passages; None: a part of the questions
         subsets, limit : only questions of these subsets, and only the first ``limit``
         contexts : maximum number of contexts; each question is used with 0, 1, ... of them
-        held_out : share of the questions that is held out, where ``test`` is None
+        held_out : share of the questions that is held out if ``test`` is None
         negatives : kinds of rejected answers: ``bare``, ``citation``, ``other``
         strategy : finds the contexts
         chats : names of the chat models that write reasons; none: that of the settings
@@ -157,12 +157,12 @@ class Alignment:
 
     @checking
     def audit(self, pairs: str | Path, *, max_length_auc: float = 0.95) -> Audit:
-        """Flaws of pairs that make training worthless: lengths that tell the preferred answer, copies, leakage.
+        """Find flaws of pairs that make training worthless: lengths that reveal the preferred answer, copies, leakage.
 
         Parameters
         ----------
         pairs : the folder that :meth:`make` filled, or a file of pairs
-        max_length_auc : AUC of length alone from which training is broken; above 1: never
+        max_length_auc : the audit reports a fatal flaw if length alone separates the pairs with this AUC or more; above 1: never
 
         Returns
         -------

@@ -29,7 +29,7 @@ class Answers:
 
     Parameters
     ----------
-    settings, stores : name the corpus, and hold it
+    settings, stores : settings that name the corpus, and the open stores
     models : the embedder and the reranker of the search, and the name of the chat model
     """
 

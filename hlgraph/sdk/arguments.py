@@ -239,7 +239,7 @@ def _said(wanted: Any) -> str:
 
 
 def check_not_negative(**numbers: int | None) -> None:
-    """Raise InputError for the first of these arguments, by name, that is below 0. None is a default."""
+    """Raise InputError for the first argument that is negative. None is accepted."""
     for name, number in numbers.items():
         if number is not None and number < 0:
             raise InputError(f"{name} is {number}; it must not be negative")

@@ -1,4 +1,4 @@
-"""Backups of an embedded store: made, checked as ``hlgraph doctor`` checks a store, and restored."""
+"""Make, check and restore backups of an embedded store."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def back_up(settings: Settings, target: Path, *, on_progress: OnProgress | None 
 
     Parameters
     ----------
-    settings : name the store
+    settings : settings of the store
     target : folder of the backup
     on_progress : called with the :class:`hlgraph.Progress` of every step; default none
     """

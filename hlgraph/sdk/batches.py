@@ -34,7 +34,7 @@ class Batches:
 
     Parameters
     ----------
-    settings, stores : name the corpus, and hold it
+    settings, stores : settings that name the corpus, and the open stores
     chat : the chat model, by name or as an object; None: there is none
     """
 
@@ -54,7 +54,7 @@ class Batches:
         Parameters
         ----------
         sources : see :meth:`hlgraph.HLGraph.ingest`
-        options : how they would be read, chunked and extracted
+        options : how the sources would be read, chunked and extracted
         on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
         Returns
@@ -84,7 +84,7 @@ class Batches:
     def export(
         self, sources: str | Path | Document | Iterable[str | Path | Document], options: IngestOptions, *, path: Path
     ) -> BatchReport:
-        """Write the calls that are possible now to a batch file.
+        """Write every call whose prompt depends on no other reply to a batch file.
 
         Parameters
         ----------

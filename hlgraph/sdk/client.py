@@ -208,7 +208,7 @@ class HLGraph:
         Parameters
         ----------
         sources : see :meth:`ingest`
-        options : how they would be read, chunked and extracted; None: the defaults
+        options : how the sources would be read, chunked and extracted; None: the defaults
         on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
         Returns
@@ -282,7 +282,7 @@ class HLGraph:
         ----------
         question : the question, in natural language
         strategy : a name of :data:`hlgraph.retrieve.STRATEGIES`, or a retriever with parameters of your own
-        k : how many pieces of evidence (1 to 10,000)
+        k : number of pieces of evidence (1 to 10,000)
         unit : ``statement`` or ``chunk``; with the strategy ``hierarchy`` also ``summary``, or ``mixed``: chunks and summaries
             in one ranking, its default. None leaves it to the strategy
         where : filter over the metadata of sources, which holds on every hop: a text such as ``year >= 2023``, a mapping
@@ -471,8 +471,8 @@ class HLGraph:
         Returns
         -------
         Evaluation
-            Every outcome, its measures and tables; a notebook shows them. A question on which a strategy fails counts as nothing
-            found.
+            Every outcome, its measures and tables; a notebook shows them. A question on which a strategy fails counts as one
+            without results.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Builds the communities of a corpus, and lists them with the names of their members."""
+"""Build the communities of a corpus, and list them with the names of their members."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class CorpusDomain:
 
     Parameters
     ----------
-    settings, stores : name the corpus, and hold it
+    settings, stores : settings that name the corpus, and the open stores
     chat : makes the executor of the chat model for one command, within a budget; None without a chat model
 
     Examples

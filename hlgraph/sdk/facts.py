@@ -9,6 +9,7 @@ from hlgraph import progress
 from hlgraph.ids import checksum
 from hlgraph.records import Chunk, Entity, Fact, Kind, Record, Relationship, Source, Statement, Topic
 from hlgraph.sdk.arguments import checked
+from hlgraph.stores.batches import batched
 from hlgraph.stores.protocols import GraphStore, PullShape, Scope, Stores, by_id, existing
 
 __all__ = ["Facts", "StoredFacts"]
@@ -78,14 +79,18 @@ class Facts:
         with progress.step("read"):
             sources = by_id(graph.find(Kind.SOURCE, scope), Source)
             facts = list(by_id(graph.find(Kind.FACT, scope), Fact).values())
-            supporting = self._supporting([item.id for item in facts])
-            wanted = sorted({name for names in supporting.values() for name in names})
+            supporting: dict[str, set[str]] = {}
+            kinds = frozenset({Kind.FACT, Kind.STATEMENT})
+            fact_ids = [item.id for item in facts]
+            for fact, statement in self._links(fact_ids, Relationship.SUPPORTS, kinds=kinds, size=_FACTS_AT_ONCE):
+                supporting.setdefault(fact, set()).add(statement)
+            wanted = sorted(set().union(*supporting.values()))
             ends = sorted({end for item in facts for end in (item.subject_id, item.object_id) if end})
             statements = by_id(self._records(Kind.STATEMENT, wanted), Statement)
             entities = by_id(self._records(Kind.ENTITY, ends), Entity)
         # A change that another process publishes meanwhile may remove records; their facts are left out.
         supported = tuple(
-            (item, tuple(name for name in supporting.get(item.id, ()) if name in statements))
+            (item, tuple(name for name in sorted(supporting.get(item.id, ())) if name in statements))
             for item in facts
             if item.subject_id in entities and (item.object_id is None or item.object_id in entities)
         )
@@ -108,9 +113,8 @@ class Facts:
         list of Chunk
         """
         graph = self._graph()
-        for start in range(0, len(source_ids), _SOURCES_AT_ONCE):
-            scope = Scope(self.corpus, sources=tuple(source_ids[start : start + _SOURCES_AT_ONCE]))
-            chunks = by_id(graph.find(Kind.CHUNK, scope), Chunk)
+        for part in batched(source_ids, _SOURCES_AT_ONCE):
+            chunks = by_id(graph.find(Kind.CHUNK, Scope(self.corpus, sources=tuple(part))), Chunk)
             yield sorted(chunks.values(), key=lambda item: (item.source_id, item.position, item.id))
 
     def records(self, kind: Kind, ids: Sequence[str]) -> dict[str, Record]:
@@ -148,25 +152,16 @@ class Facts:
         return self.stores.graph
 
     def _records(self, kind: Kind, ids: Sequence[str]) -> Iterator[Record]:
-        for start in range(0, len(ids), _IDS_AT_ONCE):
-            part = ids[start : start + _IDS_AT_ONCE]
+        for part in batched(ids, _IDS_AT_ONCE):
             yield from self.stores.graph.records(kind, part, scope=Scope(self.corpus))
-
-    def _supporting(self, ids: Sequence[str]) -> dict[str, list[str]]:
-        """Ids of the statements that support each fact."""
-        kinds = frozenset({Kind.FACT, Kind.STATEMENT})
-        supporting: dict[str, list[str]] = {}
-        for fact, statement in self._links(ids, Relationship.SUPPORTS, kinds=kinds, size=_FACTS_AT_ONCE):
-            supporting.setdefault(fact, []).append(statement)
-        return {fact: sorted(names) for fact, names in supporting.items()}
 
     def _links(
         self, ids: Sequence[str], relationship: Relationship, *, kinds: frozenset[Kind], size: int
     ) -> Iterator[tuple[str, str]]:
         """The links of some records, ``size`` records at a time."""
         shape = PullShape(frozenset({relationship}), kinds, hops=1, fan_out=_MOST_STATEMENTS, node_cap=_NODE_CAP)
-        for start in range(0, len(ids), size):
-            pulled = self.stores.graph.pull(ids[start : start + size], shape, scope=Scope(self.corpus))
+        for part in batched(ids, size):
+            pulled = self.stores.graph.pull(part, shape, scope=Scope(self.corpus))
             edges = pulled.edges.get(relationship)
             if edges is not None:
                 yield from ((str(pulled.ids[a]), str(pulled.ids[b])) for a, b in zip(*edges.nonzero(), strict=True))

@@ -11,7 +11,7 @@ from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.extract.extractor import ChunkInput
 from hlgraph.extract.quarantine import Quarantine, Quarantined, quarantine
 from hlgraph.ids import checksum
-from hlgraph.index import check_model, embed_change
+from hlgraph.index.embed import check_model, embed_change
 from hlgraph.ingest.delete import Removals
 from hlgraph.ingest.forget import forgetting
 from hlgraph.ingest.options import NO_CHAT
@@ -23,16 +23,9 @@ from hlgraph.models.accounts.open import executor_of
 from hlgraph.models.choose import ChosenModels
 from hlgraph.models.executor import Executor, Request
 from hlgraph.models.protocols import Completion
-from hlgraph.persist import (
-    Extracted,
-    assemble,
-    awaited_hash,
-    complete,
-    incomplete,
-    is_same_extraction,
-    persist,
-    resume,
-)
+from hlgraph.persist.assemble import Extracted, assemble
+from hlgraph.persist.compare import awaited_hash, complete, incomplete, is_same_extraction
+from hlgraph.persist.journal import persist, resume
 from hlgraph.records import Chunk, Extraction, Kind, Source
 from hlgraph.sdk.arguments import checked
 from hlgraph.settings import Settings
@@ -82,7 +75,7 @@ class Failures:
 
     Parameters
     ----------
-    settings, stores : name the corpus, and hold it
+    settings, stores : settings that name the corpus, and the open stores
     models : the embedder, created at its first use
     chat : makes the executor of the chat model for one retry, within a budget; None without a chat model
 

@@ -18,7 +18,7 @@ from hlgraph.errors import HLGraphError, InputError
 from hlgraph.records import Kind
 from hlgraph.settings import Settings
 from hlgraph.stores import migrate
-from hlgraph.stores.open import Finding, Opened, Probe, open_stores
+from hlgraph.stores.open import Finding, Opened, open_stores
 from hlgraph.stores.protocols import CorpusStats, Scope, Stores
 
 
@@ -85,7 +85,9 @@ def health(settings: Settings, *, timeout: float) -> Health:
         neo4j=replace(settings.neo4j, timeout=timeout, retry_seconds=timeout),
         opensearch=replace(settings.opensearch, timeout=timeout, patience=0.0),
     )
-    asked = [_Asked(quick, place) for place in range(len(_probes(quick)))]
+    opened = open_stores(quick)
+    opened.closing.close()  # no connection is made before the first request
+    asked = [_Asked(quick, place) for place in range(len(opened.probes))]
     end = time.monotonic() + timeout
     for thread in asked:
         thread.start()
@@ -95,12 +97,6 @@ def health(settings: Settings, *, timeout: float) -> Health:
     is_live = all(thread.is_live for thread in asked)
     image = next((thread.image for thread in asked if thread.image is not None), None)
     return Health(is_live, all(check.is_fine for check in checks), checks, image, migrate.running_version())
-
-
-def _probes(settings: Settings) -> tuple[Probe, ...]:
-    opened = open_stores(settings)
-    opened.closing.close()  # no connection is made before the first request
-    return opened.probes
 
 
 class _Asked(threading.Thread):
@@ -118,7 +114,7 @@ class _Asked(threading.Thread):
         self.image: ImageLag | None = None
 
     def run(self) -> None:
-        """Runs the checks; findings are read after the time-out, even if this thread is still running."""
+        """Run the checks; findings are read after the time-out, even if this thread is still running."""
         self._context.run(self._ask)
 
     def findings(self, timeout: float) -> list[Finding]:
@@ -213,11 +209,8 @@ def findings(opened: Opened) -> Iterator[Finding]:
 
 
 def _contents(stores: Stores, sample: int | None) -> Iterator[Finding]:
-    from hlgraph.sdk.reconcile import (
-        KINDS_IN_BOTH,
-        rows_of,
-        untrue_records,
-    )  # every command opens stores, few check them
+    # Imported here, because every command opens stores and few check them.
+    from hlgraph.sdk.reconcile import KINDS_IN_BOTH, rows_of, untrue_records
 
     corpora = stores.graph.stats(has_relationships=False)
 

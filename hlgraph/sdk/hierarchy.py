@@ -1,4 +1,4 @@
-"""Builds and lists the hierarchy of summaries of a corpus."""
+"""Build and list the hierarchy of summaries of a corpus."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Hierarchy:
         query : thresholds and sizes of the layers; None: the defaults
         summaries : ``chat`` by the chat model, ``extractive`` without one, ``auto`` by the model if there is one
         rebuild : cluster everything again
-        budget : of the chat model; if it runs out, nothing is stored, and repeating the call pays for no call twice
+        budget : of the chat model; if it runs out, nothing is stored; repeating the build pays for no model call twice
         on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
         Returns

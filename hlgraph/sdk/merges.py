@@ -18,7 +18,7 @@ from hlgraph.ids import entity_ids
 from hlgraph.ingest.delete import Removals
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.executor import Executor
-from hlgraph.persist import finish
+from hlgraph.persist.journal import finish
 from hlgraph.progress import OnProgress
 from hlgraph.records import Entity, Kind
 from hlgraph.resolve.candidates import Candidate, CandidateQuery, Candidates, find_candidates

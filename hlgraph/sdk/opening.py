@@ -58,9 +58,7 @@ class Resources:
         )
         self._settings = settings
         self._watch: Callable[[Stores], Stores] | None = None
-        self._guard = (
-            threading.Lock()
-        )  # one gate and one set of stored replies for each corpus, even if several threads ask
+        self._guard = threading.Lock()  # one executor per corpus, even if several threads ask
         self._executors: dict[str, Executor] = {}
 
     def current(self) -> Opened:

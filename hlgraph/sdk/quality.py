@@ -24,6 +24,7 @@ from hlgraph.models.executor import Executor
 from hlgraph.records import Chunk, Kind, Source, Statement
 from hlgraph.sdk.arguments import checked
 from hlgraph.settings import Settings
+from hlgraph.stores.batches import batched
 from hlgraph.stores.protocols import Scope, Stores, by_id, by_source, existing
 from hlgraph.text import BlockKind, block_sentences, blocks, content_words
 
@@ -279,7 +280,7 @@ class Quality:
 
     Parameters
     ----------
-    settings, stores : name the corpus, and hold it
+    settings, stores : settings that name the corpus, and the open stores
     chat : makes the executor of the chat model for one check, within a budget; None without a chat model
 
     Examples
@@ -322,8 +323,8 @@ class Quality:
             sources = list({item.id: item for items in by_name.values() for item in items}.values())
         coverages: list[SourceCoverage] = []
         with progress.step("cover", len(sources), unit="sources"):
-            for start in range(0, len(sources), _SOURCES_AT_ONCE):
-                coverages += self._covered(sources[start : start + _SOURCES_AT_ONCE], share)
+            for part in batched(sources, _SOURCES_AT_ONCE):
+                coverages += self._covered(part, share)
                 progress.advance("cover", _SOURCES_AT_ONCE)
         return Coverage(tuple(sorted(coverages, key=lambda item: (item.share, item.uri))), share)
 
@@ -418,8 +419,7 @@ class Quality:
         chunks: dict[str, Chunk] = {}
         scope = Scope(self.settings.corpus)
         names = sorted({item.chunk_id for item in statements})
-        for start in range(0, len(names), _CHUNKS_AT_ONCE):
-            part = names[start : start + _CHUNKS_AT_ONCE]
+        for part in batched(names, _CHUNKS_AT_ONCE):
             chunks |= by_id(self.stores.graph.records(Kind.CHUNK, part, scope=scope), Chunk)
         owners = sorted({item.source_id for item in statements})
         sources = by_id(self.stores.graph.records(Kind.SOURCE, owners, scope=scope), Source)
@@ -437,7 +437,11 @@ def _by_model(judge: ChatJudge, chosen: Sequence[_Sampled]) -> tuple[list[Offend
     groups: dict[str, list[_Sampled]] = {}
     for sampled in chosen:
         groups.setdefault(sampled.chunk.id, []).append(sampled)
-    asked = [(_context(items[0]), [sampled.statement.text for sampled in items]) for items in groups.values()]
+    asked: list[tuple[ChunkInput, list[str]]] = []
+    for items in groups.values():
+        _, chunk, source = items[0]
+        context = ChunkInput(chunk.text, source.title, chunk.headings, source.uri, source=source.id)
+        asked.append((context, [sampled.statement.text for sampled in items]))
     offenders: list[Offender] = []
     unjudged: list[Offender] = []
     for items, verdicts in zip(groups.values(), judge.judge(asked), strict=True):
@@ -462,12 +466,6 @@ def _by_words(chosen: Sequence[_Sampled]) -> list[Offender]:
         if fault:
             offenders.append(_offender(sampled, [fault]))
     return offenders
-
-
-def _context(sampled: _Sampled) -> ChunkInput:
-    return ChunkInput(
-        sampled.chunk.text, sampled.source.title, sampled.chunk.headings, sampled.source.uri, source=sampled.source.id
-    )
 
 
 def _offender(sampled: _Sampled, reasons: Sequence[str]) -> Offender:

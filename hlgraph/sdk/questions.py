@@ -1,4 +1,4 @@
-"""Evaluation questions of a corpus: made from its facts or by a chat model, checked, and written as an evaluation set."""
+"""Make evaluation questions from the facts of a corpus or with a chat model, check them, and export them as a set."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Questions:
         Returns
         -------
         QuestionSet
-            Fewer questions than wanted where the corpus gives no more; with ``stopped`` set if the budget or the provider ended
+            Fewer questions than requested if the corpus yields no more; ``stopped`` is set if the budget or the provider ended
             the run.
 
         Raises

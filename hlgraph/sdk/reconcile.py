@@ -1,4 +1,4 @@
-"""Verifies that the graph store and the vector store hold the same data, as written, and repairs differences.
+"""Verify that the graph store and the vector store hold the same data, as written, and repair differences.
 
 Both are written through a journal, so they agree unless one was changed by hand or restored from a copy, or a disk lost or
 altered data. Vectors and full text are rebuilt from the records. Missing records and altered links are extracted again from the
@@ -19,24 +19,16 @@ from hlgraph.change import Change, Synonym
 from hlgraph.errors import StoreConflictError
 from hlgraph.extract import LocalExtractor
 from hlgraph.extract.extractor import ChunkInput, Extractor
-from hlgraph.index import check_model, embed_records, embed_topics, indexed
+from hlgraph.index.embed import check_model, embed_records, embed_topics, indexed
 from hlgraph.models.choose import ChosenModels
 from hlgraph.models.protocols import Embedder
-from hlgraph.persist import (
-    Extracted,
-    assemble,
-    chunk_fingerprint,
-    damaged,
-    is_damaged,
-    is_same_extraction,
-    links_about,
-    persist,
-    resume,
-    untrue,
-)
+from hlgraph.persist.assemble import Extracted, assemble, links_about
+from hlgraph.persist.compare import chunk_fingerprint, damaged, is_damaged, is_same_extraction, untrue
+from hlgraph.persist.journal import persist, resume
 from hlgraph.progress import OnProgress
 from hlgraph.records import Chunk, Entity, Fact, Kind, Record, Relationship, Source, Statement, Topic
 from hlgraph.resolve.synonyms import least_synonym, synonyms
+from hlgraph.stores.batches import batched
 from hlgraph.stores.open import Opened
 from hlgraph.stores.protocols import AlteredRecord, PullShape, Row, Scope, Stores, VectorBatch, by_id, by_source
 
@@ -220,8 +212,7 @@ def untrue_records(
     """
     count = 0
     wrong: list[str] = []
-    records = itertools.islice(stores.graph.find(kind, Scope(corpus)), sample)
-    while batch := list(itertools.islice(records, _BATCH)):
+    for batch in batched(itertools.islice(stores.graph.find(kind, Scope(corpus)), sample), _BATCH):
         count += len(batch)
         wrong += [item.id for item in untrue(batch, corpus, names=_names_of_facts(batch, corpus, stores))]
         progress.advance(step, len(batch))
@@ -245,8 +236,7 @@ def rows_of(records: Sequence[Record], corpus: str, *, stores: Stores, step: str
     stores : hold their sources, whose titles belong to the text of a chunk
     step : the step of :mod:`hlgraph.progress` in which records are counted; empty: none
     """
-    for start in range(0, len(records), _BATCH):
-        part = records[start : start + _BATCH]
+    for part in batched(records, _BATCH):
         yield from indexed(part, _titles(part, corpus, stores=stores))
         progress.advance(step, len(part))
 
@@ -400,8 +390,8 @@ def _extract_again(
         sources.keys()
         & (chunks if lost else {item.source_id for item in _chunks(sorted(again), corpus, stores)} & chunks.keys())
     )
-    for start in range(0, len(names), _BATCH):
-        part = [_extracted(sources[name], chunks[name], extractor) for name in names[start : start + _BATCH]]
+    for batch in batched(names, _BATCH):
+        part = [_extracted(sources[name], chunks[name], extractor) for name in batch]
         is_known = is_known and all(len(item.extractions) == len(chunks[item.comparison.source.id]) for item in part)
         affected = [item for item in (_only(item, lost, again, corpus) for item in part) if item.extractions]
         if affected:
@@ -477,8 +467,7 @@ def _embed_again(drift: Drift, *, stores: Stores, embedder: Embedder) -> None:
     for kind, names in drift.without_vector.items():
         if kind is Kind.TOPIC:
             continue
-        for start in range(0, len(names), _BATCH):
-            part = names[start : start + _BATCH]
+        for part in batched(names, _BATCH):
             records = stores.graph.records(kind, part, scope=Scope(drift.corpus))
             described = tuple(item for item in records if isinstance(item, Source))
             batch = VectorBatch(drift.corpus, ids.content_id("repair", drift.corpus, kind, *part), described)
@@ -496,8 +485,7 @@ def _topics_about(lost: set[str], corpus: str, stores: Stores) -> set[str]:
 
 def _embed_topics_again(names: Sequence[str], corpus: str, *, stores: Stores, embedder: Embedder) -> None:
     """Write the rows of topics, after those of all statements."""
-    for start in range(0, len(names), _BATCH):
-        part = names[start : start + _BATCH]
+    for part in batched(names, _BATCH):
         topics = by_id(stores.graph.records(Kind.TOPIC, part, scope=Scope(corpus)), Topic)
         if topics:
             change = ids.content_id("repair", corpus, Kind.TOPIC, *part)

@@ -59,12 +59,9 @@ class Kept(Generic[Key, Value]):
         with self._guard:
             self._keep(values)
 
-    def drop(self, is_dropped: Callable[[Key, Value], bool] | None = None) -> None:
-        """Drop the values for which the function is true; None: all."""
+    def drop(self, is_dropped: Callable[[Key, Value], bool]) -> None:
+        """Drop the values for which the function is true."""
         with self._guard:
-            if is_dropped is None:
-                self._young, self._old, self._room = {}, {}, self._most
-                return
             self._young = {key: value for key, value in self._young.items() if not is_dropped(key, value)}
             self._old = {key: value for key, value in self._old.items() if not is_dropped(key, value)}
 
@@ -85,10 +82,11 @@ class Kept(Generic[Key, Value]):
 
 
 class _Read(NamedTuple):
-    """A record, and the number of the state in which it was read."""
+    """A record, the number of the state in which it was read, and the source whose changes alter it; empty: any change may."""
 
     number: int
     record: Record
+    owner: str
 
 
 class _Corpus(NamedTuple):
@@ -99,9 +97,8 @@ class _Corpus(NamedTuple):
     altered: dict[str, int]
 
     def has(self, read: _Read) -> bool:
-        """Whether a record is still as it was read. Any change may alter a record that belongs to no single source."""
-        owner = _owner(read.record)
-        return read.number >= self.altered.get(owner, 0) if owner else read.number == self.number
+        """Whether a record that was read in an earlier state is still as it was read."""
+        return bool(read.owner) and read.number >= self.altered.get(read.owner, 0)
 
 
 class KeptRecords(Generic[State]):
@@ -157,7 +154,8 @@ class KeptRecords(Generic[State]):
             if current is None or current.state != state:
                 current = self._moved(corpus, current, to=state, altered=altered if current is before else None)
             kept = self._kept[kind].get((corpus, item) for item in ids)
-        return {name: read.record for (_, name), read in kept.items() if current.has(read)}
+        number = current.number
+        return {name: read.record for (_, name), read in kept.items() if read.number == number or current.has(read)}
 
     def keep(self, kind: Kind, records: Mapping[str, Record], *, corpus: str, state: State) -> None:
         """Cache records, unless the corpus is no longer in the state in which they were read.
@@ -173,7 +171,7 @@ class KeptRecords(Generic[State]):
             current = self._corpora.get(corpus)
             if current is not None and current.state == state:
                 self._kept[kind].keep(
-                    {(corpus, item): _Read(current.number, record) for item, record in records.items()}
+                    {(corpus, item): _Read(current.number, record, _owner(record)) for item, record in records.items()}
                 )
 
     def _moved(self, corpus: str, before: _Corpus | None, *, to: State, altered: frozenset[str] | None) -> _Corpus:

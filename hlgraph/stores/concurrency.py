@@ -276,16 +276,13 @@ def take_in_turn(
     ----------
     take : one attempt; raises StoreLockedError, naming the holder
     turn : holds the lock to be next during a block; gets the wait of the caller
-    seconds : how long to wait, :data:`WITHOUT_LIMIT` or a number from 0; 0: one attempt, which ignores the queue
+    seconds : how long to wait: :data:`WITHOUT_LIMIT`, or a number above 0
 
     Raises
     ------
     StoreLockedError
         Another writer held the lock all that time.
     """
-    if not seconds:
-        take()
-        return
     wait = LockWait(seconds)
     with turn(wait):
         wait.repeat(take)

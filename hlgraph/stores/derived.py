@@ -6,10 +6,9 @@ store, whose lock guards every write.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,7 +166,7 @@ class Member(NamedTuple):
     kind: Kind
 
 
-class DerivedStore(ABC):
+class DerivedStore(Protocol):
     """The communities of a corpus, by run, and their summaries.
 
     Deleting a source removes what it asserted from the communities in the same transaction. A summary is deleted as soon as
@@ -175,13 +174,16 @@ class DerivedStore(ABC):
     whole source is also deleted when the source gets a new chunk, and leaves the communities that it is a member of.
     """
 
-    @abstractmethod
+    _summaries: dict[tuple[str, str], tuple[Run, int, Summaries]]
+
+    def __init__(self) -> None:
+        self._summaries = {}
+
     def runs(self, corpus: str) -> tuple[Run, ...]:
         """The runs of a corpus, by name."""
 
-    @abstractmethod
     def save(self, run: Run, tier: Made) -> Saved:
-        """Replaces the run of the same name: afterwards all of the new run is visible, or nothing of it.
+        """Replace the run of the same name: afterwards all of the new run is visible, or nothing of it.
 
         Communities that both runs have are not written again. Needs the lock of the graph store.
 
@@ -196,7 +198,6 @@ class DerivedStore(ABC):
             The corpus has changed since the version of the run.
         """
 
-    @abstractmethod
     def communities(self, corpus: str, name: str, *, level: int | None = None, k: int | None = None) -> list[Community]:
         """The communities of a run: finest level first, then largest first, then by id.
 
@@ -208,17 +209,26 @@ class DerivedStore(ABC):
         k : maximum number of communities; None: no limit
         """
 
-    @abstractmethod
     def summaries(self, corpus: str, name: str) -> Summaries:
-        """All summaries of a run; kept in memory until the run or the corpus changes.
+        """All summaries of a run; cached until the run or the corpus changes. Thread-safe: the last read wins.
 
         Parameters
         ----------
         corpus : name of the corpus
         name : name of the run
         """
+        run = run_named(self, corpus, name=name)
+        if run is None:
+            return Summaries((), np.empty((0, 0), dtype=np.float32))
+        cached = self._summaries.get((corpus, name))
+        if cached is None or cached[:2] != (run, run.corpus_version):
+            items = tuple(sorted(self._read_summaries(run), key=lambda item: item.summary.id))
+            matrix = np.stack([item.vector for item in items]) if items else np.empty((0, 0), dtype=np.float32)
+            cached = self._summaries[corpus, name] = (run, run.corpus_version, Summaries(items, matrix))
+        return cached[2]
 
-    @abstractmethod
+    def _read_summaries(self, run: Run) -> Iterable[Summarised]: ...
+
     def members(self, ids: Sequence[str], *, most: int | None = None) -> dict[str, tuple[Member, ...]]:
         """The members of each of these communities, by ascending id.
 
@@ -227,37 +237,6 @@ class DerivedStore(ABC):
         ids : ids of communities
         most : maximum number of members of one community; None: no limit
         """
-
-
-class Kept:
-    """A cache of the summaries of runs, by corpus and name. Thread-safe: the last read wins."""
-
-    def __init__(self) -> None:
-        self._held: dict[tuple[str, str], tuple[Run, int, Summaries]] = {}
-
-    def get(self, run: Run) -> Summaries | None:
-        """The summaries of this run at this version of its corpus; None if they are not cached."""
-        cached = self._held.get((run.corpus, run.name))
-        return cached[2] if cached is not None and cached[:2] == (run, run.corpus_version) else None
-
-    def put(self, run: Run, items: Iterable[Summarised]) -> Summaries:
-        """Replaces the cached summaries of a run.
-
-        Parameters
-        ----------
-        run : run with its ``corpus_version``
-        items : summaries, in any order
-
-        Returns
-        -------
-        Summaries
-            The same summaries, by ascending id.
-        """
-        ordered = tuple(sorted(items, key=lambda item: item.summary.id))
-        matrix = np.stack([item.vector for item in ordered]) if ordered else np.empty((0, 0), dtype=np.float32)
-        summaries = Summaries(ordered, matrix)
-        self._held[run.corpus, run.name] = (run, run.corpus_version, summaries)
-        return summaries
 
 
 def run_named(store: DerivedStore, corpus: str, *, name: str) -> Run | None:

@@ -177,7 +177,7 @@ def precision_of(query: RankQuery) -> Precision:
 
 
 def check_query(query: RankQuery) -> None:
-    """Checks a query before anything is read. Raises InputError for weights, a damping or a bound out of range."""
+    """Check a query before anything is read. Raises InputError for weights, a damping or a bound out of range."""
     weights = query.seed_weights.values()
     if weights and not (all(0 <= weight < math.inf for weight in weights) and any(weights)):
         raise InputError("seed_weights must be finite and not negative, and at least one must be above 0")
@@ -276,7 +276,7 @@ _UNBOUNDED = 2**31 - 1
 
 
 def check_match(query: MatchQuery) -> None:
-    """Checks a query before anything is read. Raises InputError for a negative ``k`` or a bound below 1."""
+    """Check a query before anything is read. Raises InputError for a negative ``k`` or a bound below 1."""
     check.not_negative("k", query.k)
     check.positive("most", query.most)
 

@@ -1,4 +1,4 @@
-"""Migrations of the store schema: plan, apply and verify, the same for every kind of store; and where their files are.
+"""Migrations of the store schema: plan, apply and repair, the same for every kind of store; and where their files are.
 
 Migrations are files ``migrations/<store>/V001__what_it_does.<ext>``, numbered from 1 without gaps and never edited
 after a release. A store keeps the history of the migrations that ran, with their checksums. The history tells whether a
@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from hlgraph import progress
 from hlgraph.errors import HLGraphError, MigrationError, UnknownNameError
@@ -96,6 +96,12 @@ class Applied(_Named):
     applied_at: str
     hlgraph_version: str
 
+    @classmethod
+    def now(cls, migration: Migration) -> Applied:
+        """The record of a migration that has just run."""
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        return cls(migration.version, migration.name, migration.checksum, at, running_version())
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -132,35 +138,30 @@ class Difference:
         return f"{self.name}: {self.seen}"
 
 
-class MigrationTarget(ABC):
+class MigrationTarget(Protocol):
     """A store that can be migrated. :func:`apply` and :func:`repair` call ``history``, ``apply`` and ``mend`` inside ``lock``."""
 
     kind: str
     """The kind of store: a key of ``EXTENSIONS``."""
 
-    @abstractmethod
     def lock(self) -> AbstractContextManager[None]:
         """Hold the migration lock of this store, across processes; waits while another process holds it.
 
         A process that dies releases it. Raises StoreLockedError if the wait takes too long.
         """
 
-    @abstractmethod
     def history(self) -> Sequence[Applied]:
         """The migrations that ran, by ascending version. Empty for a store that does not exist; does not create it."""
 
-    @abstractmethod
     def apply(self, migration: Migration) -> None:
         """Run a migration and record it in the history, atomically if the store has transactions. Needs the lock.
 
         Raises MigrationError, naming the statement, if the store rejects it.
         """
 
-    @abstractmethod
     def differences(self, ran: Sequence[Migration]) -> Sequence[Difference]:
         """What the store has in addition to, or lacks of, what these applied migrations make. Changes nothing."""
 
-    @abstractmethod
     def mend(self, found: Sequence[Difference], ran: Sequence[Migration]) -> None:
         """Repair parts of the schema. Needs the lock.
 
@@ -328,29 +329,6 @@ def repair(target: MigrationTarget, *, root: Path | None = None) -> tuple[Differ
         if mended:
             target.mend(mended, ran)
     return mended
-
-
-def verify(target: MigrationTarget, *, root: Path | None = None) -> None:
-    """Check that a store has exactly the schema that this hlgraph needs.
-
-    Parameters
-    ----------
-    target : store to check
-    root : another folder of migrations; None: hlgraph's own
-
-    Raises
-    ------
-    MigrationError
-        As for :func:`plan`, and if a migration is pending or the schema differs from what the migrations make.
-    """
-    pending = plan(target, root=root).pending
-    if pending:
-        names = ", ".join(migration.label for migration in pending)
-        raise MigrationError(f"the {target.kind} store lacks {names}; run: hlgraph migrate apply")
-    drift = differences(target, root=root)
-    if drift:
-        said = "; ".join(map(str, drift))
-        raise MigrationError(f"the schema of the {target.kind} store was changed: {said}; run: hlgraph migrate repair")
 
 
 @cache

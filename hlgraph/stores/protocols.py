@@ -8,7 +8,6 @@ the vector store until the change is published: the caller drops a hit whose rec
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.merging import Groups
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.change import Change, ChangeState, Outcome, Pending, VectorBlock
-from hlgraph.errors import InputError, StoreError, UnknownNameError
+from hlgraph.errors import InputError, ModelMismatchError, StoreConflictError, StoreError, UnknownNameError
 from hlgraph.ids import WITHOUT_NAME, content_id
 from hlgraph.records import Calibration, Chunk, Domain, Hit, Kind, Record, Relationship, Source, Statement, Topic
 from hlgraph.stores.reads import Matched as Matched
@@ -33,8 +32,6 @@ from hlgraph.stores.reads import Scope as Scope
 from hlgraph.where import Where
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from hlgraph.stores.closing import Calls
     from hlgraph.stores.cypher import Limits, Table
     from hlgraph.stores.derived import Clustered, ClusterQuery, DerivedStore
@@ -82,7 +79,21 @@ class CorpusStats:
     ids: int = WITHOUT_NAME
 
 
-class GraphStore(Protocol):
+class _Closed(Protocol):
+    """A store that is closed at the end of a ``with`` block."""
+
+    def close(self) -> None:
+        """Release what the store holds. Default: nothing."""
+        return
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class GraphStore(_Closed, Protocol):
     """Sources, chunks, topics, statements, facts and entities, and the relationships between them.
 
     A store is a subclass. It defines the methods from :meth:`lock` to :meth:`stats`. The others have defaults, which use these in
@@ -388,16 +399,6 @@ class GraphStore(Protocol):
         """
         raise InputError(f"{self.name} has no projections; they live on a Neo4j server with GDS")
 
-    def __enter__(self) -> Self:
-        """Default: the store itself, which needs no closing."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Closes what the store holds. Default: nothing."""
-        return
-
 
 @dataclass(frozen=True, slots=True)
 class VectorBatch:
@@ -476,7 +477,7 @@ class Damage(NamedTuple):
         return not (self.vectors or self.texts or self.strays)
 
 
-class VectorStore(Protocol):
+class VectorStore(_Closed, Protocol):
     """Vectors and full text of chunks, statements, topics and entities.
 
     A store is a subclass. It defines the methods up to :meth:`examine`; the others have defaults.
@@ -543,7 +544,7 @@ class VectorStore(Protocol):
         """
 
     def delete(self, corpus: str, ids: Mapping[str, Iterable[str]]) -> int:
-        """Removes rows, and the metadata of sources, so that nothing of them stays on disk.
+        """Remove rows, and the metadata of sources, so that nothing of them stays on disk.
 
         Parameters
         ----------
@@ -559,7 +560,7 @@ class VectorStore(Protocol):
     def examine(
         self, kind: Kind, corpus: str, *, rows: Iterable[Row], dimensions: int = 0, repair: bool = False
     ) -> Damage:
-        """Compares stored rows with what they were made of: vectors with checksums or norms, full text with the records.
+        """Compare stored rows with what they were made of: vectors with checksums or norms, full text with the records.
 
         Parameters
         ----------
@@ -590,16 +591,6 @@ class VectorStore(Protocol):
         """
         return nullcontext()
 
-    def __enter__(self) -> Self:
-        """Default: the store itself, which needs no closing."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Closes what the store holds. Default: nothing."""
-        return
-
 
 class AlteredRecord(NamedTuple):
     """A record whose rows were altered since they were written.
@@ -619,10 +610,9 @@ class AlteredRecord(NamedTuple):
     is_links: bool
 
 
-class Seals(ABC):
+class Seals(Protocol):
     """Checksums of records as the store wrote them, for stores whose files anyone can alter."""
 
-    @abstractmethod
     def altered(self, corpus: str) -> tuple[AlteredRecord, ...]:
         """The records of a corpus that were altered, or whose links were, ordered by kind and id: reads all of them.
 
@@ -631,14 +621,12 @@ class Seals(ABC):
         corpus : name of the corpus
         """
 
-    @abstractmethod
     def restore(self) -> bool:
         """Make the records readable: rebuild the indexes of a damaged database, and empty values that cannot be parsed.
 
         Needs the lock. Returns whether the database was damaged. Raises StoreCorruptError if its rows cannot be read.
         """
 
-    @abstractmethod
     def accept(self, corpus: str, records: Collection[AlteredRecord]) -> None:
         """Seal records in their current state after a repair; removes altered summaries, which are rebuilt. Needs the lock.
 
@@ -704,14 +692,12 @@ class Stores(NamedTuple):
 # Domains are stored with the graph, so that all processes and machines use the same ones.
 
 
-class DomainStore(ABC):
+class DomainStore(Protocol):
     """The domains of corpora. A domain can exist before its corpus, and is not part of the searched graph."""
 
-    @abstractmethod
     def read(self, corpus: str) -> Domain | None:
         """The domain of a corpus; None if it has none."""
 
-    @abstractmethod
     def write(self, corpus: str, domain: Domain) -> None:
         """Set the domain of a corpus, replacing the previous one. Needs the lock of the graph store.
 
@@ -721,9 +707,38 @@ class DomainStore(ABC):
         domain : its new domain
         """
 
-    @abstractmethod
     def drop(self, corpus: str) -> None:
         """Remove the domain of a corpus, if it has one. Needs the lock of the graph store."""
+
+
+def check_base(change: Change, *, versions: Mapping[str, int], model: tuple[str, int]) -> None:
+    """Check that a change still applies to its corpus.
+
+    Parameters
+    ----------
+    change : the change to stage
+    versions : present versions of its sources; sources that do not exist are left out
+    model : embedding model and dimensions of the corpus; an empty name: no vectors yet
+
+    Raises
+    ------
+    StoreConflictError
+        A source is not at its base version.
+    ModelMismatchError
+        The corpus has vectors of another model.
+    """
+    for source, base in zip(change.sources, change.base_versions, strict=True):
+        version = versions.get(source.id, 0)
+        if version != base:
+            raise StoreConflictError(
+                f"{source.uri}: it was changed by someone else since this change was planned "
+                f"(version {version}, expected {base}); run the same command again"
+            )
+    if change.embedding and model[0] and model != (change.embedding, change.dimensions):
+        raise ModelMismatchError(
+            f"corpus {change.corpus!r} holds vectors of {model[0]} ({model[1]} dimensions), these are of "
+            f"{change.embedding} ({change.dimensions}); use the embedding model of the corpus, or another corpus"
+        )
 
 
 def existing(graph: GraphStore, corpus: str) -> CorpusStats:
@@ -847,24 +862,34 @@ class Decision:
         return min(self.alias, self.canonical), max(self.alias, self.canonical)
 
 
-class MergeStore(ABC):
+class MergeStore(Protocol):
     """Decisions about the entities of a corpus. Saving or dropping one raises the version of the corpus."""
 
-    @abstractmethod
+    _aliases: dict[str, tuple[int, Aliases]]
+
+    def __init__(self) -> None:
+        self._aliases = {}
+
     def decisions(self, corpus: str) -> tuple[Decision, ...]:
         """All decisions of a corpus, by id."""
 
-    @abstractmethod
     def aliases(self, corpus: str, *, version: int) -> Aliases:
-        """The groups of merged entities of a corpus; read once per version and kept in memory.
+        """The groups of merged entities of a corpus, cached for one version. Thread-safe: the last read wins.
 
         Parameters
         ----------
         corpus : name of the corpus
         version : version of the corpus that the caller reads
         """
+        cached = self._aliases.get(corpus)
+        if cached is None or cached[0] != version:
+            groups = self._groups(corpus, version).all()
+            cached = self._aliases[corpus] = (version, {name: group for group in groups for name in group})
+        return cached[1]
 
-    @abstractmethod
+    def _groups(self, corpus: str, version: int) -> Groups:  # noqa: ARG002
+        return grouped(self.decisions(corpus))
+
     def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
         """Write decisions in one transaction; each replaces an earlier one about its pair. Needs the lock.
 
@@ -879,7 +904,6 @@ class MergeStore(ABC):
             An entity is not in the corpus.
         """
 
-    @abstractmethod
     def drop(self, corpus: str, decisions: Sequence[Decision]) -> None:
         """Remove decisions; ignores those that do not exist. Needs the lock of the graph store.
 
@@ -893,24 +917,3 @@ class MergeStore(ABC):
 def grouped(decisions: Iterable[Decision]) -> Groups:
     """The groups of entities that these decisions merge."""
     return Groups(item.pair for item in decisions if item.verdict is Verdict.SAME)
-
-
-class KeptAliases:
-    """A cache of the aliases of corpora, one version of each. Thread-safe: the last read wins."""
-
-    def __init__(self) -> None:
-        self._cached: dict[str, tuple[int, Aliases]] = {}
-
-    def get(self, corpus: str, *, version: int, read: Callable[[], Groups]) -> Aliases:
-        """The aliases of a corpus at a version; reads them if they are not cached.
-
-        Parameters
-        ----------
-        corpus : name of the corpus
-        version : version of the corpus
-        read : reads the groups of the corpus
-        """
-        cached = self._cached.get(corpus)
-        if cached is None or cached[0] != version:
-            cached = self._cached[corpus] = (version, {name: some for some in read().all() for name in some})
-        return cached[1]

@@ -94,7 +94,7 @@ class Parameter:
         return f"{self.kind}{' (name or id)' if self.is_named else ''}{bounds}, {default}"
 
     def read(self, text: str) -> ParameterValue:
-        """Parses a value from the command line.
+        """Parse a value from the command line.
 
         Raises InputError for a text that is not a value of the kind, and for a value out of bounds.
 
@@ -116,7 +116,7 @@ class Parameter:
         return self.check(value)
 
     def check(self, value: object) -> ParameterValue:
-        """Returns the value if it has the right kind and is within the bounds; a whole number is also a number.
+        """Return the value if it has the right kind and is within the bounds; a whole number is also a number.
 
         Raises InputError otherwise.
         """
@@ -144,7 +144,7 @@ class Parameter:
 
 
 def parse_line(line: str) -> Parameter:
-    """Parses a header line, without its ``//``, into a parameter.
+    """Parse a header line, without its ``//``, into a parameter.
 
     Raises InputError for a line of another form, and for a default of the wrong kind or out of bounds.
 
@@ -329,7 +329,7 @@ def _read(name: str, library: Path) -> Query:
 
 
 def parse(name: str, text: str) -> Query:
-    """Parses the text of a query file.
+    """Parse the text of a query file.
 
     Parameters
     ----------

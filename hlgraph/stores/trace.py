@@ -255,7 +255,7 @@ def _observed(store: str, name: str, running: Running, *, said: _Said) -> Iterat
 
 @contextlib.contextmanager
 def _recorded(collector: Collector, running: Running, call: Call, *, said: _Said) -> Iterator[None]:
-    """Adds one call to those of a :func:`listening` block."""
+    """Add one call to those of a :func:`listening` block."""
     outer, collector.inner = collector.inner, 0.0
     start = time.perf_counter()
     is_failed = True

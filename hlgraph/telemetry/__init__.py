@@ -47,13 +47,13 @@ _INSTRUMENTS: Mapping[str, tuple[str, str, str]] = {
 class _Operation:
     """The call that a context works for."""
 
-    id: str
+    id: str = ""
     is_begun: bool = False
     has_content: bool = False
     slow_seconds: float | None = None
 
 
-_OPERATION: ContextVar[_Operation | None] = ContextVar("hlgraph_operation", default=None)
+_OPERATION: ContextVar[_Operation] = ContextVar("hlgraph_operation", default=_Operation())  # noqa: B039 - frozen
 
 
 @dataclass(slots=True)
@@ -106,7 +106,7 @@ class CorrelationFilter(logging.Filter):
 
 @contextlib.contextmanager
 def correlated(id: str) -> Iterator[None]:  # noqa: A002
-    """Gives the calls of a block an id of the caller's own, in log records and spans.
+    """Give the calls of a block an id of the caller's own, in log records and spans.
 
     Parameters
     ----------
@@ -119,8 +119,7 @@ def correlated(id: str) -> Iterator[None]:  # noqa: A002
     """
     if not isinstance(id, str) or not 1 <= len(id) <= _LONGEST_ID or not id.isprintable():
         raise InputError(f"the correlation id is {id!a:.60}; give a printable text of 1 to {_LONGEST_ID} characters")
-    before = _OPERATION.get()
-    token = _OPERATION.set(_Operation(id) if before is None else replace(before, id=id))
+    token = _OPERATION.set(replace(_OPERATION.get(), id=id))
     try:
         yield
     finally:
@@ -129,20 +128,17 @@ def correlated(id: str) -> Iterator[None]:  # noqa: A002
 
 def correlation_id() -> str:
     """The id of the call that this context works for: the caller's own, the id of the trace, or a random one; empty outside."""
-    operation = _OPERATION.get()
-    return "" if operation is None else operation.id
+    return _OPERATION.get().id
 
 
 def has_content() -> bool:
     """Whether spans of this context record questions, texts and parameters of statements."""
-    operation = _OPERATION.get()
-    return operation is not None and operation.has_content
+    return _OPERATION.get().has_content
 
 
 def slow_seconds() -> float | None:
     """Seconds from which a call to a store is logged in this context; None: never."""
-    operation = _OPERATION.get()
-    return None if operation is None else operation.slow_seconds
+    return _OPERATION.get().slow_seconds
 
 
 def is_on() -> bool:
@@ -157,16 +153,16 @@ def operation(name: str, *, content: bool | None = None, slow_query_seconds: flo
     Parameters
     ----------
     name : class and method
-    content, slow_query_seconds : see :class:`hlgraph.settings.TelemetrySettings`; where ``content`` is None, both are those of
+    content, slow_query_seconds : see :class:`hlgraph.settings.TelemetrySettings`; if ``content`` is None, both are those of
         the surrounding context
     """
     before = _OPERATION.get()
-    if before is not None and before.is_begun:
+    if before.is_begun:
         yield
         return
     start = time.perf_counter()
     with span(f"hlgraph {name}") as own_span:
-        now = replace(before or _Operation(_trace_id(own_span) or uuid.uuid4().hex), is_begun=True)
+        now = replace(before, id=before.id or _trace_id(own_span) or uuid.uuid4().hex, is_begun=True)
         if content is not None:
             now = replace(now, has_content=content, slow_seconds=slow_query_seconds)
         own_span.set({"hlgraph.correlation_id": now.id})

@@ -23,11 +23,11 @@ from hlgraph.change import Change, Outcome
 from hlgraph.chunk import WholeChunker
 from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import WITHOUT_NAME
-from hlgraph.index import embed_change
-from hlgraph.index.hierarchy import BuiltHierarchy, HierarchyQuery, build_hierarchy
-from hlgraph.index.summaries import ExtractiveSummariser
+from hlgraph.index.embed import embed_change
 from hlgraph.models.protocols import Embedder
-from hlgraph.persist import Extracted, assemble, compare, persist, plan_chunks, removal
+from hlgraph.persist.assemble import Extracted, assemble, removal
+from hlgraph.persist.compare import compare, plan_chunks
+from hlgraph.persist.journal import persist
 from hlgraph.records import (
     Chunk,
     Document,
@@ -41,7 +41,7 @@ from hlgraph.records import (
     Triple,
 )
 from hlgraph.stores.image.image import FOLLOWED
-from hlgraph.stores.protocols import PullShape, Scope, Stores
+from hlgraph.stores.protocols import PullShape, Scope, Stores, by_id
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.text import words
 
@@ -68,10 +68,10 @@ DOCUMENTS = (
 )
 
 
-class TinyExtractor:
-    """An extractor for the tiny corpus: sentences are propositions, with the known names and triples; the title is the topic."""
+class ChunkwiseExtractor:
+    """An extractor that reads each chunk on its own: a subclass has a ``fingerprint`` and :meth:`_one`."""
 
-    fingerprint = "tiny/1"
+    fingerprint: str
     problems: tuple[str, ...] = ()
 
     def extract(self, chunks: Iterable[ChunkInput]) -> list[Extraction]:
@@ -81,6 +81,15 @@ class TinyExtractor:
     def input_fingerprint(self, chunk: ChunkInput) -> str:
         """A fingerprint of everything that the extraction depends on."""
         return f"{self.fingerprint}|{chunk.title}|{chunk.text}"
+
+    def _one(self, chunk: ChunkInput) -> Extraction:
+        raise NotImplementedError
+
+
+class TinyExtractor(ChunkwiseExtractor):
+    """An extractor for the tiny corpus: sentences are propositions, with the known names and triples; the title is the topic."""
+
+    fingerprint = "tiny/1"
 
     def _one(self, chunk: ChunkInput) -> Extraction:
         propositions: list[Proposition] = []
@@ -115,14 +124,14 @@ def change_for(
     """
     items: list[Extracted] = []
     extractor = TinyExtractor()
+    sources = {source.uri: source for source in by_id(stores.graph.find(Kind.SOURCE, Scope(corpus)), Source).values()}
     for document in documents:
-        sources = {item.uri: item for item in stores.graph.find(Kind.SOURCE, Scope(corpus)) if isinstance(item, Source)}
         processing = ("whole", extractor.fingerprint)
         compared = compare(document, corpus, stored=sources.get(document.uri), processing=processing, scheme=scheme)
         if compared is None:
             continue
         scope = Scope(corpus, sources=(compared.source.id,))
-        chunks = {item.id: item for item in stores.graph.find(Kind.CHUNK, scope) if isinstance(item, Chunk)}
+        chunks = by_id(stores.graph.find(Kind.CHUNK, scope), Chunk)
         plan = plan_chunks(compared, WholeChunker().chunk(document), stored=chunks, extractor=extractor)
         extractions = extractor.extract(context for _, context in plan.to_extract)
         items.append(Extracted(compared, plan, tuple(extractions)))
@@ -164,36 +173,11 @@ def remove(stores: Stores, *uris: str) -> Outcome:
     stores : the stores
     uris : URIs of the sources; none: of all
     """
-    sources = [source for source in stores.graph.find(Kind.SOURCE, Scope(CORPUS)) if isinstance(source, Source)]
+    sources = by_id(stores.graph.find(Kind.SOURCE, Scope(CORPUS)), Source).values()
     chosen = [source for source in sources if not uris or source.uri in uris]
     with stores.graph.lock():
         change = removal(CORPUS, [source.id for source in chosen], versions=[source.version for source in chosen])
         return persist(change, stores)
-
-
-def with_hierarchy(
-    stores: Stores, *corpora: str, embedder: Embedder, query: HierarchyQuery | None = None
-) -> list[BuiltHierarchy]:
-    """Build the hierarchies of corpora with extractive summaries.
-
-    Parameters
-    ----------
-    stores : the stores that hold the corpora
-    corpora : names of the corpora
-    embedder : embeds the summaries
-    query : parameters of the hierarchy, default ``HierarchyQuery()``
-
-    Returns
-    -------
-    list[BuiltHierarchy]
-        One per corpus, in the order given.
-    """
-    return [
-        build_hierarchy(
-            corpus, query or HierarchyQuery(), stores=stores, embedder=embedder, summariser=ExtractiveSummariser()
-        )
-        for corpus in corpora
-    ]
 
 
 _COMMON = 0.33  # length of what all vectors have in common: a cosine of 0.1
@@ -257,7 +241,7 @@ class SeededEmbedder:
         return _unit(_unit(rows) + _COMMON * self._common)
 
     def forget(self, texts: Sequence[str]) -> None:
-        """Does nothing, since no text is kept."""
+        """Do nothing, because no text is stored."""
 
     def _place(self, word: str) -> int:
         place = self._places.get(word)

@@ -12,7 +12,7 @@ from hlgraph.text import words
 
 
 class WordEmbedder:
-    """Embeds a text as the normalised sum of one fixed pseudo-random direction per word; it knows no meanings.
+    """Embed a text as the normalised sum of one fixed pseudo-random direction per word; it knows no meanings.
 
     Attributes
     ----------
@@ -49,4 +49,4 @@ class WordEmbedder:
         return np.random.default_rng(seed).standard_normal(self._dimensions).astype(np.float32)
 
     def forget(self, texts: Sequence[str]) -> None:
-        """Does nothing, since nothing is cached."""
+        """Do nothing, because there is no cache."""

@@ -11,10 +11,10 @@ from hlgraph.change import Change, ChangeState
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError, ModelMismatchError, StoreConflictError
 from hlgraph.ingest import pipeline
-from hlgraph.persist import persist, untrue
+from hlgraph.persist.compare import untrue
+from hlgraph.persist.journal import persist
 from hlgraph.records import (
     Calibration,
-    Chunk,
     Document,
     Entity,
     Fact,
@@ -24,12 +24,12 @@ from hlgraph.records import (
     Source,
     Statement,
 )
-from hlgraph.stores.protocols import GraphStore, MatchQuery, PullShape, Scope, Stores
+from hlgraph.stores.protocols import GraphStore, MatchQuery, PullShape, Scope, Stores, by_id
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor, change_for, fill, new_change, remove, snapshot
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
 
-# Contract suite of the pulls and matches of a GraphStore, a part of that of :mod:`hlgraph.testing.graph_contract`.
+# Pulls, matches and filters.
 
 
 ALL = PullShape(
@@ -141,11 +141,8 @@ def _entities(stores: Stores, names: list[str]) -> list[Entity]:
 
 
 def _texts(stores: Stores, names: list[str]) -> set[str]:
-    return {
-        item.text
-        for item in stores.graph.records(Kind.STATEMENT, names, scope=Scope(CORPUS))
-        if isinstance(item, Statement)
-    }
+    records = stores.graph.records(Kind.STATEMENT, names, scope=Scope(CORPUS))
+    return {statement.text for statement in by_id(records, Statement).values()}
 
 
 def _sentences(text: str) -> list[str]:
@@ -158,15 +155,8 @@ def _again(stores: Stores, kind: Kind, scope: Scope) -> list[Record]:
 
 
 def _names(stores: Stores, kind: Kind, *, scope: Scope | None = None) -> list[str]:
-    texts = []
-    for record in stores.graph.find(kind, scope or Scope(CORPUS)):
-        if isinstance(record, Source):
-            texts.append(record.uri)
-        elif isinstance(record, Statement | Chunk | Fact):
-            texts.append(record.text)
-        elif isinstance(record, Entity):
-            texts.append(record.name)
-    return sorted(texts)
+    field = {Kind.SOURCE: "uri", Kind.ENTITY: "name"}.get(kind, "text")
+    return sorted(str(getattr(record, field)) for record in stores.graph.find(kind, scope or Scope(CORPUS)))
 
 
 class GraphStoreContract(GraphPullContract):
@@ -200,9 +190,8 @@ class GraphStoreContract(GraphPullContract):
         changed = replace(DOCUMENTS[0], text=f"{DOCUMENTS[0].text} Ivo Brandt painted it.")
         report = pipeline.ingest([changed, *DOCUMENTS[1:]], CORPUS, stores=stores, steps=steps)
         assert (report.sources_added, report.sources_changed) == (len(DOCUMENTS) - 2, 2)
-        names = {
-            item.id: item.name for item in stores.graph.find(Kind.ENTITY, Scope(CORPUS)) if isinstance(item, Entity)
-        }
+        entities = by_id(stores.graph.find(Kind.ENTITY, Scope(CORPUS)), Entity)
+        names = {key: entity.name for key, entity in entities.items()}
         assert names == {ids.entity_id(CORPUS, name, scheme=ids.WITH_NAME): name for name in names.values()}
         assert len(set(names.values())) == len(names)
         for kind in (Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.FACT):

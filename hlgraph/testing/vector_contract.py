@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,10 +12,10 @@ from numpy.typing import NDArray
 
 from hlgraph.change import VectorBlock
 from hlgraph.errors import InputError, ModelMismatchError
-from hlgraph.records import Kind, Source
+from hlgraph.records import Hit, Kind, Source
 from hlgraph.stores.protocols import Row, Stores, VectorBatch, VectorQuery
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.where import matches, parse, source_values
+from hlgraph.where import Where, matches, parse, source_values
 
 _EMBEDDER = WordEmbedder(16)
 _TEXTS = (
@@ -79,6 +80,21 @@ def fill(stores: Stores, *, change: str = "one", corpus: str = "c") -> None:
     stores.vectors.upsert(VectorBatch(corpus, change, _SOURCES, (block(Kind.STATEMENT, _TEXTS),)))
 
 
+_of_statements = partial(VectorQuery, Kind.STATEMENT, "c")
+
+
+def search(
+    stores: Stores,
+    k: int,
+    *,
+    vector: NDArray[np.float32] | None = None,
+    text: str | None = None,
+    where: Where | None = None,
+) -> list[Hit]:
+    """The best statements of the corpus ``c``."""
+    return stores.vectors.search(_of_statements(k, vector, text, where))
+
+
 def ask(text: str) -> NDArray[np.float32]:
     """The vector of a question."""
     vector: NDArray[np.float32] = _EMBEDDER.embed([text])[0]
@@ -89,8 +105,8 @@ class VectorStoreContract:
     """Tests that every VectorStore must pass."""
 
     def test_an_empty_store_finds_nothing(self, stores: Stores) -> None:
-        assert stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 3, ask("bridge"))) == []
-        assert stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 3, text="bridge")) == []
+        assert search(stores, 3, vector=ask("bridge")) == []
+        assert search(stores, 3, text="bridge") == []
         assert stores.vectors.ids(Kind.STATEMENT, "c") == set()
         assert stores.vectors.vectors(Kind.STATEMENT, "c", ids=["x"])[0] == []
         assert stores.vectors.neighbours(Kind.ENTITY, "c", vectors=ask("a")[None], threshold=0.5).ids == []
@@ -99,30 +115,30 @@ class VectorStoreContract:
         fill(stores)
         vector = ask("bridge over the river")
         cosines = _EMBEDDER.embed(_TEXTS) @ vector
-        hits = stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 4, vector))
+        hits = search(stores, 4, vector=vector)
         assert [int(hit.id, 16) for hit in hits] == np.argsort(-cosines, kind="stable")[:4].tolist()
         assert [hit.score for hit in hits] == pytest.approx(np.sort(cosines)[::-1][:4].tolist(), abs=1e-5)
 
     def test_equal_scores_are_ordered_by_id(self, stores: Stores) -> None:
         stores.vectors.upsert(VectorBatch("c", "one", _SOURCES, (block(Kind.STATEMENT, ("same words",) * 5),)))
-        hits = stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 3, ask("same words")))
+        hits = search(stores, 3, vector=ask("same words"))
         assert [int(hit.id, 16) for hit in hits] == [0, 1, 2]
 
     def test_search_by_text(self, stores: Stores) -> None:
         fill(stores)
-        hits = stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 5, text="Who kept the lighthouse?"))
+        hits = search(stores, 5, text="Who kept the lighthouse?")
         assert int(hits[0].id, 16) == 4
         assert all(a.score >= b.score for a, b in itertools.pairwise(hits))
 
     def test_text_of_any_script_and_syntax_is_only_words(self, stores: Stores) -> None:
         fill(stores)
         for text, at in (("brücke fluss", 5), ("川の橋", 6), ("BRÜCKE", 5), ('"quoted" AND (canal* OR lock)', 3)):
-            hits = stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1, text=text))
+            hits = search(stores, 1, text=text)
             assert [int(hit.id, 16) for hit in hits] == [at], text
 
     def test_hybrid_finds_what_either_finds(self, stores: Stores) -> None:
         fill(stores)
-        hits = stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 7, ask("lighthouse keeper"), "canal lock"))
+        hits = search(stores, 7, vector=ask("lighthouse keeper"), text="canal lock")
         assert {3, 4} < {int(hit.id, 16) for hit in hits[:3]}
 
     def test_filters_hold_inside_the_search(self, stores: Stores) -> None:
@@ -131,42 +147,32 @@ class VectorStoreContract:
         for where, mode in itertools.product(_FILTERS, ("vector", "text", "hybrid")):
             condition = parse(where)
             allowed = {item.id for item in _SOURCES if matches(condition, source_values(item))}
-            hits = stores.vectors.search(
-                VectorQuery(
-                    Kind.STATEMENT,
-                    "c",
-                    len(_TEXTS),
-                    ask(query) if mode != "text" else None,
-                    query if mode != "vector" else None,
-                    condition,
-                )
-            )
+            vector, text = ask(query) if mode != "text" else None, query if mode != "vector" else None
+            hits = search(stores, len(_TEXTS), vector=vector, text=text, where=condition)
             assert {hit.id for hit in hits} == allowed, f"{where}, {mode}"
 
     def test_the_k_best_of_the_filtered_not_the_filtered_of_the_k_best(self, stores: Stores) -> None:
         fill(stores)
-        hits = stores.vectors.search(
-            VectorQuery(Kind.STATEMENT, "c", 2, ask("steel bridge over the river"), where=parse("n >= 4"))
-        )
+        hits = search(stores, 2, vector=ask("steel bridge over the river"), where=parse("n >= 4"))
         assert len(hits) == 2
 
     def test_rows_of_hidden_changes_are_not_found(self, stores: Stores) -> None:
         fill(stores)
         stores.vectors.upsert(VectorBatch("c", "two", (), (block(Kind.STATEMENT, ("a steel bridge",), first=100),)))
         for text in (None, "steel bridge"):
-            query = VectorQuery(Kind.STATEMENT, "c", 20, ask("steel bridge"), text, hidden=("two",))
+            query = _of_statements(20, ask("steel bridge"), text, hidden=("two",))
             assert f"{100:032x}" not in {hit.id for hit in stores.vectors.search(query)}
-        query = VectorQuery(Kind.STATEMENT, "c", 20, ask("steel bridge"))
+        query = _of_statements(20, ask("steel bridge"))
         assert f"{100:032x}" in {hit.id for hit in stores.vectors.search(query)}
 
     def test_searches_side_by_side_find_what_each_finds(self, stores: Stores) -> None:
         fill(stores)
         queries = [
-            VectorQuery(Kind.STATEMENT, "c", 3, ask("steel bridge")),
+            _of_statements(3, ask("steel bridge")),
             VectorQuery(Kind.TOPIC, "c", 3, ask("steel bridge")),
-            VectorQuery(Kind.STATEMENT, "c", 3, text="the canal lock"),
-            VectorQuery(Kind.STATEMENT, "c", 3, ask("lighthouse"), "poet", parse("n >= 2")),
-            VectorQuery(Kind.STATEMENT, "c", 3, text="?"),
+            _of_statements(3, text="the canal lock"),
+            _of_statements(3, ask("lighthouse"), "poet", parse("n >= 2")),
+            _of_statements(3, text="?"),
         ]
         assert stores.vectors.search_many(queries) == [stores.vectors.search(query) for query in queries]
         assert stores.vectors.search_many([]) == []
@@ -174,7 +180,7 @@ class VectorStoreContract:
     def test_what_is_read_twice_in_one_state_is_what_was_written_last(self, stores: Stores) -> None:
         fill(stores)
         name, gone = f"{0:032x}", f"{1:032x}"
-        query = VectorQuery(Kind.STATEMENT, "c", 9, ask("granite quarry"), state="s")
+        query = _of_statements(9, ask("granite quarry"), state="s")
         for _ in range(3):
             stores.vectors.search(query)
         assert stores.vectors.vectors(Kind.STATEMENT, "c", ids=[name, gone], state="s")[0] == [name, gone]
@@ -190,24 +196,24 @@ class VectorStoreContract:
 
     def test_the_same_batch_twice_changes_nothing(self, stores: Stores) -> None:
         fill(stores)
-        before = stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 9, ask("bridge"), "bridge"))
+        before = search(stores, 9, vector=ask("bridge"), text="bridge")
         fill(stores)
-        assert stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 9, ask("bridge"), "bridge")) == before
+        assert search(stores, 9, vector=ask("bridge"), text="bridge") == before
         assert len(stores.vectors.ids(Kind.STATEMENT, "c")) == len(_TEXTS)
 
     def test_a_row_of_a_later_change_replaces_the_row(self, stores: Stores) -> None:
         fill(stores)
         stores.vectors.upsert(VectorBatch("c", "two", (), (block(Kind.STATEMENT, ("granite quarry",)),)))
         assert len(stores.vectors.ids(Kind.STATEMENT, "c")) == len(_TEXTS)
-        assert int(stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1, ask("granite quarry")))[0].id, 16) == 0
-        assert int(stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1, text="quarry"))[0].id, 16) == 0
-        assert stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 9, text="steel")) == []
+        assert int(search(stores, 1, vector=ask("granite quarry"))[0].id, 16) == 0
+        assert int(search(stores, 1, text="quarry")[0].id, 16) == 0
+        assert search(stores, 9, text="steel") == []
 
     def test_a_new_description_of_a_source_is_what_filters_see(self, stores: Stores) -> None:
         fill(stores)
         moved = Source(_SOURCES[0].id, "c", "doc:0", "Title 0", "sum", {"n": 1000})
         stores.vectors.upsert(VectorBatch("c", "two", (moved,)))
-        hits = stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 9, ask("bridge"), where=parse("n = 1000")))
+        hits = search(stores, 9, vector=ask("bridge"), where=parse("n = 1000"))
         assert [hit.id for hit in hits] == [_SOURCES[0].id]
 
     def test_vectors_come_back_in_the_order_asked_for(self, stores: Stores) -> None:
@@ -252,7 +258,7 @@ class VectorStoreContract:
 
     def test_another_corpus_has_no_say_in_the_ranking_by_text(self, stores: Stores) -> None:
         fill(stores)
-        query = VectorQuery(Kind.STATEMENT, "c", 9, text="the old bridge by the canal lock")
+        query = _of_statements(9, text="the old bridge by the canal lock")
         before = stores.vectors.search(query)
         many = ("canal and more canal in a long text about the canal",) * 40
         stores.vectors.upsert(VectorBatch("other", "x", (), (block(Kind.STATEMENT, many, first=900),)))
@@ -262,11 +268,8 @@ class VectorStoreContract:
         fill(stores)
         assert stores.vectors.delete("c", {"statement": [_SOURCES[0].id, "nope"], "source": [_SOURCES[0].id]}) == 2
         assert _SOURCES[0].id not in stores.vectors.ids(Kind.STATEMENT, "c") | stores.vectors.ids(Kind.SOURCE, "c")
-        for query in (
-            VectorQuery(Kind.STATEMENT, "c", 9, ask("steel bridge")),
-            VectorQuery(Kind.STATEMENT, "c", 9, text="steel bridge"),
-        ):
-            assert _SOURCES[0].id not in {hit.id for hit in stores.vectors.search(query)}
+        for hits in (search(stores, 9, vector=ask("steel bridge")), search(stores, 9, text="steel bridge")):
+            assert _SOURCES[0].id not in {hit.id for hit in hits}
         assert stores.vectors.vectors(Kind.STATEMENT, "c", ids=[_SOURCES[0].id])[0] == []
 
     def test_many_deletes_and_writes_keep_rows_apart(self, stores: Stores) -> None:
@@ -275,10 +278,8 @@ class VectorStoreContract:
         stores.vectors.delete("c", {"statement": [f"{at:032x}" for at in range(2_500)]})
         stores.vectors.upsert(VectorBatch("c", "two", (), (block(Kind.STATEMENT, ("late arrival",), first=9_000),)))
         assert len(stores.vectors.ids(Kind.STATEMENT, "c")) == 501
-        assert (
-            int(stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1, ask("word2777 shared")))[0].id, 16) == 2_777
-        )
-        assert int(stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1, ask("late arrival")))[0].id, 16) == 9_000
+        assert int(search(stores, 1, vector=ask("word2777 shared"))[0].id, 16) == 2_777
+        assert int(search(stores, 1, vector=ask("late arrival"))[0].id, 16) == 9_000
 
     def test_other_dimensions_are_refused(self, stores: Stores) -> None:
         fill(stores)
@@ -286,7 +287,7 @@ class VectorStoreContract:
         with pytest.raises(ModelMismatchError, match="16 dimensions"):
             stores.vectors.upsert(VectorBatch("c", "x", (), (wrong,)))
         with pytest.raises(ModelMismatchError, match="16"):
-            stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1, np.ones(4, dtype=np.float32)))
+            search(stores, 1, vector=np.ones(4, dtype=np.float32))
 
     def test_rows_of_another_length_than_the_corpus_are_damaged_and_a_repair_makes_room(self, stores: Stores) -> None:
         fill(stores)
@@ -305,7 +306,7 @@ class VectorStoreContract:
 
     def test_a_search_for_nothing_is_refused(self, stores: Stores) -> None:
         with pytest.raises(InputError, match="k is 0"):
-            stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 0, ask("x")))
+            search(stores, 0, vector=ask("x"))
         fill(stores)
         with pytest.raises(InputError, match="vector, a text"):
-            stores.vectors.search(VectorQuery(Kind.STATEMENT, "c", 1))
+            search(stores, 1)

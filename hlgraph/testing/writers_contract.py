@@ -23,13 +23,11 @@ from hlgraph.records import Document, Extraction, Kind, Mention, Proposition, So
 from hlgraph.settings import Settings
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores, VectorBatch
-from hlgraph.testing.corpus import DOCUMENTS, new_change, snapshot
+from hlgraph.testing.corpus import DOCUMENTS, ChunkwiseExtractor, new_change, snapshot
 from hlgraph.testing.embedder import WordEmbedder
 
-_NOTHING = tuple[str, ...]()
 
-
-class NamedExtractor:
+class NamedExtractor(ChunkwiseExtractor):
     """Reads sentences; the words of a sentence up to `` is `` are the name of an entity, the last word is another one.
 
     Parameters
@@ -38,7 +36,6 @@ class NamedExtractor:
     """
 
     fingerprint = "named/1"
-    problems = _NOTHING
 
     def __init__(self, before: Callable[[list[str]], object] = tuple) -> None:
         self._before = before
@@ -47,19 +44,16 @@ class NamedExtractor:
         """One extraction per chunk."""
         batch = list(chunks)
         self._before([item.text for item in batch])
-        return [self._one(item.text) for item in batch]
+        return super().extract(batch)
 
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        """A fingerprint of everything that the extraction depends on."""
-        return chunk.text
-
-    def _one(self, text: str) -> Extraction:
+    def _one(self, chunk: ChunkInput) -> Extraction:
+        text = chunk.text
         names = [Mention(name, "name") for name in (text.partition(" is ")[0], text.rpartition(" ")[2].rstrip("."))]
         return Extraction((Proposition(text, 0, len(text), ("Bridges",), tuple(names)),), ("Bridges",))
 
 
 def steps_of(before: Callable[[list[str]], object] = tuple) -> pipeline.Steps:
-    """The parts of an ingest in batches of two documents; ``before`` is that of :class:`NamedExtractor`."""
+    """The steps of an ingest in batches of two documents; ``before`` is passed to :class:`NamedExtractor`."""
     return pipeline.Steps(WholeChunker(), NamedExtractor(before), WordEmbedder(), batch_sources=2)
 
 

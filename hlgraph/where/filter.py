@@ -39,7 +39,7 @@ from importlib import resources
 from itertools import islice
 from typing import Any, ClassVar, NoReturn, cast
 
-from lark import Lark, Token, Transformer
+from lark import Lark, Token, Transformer, v_args
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from hlgraph.errors import WhereError
@@ -74,14 +74,16 @@ class _Combinable:
     __slots__ = ()
 
     def __and__(self, other: Where) -> And:
-        _check_filter(other)
-        sides = (cast("Where", self), other)
-        return And(tuple(part for side in sides for part in (side.parts if isinstance(side, And) else (side,))))
+        return And(self._parts(And, other))
 
     def __or__(self, other: Where) -> Or:
-        _check_filter(other)
+        return Or(self._parts(Or, other))
+
+    def _parts(self, kind: type[And | Or], other: Where) -> tuple[Where, ...]:
+        if not isinstance(other, _Combinable):
+            raise WhereError(f"a filter cannot be joined with {other!a:.60}; join it with another filter")
         sides = (cast("Where", self), other)
-        return Or(tuple(part for side in sides for part in (side.parts if isinstance(side, Or) else (side,))))
+        return tuple(part for side in sides for part in (side.parts if isinstance(side, kind) else (side,)))
 
     def __invert__(self) -> Not:
         return Not(cast("Where", self))
@@ -208,7 +210,7 @@ class Not(_Nest):
 
 Where = Compare | In | Exists | And | Or | Not
 AnyWhere = Where | str | Mapping[str, object]
-"""A filter as callers may give it: data, a text for :func:`parse`, or a mapping for :func:`from_mapping`."""
+"""A filter as callers pass it: data, a text for :func:`parse`, or a mapping for :func:`from_mapping`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -406,11 +408,15 @@ def fields(where: Where) -> frozenset[str]:
     >>> sorted(fields(parse("a = 1 or not exists b")))
     ['a', 'b']
     """
-    if isinstance(where, Not):
-        return fields(where.part)
-    if isinstance(where, And | Or):
-        return frozenset[str]().union(*map(fields, where.parts))
-    return frozenset((where.field,))
+    return frozenset(condition.field for condition in _conditions(where))
+
+
+def _conditions(where: Where) -> Iterator[Compare | In | Exists]:
+    if isinstance(where, Compare | In | Exists):
+        yield where
+    else:
+        for part in (where.part,) if isinstance(where, Not) else where.parts:
+            yield from _conditions(part)
 
 
 def metadata_key(name: str) -> str | None:
@@ -462,9 +468,10 @@ def check_fields(where: Where, known: Mapping[str, Collection[str]]) -> None:
             + (f"; did you mean {' or '.join(map(repr, near))}?" if near else "")
             + f"; known fields: {', '.join(names[:_MAX_SHOWN])}{more}"
         )
-    for part in _comparisons(where):
-        key = metadata_key(part.field)
-        _check_types(part, ("text",) if key is None else sorted(known[key]))
+    for part in _conditions(where):
+        if not isinstance(part, Exists):
+            key = metadata_key(part.field)
+            _check_types(part, ("text",) if key is None else sorted(known[key]))
 
 
 _SAID = {"text": "texts", "number": "numbers", "truth": "true or false"}
@@ -473,16 +480,6 @@ _WRITTEN = {
     "number": "a number without quotes, such as 2023",
     "truth": "true or false",
 }
-
-
-def _comparisons(where: Where) -> Iterator[Compare | In]:
-    if isinstance(where, And | Or):
-        for part in where.parts:
-            yield from _comparisons(part)
-    elif isinstance(where, Not):
-        yield from _comparisons(where.part)
-    elif not isinstance(where, Exists):
-        yield where
 
 
 def _check_types(part: Compare | In, kinds: Sequence[str]) -> None:
@@ -500,11 +497,6 @@ def _check_types(part: Compare | In, kinds: Sequence[str]) -> None:
             raise WhereError(
                 f"{part.field} is compared with {shown}, and the field {part.field!r} holds {said}; write {written}"
             )
-
-
-def _check_filter(given: object) -> None:
-    if not isinstance(given, _Combinable):
-        raise WhereError(f"a filter cannot be joined with {given!a:.60}; join it with another filter")
 
 
 def _check_name(name: object) -> None:
@@ -581,40 +573,32 @@ class _PlacedError(Exception):
         self.position = position
 
 
+@v_args(inline=True)
 class _Builder(Transformer[Token, Where]):
     """Turns each rule of the grammar into a part of a filter."""
 
-    def disjunction(self, parts: list[Where]) -> Or:
-        return Or(tuple(parts))
+    negation, existence, membership = Not, Exists, In
 
-    def conjunction(self, parts: list[Where]) -> And:
-        return And(tuple(parts))
+    def disjunction(self, *parts: Where) -> Or:
+        return Or(parts)
 
-    def negation(self, parts: list[Where]) -> Not:
-        return Not(parts[0])
+    def conjunction(self, *parts: Where) -> And:
+        return And(parts)
 
-    def existence(self, parts: list[str]) -> Exists:
-        return Exists(parts[0])
-
-    def comparison(self, parts: tuple[str, Token, Scalar]) -> Compare:
+    def comparison(self, *parts: Any) -> Compare:
         name, sign, value = parts
         return Compare(name, Op({"==": "=", "<>": "!="}.get(sign, sign)), value)
 
-    def membership(self, parts: tuple[str, tuple[Scalar, ...]]) -> In:
-        return In(*parts)
+    def absence(self, name: str, values: tuple[Scalar, ...]) -> Not:
+        return Not(In(name, values))
 
-    def absence(self, parts: tuple[str, tuple[Scalar, ...]]) -> Not:
-        return Not(In(*parts))
+    def values(self, *values: Scalar) -> tuple[Scalar, ...]:
+        return values
 
-    def values(self, parts: list[Scalar]) -> tuple[Scalar, ...]:
-        return tuple(parts)
-
-    def name(self, parts: list[Token]) -> str:
-        token = parts[0]
+    def name(self, token: Token) -> str:
         return token[1:-1].replace("``", "`") if token.type == "QUOTED_NAME" else str(token)
 
-    def value(self, parts: list[Token]) -> Scalar:
-        token = parts[0]
+    def value(self, token: Token) -> Scalar:
         if token.type == "STRING":
             return _ESCAPE.sub(lambda match: _unescape(token, match), token[1:-1])
         if token.type == "BOOLEAN":

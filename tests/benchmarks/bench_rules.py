@@ -24,9 +24,9 @@ from ingest_keywords import keywords
 from measure import say, table
 
 import hlgraph
-from hlgraph.evaluate.comparison import uncertainty
 from hlgraph.evaluate.datasets import Dataset, Passage, read_passages
 from hlgraph.evaluate.runner import PREFIX, Search, evaluate, searches
+from hlgraph.evaluate.statistics import uncertainty
 from hlgraph.records import Document
 from hlgraph.retrieve.search import retriever
 from hlgraph.sdk.client import HLGraph, IngestOptions

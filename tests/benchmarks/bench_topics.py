@@ -23,7 +23,7 @@ from hlgraph.algorithms.similarity import NAME_WEIGHT, named_centroids
 from hlgraph.change import VectorBlock
 from hlgraph.ids import normalise_name
 from hlgraph.models.protocols import Embedder
-from hlgraph.persist import links_about
+from hlgraph.persist.assemble import links_about
 from hlgraph.records import Kind, Source, Statement, Topic
 from hlgraph.retrieve.retriever import Retriever, with_preset
 from hlgraph.retrieve.strategies.topic import TopicRetriever

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from hierarchies import with_hierarchy
 from live_stores import empty, neo4j_of
 
 from hlgraph.chunk import ContentDefinedChunker
@@ -22,7 +23,6 @@ from hlgraph.settings import Settings
 from hlgraph.stores.neo4j.derived import Neo4jDerivedStore
 from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import Stores
-from hlgraph.testing.corpus import with_hierarchy
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
 

@@ -30,7 +30,7 @@ from hlgraph.stores.image.ranker import ImageRanker
 from hlgraph.stores.in_process import PulledRanker
 from hlgraph.stores.neo4j import gds as ranker_module
 from hlgraph.stores.neo4j.gds import GdsRanker, GraphDataScience, ShapeProjection
-from hlgraph.stores.neo4j.graph import ChoosingRanker, Neo4jGraphStore
+from hlgraph.stores.neo4j.graph import Neo4jGraphStore
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import RankQuery, Scope, Stores
@@ -130,16 +130,16 @@ def test_the_three_give_the_same(both: Rankers, shape: ProjectionShape, damping:
 def test_a_graph_too_large_to_rank_it_whole_is_ranked_on_its_image_around_the_seeds(
     both: Rankers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shape, ranker = ProjectionShape.ENTITY_PASSAGE, both.image.graph.ranker
-    assert isinstance(ranker, ChoosingRanker)
-    monkeypatch.setattr(ranker._image, "_links", 1)
-    monkeypatch.setattr(ranker._server, "rank", None)  # must not be asked
+    shape, graph = ProjectionShape.ENTITY_PASSAGE, both.image.graph
+    assert isinstance(graph, Neo4jGraphStore)
+    monkeypatch.setattr(graph.image_ranker, "_links", 1)
+    monkeypatch.setattr(graph.ranker, "rank", None)  # must not be asked
     query = RankQuery(shape, _seeds(both, shape, random.Random(4)), k=10)
     expected = PulledRanker(both.embedded.graph).rank(query, scope=Scope(CORPUS))
     assert expected
-    _same(expected, ranker.rank(query, scope=Scope(CORPUS)))
+    _same(expected, graph.rank(query, scope=Scope(CORPUS)))
     said = "process: on the image, around the seeds, since the graph has over 1 links"
-    assert ranker.ranked_by(Scope(CORPUS), shape=shape) == said
+    assert graph.ranked_by(Scope(CORPUS), shape=shape) == said
 
 
 def test_a_bound_on_the_error_of_a_node_is_kept(both: Rankers) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from hierarchies import with_hierarchy
 from live_stores import neo4j_of, opened
 from thoroughness import IS_THOROUGH, cases
 
@@ -40,7 +41,7 @@ from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.open import open_graph, open_stores
 from hlgraph.stores.protocols import MatchQuery, PullShape, Scope, Stores
 from hlgraph.subgraph import Subgraph
-from hlgraph.testing.corpus import snapshot, with_hierarchy
+from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import And, Compare, Exists, In, Not, Op, Or, Where
 

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deletion_page import deletion_queries
 
 from hlgraph.errors import StoreLockedError
-from hlgraph.ids import entity_id
+from hlgraph.ids import entity_id, source_id
+from hlgraph.ingest.delete import delete_sources
 from hlgraph.records import Kind, Relationship
 from hlgraph.settings import Neo4jSettings, Settings
 from hlgraph.stores.open import open_stores
@@ -35,7 +37,15 @@ def stores(tmp_path: Path, servers: Any, neo4j_settings: Neo4jSettings, graph_se
 
 
 class TestNeo4jGraphStore(GraphStoreContract):
-    pass
+    def test_a_deletion_runs_the_queries_of_the_documentation_in_their_order(self, stores: Stores) -> None:
+        fill(stores)
+        with listening() as heard:
+            delete_sources([source_id(CORPUS, "doc:bridge")], CORPUS, stores=stores)
+        ran = [call.name for call in heard.calls if call.store == "neo4j"]
+        listed, later = deletion_queries(), iter(ran)
+        assert {name for name in ran if name.startswith("persist/")} <= set(listed)
+        listed.remove("persist/list_links")  # no other chunk asserts a statement of this source
+        assert [name for name in listed if name not in later] == []  # each runs after the one before
 
 
 class TestNeo4jDerivedStore(DerivedStoreContract):

@@ -15,7 +15,7 @@ from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.errors import ModelMismatchError, StoreCorruptError, StoreUnavailableError
 from hlgraph.extract import LocalExtractor
 from hlgraph.ingest import pipeline
-from hlgraph.persist import abandon, persist
+from hlgraph.persist.journal import abandon, persist
 from hlgraph.records import Document, Kind
 from hlgraph.stores.neo4j.graph import Neo4jGraphStore
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore

@@ -31,7 +31,7 @@ from hlgraph.cli.state import CHATTY, DRIVERS
 from hlgraph.ingest.bulk_load import BulkReport
 from hlgraph.ingest.report import Report
 from hlgraph.models import choose
-from hlgraph.persist import removal
+from hlgraph.persist.assemble import removal
 from hlgraph.sdk.client import HLGraph
 from hlgraph.stores.bulk_copies import Manifest
 from hlgraph.stores.open import open_stores

@@ -11,6 +11,7 @@ from typing import Any
 
 import neo4j
 import pytest
+from hierarchies import with_hierarchy
 from live_stores import neo4j_of, opened, settings_for
 from neo4j_graphs import tiny_graph
 from opensearch_fixture import settings_of
@@ -19,7 +20,8 @@ from hlgraph.chunk import WholeChunker
 from hlgraph.index.hierarchy import HierarchyQuery
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
-from hlgraph.persist import persist, removal
+from hlgraph.persist.assemble import removal
+from hlgraph.persist.journal import persist
 from hlgraph.records import Kind, Source
 from hlgraph.retrieve import SearchRequest, SearchResult, search
 from hlgraph.retrieve.request import Unit
@@ -30,7 +32,7 @@ from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.stores.trace import Call
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor, with_hierarchy
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
 

@@ -18,7 +18,7 @@ from hlgraph import Budget
 from hlgraph.errors import BudgetError, InputError, StoreUnavailableError, UnknownNameError
 from hlgraph.extract.quarantine import Quarantined
 from hlgraph.ingest.delete import delete_sources
-from hlgraph.persist import is_incomplete
+from hlgraph.persist.compare import is_incomplete
 from hlgraph.records import Chunk, Document, Kind, Source, Statement
 from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import ModelSettings, Settings

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from live_stores import EMPTY, FORGET_SCHEMA
+from schemas import verify
 from thoroughness import cases
 
 import hlgraph
@@ -52,7 +53,7 @@ def test_apply_records_what_ran_and_twice_is_as_once(graph_server: Server, targe
     first = migrate.apply(target)
     assert [item.label for item in first.applied] == _LABELS
     assert migrate.apply(target).applied == ()
-    migrate.verify(target)
+    verify(target)
     rows = graph_server.read(lambda transaction: transaction.rows("admin/list_indexes", beginnings=["hlgraph_"]))
     assert len(rows) >= 20
     assert {row["state"] for row in rows} == {"ONLINE"}
@@ -157,9 +158,9 @@ def test_every_constraint_and_index_that_is_dropped_is_named_and_made_again(
     with pytest.raises(
         MigrationError, match=r"hlgraph_chunk_id: missing: constraint on Chunk\(id\).*hlgraph migrate repair"
     ):
-        migrate.verify(target)
+        verify(target)
     assert [item.name for item in migrate.repair(target)] == dropped
-    migrate.verify(target)
+    verify(target)
     assert migrate.repair(target) == ()
 
 
@@ -183,7 +184,7 @@ def test_what_another_program_made_of_the_schema_is_named_and_made_again(
         "hlgraph_topic_id: index on Topic(id), in place of constraint on Topic(id)",
     ]
     assert len(migrate.repair(target)) == 3
-    migrate.verify(target)
+    verify(target)
     assert graph_server.ask("admin/list_indexes", beginnings=["theirs"]) != []
     graph_server.schema(["DROP INDEX theirs"])  # it is still there: nobody else's is touched
 
@@ -195,7 +196,7 @@ def test_a_constraint_that_the_data_break_is_said_with_the_mend(graph_server: Se
         migrate.repair(target)
     graph_server.schema(["MATCH (n:Source {id: 'x'}) DELETE n"])
     assert [item.name for item in migrate.repair(target)] == ["hlgraph_source_id"]
-    migrate.verify(target)
+    verify(target)
 
 
 # Prefixes of labels
@@ -255,8 +256,8 @@ def test_two_prefixes_live_side_by_side_and_beside_nodes_of_others(acme: Server,
     second = replace(acme.settings, label_prefix="Acme_")
     with contextlib.closing(Server(acme.url, second)) as server:
         migrate.apply(Neo4jTarget(server))
-        migrate.verify(Neo4jTarget(server))
-    migrate.verify(Neo4jTarget(acme))
+        verify(Neo4jTarget(server))
+    verify(Neo4jTarget(acme))
     with _opened(acme, tmp_path, "Acme_") as graph:
         graph.ingest([str(ours)])
         found = graph.search("Where was Jonas Querl born?", strategy="path")

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from opensearch_fixture import opened, settings_of
+from schemas import verify
 
 from hlgraph.change import VectorBlock
 from hlgraph.errors import HLGraphError, MigrationError
@@ -196,7 +197,7 @@ def test_a_migration_that_is_killed_at_every_step_leaves_searches_whole_and_goes
             assert len(migrate.plan(store.target).pending) == 1
             assert killed_after("_doc/history .*share_indexes") == signal.SIGKILL
         assert wrong == []
-        migrate.verify(store.target)
+        verify(store.target)
         assert {store.indexes.ensure(corpus, Kind.ENTITY, dimensions=16).meta.corpus for corpus in "cd"} == {""}
         assert len(store.indexes.all()) == 2  # one of rows, one of sources
         assert [row for row in store.check() if not row[1]] == []
@@ -230,7 +231,7 @@ def test_changed_settings_are_named_and_brought_to_the_indexes_while_rows_are_wr
                             break
                     thread.join()
                 assert wrong == []
-                migrate.verify(changed.target)
+                verify(changed.target)
                 written = {f"{row:032x}" for row in range(turn * 1_000, at + 10) if row % 10}
                 assert changed.ids(Kind.ENTITY, "c") >= written
                 assert not changed.ids(

@@ -14,7 +14,7 @@ from older_store import undo_words_fields_and_lists
 import hlgraph
 from hlgraph.cli import main
 from hlgraph.errors import StoreUnavailableError
-from hlgraph.persist import resume
+from hlgraph.persist.journal import resume
 from hlgraph.records import Document
 from hlgraph.stores import migrate
 from hlgraph.stores.open import open_stores

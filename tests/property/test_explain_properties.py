@@ -7,6 +7,7 @@ import json
 import tempfile
 from dataclasses import asdict
 
+from hierarchies import with_hierarchy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from thoroughness import cases
@@ -17,7 +18,7 @@ from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.records import Document
 from hlgraph.retrieve import STRATEGIES, SearchRequest, search
 from hlgraph.stores.open import open_stores
-from hlgraph.testing.corpus import TinyExtractor, with_hierarchy
+from hlgraph.testing.corpus import TinyExtractor
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
 

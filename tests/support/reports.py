@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from hlgraph.evaluate.answering import Answered, AnswerOutcome, AnswerReport, section
-from hlgraph.evaluate.comparison import run_differences, uncertainty
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.report import Evaluation
-from hlgraph.evaluate.runner import EvalReport, Outcome, result_of
-from hlgraph.evaluate.runs import Setting
-from hlgraph.evaluate.statistics import Interval, Section, in_pairs
+from hlgraph.evaluate.runner import EvalReport, Outcome, Setting, result_of
+from hlgraph.evaluate.statistics import Interval, Section, in_pairs, run_differences, uncertainty
 from hlgraph.models.accounts.ledger import Spent
 
 HOSTILE = '</title><script>document.title = "owned"</script><img src="https://example.org/x">'

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hlgraph import ids
 from hlgraph.change import MentionLink
 from hlgraph.extract.extractor import ChunkInput
-from hlgraph.persist import ChunkPlan, Extracted, assemble, compare
+from hlgraph.persist.assemble import Extracted, assemble
+from hlgraph.persist.compare import ChunkPlan, compare
 from hlgraph.records import Chunk, Document, Extraction, Kind, Mention, Proposition, Source
 from hlgraph.stores.derived import Run, community_id
 

@@ -17,6 +17,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from streamed_chat import StreamedChat
 
 import hlgraph
 from hlgraph import telemetry
@@ -28,7 +29,7 @@ from hlgraph.models.executor import Accounts, Executor
 from hlgraph.models.protocols import Completion
 from hlgraph.settings import ModelSettings, Price, Settings, TelemetrySettings
 from hlgraph.stores import trace
-from hlgraph.testing.chat import ScriptedChat, StreamedChat
+from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.corpus import SeededEmbedder
 
 TEXT = "The Halfmoon Bridge was designed by Jonas Querl. It was built in 1871.\n"

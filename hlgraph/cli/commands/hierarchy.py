@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 from hlgraph.cli.command import Invocation, command, group, option
-from hlgraph.cli.output import LISTED, run_tree
+from hlgraph.cli.output import LISTED, pick, run_tree
 
 if TYPE_CHECKING:
     from hlgraph.index.hierarchy import BuiltHierarchy
@@ -59,14 +59,9 @@ def build(
         built = graph.hierarchy.build(query, summaries=summaries, rebuild=whole, budget=cli.budget)
     tree = {
         "run": run_tree(built.run),
-        "chunks": built.chunks,
-        "summaries": built.communities,
-        "written": built.written,
-        "source_summaries": built.sources,
-        "alone": built.alone,
-        "kept": built.kept,
-        "is_unchanged": built.is_unchanged,
-        "is_whole": built.is_whole,
+        **pick(built, "chunks", summaries=built.communities),
+        **pick(built, "written", source_summaries=built.sources),
+        **pick(built, "alone kept is_unchanged is_whole"),
     }
     cli.show(tree, _built_lines(built))
 
@@ -104,8 +99,7 @@ def list_summaries(
     with cli.connect() as graph:
         listing = graph.hierarchy.find(level=level, k=k)
     summaries = [
-        {"id": summary.id, "level": summary.level, "chunks": community.size, "text": summary.text}
-        for summary, community in listing.summaries
+        pick(summary, "id level", chunks=community.size, text=summary.text) for summary, community in listing.summaries
     ]
     of_sources = [{"id": summary.id, "source": uri, "text": summary.text} for summary, uri in listing.sources]
     tree = {"run": run_tree(listing.run), "waiting": listing.waiting, "alone": listing.alone, "summaries": summaries}

@@ -35,7 +35,7 @@ def journal(
       hlgraph journal drop
     """
     from hlgraph.change import ChangeState
-    from hlgraph.persist import abandon
+    from hlgraph.persist.journal import abandon
     from hlgraph.stores.open import open_stores
 
     opened = open_stores(cli.settings())

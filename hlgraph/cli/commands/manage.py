@@ -232,7 +232,7 @@ def migrate(
       hlgraph migrate apply
       hlgraph migrate verify || hlgraph migrate repair
     """
-    from hlgraph.persist import resume
+    from hlgraph.persist.journal import resume
     from hlgraph.stores import migrate as migration
     from hlgraph.stores.open import open_stores
 

@@ -71,8 +71,8 @@ class FoundEntailments(BaseModel):
 class ChatClaims:
     """Splits texts into claims and checks claims with a chat model. Thread-safe.
 
-    A reply that cannot be read is asked for once more, with the reason; if that fails too, ModelAnswerError is raised: what
-    it would have said is missing, and neither true nor false.
+    A reply that cannot be read is requested once more, with the reason; if that fails too, ModelAnswerError is raised, and
+    the verdict counts neither as true nor as false.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def claim_scores(checked: Checked) -> ClaimScores:
     return ClaimScores(
         precision=precision,
         recall=recall,
-        f1=None if precision is None or recall is None else _harmonic(precision, recall),
+        f1=None if precision is None or recall is None else 2 * precision * recall / ((precision + recall) or 1),
         claim_recall=_share(retrieved),
         context_precision=_share(relevant),
         context_utilization=_share(checked.gold_in_answer[retrieved]),
@@ -280,10 +280,6 @@ def _share(flags: NDArray[np.bool_]) -> float | None:
     return float(np.mean(flags)) if len(flags) else None
 
 
-def _harmonic(a: float, b: float) -> float:
-    return 2 * a * b / (a + b) if a + b else 0.0
-
-
 # The measures of RAGChecker for the answers of an evaluation, by strategy and question.
 
 
@@ -291,7 +287,7 @@ _STEP = "claims"
 
 
 class MissingScores(NamedTuple):
-    """Why a question has no measures: the answer failed, or a reply could not be read, or none came."""
+    """Why a question has no measures: it was not answered, or a reply is missing or cannot be read."""
 
     reason: str
 
@@ -341,7 +337,7 @@ def check_answers(found: AnswerReport, way: ClaimWay) -> ClaimReport:
 
 
 class _Checking:
-    """Checks one question after another, until a permanent error of the model; the error is the reason for the rest."""
+    """Check questions until the model fails permanently; the remaining questions get that error as their reason."""
 
     def __init__(self, way: ClaimWay) -> None:
         self._way = way
@@ -383,8 +379,7 @@ def _flags(way: ClaimWay, claims: Sequence[str], text: str) -> NDArray[np.bool_]
 
 # Claims by words alone: a sentence is a claim, and a claim follows from a text where one place of the text says its words.
 #
-# It is a proxy with more misses than a chat model has: it knows no synonyms, and takes no two steps. It is built to be seldom wrong
-# where it says that a claim follows.
+# This proxy misses more than a chat model: it knows no synonyms and makes no multi-step inference. It favours precision.
 
 
 SHARE = 2 / 3

@@ -55,7 +55,7 @@ from hlgraph.models.executor import Executor, Request
 from hlgraph.models.prompts import Prompt, delimited, read_prompt
 from hlgraph.settings import Settings
 
-# Calls of a judge: a structured reply, asked for once more if it cannot be read, else missing with a reason.
+# Calls of a judge. A reply that cannot be read is requested once more.
 
 
 STAGE = "judge"
@@ -66,7 +66,7 @@ Why = Literal["unreadable", "refused", "unavailable", "budget"]
 
 
 class Missing(NamedTuple):
-    """A verdict that there is not.
+    """A missing verdict.
 
     Attributes
     ----------
@@ -151,11 +151,8 @@ def _why(error: Exception) -> Why:
     return "refused" if isinstance(error, ModelAnswerError) else "unavailable"
 
 
-# Asks a judge which of two answers is better, by criterion.
-#
-# Neither ToPG nor HLG gives its prompt (see :mod:`hlgraph.evaluate.judges.report`). Ours hides who wrote the answers, and is
-# asked in
-# both positions, which takes the place of HLG's random order.
+# Pairwise judgements by criterion. ToPG and HLG do not publish their prompts. Ours hides the strategies and is asked in both
+# positions, instead of HLG's random order.
 
 
 _PLACES = {"1": 1.0, "2": 0.0, "tie": 0.5}
@@ -327,7 +324,7 @@ _Reading = dict[str, float] | None
 def judge_all(
     candidates: Sequence[Candidate], judge: Judge, *, options: JudgeOptions, labels: Sequence[Label] = ()
 ) -> JudgeReport:
-    """Judge answers; a verdict that cannot be had is missing, and neither wrong nor a loss.
+    """Judge answers. A verdict that cannot be obtained is missing; it counts neither as wrong nor as a loss.
 
     A question without an answer counts as 0 in correctness and assertions, and is in no pair. When the budget ends, or the
     model cannot be reached, the verdicts that remain are missing; stored replies make the next run continue.
@@ -402,7 +399,7 @@ def _run(judge: Judge, items: Sequence[_Item], *, step: str, action: Callable[[_
 def _verdicts(
     judge: Judge, items: Sequence[Candidate], step: str, action: Callable[[Candidate], float | Missing]
 ) -> dict[_Key, float | Missing]:
-    """The verdict on each answer; 0 where there is none, without a call."""
+    """The verdict on each answer; an empty answer gets 0 without a call."""
     some = [item for item in items if item.text]
     values = _run(judge, some, step=step, action=action)
     asked = {(item.strategy, item.question_id): value for item, value in zip(some, values, strict=True)}
@@ -431,7 +428,7 @@ def _judged(name: str, items: Sequence[Candidate], verdicts: Mapping[_Key, float
 
 
 def _assertions(judge: Judge, items: Sequence[Candidate]) -> dict[str, tuple[str, ...] | Missing]:
-    """What an answer to each question has to say; made once, however many strategies answered it."""
+    """The assertions of each question, derived once for all strategies."""
     firsts = {item.question_id: item for item in reversed([item for item in items if item.text])}
     assertions = _run(judge, list(firsts.values()), step="judge gold answers", action=partial(make_assertions, judge))
     return dict(zip(firsts, assertions, strict=True))
@@ -563,7 +560,7 @@ def _same(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
     return [groups[place][number % len(groups[place])] for number, place in enumerate(places)]
 
 
-# Plans a judgement: its calls, their tokens and their price, by a run in which no model is asked.
+# Cost of judging, by a dry run.
 
 
 # Guesses: words of a reason, assertions of a gold answer. The ledger replaces the lengths after ten calls.
@@ -592,10 +589,10 @@ class _JudgeRehearsal(Rehearsal):
 
 
 def plan_judges(candidates: Sequence[Candidate], executor: Executor, *, options: JudgeOptions) -> ExpectedCost:
-    """What judging would cost; nothing is asked or written.
+    """The expected cost of judging, without calling a model.
 
-    The calls are exact but for gold answers whose assertions are not made yet: two assertions each are supposed. Second calls
-    after a reply that cannot be read are not in it.
+    The number of calls is exact, except for gold answers without stored assertions, for which two assertions are assumed. Repair
+    calls are not included.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What judges said: verdicts on answers, wins of pairs, the calibration of the judge, and what is to be doubted."""
+"""Results of judges: verdicts on answers, pairwise wins, calibration of the judge, and warnings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from hlgraph.algorithms.intervals import Share, wilson
 from hlgraph.errors import InputError, ReadError, UnknownNameError
-from hlgraph.evaluate.figures import Table, as_csv
+from hlgraph.evaluate.figures import Table, as_csv, interval_cells
 from hlgraph.evaluate.json_lines import json_lines
 from hlgraph.evaluate.judges.answer_rows import Candidate
 from hlgraph.evaluate.statistics import Interval, Kappa, Resamples, Section, cohen_kappa, permutation_test
@@ -27,12 +27,12 @@ from hlgraph.models.accounts.ledger import Spent
 
 
 LEAST = 4
-"""Readings below which not even a judge that always names the first answer could be told from a fair one."""
+"""Minimum number of readings; with fewer, even a judge that always picks the first answer looks fair."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """How a judge reads by one criterion.
+    """The position bias of a judge by one criterion.
 
     Attributes
     ----------
@@ -259,7 +259,7 @@ def wins_of(
     )
 
 
-# Labels by people: what they say of the same answers, and the agreement of the judge with them.
+# Human labels of the same answers, and the agreement of the judge with them.
 
 
 CORRECTNESS = "correctness"
@@ -300,7 +300,7 @@ class Label(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """How far the judge agrees with people.
+    """The agreement of the judge with human labels.
 
     Attributes
     ----------
@@ -431,7 +431,7 @@ JUDGES = ("correctness", "pairwise", "assertions")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeOptions:
-    """What is judged, and how.
+    """Options of judging.
 
     Attributes
     ----------
@@ -467,7 +467,7 @@ class JudgeOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedAnswers:
-    """What one judge says of the answers of one strategy.
+    """The verdicts of one judge on the answers of one strategy.
 
     Attributes
     ----------
@@ -503,7 +503,7 @@ class JudgedAnswers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeReport:
-    """All that was judged.
+    """The results of all judges.
 
     Attributes
     ----------
@@ -541,7 +541,7 @@ class JudgeReport:
         return "budget" in self.reasons
 
     def warnings(self) -> list[str]:
-        """Why the verdicts are to be doubted: the judge wrote the answers, or is biased; replies that are missing."""
+        """Reasons to doubt the verdicts: the judge wrote the answers, is biased, or replies are missing."""
         lines = []
         if wrote_itself(self.model, self.writers):
             lines.append(
@@ -557,7 +557,7 @@ class JudgeReport:
         return lines
 
     def finding(self, pair: PairwiseWins) -> str:
-        """What is said of a pair: who is better, that no difference was found, or that the judge is biased."""
+        """The conclusion about a pair: the better strategy, no difference, or a biased judge."""
         reason = next((item.reason for item in self.calibration if item.criterion == pair.criterion), "")
         if reason:
             return "refused: the judge is biased or not calibrated"
@@ -599,7 +599,7 @@ def wrote_itself(model: str, writers: Sequence[str]) -> bool:
     return any(writer == model or writer.endswith(f"/{model}") for writer in writers)
 
 
-# Tables and files of what judges said.
+# Tables and files.
 
 
 def judge_tables(report: JudgeReport) -> list[Table]:
@@ -614,7 +614,7 @@ def answers_judged(report: JudgeReport) -> Table:
         (
             item.strategy,
             item.judge,
-            *_cells(item.interval),
+            *interval_cells(item.interval),
             str(len(item.values)),
             str(item.unanswered),
             str(sum(item.missing.values())),
@@ -637,7 +637,7 @@ def pairs_judged(report: JudgeReport) -> Table:
                 item.b,
                 item.criterion,
                 *counts,
-                *_cells(item.interval),
+                *interval_cells(item.interval),
                 p,
                 str(item.missing),
                 report.finding(item),
@@ -664,9 +664,9 @@ def _calibration(report: JudgeReport) -> Table:
     rows = [
         (
             item.criterion,
-            *_cells(Interval(*item.same) if item.same_count else None),
+            *interval_cells(Interval(*item.same) if item.same_count else None),
             str(item.same_count),
-            *_cells(Interval(*item.first) if item.first_count else None),
+            *interval_cells(Interval(*item.first) if item.first_count else None),
             str(item.first_count),
             "refused" if item.reason else "holds 50 %",
         )
@@ -715,13 +715,7 @@ def judge_files(report: JudgeReport, candidates: Sequence[Candidate]) -> dict[st
     }
 
 
-def _cells(interval: Interval | None) -> tuple[str, str]:
-    if interval is None:
-        return "-", "-"
-    return f"{100 * interval.mean:.2f}", f"{100 * interval.low:.2f} to {100 * interval.high:.2f}"
-
-
-# What judges said of single answers as a section of a report: strategies are compared in pairs, and runs with each other.
+# Verdicts on single answers as a section of a report.
 
 
 def judged_title(report: JudgeReport) -> str:

@@ -25,7 +25,7 @@ _SINGLE_GOLD = frozenset({"null", "abstract"})
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong with a question.
+    """A problem of a question.
 
     Attributes
     ----------

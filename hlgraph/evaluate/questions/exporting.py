@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from hlgraph.sdk.client import HLGraph
 
 _OWN = frozenset({"id", "title", "text"})
+_FIELDS = (
+    *("id", "question", "answers", "supporting_passage_ids", "type", "hops"),
+    *("source_ids", "chunk_ids", "statement_ids", "made_by"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,8 @@ def export(graph: HLGraph, questions: Sequence[MadeQuestion], *, folder: str | P
                 file.write(f"{json.dumps(row, ensure_ascii=False)}\n")
                 passages += 1
         for name, items in files.items():
-            lines = (f"{json.dumps(_row(item), ensure_ascii=False)}\n" for item in items)
+            rows = ({field: getattr(item, field) for field in _FIELDS} for item in items)
+            lines = (f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
             (root / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {error.strerror}; give a writable folder") from error
@@ -96,18 +101,3 @@ def _passages(graph: HLGraph) -> Iterator[dict[str, object]]:
                 continue
             rest = {key: value for key, value in source.metadata.items() if key not in _OWN}
             yield {"id": passage_of(source, chunk.id), "title": source.title, "text": chunk.text, **rest}
-
-
-def _row(item: MadeQuestion) -> dict[str, object]:
-    return {
-        "id": item.id,
-        "question": item.question,
-        "answers": item.answers,
-        "supporting_passage_ids": item.supporting_passage_ids,
-        "type": item.type,
-        "hops": item.hops,
-        "source_ids": item.source_ids,
-        "chunk_ids": item.chunk_ids,
-        "statement_ids": item.statement_ids,
-        "made_by": item.made_by,
-    }

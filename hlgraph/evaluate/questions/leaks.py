@@ -58,7 +58,7 @@ def names_in(text: str) -> tuple[str, ...]:
 def answers_alone(source: SourceWords, question: str, *, answers: Sequence[str]) -> bool:
     """Whether a source has an answer, all names of the question, and four fifths of its content words.
 
-    It is careful: a source that only has the words, and not what the question says with them, counts as well.
+    The check is conservative: a source that contains the words without their meaning also counts.
 
     Parameters
     ----------

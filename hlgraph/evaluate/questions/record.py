@@ -70,7 +70,7 @@ class MadeQuestion:
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """Questions made from a corpus, and what became of the others. A notebook shows them.
+    """Questions made from a corpus, and why others were dropped. A notebook shows them.
 
     Attributes
     ----------

@@ -189,10 +189,12 @@ class Questions(_Part):
 STAGE = "questions"
 _PROMPTS = Path(__file__).parent / "prompts"
 _Reply = TypeVar("_Reply", bound=BaseModel)
+_Item = TypeVar("_Item")
+_T = TypeVar("_T")
 
 
 class DropError(Exception):
-    """A question is dropped; the message says why, in words that are counted."""
+    """A question is dropped; equal messages are counted together."""
 
 
 def prompt(name: str) -> Prompt:
@@ -278,6 +280,27 @@ class QuestionCalls:
         return self.ask("agree", Agreement, values=values).agrees
 
 
+def _run_all(
+    action: Callable[[_Item], _T], items: Sequence[_Item], model: Executor, *, step: str = ""
+) -> tuple[list[_T], list[str], ModelError | None]:
+    """Run an action on each item: the results in order, why items were dropped, and the error of the model that ended the run."""
+    results: dict[int, _T] = {}
+    reasons: list[str] = []
+
+    def one(numbered: tuple[int, _Item]) -> None:
+        try:
+            results[numbered[0]] = action(numbered[1])
+        except DropError as error:
+            reasons.append(str(error))
+
+    stopped = None
+    try:
+        model.run(one, list(enumerate(items)), step=step)
+    except ModelError as error:
+        stopped = error
+    return [results[at] for at in sorted(results)], reasons, stopped
+
+
 def listed(snippets: Sequence[str]) -> str:
     """Snippets between marks, numbered from 1."""
     return "\n".join(f"[{number}]\n{delimited('snippet', text)}" for number, text in enumerate(snippets, 1))
@@ -289,13 +312,11 @@ USERS = TASKS = QUESTIONS = 5
 _GOLD_WORDS = 3  # content words that a statement shares with question and answer, to be gold
 _EVIDENCE = 10
 _TITLES, _TOPICS = 100, 200
-_Item = TypeVar("_Item")
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A group of chunks as a model is shown it.
+    """A group of chunks as it appears in a prompt.
 
     Attributes
     ----------
@@ -470,24 +491,13 @@ class Writing:
 
     def _each(self, action: Callable[[_Item], _T], items: Sequence[_Item], model: Executor) -> list[_T]:
         """The results of an action for the items that are not dropped, in order; an error of the model ends the run."""
-        results: dict[int, _T] = {}
-        reasons: dict[int, str] = {}
-
-        def one(numbered: tuple[int, _Item]) -> None:
-            try:
-                results[numbered[0]] = action(numbered[1])
-            except DropError as error:
-                reasons[numbered[0]] = str(error)
-
-        try:
-            model.run(one, list(enumerate(items)))
-        except ModelError as error:
-            self.stopped = error
-        self._dropped.update(reasons.values())
-        return [results[at] for at in sorted(results)]
+        results, reasons, error = _run_all(action, items, model)
+        self.stopped = error or self.stopped
+        self._dropped.update(reasons)
+        return results
 
     def _take(self, items: Sequence[MadeQuestion], *, most: int) -> int:
-        """Keep questions that are not like one before; returns their number."""
+        """Keep questions that are not near duplicates of earlier ones, and return their number."""
         taken = 0
         for item in items:
             if taken == most:
@@ -524,7 +534,7 @@ class Writing:
         return result
 
     def _collection(self) -> str:
-        """Titles of sources, and the subjects of the most facts: what stands for a summary of the corpus."""
+        """A substitute for a summary of the corpus: titles of sources, and the subjects of the most facts."""
         titles = sorted({item.title for item in self._stored.sources.values() if item.title})
         step = max(1, len(titles) // _TITLES)
         counts = Counter(self._stored.entities[fact.subject_id].name for fact, _ in self._stored.facts)
@@ -565,7 +575,7 @@ class Writing:
         )
 
 
-# Looks for leakage with a chat model: whether it answers a question from one gold source alone (HLG, section 5.2).
+# Leakage: whether a chat model answers a question from one gold source alone (HLG, section 5.2).
 
 
 def answer_alone(graph: HLGraph, questions: Sequence[MadeQuestion], *, model: Executor) -> AloneReport:
@@ -586,24 +596,14 @@ def answer_alone(graph: HLGraph, questions: Sequence[MadeQuestion], *, model: Ex
     asked = [item for item in questions if item.chunk_ids]
     calls = QuestionCalls(model, max_tokens=graph.settings.models.max_tokens)
     records = graph.facts.records(Kind.CHUNK, [name for item in asked for name in item.chunk_ids])
-    outcomes: dict[int, Finding | None] = {}
 
-    def one(numbered: tuple[int, MadeQuestion]) -> None:
-        place, item = numbered
-        try:
-            outcomes[place] = _leak(
-                calls, item, [each for name in item.chunk_ids if isinstance(each := records.get(name), Chunk)]
-            )
-        except DropError:
-            return  # counted as unreadable
+    def leak(item: MadeQuestion) -> Finding | None:
+        chunks = [chunk for name in item.chunk_ids if isinstance(chunk := records.get(name), Chunk)]
+        return _leak(calls, item, chunks)
 
-    stopped: HLGraphError | None = None
-    try:
-        with progress.step("answer alone", len(asked), unit="questions"):
-            model.run(one, list(enumerate(asked)), step="answer alone")
-    except ModelError as error:
-        stopped = error
-    findings = tuple(item for _, item in sorted(outcomes.items()) if item is not None)
+    with progress.step("answer alone", len(asked), unit="questions"):
+        outcomes, _, stopped = _run_all(leak, asked, model, step="answer alone")
+    findings = tuple(filter(None, outcomes))
     return AloneReport(findings, len(outcomes), sum(calls.unreadable.values()), stopped)
 
 

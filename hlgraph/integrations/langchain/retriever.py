@@ -23,8 +23,8 @@ from hlgraph.retrieve.retriever import Retriever
 from hlgraph.sdk.client import HLGraph
 from hlgraph.where import AnyWhere
 
-_SOURCE = "source"  # metadata key in which LangChain's loaders name what they read
-# metadata keys that tell the documents of one source apart
+_SOURCE = "source"  # metadata key under which LangChain's loaders store the origin of a document
+# metadata keys that distinguish the documents of one source
 _PARTS = ("page", "row", "seq_num", "start_index")
 _SHORT = 16
 
@@ -148,10 +148,10 @@ class HLGraphRetriever(BaseRetriever):
     @model_validator(mode="after")
     def _check_strategy(self) -> Self:
         """Raise for an unknown strategy when the retriever is created."""
-        from hlgraph.retrieve.search import retriever_named
+        from hlgraph.retrieve.search import retriever
 
         if isinstance(self.strategy, str):
-            retriever_named(self.strategy)
+            retriever(self.strategy)
         return self
 
     def _get_relevant_documents(

@@ -28,8 +28,6 @@ from hlgraph.records import Document
 from hlgraph.settings import place_of, variables
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from hlgraph.ingest.run import Ingestion, Job
     from hlgraph.progress import OnProgress
     from hlgraph.sdk.client import HLGraph
@@ -244,7 +242,7 @@ def ingest(
 
 
 class RayRun:
-    """Runs the steps of one ingest on the cluster that this process has joined.
+    """Run the steps of one ingest on the cluster that this process has joined.
 
     Attributes
     ----------
@@ -276,7 +274,7 @@ class RayRun:
             ) from error
         except BaseException as error:
             # The stages still run: wait for calls under way, since they are paid for.
-            end = books.settled(error, self._deadline) if books is not None else None
+            end = books.settled(error, 2 * self._ingestion.settings.models.timeout) if books is not None else None
             if isinstance(error, BudgetError) and end is not None:
                 raise end from error
             raise
@@ -290,10 +288,6 @@ class RayRun:
                 books.close()
         report.problems.extend(Failure("extractions", problem) for problem in job.steps.extractor.problems)
         return report
-
-    @property
-    def _deadline(self) -> float:
-        return 2 * self._ingestion.settings.models.timeout
 
     def _account(self, books: FarBooks, usage: Usage) -> None:
         spending: Spending = books.ask("spending")
@@ -357,7 +351,7 @@ class RayRun:
                 if parcel.ready is not None:
                     yield parcel.ready
 
-    def _stages(self, given: list[Any], work: Work, books: FarBooks | None) -> Any:
+    def _stages(self, blocks: list[Any], work: Work, books: FarBooks | None) -> Any:
         """The pipeline. Reading and comparing run on this machine, which has the paths and stores; other stages run anywhere."""
         data = self._ray.data
         context = data.DataContext.get_current().copy()
@@ -379,7 +373,7 @@ class RayRun:
         some = data.ActorPoolStrategy(min_size=1, max_size=self._workers, max_tasks_in_flight_per_actor=_QUEUED)
         tasks = {**each, "num_cpus": _TASK_SHARE}
         with data.DataContext.current(context):
-            rows = data.from_blocks(given)
+            rows = data.from_blocks(blocks)
             rows = rows.map_batches(read, fn_kwargs={"work": bare}, label_selector=here, **tasks)
             rows = rows.map_batches(
                 Compare, fn_constructor_args=(work,), compute=one, label_selector=here, num_cpus=_SHARE, **each

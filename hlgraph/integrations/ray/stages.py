@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from hlgraph.errors import HLGraphError, ReadError
 from hlgraph.extract import Metered, Quarantine
-from hlgraph.index import PrecomputedVectors, texts_of
+from hlgraph.index.embed import PrecomputedVectors, texts_of
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.options import chunker_of, extractor_of
 from hlgraph.ingest.pipeline import Ready, StoredChunks
@@ -24,7 +24,8 @@ from hlgraph.ingest.report import Failure, Report
 from hlgraph.ingest.run import Job, noted, read_sources
 from hlgraph.integrations.ray.accounts import FarBooks, FarPurse
 from hlgraph.models.choose import chosen_chat, chosen_embedder
-from hlgraph.persist import Comparison, Extracted
+from hlgraph.persist.assemble import Extracted
+from hlgraph.persist.compare import Comparison
 from hlgraph.read import ReadFailure
 from hlgraph.read.discover import Input, discover
 from hlgraph.records import Document
@@ -248,7 +249,7 @@ def _taken(report: Report) -> Report:
 
 
 class Compare(Stage):
-    """Keeps the documents that changed, with their stored chunks; reads the graph store."""
+    """Keep the documents that changed, with their stored chunks; reads the graph store."""
 
     def begin(self) -> None:
         """Open the stores."""

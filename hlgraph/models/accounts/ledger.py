@@ -219,15 +219,13 @@ class Ledger:
         list
             One line per group; empty if there is no ledger.
         """
-        if not self.path.exists():
-            return []
 
         # The column comes from a closed list.
         statement = f"""
             SELECT {GROUPS[GROUPS.index(by)]}, sum(state = 'paid'), sum(input_tokens), sum(output_tokens), sum(usd),
             sum(state = 'paid' AND usd IS NULL), sum(is_estimated), sum(state = 'kept'), sum(state = 'begun'), sum(seconds)
             FROM calls WHERE ? IS NULL OR corpus = ? GROUP BY 1"""  # noqa: S608
-        rows = self._file.attempt(lambda connection: connection.execute(statement, (corpus, corpus)).fetchall())
+        rows = self._file.read(lambda connection: connection.execute(statement, (corpus, corpus)).fetchall())
         lines = [Spent(*row) for row in rows or []]
         return sorted(lines, key=lambda line: (-(line.usd or 0.0), -line.input_tokens - line.output_tokens, line.name))
 
@@ -250,9 +248,7 @@ class Ledger:
             "coalesce(sum(output_tokens), 0), total(seconds) "
             "FROM calls WHERE model = ? AND prompt = ? AND state = 'paid' AND NOT is_estimated"
         )
-        row = None
-        if self.path.exists():
-            row = self._file.attempt(lambda connection: connection.execute(statement, (model, prompt)).fetchone())
+        row = self._file.read(lambda connection: connection.execute(statement, (model, prompt)).fetchone())
         return Experience(*(row or (0, 0, 0, 0, 0.0)))
 
     def close(self) -> None:

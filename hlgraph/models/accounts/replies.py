@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hlgraph.models.protocols import Completion
-from hlgraph.models.sqlite_file import DiskFile, used_bytes, writing
+from hlgraph.models.sqlite_file import DiskFile, pruned, writing
 from hlgraph.stores.freed_bytes import empty_log, wipe
 
 _log = logging.getLogger(__name__)
 _LOSS = "repeated calls are paid for again; free disk space, or set HLGRAPH_LEDGER to a writable folder"
-_PRUNED_SHARE = 0.1
 _SCHEMA = """
 CREATE TABLE replies (
     id INTEGER PRIMARY KEY,
@@ -82,8 +81,6 @@ class Replies:
         Completion or None
             The reply, with ``is_kept`` set.
         """
-        if not self.path.exists():
-            return None
 
         def select(connection: sqlite3.Connection) -> Completion | None:
             row = connection.execute(
@@ -96,7 +93,7 @@ class Replies:
                     _note(connection, request, origin)
             return Completion(row[0], row[1], row[2], is_kept=True)
 
-        return self._file.attempt(select)
+        return self._file.read(select)
 
     def keep(self, request: str, completion: Completion, *, origin: Origin) -> None:
         """Store a reply; it replaces an earlier one to the same request.
@@ -115,7 +112,8 @@ class Replies:
             )
             connection.execute(statement, values)
             _note(connection, request, origin)
-            self._prune(connection)
+            while pruned(connection, self._max_bytes, table="replies", order="id"):
+                connection.execute("DELETE FROM origins WHERE request NOT IN (SELECT request FROM replies)")
 
         self._file.write(insert)
 
@@ -165,13 +163,11 @@ class Replies:
             Source ids.
         """
 
-        if not self.path.exists():
-            return []
         statement = (
             "SELECT DISTINCT source FROM origins WHERE corpus = ? AND source <> '' AND is_stored < ? ORDER BY source"
         )
         values = (corpus, 1 if is_unmarked else 2)
-        rows = self._file.attempt(lambda connection: connection.execute(statement, values).fetchall())
+        rows = self._file.read(lambda connection: connection.execute(statement, values).fetchall())
         return [row[0] for row in rows or []]
 
     def mark(self, corpus: str, parts: Mapping[str, Collection[str]]) -> None:
@@ -239,17 +235,6 @@ class Replies:
     def close(self) -> None:
         """Close the file; the next use opens it again."""
         self._file.close()
-
-    def _prune(self, connection: sqlite3.Connection) -> None:
-        while used_bytes(connection) > self._max_bytes:
-            (count,) = connection.execute("SELECT count(*) FROM replies").fetchone()
-            if not count:
-                return
-            connection.execute(
-                "DELETE FROM replies WHERE id IN (SELECT id FROM replies ORDER BY id LIMIT ?)",
-                (max(1, int(count * _PRUNED_SHARE)),),
-            )
-            connection.execute("DELETE FROM origins WHERE request NOT IN (SELECT request FROM replies)")
 
 
 @contextmanager

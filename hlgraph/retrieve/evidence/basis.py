@@ -1,4 +1,4 @@
-"""Turns summaries into evidence, with the chunks and statements that each of them rests on."""
+"""Turn summaries into evidence, with the chunks and statements that each of them rests on."""
 
 from __future__ import annotations
 
@@ -31,17 +31,6 @@ class Resting(NamedTuple):
         return tuple(sorted(set(self.item.parts) - set(self.chunk_ids)))
 
 
-def said_in(piece: Evidence, statement: Statement) -> Evidence:
-    """A statement as evidence.
-
-    Parameters
-    ----------
-    piece : the evidence of its chunk
-    statement : the statement
-    """
-    return replace(piece, text=statement.text, start=statement.start, end=statement.end, statement_id=statement.id)
-
-
 def of_summaries(
     session: Session,
     hits: Sequence[Hit],
@@ -72,10 +61,12 @@ def of_summaries(
     parts = dict(chunks)
     for name, statement in statements.items():
         if statement.chunk_id in chunks:
-            part = said_in(chunks[statement.chunk_id], statement)
-            parts[name] = replace(part, score=cosines.get(name, 0.0))
+            chunk, score = chunks[statement.chunk_id], cosines.get(name, 0.0)
+            parts[name] = replace(
+                chunk, text=statement.text, score=score, start=statement.start, end=statement.end, statement_id=name
+            )
     summaries = (_summary(hit, resting[hit.id], parts) for hit in wanted)
-    return [replace(statement, why=why.get(statement.id, {})) for statement in summaries if statement is not None]
+    return [replace(summary, why=why.get(summary.id, {})) for summary in summaries if summary is not None]
 
 
 def _summary(hit: Hit, resting: Resting, parts: Mapping[str, Evidence]) -> Evidence | None:

@@ -1,4 +1,4 @@
-"""Post-processes ranked evidence: removes near-duplicates, and labels numbers from their tables (HLG 4.3)."""
+"""Post-process ranked evidence: remove near-duplicates, and label numbers from their tables (HLG 4.3)."""
 
 from __future__ import annotations
 

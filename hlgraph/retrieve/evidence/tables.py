@@ -1,4 +1,4 @@
-"""Tables and numbers in texts: finds the tables of a chunk, and labels the numbers of a statement from them.
+"""Tables and numbers in texts: find the tables of a chunk, and label the numbers of a statement from them.
 
 The readers convert tables of HTML, DOCX and PDF to Markdown. In plain text, tables appear as delimited rows, as columns aligned
 with spaces, or as lines such as ``Total assets: 5,234``. Every function is linear in the length of its text.
@@ -110,7 +110,7 @@ def _markdown(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
         size += 1
     block = lines[at + 2 if has_head else at : at + size]
     rows = [(line, _bars(line[0])) for line in block if not is_separator(line[0].strip())]
-    return size, _made(_bars(lines[at][0]) if has_head else [], rows, _caption(lines, at))
+    return size, _cells_of(_bars(lines[at][0]) if has_head else [], rows, _caption(lines, at))
 
 
 def _delimited(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
@@ -126,7 +126,7 @@ def _delimited(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
                 break
             rows.append((lines[at + 1 + len(rows)], parts))
         if 1 + len(rows) >= least:
-            return 1 + len(rows), _made(head, rows, _caption(lines, at))
+            return 1 + len(rows), _cells_of(head, rows, _caption(lines, at))
     return 0, []
 
 
@@ -145,7 +145,7 @@ def _aligned(lines: Sequence[_Line], at: int, *, texts: Sequence[str]) -> tuple[
     if table is None:
         return 0, []
     rows = [(lines[number], parts) for number, parts in table.rows]
-    return table.first + table.size - at, _made(table.head, rows, _caption(lines, table.first))
+    return table.first + table.size - at, _cells_of(table.head, rows, _caption(lines, table.first))
 
 
 def _keyed(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
@@ -163,7 +163,7 @@ def _keyed(lines: Sequence[_Line], at: int) -> tuple[int, list[Cell]]:
     return len(pairs), [Cell(*line.span(), key, "", caption, value) for line, key, value in values]
 
 
-def _made(head: list[str], rows: Sequence[tuple[_Line, list[str]]], caption: str) -> list[Cell]:
+def _cells_of(head: list[str], rows: Sequence[tuple[_Line, list[str]]], caption: str) -> list[Cell]:
     """The cells of a table from its head, which may be empty, and its rows."""
     width = max((len(parts) for _, parts in rows), default=0)
     head = [*head, *[""] * (width - len(head))]
@@ -200,10 +200,14 @@ def _made(head: list[str], rows: Sequence[tuple[_Line, list[str]]], caption: str
 def _sign_columns(heads: Sequence[list[str]], rows: Sequence[list[str]], width: int) -> set[int]:
     """Columns that contain only signs, such as a currency or a bracket, or nothing: filings give signs cells of their own."""
 
-    def held(lines: Sequence[list[str]], at: int) -> set[str]:
+    def texts_in(lines: Sequence[list[str]], at: int) -> set[str]:
         return {parts[at] for parts in lines if at < len(parts) and parts[at]}
 
-    return {at for at in range(width) if all(map(_is_sign, held(rows, at))) and (held(rows, at) or not held(heads, at))}
+    return {
+        at
+        for at in range(width)
+        if all(map(_is_sign, texts_in(rows, at))) and (texts_in(rows, at) or not texts_in(heads, at))
+    }
 
 
 def _moved(labels: list[str], signs: set[int]) -> list[str]:
@@ -583,7 +587,11 @@ def labels(text: str, span: tuple[int, int], *, cells: Sequence[Cell]) -> tuple[
     chosen = {
         cell for number, those in candidates.items() if those for cell in _meant(those, statement_words, asked[number])
     }
-    new = (cell for cell in cells if cell in chosen and not _is_said(cell, statement_words))
+    new = (
+        cell
+        for cell in cells
+        if cell in chosen and not statement_words.issuperset(content_words(f"{cell.row} {cell.column} {cell.caption}"))
+    )
     return tuple(dict.fromkeys(map(_worded, new)))
 
 
@@ -594,10 +602,6 @@ def _meant(candidates: Sequence[Cell], statement_words: set[str], times: int) ->
     best = [cell for cell, count in zip(candidates, shared, strict=True) if count == most]
     is_one_row = len({(cell.start, cell.end) for cell in best}) == 1
     return best if len(best) == 1 or (is_one_row and len(best) <= times) else ()
-
-
-def _is_said(cell: Cell, statement_words: set[str]) -> bool:
-    return set(content_words(f"{cell.row} {cell.column} {cell.caption}")) <= statement_words
 
 
 def _worded(cell: Cell) -> str:
@@ -673,8 +677,8 @@ def terms(text: str) -> Terms:
     """
     is_ascii = text.isascii()
     parted = text if is_ascii else _JOINED.sub(r" \g<0>", text)
-    found_words = (_ASCII_WORD if is_ascii else _WORD).findall(parted)[1:]
-    names = frozenset(words(" ".join({word for word in found_words if word[0].isupper()})))
+    cased_words = (_ASCII_WORD if is_ascii else _WORD).findall(parted)[1:]
+    names = frozenset(words(" ".join({word for word in cased_words if word[0].isupper()})))
     spelled_terms: list[str] = []
     at = 0
     for number in numbers(parted):

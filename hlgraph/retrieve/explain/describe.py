@@ -1,4 +1,4 @@
-"""Turns the notes of a retrieval into its explanation: names for ids, joints for paths, costs for stores.
+"""Turn the notes of a retrieval into its explanation: names for ids, joints for paths, costs of stores.
 
 :func:`choose` selects the evidence subgraph that is shown; :func:`explained` makes the explanation.
 """

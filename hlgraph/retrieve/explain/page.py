@@ -1,4 +1,4 @@
-"""Renders an explanation: as one HTML page with a drawing of the evidence subgraph, or in plain words (:func:`as_words`).
+"""Render an explanation: as one HTML page with a drawing of the evidence subgraph, or in plain words (:func:`as_words`).
 
 The page needs no network. Its few lines of JavaScript only highlight the neighbours of a node.
 """

@@ -1,4 +1,4 @@
-"""Draws the evidence subgraph as SVG (:func:`drawing`), and frames HTML pages (:func:`framed`).
+"""Draw the evidence subgraph as SVG (:func:`drawing`), and frame HTML pages (:func:`framed`).
 
 The nodes stand in columns from the question to the sources; the layout is deterministic.
 """
@@ -293,22 +293,18 @@ def _opening(layout: Layout, attributes: str) -> str:
 
 
 def _inside(graph: EvidenceGraph, question: str, layout: Layout, *, seeds: Collection[str]) -> Iterator[str]:
-    nodes = {node.node.id: node for node in graph.nodes}
-    yield from _edges(graph, seeds, boxes=dict(layout.boxes))
-    for key, box in layout.boxes.items():
-        yield _node(nodes.get(key), box, question, is_seed=key in seeds)
-
-
-def _edges(graph: EvidenceGraph, seeds: Collection[str], *, boxes: dict[str, Box]) -> Iterator[str]:
-    for node in graph.nodes:
-        if node.node.id in seeds:
-            yield _edge(boxes, QUESTION, node.node.id, kind="to-seed", title="found by the search")
+    nodes, boxes = {node.node.id: node for node in graph.nodes}, layout.boxes
+    for key in nodes:
+        if key in seeds:
+            yield _edge(boxes, QUESTION, key, kind="to-seed", title="found by the search")
     for edge in sorted(graph.edges, key=lambda edge: edge.is_on_path):  # edges of paths on top
         kind = f"{edge.relationship} is-walk" if edge.is_on_path else edge.relationship
         yield _edge(boxes, edge.start, edge.end, kind=kind, title=edge.relationship.replace("_", " "))
+    for key, box in boxes.items():
+        yield _node(nodes.get(key), box, question, is_seed=key in seeds)
 
 
-def _edge(boxes: dict[str, Box], start: str, end: str, *, kind: str, title: str) -> str:
+def _edge(boxes: Mapping[str, Box], start: str, end: str, *, kind: str, title: str) -> str:
     x0, y0, x1, y1, x2, y2, x3, y3 = curve(boxes[start], boxes[end])
     return (
         f'<path class="edge {escaped(kind)}" data-a="{escaped(start)}" data-b="{escaped(end)}" '

@@ -30,7 +30,7 @@ _OWNER = re.compile(r"['’]s?$")
 
 
 class Splitter(Decider):
-    """Splits a question into sub-queries."""
+    """Split a question into sub-queries."""
 
     @abstractmethod
     def split(self, question: str) -> tuple[str, ...]:
@@ -43,7 +43,7 @@ SplitBy = Literal["whole", "names"]
 
 @dataclass(frozen=True, slots=True)
 class NameSplitter(Splitter):
-    """Splits a question with two or more names into the question and its names, without a chat model.
+    """Split a question with two or more names into the question and its names, without a chat model.
 
     A name is a quoted text, or a run of words that begin with a capital letter or a digit. Words such as "of" and "the" may stand
     inside a run. A question word or function word at the beginning of a run is not part of the name. A question with fewer than
@@ -69,7 +69,7 @@ class NameSplitter(Splitter):
 
 
 class ChatSplitter(ChatDecider, Splitter):
-    """Splits a question with one call to a chat model. If the reply has no usable line, the question stays whole."""
+    """Split a question with one call to a chat model. If the reply has no usable line, the question stays whole."""
 
     prompt = "subqueries"
 
@@ -171,7 +171,7 @@ _WORD_OF_QUESTION = re.compile(r"[\w'’.&/+-]*\w|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class FacetSplitter(Splitter):
-    """Splits a question into itself, its names and its runs of content words, without a chat model.
+    """Split a question into itself, its names and its runs of content words, without a chat model.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ class FacetSplitter(Splitter):
 
 @dataclass(frozen=True, slots=True)
 class ChatDecomposer(ChatDecider, Splitter):
-    """Asks a chat model for the aspects of a question, in one call. If the reply has no usable line, the question stays whole.
+    """Ask a chat model for the aspects of a question, in one call. If the reply has no usable line, the question stays whole.
 
     Attributes
     ----------

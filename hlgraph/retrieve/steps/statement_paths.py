@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.beam import BeamPath, Candidates, Children, Frontier, children_of
+from hlgraph.algorithms.beam import BeamPath, Candidates, Children, Frontier
 from hlgraph.algorithms.projection import Incidence, incidence
 from hlgraph.algorithms.word_counts import WordCounts, rarity
 from hlgraph.records import Kind, Relationship
@@ -72,20 +72,20 @@ class StatementGraph(NamedTuple):
     entity_ids: NDArray[np.str_]
 
 
-def statement_graph(graph: Subgraph, *, given: Incidence | None = None) -> StatementGraph:
+def statement_graph(graph: Subgraph, *, incident: Incidence | None = None) -> StatementGraph:
     """The statements of a subgraph, joined by shared and by synonymous entities.
 
     Parameters
     ----------
     graph : the subgraph
-    given : its incidence, if the caller has it
+    incident : its incidence, if the caller has it
 
     Returns
     -------
     StatementGraph
     """
     statements, entities = graph.nodes(Kind.STATEMENT), graph.nodes(Kind.ENTITY)
-    mentions, _ = given or incidence(graph)
+    mentions, _ = incident or incidence(graph)
     edges = block(graph.edges[Relationship.SYNONYM], entities, columns=entities)
     synonyms = sp.csr_array(edges + edges.T)
     synonyms.data[:] = synonyms.data > 0
@@ -98,7 +98,7 @@ def statement_graph(graph: Subgraph, *, given: Incidence | None = None) -> State
 
 @dataclass(frozen=True, slots=True)
 class PathFrontier(Frontier):
-    """Answers a beam search over the statements of a subgraph.
+    """Neighbours and scores for a beam search over the statements of a subgraph.
 
     The first score of a path is the cosine of the question to the mean of its embeddings; the exact one is the cosine to the
     embedding of its texts in order, joined by spaces. With ``coverage``, either is ``0.6 max(0, cosine) + 0.4 coverage``.
@@ -126,8 +126,8 @@ class PathFrontier(Frontier):
 
     def expand(self, nodes: NDArray[np.intp]) -> Children:
         """Statements that share an entity with the last one, or have a synonym of one of its entities."""
-        children = children_of(self.graph.following, nodes)
-        return Children(children.owner, children.nodes, self.graph.ids[children.nodes])
+        following = entries(self.graph.following, nodes)
+        return Children(following.owner, following.columns.astype(np.intp), self.graph.ids[following.columns])
 
     def score(self, candidates: Candidates) -> NDArray[np.float64]:
         """See :meth:`Frontier.score`: by the mean of the embeddings."""

@@ -83,7 +83,7 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AutoRetriever:
-    """Picks a strategy for the question, and gives the reason (ours; the papers name the lack of such a choice as a limitation).
+    """Pick a strategy for the question, and give the reason (ours; the papers name the lack of such a choice as a limitation).
 
     1. A question about the whole that names nothing ("what are the main disputes?"), or one for a report, goes to ``global``
        (ToPG: its Global mode is for abstract questions).
@@ -97,8 +97,8 @@ class AutoRetriever:
     some questions that need several sources as questions about one. Without the extra ``communities``, ``global`` is not
     available, and such questions go to ``joining``.
 
-    Evidence is statements unless chunks are asked for; the default diversity is that of the picked strategy, whose parameters are
-    the tuned ones. The step ``choose`` of the explanation has the strategy, the reason, every feature and its threshold.
+    The evidence consists of statements unless chunks are requested. The picked strategy runs with its tuned parameters, and its
+    default diversity applies. The step ``choose`` of the explanation has the strategy, the reason, every feature and its threshold.
 
     Attributes
     ----------

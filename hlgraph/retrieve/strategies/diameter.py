@@ -25,7 +25,6 @@ from hlgraph.retrieve.retriever import (
     Why,
     by_score,
     chat_of,
-    check_by,
     check_choice,
     check_counts,
     check_deciders,
@@ -122,7 +121,6 @@ class DiameterRetriever:
         check_choice("distance", self.distance, choices=tuple(Distance))
         if isinstance(self.splitter, str):
             check_choice("splitter", self.splitter, choices=get_args(SplitBy))
-        check_by(self.by)
         check_deciders(self.by, None if isinstance(self.splitter, str) else self.splitter)
         check.not_negative("support_weight", self.support_weight)
         if self.search == "post_filter":
@@ -156,7 +154,9 @@ class DiameterRetriever:
         ]
         support = self._support(session, chosen)
         ranked = rerank(session, Kind.CHUNK, ids=list(dict.fromkeys([*chunks, *support])))
-        return self._with_support(ranked, support)
+        scores = {hit.id: hit.score + self.support_weight * support.get(hit.id, 0.0) for hit in ranked.hits}
+        why: Why = {item: {**parts, "entities": support.get(item, 0.0)} for item, parts in ranked.why.items()}
+        return Ranked(Kind.CHUNK, by_score(scores), why)
 
     def _subqueries(self, session: Session) -> tuple[str, ...]:
         if self.by == "chat":
@@ -222,12 +222,12 @@ class DiameterRetriever:
         graph = session.pull(entities, shape)
         mentions, in_chunk = incidence(graph)
         mentioned_in = ((mentions.T @ in_chunk) > 0).astype(np.float64)  # entity x chunk
-        names, chunks = graph.ids[graph.nodes(Kind.ENTITY)], graph.ids[graph.nodes(Kind.CHUNK)]
+        chunks = graph.ids[graph.nodes(Kind.CHUNK)]
         rarity = 1 / np.log2(1 + np.maximum(np.asarray(mentioned_in.sum(axis=1)).ravel(), 1))
         support = np.zeros(len(chunks))
-        for some in chosen:
-            weights = np.array([max(some.get(str(name), 0.0), 0.0) for name in names]) * rarity
-            scores = np.asarray(weights @ mentioned_in).ravel()
+        cosines = [_cosines(graph, some) for some in chosen]
+        for of_question in cosines:
+            scores = np.asarray((of_question * rarity) @ mentioned_in).ravel()
             support = np.maximum(support, scores / (scores.max(initial=0) or 1.0))
         there = np.flatnonzero(support > 0)
         best = there[top_k(support[there], self.linked, tie_break=chunks[there])]
@@ -236,14 +236,17 @@ class DiameterRetriever:
             hits = [Hit(item, score) for item, score in linked.items()]
             pruned = {"beyond linked": len(there) - len(best)}
             session.note_hop(Hop(2, len(entities), len(best), pruned, hits, Kind.CHUNK, "chunks of the entities"))
-            weights = np.array([max(0.0, *(some.get(str(name), 0.0) for some in chosen)) for name in names]) * rarity
+            weights = np.max(cosines, axis=0) * rarity
             _note_ways(session, graph, chunks=best[:MOST_PATHS], scores=support, weights=weights)
         return linked
 
-    def _with_support(self, ranked: Ranked, support: dict[str, float]) -> Ranked:
-        scores = {hit.id: hit.score + self.support_weight * support.get(hit.id, 0.0) for hit in ranked.hits}
-        why: Why = {item: {**parts, "entities": support.get(item, 0.0)} for item, parts in ranked.why.items()}
-        return Ranked(Kind.CHUNK, by_score(scores), why)
+
+def _cosines(graph: Subgraph, chosen: dict[str, float]) -> NDArray[np.float64]:
+    """The cosine of each entity of the graph; 0 for one that is not chosen, or below 0."""
+    at = graph.index(list(chosen))
+    cosines = np.zeros(len(graph))
+    cosines[at[at >= 0]] = np.array(list(chosen.values()))[at >= 0]
+    return np.maximum(cosines[graph.nodes(Kind.ENTITY)], 0.0)
 
 
 def _note_ways(

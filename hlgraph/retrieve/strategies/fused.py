@@ -1,4 +1,4 @@
-"""Fuses the rankings of several strategies by their ranks."""
+"""Fuse the rankings of several strategies by their ranks."""
 
 from __future__ import annotations
 
@@ -298,10 +298,8 @@ def _name(part: Retriever) -> str:
 
 def _metadata(session: Session, kind: Kind, *, ids: Sequence[str]) -> dict[str, Metadata]:
     """The metadata of the source of each node."""
-    if kind is Kind.STATEMENT:
-        of_node = {item: one.source_id for item, one in session.records(kind, ids, record_type=Statement).items()}
-    else:
-        of_node = {item: one.source_id for item, one in session.records(kind, ids, record_type=Chunk).items()}
+    record_type: type[Chunk | Statement] = Statement if kind is Kind.STATEMENT else Chunk
+    of_node = {item: one.source_id for item, one in session.records(kind, ids, record_type=record_type).items()}
     sources = session.records(Kind.SOURCE, sorted(set(of_node.values())), record_type=Source)
     return {item: sources[source].metadata for item, source in of_node.items() if source in sources}
 
@@ -317,9 +315,8 @@ def _as_chunks(session: Session, ranked: Ranked) -> list[str]:
 
 def _as_statements(session: Session, results: Sequence[Ranked]) -> list[list[str]]:
     """The rankings as rankings of statements; one pull for all chunks."""
-    chunks = {
-        hit.id: "" for ranked in results if ranked.kind is Kind.CHUNK for hit in ranked.hits[:_READ]
-    }  # the best statement of each
+    # The best statement of each chunk.
+    chunks = {hit.id: "" for ranked in results if ranked.kind is Kind.CHUNK for hit in ranked.hits[:_READ]}
     if chunks:
         graph = session.pull(list(chunks), _STATEMENTS)
         ids = [str(graph.ids[at]) for at in graph.nodes(Kind.STATEMENT)]

@@ -24,7 +24,6 @@ from hlgraph.retrieve.retriever import (
     Ranked,
     Why,
     chat_of,
-    check_by,
     check_counts,
     check_deciders,
     rerank,
@@ -118,7 +117,6 @@ class GlobalRetriever:
         """Refuse parameters that cannot be used."""
         check_counts(self)
         check_synonyms(self.synonyms)
-        check_by(self.by)
         check_deciders(self.by, self.splitter, self.selector)
         if self.order not in ("relevance", "cover"):
             raise InputError(f"order is {self.order!r}; choose 'relevance' or 'cover'")

@@ -12,7 +12,7 @@ from hlgraph.algorithms import check
 from hlgraph.algorithms.query_walk import QueryWalk
 from hlgraph.records import Kind
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import By, Ranked, Why, by_score, check_by, check_counts, check_deciders, rerank
+from hlgraph.retrieve.retriever import By, Ranked, Why, by_score, check_counts, check_deciders, rerank
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.feedback import Asker, Collection, Feedback, Judge, Selector, feedback
 from hlgraph.retrieve.steps.suggest import (
@@ -86,7 +86,6 @@ class LocalRetriever:
         check_counts(self)
         check.not_negative("graph_weight", self.graph_weight)
         check_synonyms(self.synonyms)
-        check_by(self.by)
         check_deciders(self.by, self.selector, self.judge, self.asker)
 
     def rank(self, session: Session, k: int) -> Ranked:

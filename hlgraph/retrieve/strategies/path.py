@@ -195,10 +195,10 @@ class PathRetriever:
         focus = [hit.id for hit in first[: self.passages]]
         shape = PullShape(*INGREDIENTS[_SHAPE], hops=2, fan_out=_WIDE)
         graph = within(session.pull(focus, shape), focus)
-        given = incidence(graph)
+        incident = incidence(graph)
         passages = graph.ids[graph.nodes(Kind.CHUNK)].tolist() if self.passage_weight else []
-        explored = self._search(session, statement_graph(graph, given=given), passages=passages)
-        second = self._second(session, graph, given=given, explored=explored)
+        explored = self._search(session, statement_graph(graph, incident=incident), passages=passages)
+        second = self._second(session, graph, incident=incident, explored=explored)
         lowest = min((hit.score for hit in second), default=0.0)
         best = max(hit.score for hit in first)
         inside = {hit.id for hit in second}
@@ -290,7 +290,7 @@ class PathRetriever:
                 session.note_path([ids[node] for node in path.nodes], path.score)
         return _Explored(joined, result.paths)
 
-    def _second(self, session: Session, graph: Subgraph, *, given: Incidence, explored: _Explored) -> list[Hit]:
+    def _second(self, session: Session, graph: Subgraph, *, incident: Incidence, explored: _Explored) -> list[Hit]:
         """The passages of the subgraph by PageRank from the entities of paths."""
         single = [path for path in explored.paths if len(path.nodes) == 1]
         weights = np.maximum(
@@ -299,7 +299,7 @@ class PathRetriever:
                 explored.graph, explored.paths[: self.paths], most=self.path_entities if self.beam_width else 0
             ),
         )
-        projected = project(graph, _SHAPE, given=given)
+        projected = project(graph, _SHAPE, incident=incident)
         passages = graph.nodes(Kind.CHUNK)
         chunks: list[str] = graph.ids[passages].tolist()
         of_node = np.zeros(len(graph))

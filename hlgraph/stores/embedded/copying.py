@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any, TypeVar
 
 from hlgraph.change import About, Change, FactRow, MentionLink, Placement, Support, Synonym
 from hlgraph.records import Kind
+from hlgraph.stores.batches import batched
 from hlgraph.stores.bulk_copies import CorpusReader, NamedEntity, Relation
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.rows import select
@@ -115,24 +116,25 @@ class EmbeddedCorpusReader(CorpusReader):
 
     def facts(self) -> Iterator[Change]:
         """See :meth:`CorpusReader.facts`."""
-        for rows in _cut(self._rows(_FACTS, {})):
+        for rows in batched(self._rows(_FACTS, {}), _ROWS):
             yield Change("", self._corpus, facts=tuple(map(FactRow._make, rows)))
 
     def entities(self) -> Iterator[list[NamedEntity]]:
         """See :meth:`CorpusReader.entities`."""
         groups = itertools.groupby(self._rows(_ENTITIES, {}), key=itemgetter(0, 1, 2))
-        yield from _cut(
-            NamedEntity(name, shown, kind, tuple((row[3], row[4], row[5]) for row in rows if row[3] is not None))
+        entities = (
+            NamedEntity(name, shown, kind, tuple(row[3:] for row in rows if row[3] is not None))
             for (name, shown, kind), rows in groups
         )
+        yield from batched(entities, _ROWS)
 
     def relations(self) -> Iterator[list[Relation]]:
         """See :meth:`CorpusReader.relations`."""
-        yield from _cut(map(Relation._make, self._rows(_RELATIONS, {})))
+        yield from batched(map(Relation._make, self._rows(_RELATIONS, {})), _ROWS)
 
     def synonyms(self) -> Iterator[list[Synonym]]:
         """See :meth:`CorpusReader.synonyms`."""
-        yield from _cut(map(Synonym._make, self._rows(_SYNONYMS, {})))
+        yield from batched(map(Synonym._make, self._rows(_SYNONYMS, {})), _ROWS)
 
     def _rows(self, statement: str, values: dict[str, str]) -> Iterator[tuple[Any, ...]]:
         """The rows of a statement, a few thousand at a time."""
@@ -143,9 +145,3 @@ class EmbeddedCorpusReader(CorpusReader):
             yield from rows
             with reading(self._database.path):
                 rows = cursor.fetchmany(_ROWS)
-
-
-def _cut(items: Iterable[_Item]) -> Iterator[list[_Item]]:
-    iterator = iter(items)
-    while part := list(itertools.islice(iterator, _ROWS)):
-        yield part

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 import numpy as np
 
 from hlgraph.errors import StoreConflictError, StoreError
 from hlgraph.records import Community, Domain, Kind, Summary
-from hlgraph.stores.derived import DerivedStore, Kept, Made, Member, Run, Saved, Summaries, Summarised, run_named
+from hlgraph.stores.derived import DerivedStore, Made, Member, Run, Saved, Summarised
 from hlgraph.stores.embedded import image_changes
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.sqlite import reading
-from hlgraph.stores.protocols import Aliases, Decider, Decision, DomainStore, KeptAliases, MergeStore, Verdict, grouped
+from hlgraph.stores.protocols import Decider, Decision, DomainStore, MergeStore, Verdict
 from hlgraph.subgraph import KINDS
 
 _RUNS = """
@@ -55,7 +55,7 @@ class EmbeddedDerivedStore(DerivedStore):
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._kept = Kept()
+        super().__init__()
 
     def runs(self, corpus: str) -> tuple[Run, ...]:
         """See :meth:`DerivedStore.runs`."""
@@ -97,23 +97,14 @@ class EmbeddedDerivedStore(DerivedStore):
         rows = self._database.select("list communities", _COMMUNITIES, values=values)
         return [Community(row[0], corpus, row[1], row[2], row[3]) for row in rows]
 
-    def summaries(self, corpus: str, name: str) -> Summaries:
-        """See :meth:`DerivedStore.summaries`."""
-        run = run_named(self, corpus, name=name)
-        if run is None:
-            return Summaries((), np.empty((0, 0), dtype=np.float32))
-        cached = self._kept.get(run)
-        if cached is not None:
-            return cached
-        values = {"corpus": corpus, "name": name, "chunk": KINDS.index(Kind.CHUNK)}
+    def _read_summaries(self, run: Run) -> Iterator[Summarised]:
+        values = {"corpus": run.corpus, "name": run.name, "chunk": KINDS.index(Kind.CHUNK)}
         rows = self._database.select("read summaries", _SUMMARIES, values=values)
-        items = []
         for summary_id, text, level, input_hash, community, vector, parts, source, chunks in rows:
-            summary = Summary(summary_id, corpus, text, level, input_hash)
+            summary = Summary(summary_id, run.corpus, text, level, input_hash)
             numbers = np.frombuffer(vector, dtype=np.float32)
             quoted, summarised = tuple(json.loads(parts)), tuple(json.loads(chunks))
-            items.append(Summarised(summary, community, numbers, quoted, source, summarised))
-        return self._kept.put(run, items)
+            yield Summarised(summary, community, numbers, quoted, source, summarised)
 
     def members(self, ids: Sequence[str], *, most: int | None = None) -> dict[str, tuple[Member, ...]]:
         """See :meth:`DerivedStore.members`."""
@@ -263,16 +254,12 @@ class EmbeddedMergeStore(MergeStore):
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._kept = KeptAliases()
+        super().__init__()
 
     def decisions(self, corpus: str) -> tuple[Decision, ...]:
         """See :meth:`MergeStore.decisions`."""
         rows = self._database.select("list decisions", _DECISIONS, values={"corpus": corpus})
         return tuple(Decision(corpus, row[0], row[1], Verdict(row[2]), Decider(row[3]), *row[4:]) for row in rows)
-
-    def aliases(self, corpus: str, *, version: int) -> Aliases:
-        """See :meth:`MergeStore.aliases`."""
-        return self._kept.get(corpus, version=version, read=lambda: grouped(self.decisions(corpus)))
 
     def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
         """See :meth:`MergeStore.save`."""

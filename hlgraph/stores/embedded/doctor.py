@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import json
 import sqlite3
 import zlib
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from hlgraph.errors import MigrationError, StoreCorruptError
 from hlgraph.records import Kind
 from hlgraph.stores import migrate
+from hlgraph.stores.batches import batched
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.derived import remove_summaries
 from hlgraph.stores.embedded.migrations import SqliteTarget
@@ -98,8 +98,7 @@ def _compare(
     If the index is broken, all rows are named: no search can be trusted to find them.
     """
     wrong: set[str] = set()
-    left = iter(rows)
-    while batch := list(itertools.islice(left, _BATCH)):
+    for batch in batched(rows, _BATCH):
         texts = entries([item.text for item in batch])
         wanted = {item.id: (item.source_id, text) for item, text in zip(batch, texts, strict=True)}
         stored = connection.execute(_WRITTEN, (file, json.dumps(list(wanted)))).fetchall()

@@ -7,7 +7,6 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from types import TracebackType
 from typing import Any
 
 import msgspec
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, ingredients
 from hlgraph.change import Change, ChangeState, Outcome, Pending
-from hlgraph.errors import ModelMismatchError, StoreConflictError, StoreError
+from hlgraph.errors import StoreError
 from hlgraph.ids import scheme_of
 from hlgraph.records import Calibration, Hit, Kind, Record, Relationship
 from hlgraph.stores.derived import Clustered, ClusterQuery
@@ -31,7 +30,16 @@ from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.image.image import Image, empty, needed
 from hlgraph.stores.image.ranker import ImageRanker
 from hlgraph.stores.in_process import MENTIONED, ProcessClusterer, admitted, check_match
-from hlgraph.stores.protocols import CorpusStats, GraphStore, Matched, MatchQuery, PullShape, RankQuery, Scope
+from hlgraph.stores.protocols import (
+    CorpusStats,
+    GraphStore,
+    Matched,
+    MatchQuery,
+    PullShape,
+    RankQuery,
+    Scope,
+    check_base,
+)
 from hlgraph.stores.trace import pulling
 from hlgraph.subgraph import KINDS, Subgraph
 
@@ -58,10 +66,6 @@ _PENDING = """
     WHERE :corpus IS NULL OR corpus = :corpus ORDER BY seq"""
 
 
-def _pack(value: Change | Outcome) -> bytes:
-    return msgspec.msgpack.encode(value)
-
-
 class EmbeddedGraphStore(GraphStore):
     """Graph of the store in one directory; see :class:`hlgraph.stores.protocols.GraphStore`."""
 
@@ -79,9 +83,8 @@ class EmbeddedGraphStore(GraphStore):
         self._recent = RecentRecords(database)
         self._staged: Change | None = None  # the last staged change, so that it need not be read from the journal
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Close the files."""
         self._graphs.close()
         self._database.close()
 
@@ -112,35 +115,17 @@ class EmbeddedGraphStore(GraphStore):
         with self._database.transaction() as connection:
             if connection.execute("SELECT 1 FROM journal WHERE id = ?", (change.id,)).fetchone():
                 return
-            self._check_versions(change)
-            query = "SELECT embedding, dimensions FROM corpus WHERE name = ? AND embedding <> ''"
-            for embedding, dimensions in connection.execute(query, (change.corpus,)).fetchall():
-                if change.embedding and (embedding, dimensions) != (change.embedding, change.dimensions):
-                    raise ModelMismatchError(
-                        f"corpus {change.corpus!r} holds vectors of {embedding} ({dimensions} dimensions), these are of "
-                        f"{change.embedding} ({change.dimensions}); use the embedding model of the corpus, or another corpus"
-                    )
+            ids = json.dumps([source.id for source in change.sources])
+            versions = dict(connection.execute(_VERSIONS, (ids,)).fetchall())
+            query = "SELECT embedding, dimensions FROM corpus WHERE name = ?"
+            model = connection.execute(query, (change.corpus,)).fetchone()
+            check_base(change, versions=versions, model=model or ("", 0))
             connection.execute(
                 "INSERT INTO journal (id, corpus, state, outcome) VALUES (?, ?, ?, ?)",
-                (change.id, change.corpus, ChangeState.STAGED, _pack(Outcome())),
+                (change.id, change.corpus, ChangeState.STAGED, msgspec.msgpack.encode(Outcome())),
             )
-            connection.execute("INSERT INTO journal_change VALUES (?, ?)", (change.id, _pack(change)))
+            connection.execute("INSERT INTO journal_change VALUES (?, ?)", (change.id, msgspec.msgpack.encode(change)))
         self._staged = change
-
-    def _check_versions(self, change: Change) -> None:
-        wanted = {source.id: base for source, base in zip(change.sources, change.base_versions, strict=True)}
-        versions = dict.fromkeys(wanted, 0)
-        rows = self._database.writer().execute(
-            "SELECT node.id, source.version FROM source JOIN node USING (n) WHERE node.id IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(wanted)),),
-        )
-        versions.update(dict(rows))
-        for source in change.sources:
-            if versions[source.id] != wanted[source.id]:
-                raise StoreConflictError(
-                    f"{source.uri}: it was changed by someone else since this change was planned "
-                    f"(version {versions[source.id]}, expected {wanted[source.id]}); run the same command again"
-                )
 
     def advance(self, change_id: str, to: ChangeState, *, beside: Callable[[], object] = tuple) -> Outcome:
         """See :meth:`GraphStore.advance`."""
@@ -172,7 +157,7 @@ class EmbeddedGraphStore(GraphStore):
                 outcome = publish(connection, change)
                 connection.execute(
                     "UPDATE journal SET state = ?, outcome = ? WHERE id = ?",
-                    (ChangeState.PUBLISHED, _pack(outcome), change_id),
+                    (ChangeState.PUBLISHED, msgspec.msgpack.encode(outcome), change_id),
                 )
             return outcome
 
@@ -322,6 +307,7 @@ class EmbeddedGraphStore(GraphStore):
         )
 
 
+_VERSIONS = "SELECT id, version FROM source JOIN node USING (n) WHERE id IN (SELECT value FROM json_each(?))"
 _CORPORA = "SELECT c, name, version, embedding, dimensions, renewed_to, calibration, ids FROM corpus ORDER BY name"
 _CORPUS = _CORPORA.replace("ORDER BY name", "WHERE name = :corpus")
 _STAGED = "SELECT id FROM journal WHERE corpus = ? AND state = 'staged' ORDER BY seq"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from datetime import UTC, datetime
+from dataclasses import astuple
 from pathlib import Path
 
 from hlgraph.errors import MigrationError
@@ -15,7 +15,7 @@ from hlgraph.stores import files
 from hlgraph.stores.embedded.sqlite import mapped, split, totals, without_comments, write_seals
 from hlgraph.stores.embedded.text_rows import entries, index_rows
 from hlgraph.stores.freed_bytes import Wiping
-from hlgraph.stores.migrate import Applied, Difference, Migration, MigrationTarget, running_version
+from hlgraph.stores.migrate import Applied, Difference, Migration, MigrationTarget
 
 _SHADOWS = ("data", "idx", "content", "docsize", "config")  # what FTS5 keeps a table in
 _INDEXED = 20_000  # rows that are indexed together
@@ -33,10 +33,6 @@ _REFUSED = {"ATTACH", "BEGIN", "COMMIT", "DETACH", "END", "PRAGMA", "RELEASE", "
 _WRONG_STATEMENT = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_RANGE}
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class SqliteTarget(MigrationTarget):
     """The database of an embedded store.
 
@@ -46,15 +42,13 @@ class SqliteTarget(MigrationTarget):
     Parameters
     ----------
     path : the database file; created, with its folder, when a migration is applied
-    clock : returns the time for the history
     lock_seconds : maximum time to wait for another process, in seconds
     """
 
     kind = "embedded"
 
-    def __init__(self, path: Path, *, clock: Callable[[], datetime] = _now, lock_seconds: float = 30.0) -> None:
+    def __init__(self, path: Path, *, lock_seconds: float = 30.0) -> None:
         self.path = path
-        self._clock = clock
         self._lock_seconds = lock_seconds
         self._writer: sqlite3.Connection | None = None
 
@@ -118,9 +112,7 @@ class SqliteTarget(MigrationTarget):
                     " nothing was changed, correct the migration"
                 ) from error
         self._writer.execute(_HISTORY)
-        applied_at = self._clock().astimezone(UTC).isoformat(timespec="seconds")
-        row = (migration.version, migration.name, migration.checksum, applied_at, running_version())
-        self._writer.execute("INSERT INTO migration VALUES (?, ?, ?, ?, ?)", row)
+        self._writer.execute("INSERT INTO migration VALUES (?, ?, ?, ?, ?)", astuple(Applied.now(migration)))
 
     def differences(self, ran: Sequence[Migration]) -> list[Difference]:
         """Tables, indexes and triggers that are missing or other than the migrations make them; a table cannot be mended."""

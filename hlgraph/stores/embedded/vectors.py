@@ -10,7 +10,6 @@ import threading
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -275,9 +274,8 @@ class EmbeddedVectorStore(VectorStore):
         self._searched: set[tuple[str, Kind]] = set()
         self._guard = threading.Lock()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Close the files."""
         self._views.clear()
         self._database.close()
 

@@ -252,7 +252,7 @@ class GraphFiles(ArrayFiles):
                     nodes, number = np.unique(table[end][start : start + BLOCK], return_counts=True)
                     one.starts[nodes + 1] += number
                 np.cumsum(one.starts, out=one.starts)
-            _scatter(back, ((part["b"], part["a"], part["weight"]) for part in _cut(table)), place)
+            _scatter(back, ((part["b"], part["a"], part["weight"]) for part in cut(table)), place)
             _scatter(there, _turned(back), place)  # visiting the nodes in order leaves the targets ascending
             _scatter(back, _turned(there), place)
 
@@ -296,7 +296,8 @@ def pairs_of(matrix: Csr) -> Iterator[Pairs]:
         yield entries.row[part], entries.col[part], entries.data[part]
 
 
-def _cut(table: NDArray[np.void]) -> Iterator[NDArray[np.void]]:
+def cut(table: NDArray[np.void]) -> Iterator[NDArray[np.void]]:
+    """The rows of a table, in blocks."""
     for start in range(0, len(table), BLOCK):
         yield table[start : start + BLOCK]
 

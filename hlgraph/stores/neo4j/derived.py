@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -13,13 +12,13 @@ from hlgraph.errors import StoreConflictError, UnknownNameError
 from hlgraph.ids import content_id
 from hlgraph.records import Community, Domain, Kind, Relationship, Summary
 from hlgraph.stores.batches import batched
-from hlgraph.stores.derived import DerivedStore, Kept, Made, Member, Run, Saved, Summaries, Summarised, run_named
+from hlgraph.stores.derived import DerivedStore, Made, Member, Run, Saved, Summarised
 from hlgraph.stores.neo4j.image_changes import record_merges
 from hlgraph.stores.neo4j.images import Images
 from hlgraph.stores.neo4j.lease import Leases
 from hlgraph.stores.neo4j.rows import records
 from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
-from hlgraph.stores.protocols import Aliases, Decider, Decision, DomainStore, KeptAliases, MergeStore, Verdict, grouped
+from hlgraph.stores.protocols import Decider, Decision, DomainStore, MergeStore, Verdict
 
 _LINKS = 20_000
 """Maximum number of members that one transaction joins to their communities."""
@@ -41,7 +40,7 @@ class Neo4jDerivedStore(DerivedStore):
     def __init__(self, server: Server, leases: Leases) -> None:
         self._server = server
         self._leases = leases
-        self._kept = Kept()
+        super().__init__()
 
     def runs(self, corpus: str) -> tuple[Run, ...]:
         """See :meth:`DerivedStore.runs`."""
@@ -112,7 +111,7 @@ class Neo4jDerivedStore(DerivedStore):
 
     def _write(self, name: str, rows: list[Row], *, size: int) -> None:
         for batch in batched(rows, size):
-            self._leases.write(partial(_write, name=name, rows=batch))
+            self._leases.write(lambda transaction, rows=batch: transaction.write(name, rows))  # type: ignore[misc]
 
     def _drop_hidden(self, corpus: str) -> None:
         def work(transaction: Transaction) -> int:
@@ -129,16 +128,16 @@ class Neo4jDerivedStore(DerivedStore):
         rows = self._server.ask("retrieve/rank_communities", run=_run_id(corpus, name), **chosen)
         return [Community(corpus=corpus, **row) for row in rows]
 
-    def summaries(self, corpus: str, name: str) -> Summaries:
-        """See :meth:`DerivedStore.summaries`."""
-        run = run_named(self, corpus, name=name)
-        if run is None:
-            return Summaries((), np.empty((0, 0), dtype=np.float32))
-        cached = self._kept.get(run)
-        if cached is not None:
-            return cached
-        rows = self._server.ask("retrieve/read_summaries", run=_run_id(corpus, name))
-        return self._kept.put(run, (_summarised(corpus, row) for row in rows))
+    def _read_summaries(self, run: Run) -> Iterator[Summarised]:
+        for row in self._server.ask("retrieve/read_summaries", run=_run_id(run.corpus, run.name)):
+            yield Summarised(
+                Summary(row["id"], run.corpus, row["text"], row["level"], row["input_hash"]),
+                row["community"] or "",
+                np.array(row["vector"], dtype=np.float32),
+                tuple(sorted(row["parts"])),
+                row["source"] or "",
+                tuple(sorted(row["chunks"])),
+            )
 
     def members(self, ids: Sequence[str], *, most: int | None = None) -> dict[str, tuple[Member, ...]]:
         """See :meth:`DerivedStore.members`."""
@@ -147,10 +146,6 @@ class Neo4jDerivedStore(DerivedStore):
             for row in self._server.ask("retrieve/read_members", ids=batch, most=_ALL if most is None else most):
                 members.setdefault(row["community"], []).append(Member(row["id"], Kind(row["kind"])))
         return {item: tuple(members[item]) for item in ids if item in members}
-
-
-def _write(transaction: Transaction, *, name: str, rows: list[Row]) -> None:
-    transaction.write(name, rows)
 
 
 def _links(communities: Sequence[Community], tier: Made) -> list[Row]:
@@ -163,17 +158,6 @@ def _links(communities: Sequence[Community], tier: Made) -> list[Row]:
 
 def _run_id(corpus: str, name: str) -> str:
     return content_id("run", corpus, name)
-
-
-def _summarised(corpus: str, row: Row) -> Summarised:
-    return Summarised(
-        Summary(row["id"], corpus, row["text"], row["level"], row["input_hash"]),
-        row["community"] or "",
-        np.array(row["vector"], dtype=np.float32),
-        tuple(sorted(row["parts"])),
-        row["source"] or "",
-        tuple(sorted(row["chunks"])),
-    )
 
 
 # CO_OCCURS as relationships, for queries of analysts; hlgraph does not read them.
@@ -222,7 +206,7 @@ class Neo4jMaterialiser:
         )
 
     def _change(self, corpus: str, query: str) -> int:
-        """Runs a query over all entities, page by page; returns how many relationships it changed."""
+        """Run a query over all entities, page by page; return how many relationships it changed."""
         count = 0
         for page in self._server.pages("retrieve/page_entities", corpus=corpus, size=_PAGE):
             ids = [row["id"] for row in page]
@@ -273,7 +257,7 @@ class Neo4jMergeStore(MergeStore):
         self._server = server
         self._leases = leases
         self._images = images
-        self._kept = KeptAliases()
+        super().__init__()
 
     def decisions(self, corpus: str) -> tuple[Decision, ...]:
         """See :meth:`MergeStore.decisions`."""
@@ -283,15 +267,9 @@ class Neo4jMergeStore(MergeStore):
         ]
         return tuple(sorted(decisions, key=lambda item: item.id))
 
-    def aliases(self, corpus: str, *, version: int) -> Aliases:
-        """See :meth:`MergeStore.aliases`."""
-        return self._kept.get(corpus, version=version, read=lambda: self._groups(corpus, version))
-
     def _groups(self, corpus: str, version: int) -> Groups:
         loaded = None if self._images is None else self._images.loaded(corpus, version=version)
-        if loaded is None:
-            return grouped(self.decisions(corpus))
-        return Groups(loaded.image.joined(Relationship.SAME_AS))
+        return super()._groups(corpus, version) if loaded is None else Groups(loaded.image.joined(Relationship.SAME_AS))
 
     def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
         """See :meth:`MergeStore.save`."""

@@ -43,7 +43,7 @@ def probed(server: Server) -> tuple[bool, str]:
 
 
 def check(server: Server) -> Iterator[tuple[str, bool, str]]:
-    """Runs all checks; yields the name of each, whether it passed, and what it saw. Reads everything, changes nothing."""
+    """Run all checks; yield the name of each, whether it passed, and what it saw. Reads everything, changes nothing."""
     try:
         is_new, seen = probed(server)
     except HLGraphError as error:

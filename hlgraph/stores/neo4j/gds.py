@@ -25,7 +25,7 @@ from hlgraph.ids import content_id
 from hlgraph.records import Hit, Kind
 from hlgraph.stores.batches import batched
 from hlgraph.stores.derived import Clustered, ClusterQuery
-from hlgraph.stores.in_process import ProcessClusterer, PulledRanker, check_query
+from hlgraph.stores.in_process import PulledRanker, check_query
 from hlgraph.stores.neo4j.rows import PLURAL
 from hlgraph.stores.neo4j.server import BATCH, Row, Server
 from hlgraph.stores.protocols import RankQuery, Scope
@@ -91,7 +91,7 @@ class GraphDataScience:
         self._guard = threading.Lock()
 
     def close(self) -> None:
-        """Drops the projections that this object created, unless the settings keep them."""
+        """Drop the projections that this object created, unless the settings keep them."""
         if self._server.settings.keep_projections:
             return
         try:
@@ -124,8 +124,31 @@ class GraphDataScience:
         levels = np.stack([by_smallest_node(table[:, level]) for level in reversed(range(table.shape[1]))])
         return Clustered([row["id"] for row in rows], CommunityLevels(levels), "server")
 
+    def clustered(self, query: ClusterQuery, corpus: str) -> Clustered | str:
+        """The communities, or the reason why the server cannot find them; see :meth:`GraphStore.cluster`.
+
+        Runs ``gds.leiden`` on a projection of the shape. It has no cap on sizes, so larger communities are divided in the way
+        of its finer levels.
+
+        Parameters
+        ----------
+        query : graph and parameters
+        corpus : name of the corpus
+        """
+        if not self.has_plugin():
+            return "the server has no Graph Data Science plugin (GDS)"
+        projection = ShapeProjection(corpus, query.shape)
+        try:
+            clustered = self.cluster(projection, resolution=query.resolution, max_levels=_LEVELS, seed=query.seed)
+        except StoreUnavailableError as error:
+            return str(error)
+        levels = capped(clustered.communities.levels, query.max_size)
+        if levels.shape[1] and int(np.bincount(levels[-1]).max()) > query.max_size:
+            return f"the levels of the server's Leiden leave communities above {query.max_size} nodes"
+        return clustered._replace(communities=CommunityLevels(at_most(levels, query.max_levels)))
+
     def on(self, projection: ShapeProjection, work: Callable[[str], T]) -> T:
-        """Runs work on a projection; repeats it if another process has dropped the projection or changed the corpus.
+        """Run work on a projection; repeat it if another process has dropped the projection or changed the corpus.
 
         Parameters
         ----------
@@ -181,7 +204,7 @@ class GraphDataScience:
         return f"{self._family(projection.corpus)}-{version}-{content_id('projection', projection.content)[:12]}"
 
     def _find(self, name: str, projection: ShapeProjection) -> None:
-        """Creates the projection if it does not exist, and drops those of older versions."""
+        """Create the projection if it does not exist, and drop those of older versions."""
         projections = self._list(self._family(projection.corpus))
         present = name.rpartition("-")[0] + "-"
         for old in projections:
@@ -190,7 +213,7 @@ class GraphDataScience:
         self._seen[name] = projections[name] if name in projections else self._make(name, projection)
 
     def _make(self, name: str, projection: ShapeProjection) -> int:
-        """Creates the projection; returns its number of nodes, 0 if another process creates it meanwhile."""
+        """Create the projection; return its number of nodes, 0 if another process creates it meanwhile."""
         if name not in self._refused:
             self._check_memory(name, projection)
         if name in self._refused:
@@ -211,7 +234,7 @@ class GraphDataScience:
         return sum(row["nodes"] for row in rows)
 
     def _check_memory(self, name: str, projection: ShapeProjection) -> None:
-        """Refuses a projection that is too large, for as long as the version of the corpus stays."""
+        """Refuse a projection that is too large, for as long as the version of the corpus stays."""
         need = self.estimate(projection)
         heap = self._server.ask("admin/read_heap")[0]["heap"]
         most = need.projection + max(need.page_rank, need.leiden)
@@ -307,7 +330,7 @@ class GdsRanker:
         self._guard = threading.Lock()
 
     def close(self) -> None:
-        """Drops the projections that this object created."""
+        """Drop the projections that this object created."""
         self.projections.close()
 
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
@@ -334,7 +357,7 @@ class GdsRanker:
             raise StoreUnavailableError(f"{self._server.url}: {why}; install the plugin, or rank in process")
         return self.projections.project(ShapeProjection(corpus, shape))
 
-    def ranked_by(self, scope: Scope, *, shape: ProjectionShape | None = None) -> str:  # noqa: ARG002
+    def ranked_by(self, scope: Scope) -> str:
         """See :meth:`GraphStore.ranked_by`. The reason is why the server does not rank in this scope, or did not the last time."""
         why = self._why_never(scope) or self._failed.get(scope.corpus, "")
         return f"process: {why}" if why else "server"
@@ -477,43 +500,3 @@ def _rows(seeds: _Shares, *, weight: float | None = None) -> Row:
 
 _LEVELS = 10
 """Maximum number of levels that GDS is asked for; more than it makes with a cap of 100 nodes."""
-
-
-class GdsClusterer:
-    """Clusters on the server; see :meth:`hlgraph.stores.protocols.GraphStore.cluster`.
-
-    Runs ``gds.leiden`` on a projection of the shape. It has no cap on sizes, so larger communities are divided in the way
-    of its finer levels. If that does not suffice, the plugin is missing, or memory is short, ``fallback`` clusters in
-    process, and the result and a warning state the reason.
-
-    Parameters
-    ----------
-    projections : the projections of the database
-    fallback : clusters where the server cannot
-    """
-
-    def __init__(self, projections: GraphDataScience, *, fallback: ProcessClusterer) -> None:
-        self._gds = projections
-        self._fallback = fallback
-
-    def cluster(self, query: ClusterQuery, *, corpus: str) -> Clustered:
-        """See :meth:`GraphStore.cluster`."""
-        outcome = self._on_server(query, corpus)
-        if isinstance(outcome, Clustered):
-            return outcome
-        _LOG.warning("clustering in process: %s", outcome)
-        return self._fallback.cluster(query, corpus=corpus)._replace(by=f"process: {outcome}")
-
-    def _on_server(self, query: ClusterQuery, corpus: str) -> Clustered | str:
-        """The communities, or the reason why the server cannot find them."""
-        if not self._gds.has_plugin():
-            return "the server has no Graph Data Science plugin (GDS)"
-        projection = ShapeProjection(corpus, query.shape)
-        try:
-            clustered = self._gds.cluster(projection, resolution=query.resolution, max_levels=_LEVELS, seed=query.seed)
-        except StoreUnavailableError as error:
-            return str(error)
-        levels = capped(clustered.communities.levels, query.max_size)
-        if levels.shape[1] and int(np.bincount(levels[-1]).max()) > query.max_size:
-            return f"the levels of the server's Leiden leave communities above {query.max_size} nodes"
-        return clustered._replace(communities=CommunityLevels(at_most(levels, query.max_levels)))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -16,7 +16,6 @@ from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import (
     MigrationError,
-    ModelMismatchError,
     StoreConflictError,
     StoreCorruptError,
     StoreError,
@@ -29,11 +28,11 @@ from hlgraph.stores.concurrency import WITHOUT_LIMIT, side_by_side
 from hlgraph.stores.image.image import FOLLOWED, nothing
 from hlgraph.stores.image.patching import State
 from hlgraph.stores.image.ranker import ImageRanker
-from hlgraph.stores.in_process import MENTIONED, ProcessClusterer, PulledRanker, admitted, check_match, pulled
+from hlgraph.stores.in_process import MENTIONED, PulledRanker, admitted, check_match
 from hlgraph.stores.migrate import Applied
 from hlgraph.stores.neo4j import image_changes, journal
 from hlgraph.stores.neo4j.derived import Neo4jDerivedStore, Neo4jDomainStore, Neo4jMaterialiser, Neo4jMergeStore
-from hlgraph.stores.neo4j.gds import GdsClusterer, GdsRanker
+from hlgraph.stores.neo4j.gds import GdsRanker
 from hlgraph.stores.neo4j.image_changes import ReadSteps, state_of
 from hlgraph.stores.neo4j.images import Images, RecentRecords, ScopedImage
 from hlgraph.stores.neo4j.lease import Leases
@@ -42,7 +41,16 @@ from hlgraph.stores.neo4j.publish import publish
 from hlgraph.stores.neo4j.pull import PAGE, Bounds, Filters, Warming, match, pull
 from hlgraph.stores.neo4j.reading import Neo4jReader
 from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
-from hlgraph.stores.protocols import CorpusStats, GraphStore, Matched, MatchQuery, PullShape, RankQuery, Scope
+from hlgraph.stores.protocols import (
+    CorpusStats,
+    GraphStore,
+    Matched,
+    MatchQuery,
+    PullShape,
+    RankQuery,
+    Scope,
+    check_base,
+)
 from hlgraph.stores.trace import pulling
 from hlgraph.where.filter import BUILT_IN_FIELDS
 
@@ -152,7 +160,7 @@ class Corpora:
         return self._known.get(corpus)
 
     def forget(self) -> None:
-        """Forgets the states that searches would start from, because this process has changed a corpus."""
+        """Forget the states that searches would start from, because this process has changed a corpus."""
         self._known = {}
 
     def _stats(self, row: Row, *, has_counts: bool, has_relationships: bool) -> CorpusStats:
@@ -204,32 +212,11 @@ _OF_SOURCES: Mapping[Kind, str] = {
 _ATTEMPTS = 5
 _ANY = State(0, "")
 T = TypeVar("T")
+_LOG = logging.getLogger(__name__)
 
 
 def _ids(rows: Sequence[Row]) -> list[str]:
     return [row["id"] for row in rows]
-
-
-def _check_versions(transaction: Transaction, change: Change) -> None:
-    wanted = {source.id: base for source, base in zip(change.sources, change.base_versions, strict=True)}
-    rows = transaction.collect("persist/read_versions", sorted(wanted))
-    versions = {**dict.fromkeys(wanted, 0), **{row["id"]: row["version"] for row in rows}}
-    for source in change.sources:
-        if versions[source.id] != wanted[source.id]:
-            raise StoreConflictError(
-                f"{source.uri}: it was changed by someone else since this change was planned "
-                f"(version {versions[source.id]}, expected {wanted[source.id]}); run the same command again"
-            )
-
-
-def _check_model(transaction: Transaction, change: Change) -> None:
-    for row in transaction.rows("persist/read_corpus", corpus=change.corpus):
-        stored = (row["embedding"], row["dimensions"])
-        if change.embedding and stored[0] and stored != (change.embedding, change.dimensions):
-            raise ModelMismatchError(
-                f"corpus {change.corpus!r} holds vectors of {stored[0]} ({stored[1]} dimensions), these are of "
-                f"{change.embedding} ({change.dimensions}); use the embedding model of the corpus, or another corpus"
-            )
 
 
 class Neo4jGraphStore(GraphStore):
@@ -253,10 +240,9 @@ class Neo4jGraphStore(GraphStore):
         self._server = server
         self._images = images
         self.leases = Leases(server, wait=wait)
-        gds = GdsRanker(server, fallback=PulledRanker(self))
-        is_in_process = server.settings.ranking == "process"
-        self.ranker = gds if images is None else ChoosingRanker(self, server=gds, is_in_process=is_in_process)
-        self.clusterer = GdsClusterer(gds.projections, fallback=ProcessClusterer(pulled(self)))
+        self.ranker = GdsRanker(server, fallback=PulledRanker(self))
+        self.image_ranker = ImageRanker(self)
+        self._chosen: dict[tuple[str, bool, ProjectionShape], str] = {}
         self.derived = Neo4jDerivedStore(server, self.leases)
         self.merges = Neo4jMergeStore(server, self.leases, images=images)
         self.domains = Neo4jDomainStore(server, self.leases)
@@ -268,9 +254,8 @@ class Neo4jGraphStore(GraphStore):
         self._staged: Change | None = None
         self._has_schema = False
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Close the connections."""
         self.ranker.close()
         # What they ask for has no deadline. Closing the server ends it, if it does not end by itself.
         seconds = self._server.settings.read_seconds
@@ -315,7 +300,7 @@ class Neo4jGraphStore(GraphStore):
         return read()
 
     def _create(self) -> None:
-        """Creates the present schema in an empty database; only checks a database that has one."""
+        """Create the present schema in an empty database; only check a database that has one."""
         target = Neo4jTarget(self._server, leases=self.leases)
         if not self._has_schema and not migrate.plan(target).applied:
             target.check_prefix()
@@ -334,7 +319,7 @@ class Neo4jGraphStore(GraphStore):
         return self._has_schema
 
     def _look_again(self) -> None:
-        """Checks the schema again, because the database has other migrations than this program."""
+        """Check the schema again, because the database has other migrations than this program."""
         self._has_schema = False
         self._is_ready()
 
@@ -345,8 +330,11 @@ class Neo4jGraphStore(GraphStore):
             self.leases.check(transaction, change.corpus)
             if transaction.rows("persist/find_change", id=change.id):
                 return
-            _check_versions(transaction, change)
-            _check_model(transaction, change)
+            ids = sorted(source.id for source in change.sources)
+            versions = {row["id"]: row["version"] for row in transaction.collect("persist/read_versions", ids)}
+            corpora = transaction.rows("persist/read_corpus", corpus=change.corpus)
+            model = next(((row["embedding"], row["dimensions"]) for row in corpora), ("", 0))
+            check_base(change, versions=versions, model=model)
             journal.record(transaction, change)
 
         self._server.write(work, is_repeatable=True)
@@ -354,53 +342,43 @@ class Neo4jGraphStore(GraphStore):
 
     def advance(self, change_id: str, to: ChangeState, *, beside: Callable[[], object] = tuple) -> Outcome:
         """See :meth:`GraphStore.advance`."""
-        if to is not ChangeState.PUBLISHED:
-            return self._advance(change_id, to, tuple)
-        with side_by_side(beside) as finished:
-            return self._advance(change_id, to, finished)
-
-    def _advance(self, change_id: str, to: ChangeState, finished: Callable[[], object]) -> Outcome:
         outdated: list[str] = []
 
-        def work(transaction: Transaction) -> Outcome:
+        def work(transaction: Transaction, finished: Callable[[], object]) -> Outcome:
             self.leases.check(transaction)
             rows = transaction.rows("persist/find_change", id=change_id)
             if not rows:
                 if to is ChangeState.DONE:
                     return Outcome()
                 raise StoreError(f"change {change_id} is not in the journal; run the same command again")
-            outcome = journal.unpack(rows[0]["outcome"])
+            outcome = msgspec.msgpack.decode(rows[0]["outcome"], type=Outcome)
             if to is ChangeState.DONE:
                 journal.forget(transaction, change_id)
             elif ChangeState(rows[0]["state"]) is ChangeState.STAGED:
-                change = self._change(transaction, change_id)
+                change = self._staged
+                if change is None or change.id != change_id:
+                    change = journal.find(transaction, change_id)
                 outcome = publish(transaction, change)
-                if change.removed_sources and not image_changes.leads_on(
-                    transaction, change, vanished=outcome.vanished
-                ):
+                vanished = outcome.vanished
+                if change.removed_sources and not image_changes.leads_on(transaction, change, vanished=vanished):
                     outdated.append(change.corpus)
-                state = ChangeState.PUBLISHED.value
-                transaction.rows("persist/advance_change", id=change_id, state=state, outcome=journal.pack(outcome))
+                packed = msgspec.msgpack.encode(outcome)
+                transaction.rows("persist/advance_change", id=change_id, state="published", outcome=packed)
             finished()
             self.leases.check(transaction)
             return outcome
 
-        outcome = self._server.write(work, is_repeatable=True)
+        is_published = to is ChangeState.PUBLISHED
+        with side_by_side(beside) if is_published else contextlib.nullcontext(tuple) as finished:
+            outcome = self._server.write(functools.partial(work, finished=finished), is_repeatable=True)
         if self._images is not None:
             for corpus in outdated:
                 self._images.forget(corpus)
-        if to is ChangeState.DONE:
-            self._staged = None
-        else:
+        if is_published:
             self._corpora.forget()
+        else:
+            self._staged = None
         return outcome
-
-    def _change(self, transaction: Transaction, name: str) -> Change:
-        """The staged change, from memory or from the journal."""
-        if self._staged is not None and self._staged.id == name:
-            return self._staged
-        parts = {row["id"]: row["parts"] for row in transaction.rows("persist/list_changes", corpus=None)}
-        return journal.load(transaction, name, parts=parts[name])
 
     # Reading
 
@@ -438,13 +416,8 @@ class Neo4jGraphStore(GraphStore):
             sources = [item.id for item in self.records(Kind.SOURCE, sources, scope=Scope(scope.corpus))]
         if kind is Kind.SOURCE:
             return sorted(sources)
-        return sorted(
-            _ids(
-                self._server.read(
-                    lambda transaction: transaction.collect(_OF_SOURCES[kind], sorted(sources), key="source_ids")
-                )
-            )
-        )
+        query, names = _OF_SOURCES[kind], sorted(sources)
+        return sorted(_ids(self._server.read(lambda transaction: transaction.collect(query, names, key="source_ids"))))
 
     def _state(self, corpus: str) -> State:
         for stats in self.stats(corpus, has_counts=False):
@@ -542,20 +515,39 @@ class Neo4jGraphStore(GraphStore):
     # Ranking and clustering
 
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
-        """See :meth:`GraphStore.rank`."""
+        """See :meth:`GraphStore.rank`. Ranks on the image if there is one, else on the server.
+
+        A graph that is too large to rank it whole in process is ranked on the image around the seeds, as on the embedded
+        store.
+        """
+        scoped, key = self.image(scope), _key(scope, query.shape)
+        if scoped is not None:
+            is_large = self.image_ranker.is_large(scoped.image, query.shape)
+            self._chosen[key] = f"process: on the image{f', {self.image_ranker.why_large()}' if is_large else ''}"
+            return self.image_ranker.rank_on(scoped.image, query, scope=scope, whole=scoped.whole)
+        if self._images is not None and self._server.settings.ranking == "process":
+            why = self.walked_by(scope).partition(": ")[2] or "there is no image"
+            self._chosen[key] = f"process: around the seeds, pulled from the server, since {why}"
+            return super().rank(query, scope=scope)
+        self._chosen.pop(key, None)
         return self.ranker.rank(query, scope=scope)
 
     def ranked_by(self, scope: Scope, *, shape: ProjectionShape | None = None) -> str:
         """See :meth:`GraphStore.ranked_by`."""
-        return self.ranker.ranked_by(scope, shape=shape)
+        choice = None if shape is None else self._chosen.get(_key(scope, shape))
+        return choice or self.ranker.ranked_by(scope)
 
     def projection(self, shape: ProjectionShape, corpus: str) -> str:
         """See :meth:`GraphStore.projection`."""
         return self.ranker.projection(shape, corpus)
 
     def cluster(self, query: ClusterQuery, *, corpus: str) -> Clustered:
-        """See :meth:`GraphStore.cluster`."""
-        return self.clusterer.cluster(query, corpus=corpus)
+        """See :meth:`GraphStore.cluster`. Clusters on the server, or in process if the server cannot."""
+        outcome = self.ranker.projections.clustered(query, corpus)
+        if not isinstance(outcome, str):
+            return outcome
+        _LOG.warning("clustering in process: %s", outcome)
+        return super().cluster(query, corpus=corpus)._replace(by=f"process: {outcome}")
 
     def cypher(self, query: Query, params: Mapping[str, ParameterValue], *, corpus: str, limits: Limits) -> Table:
         """See :meth:`GraphStore.cypher`."""
@@ -571,55 +563,6 @@ class Neo4jGraphStore(GraphStore):
 
 
 # Chooses where a ranking runs: on the image of the corpus, or on the server.
-
-
-class ChoosingRanker:
-    """Ranks on the image if there is one, else on the server; see :meth:`hlgraph.stores.protocols.GraphStore.rank`.
-
-    A graph that is too large to rank it whole in process is ranked on the image around the seeds, as on the embedded store.
-
-    Parameters
-    ----------
-    graph : the graph, with its images
-    server : ranks on the server
-    is_in_process : never rank on the server
-    """
-
-    def __init__(self, graph: Neo4jGraphStore, *, server: GdsRanker, is_in_process: bool) -> None:
-        self._graph = graph
-        self._server = server
-        self._is_in_process = is_in_process
-        self._image = ImageRanker(graph)
-        self._pulled = PulledRanker(graph)
-        self._chosen: dict[tuple[str, bool, ProjectionShape], str] = {}
-
-    def close(self) -> None:
-        """Closes the ranker on the server."""
-        self._server.close()
-
-    def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
-        """See :meth:`GraphStore.rank`."""
-        scoped = self._graph.image(scope)
-        key = _key(scope, query.shape)
-        if scoped is not None:
-            is_large = self._image.is_large(scoped.image, query.shape)
-            self._chosen[key] = f"process: on the image{f', {self._image.why_large()}' if is_large else ''}"
-            return self._image.rank_on(scoped.image, query, scope=scope, whole=scoped.whole)
-        if self._is_in_process:
-            why = self._graph.walked_by(scope).partition(": ")[2] or "there is no image"
-            self._chosen[key] = f"process: around the seeds, pulled from the server, since {why}"
-            return self._pulled.rank(query, scope=scope)
-        self._chosen.pop(key, None)
-        return self._server.rank(query, scope=scope)
-
-    def projection(self, shape: ProjectionShape, corpus: str) -> str:
-        """See :meth:`GraphStore.projection`."""
-        return self._server.projection(shape, corpus)
-
-    def ranked_by(self, scope: Scope, *, shape: ProjectionShape | None = None) -> str:
-        """See :meth:`GraphStore.ranked_by`."""
-        choice = None if shape is None else self._chosen.get(_key(scope, shape))
-        return choice or self._server.ranked_by(scope)
 
 
 def _key(scope: Scope, shape: ProjectionShape) -> tuple[str, bool, ProjectionShape]:

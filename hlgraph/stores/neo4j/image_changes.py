@@ -39,7 +39,7 @@ def state_of(row: Row) -> State:
 def record(
     transaction: Transaction, change: Change, *, old: Iterable[str], vanished: Mapping[str, Sequence[str]]
 ) -> None:
-    """Lists a change that has just given its corpus the next version.
+    """List a change that has just given its corpus the next version.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def leads_on(transaction: Transaction, change: Change, *, vanished: Mapping[str,
 def record_merges(
     transaction: Transaction, corpus: str, *, cut: Iterable[tuple[str, str]], added: Iterable[tuple[str, str]]
 ) -> None:
-    """Gives a corpus its next version, and lists which entities are merged.
+    """Give a corpus its next version, and list which entities are merged.
 
     Parameters
     ----------

@@ -36,8 +36,8 @@ from hlgraph.stores import files
 from hlgraph.stores import files as owned
 from hlgraph.stores.cache import KeptRecords
 from hlgraph.stores.closing import closed
-from hlgraph.stores.image.arrays import BLOCK, NO_SOURCE, Links, Pairs, places
-from hlgraph.stores.image.graph_files import GraphFiles, log_level, mapped_file
+from hlgraph.stores.image.arrays import NO_SOURCE, Links, Pairs, find, places
+from hlgraph.stores.image.graph_files import GraphFiles, cut, log_level, mapped_file, pairs_of
 from hlgraph.stores.image.image import FOLLOWED, SAID, Image, co_occurs, relates
 from hlgraph.stores.image.patching import FAR, State, Step, is_heavy, patched
 from hlgraph.stores.neo4j.image_changes import ReadSteps, state_of
@@ -73,7 +73,7 @@ class _Scan:
         self.said: list[tuple[int, str]] = []  # of statements in several chunks: the entity, and the id of the chunk
 
     def add(self, kind: Kind, row: Mapping[str, Any]) -> None:
-        """Adds a page of nodes of one kind.
+        """Add a page of nodes of one kind.
 
         Parameters
         ----------
@@ -107,9 +107,7 @@ class _Scan:
 
     def links(self, name: str) -> Iterator[NDArray[np.void]]:
         """The links of a relationship, in blocks."""
-        table = mapped_file(self._paths[Relationship(name)], _LINK)
-        for first in range(0, len(table), BLOCK):
-            yield table[first : first + BLOCK]
+        return cut(mapped_file(self._paths[Relationship(name)], _LINK))
 
 
 class _Places:
@@ -137,7 +135,7 @@ _SCANS: Mapping[Kind, str] = {
 
 
 def fill(files: GraphFiles, server: Server, *, corpus: str, go_on: Callable[[], None]) -> None:
-    """Writes the nodes and all links of a corpus.
+    """Write the nodes and all links of a corpus.
 
     Nothing tells here whether a writer changed the corpus meanwhile: the caller compares its state before and after.
 
@@ -169,8 +167,8 @@ def fill(files: GraphFiles, server: Server, *, corpus: str, go_on: Callable[[], 
     links: dict[str, Links] = {item: _links(files, item, size=size) for item in SCANNED}
     files.write("sources", [_sources(kinds, links[Relationship.FROM_SOURCE], in_chunk=links[Relationship.IN_CHUNK])])
     chunks, entities, _ = places.of(_given(scan.said, ids, numbers=numbers))
-    files.write_links(SAID, _blocks(_said(links, chunks, entities=entities)), size=size)
-    files.write_links(Relationship.RELATES, _blocks(relates(links, None)), size=size)
+    files.write_links(SAID, pairs_of(_said(links, chunks, entities=entities)), size=size)
+    files.write_links(Relationship.RELATES, pairs_of(relates(links, None)), size=size)
     said = {SAID: _links(files, SAID, size=size)}
     files.write_links(Relationship.CO_OCCURS, co_occurs(said, None), size=size)
     files.write("kinds", [kinds])
@@ -212,9 +210,8 @@ def _given(said: list[tuple[int, str]], ids: NDArray[np.bytes_], *, numbers: NDA
     """From chunks to entities, by the integers of the server; -1 for a chunk that is not there any more."""
     table = np.ones(len(said), dtype=_LINK)
     if said:
-        wanted = np.array([chunk.encode() for _, chunk in said], dtype="S32")
-        at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
-        table["a"] = np.where(ids[at] == wanted, numbers[at], -1)
+        at = find(ids, np.array([chunk.encode() for _, chunk in said], dtype="S32"))
+        table["a"] = np.where(at < 0, -1, numbers[at])
         table["b"] = [entity for entity, _ in said]
     return table
 
@@ -230,13 +227,6 @@ def _said(links: Mapping[str, Links], chunks: NDArray[np.integer], *, entities: 
     matrix = sp.csr_array((np.ones(len(ends[0]), dtype=np.float32), ends), shape=(size, size))
     matrix.sum_duplicates()
     return matrix
-
-
-def _blocks(matrix: Csr) -> Iterator[Pairs]:
-    entries = sp.coo_array(matrix)
-    for first in range(0, len(entries.data), BLOCK):
-        part = slice(first, first + BLOCK)
-        yield entries.row[part], entries.col[part], entries.data[part]
 
 
 LEAST_BEHIND = 1_000_000
@@ -379,12 +369,12 @@ class Images:
         return "" if corpus in self._loaded else self._why.get(corpus, "")
 
     def forget(self, corpus: str) -> None:
-        """Removes the files of the images of a corpus from this machine, because they are of no use any more."""
+        """Remove the files of the images of a corpus from this machine, because they are of no use any more."""
         for path in self._of(corpus).glob(f"{_FORMAT}-*"):
             shutil.rmtree(path, ignore_errors=True)
 
     def close(self, *, wait: float | None = None) -> None:
-        """Ends fills that are running; waits for each, or for some seconds."""
+        """End fills that are running; wait for each, or for some seconds."""
         self._is_closed.set()
         for thread in list(self._threads.values()):
             thread.join(wait)
@@ -446,7 +436,7 @@ class Images:
         return result
 
     def _fold(self, corpus: str, loaded: LoadedImage) -> None:
-        """Writes a patched image to new files, which the image of a later state is patched on."""
+        """Write a patched image to new files, which the image of a later state is patched on."""
         try:
             with self._writing(corpus, 0.0):
                 if self._path(corpus, loaded.state).is_dir():  # another process has written it
@@ -518,7 +508,7 @@ class Images:
         return loaded
 
     def _write(self, corpus: str, state: State, *, wait: float = _WAIT) -> bool:
-        """Fills the files of a state; returns False if the corpus changed meanwhile."""
+        """Fill the files of a state; return False if the corpus changed meanwhile."""
         with self._writing(corpus, wait):
             if self._path(corpus, state).is_dir():
                 return True
@@ -534,7 +524,7 @@ class Images:
             return is_written
 
     def _replace(self, corpus: str, state: State, write: Callable[[GraphFiles], bool | None]) -> bool:
-        """Writes files, and replaces those of other states, whose readers keep what they have mapped."""
+        """Write files, and replace those of other states, whose readers keep what they have mapped."""
         unfinished = self._of(corpus) / "unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         graph_files = GraphFiles(unfinished)

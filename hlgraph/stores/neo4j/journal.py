@@ -25,7 +25,7 @@ _COMPRESSED = b"\x78"
 
 
 def record(transaction: Transaction, change: Change) -> None:
-    """Writes a change as staged; writing it twice has no further effect.
+    """Write a change as staged; writing it twice has no further effect.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def record(transaction: Transaction, change: Change) -> None:
         lease=lease_of(change.corpus),
         corpus=change.corpus,
         state=ChangeState.STAGED.value,
-        outcome=pack(Outcome()),
+        outcome=msgspec.msgpack.encode(Outcome()),
         parts=len(parts),
     )
 
@@ -83,14 +83,28 @@ def pending(transaction: Transaction, corpus: str | None) -> tuple[Pending, ...]
     transaction : transaction to read with
     corpus : the corpus
     """
-    return tuple(
-        Pending(load(transaction, row["id"], parts=row["parts"]), ChangeState(row["state"]), unpack(row["outcome"]))
-        for row in transaction.rows("persist/list_changes", corpus=corpus)
-    )
+    unfinished = []
+    for row in transaction.rows("persist/list_changes", corpus=corpus):
+        outcome = msgspec.msgpack.decode(row["outcome"], type=Outcome)
+        change = load(transaction, row["id"], parts=row["parts"])
+        unfinished.append(Pending(change, ChangeState(row["state"]), outcome))
+    return tuple(unfinished)
+
+
+def find(transaction: Transaction, name: str) -> Change:
+    """The recorded change of this id.
+
+    Parameters
+    ----------
+    transaction : transaction to read with
+    name : id of an unfinished change
+    """
+    parts = {row["id"]: row["parts"] for row in transaction.rows("persist/list_changes", corpus=None)}
+    return load(transaction, name, parts=parts[name])
 
 
 def forget(transaction: Transaction, name: str) -> None:
-    """Removes a change, if it exists.
+    """Remove a change, if it exists.
 
     Parameters
     ----------
@@ -110,13 +124,3 @@ def part_ids(name: str, parts: int) -> list[str]:
     parts : number of its parts
     """
     return [f"{name}/{index:06d}" for index in range(parts)]
-
-
-def pack(outcome: Outcome) -> bytes:
-    """Encodes an outcome."""
-    return msgspec.msgpack.encode(outcome)
-
-
-def unpack(data: bytes) -> Outcome:
-    """Decodes an outcome."""
-    return msgspec.msgpack.decode(data, type=Outcome)

@@ -61,7 +61,7 @@ class Lease:
 
     @contextlib.contextmanager
     def held(self, *, wait: float = 0.0) -> Iterator[None]:
-        """Holds the lease during a block, in turn with others, see :func:`hlgraph.stores.concurrency.take_in_turn`.
+        """Hold the lease during a block, in turn with others, see :func:`hlgraph.stores.concurrency.take_in_turn`.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class Lease:
 
     @contextlib.contextmanager
     def _turn(self, wait: LockWait) -> Iterator[None]:
-        """Holds the right to be the next holder, once it is free."""
+        """Hold the right to be the next holder, once it is free."""
         turn = Lease(self._server, f"turn {self.name}", seconds=self._seconds)
         wait.repeat(functools.partial(turn._take, threading.get_ident()))
         try:
@@ -102,7 +102,7 @@ class Lease:
             turn._let_go()
 
     def check(self, transaction: Transaction) -> None:
-        """Checks, in a writing transaction, that the lease is still held; then it cannot be taken until the transaction ends.
+        """Check, in a writing transaction, that the lease is still held; then it cannot be taken until the transaction ends.
 
         Raises StoreLockedError when the lease is lost.
         """
@@ -140,7 +140,7 @@ class Lease:
             ).start()
 
     def _claim(self, holder: str | None, *, dead: list[str]) -> None:
-        """Takes the lease on the server; ``dead`` holds the tokens of holders that are dead."""
+        """Take the lease on the server; ``dead`` holds the tokens of holders that are dead."""
         token, host, pid = uuid.uuid4().hex, socket.gethostname(), os.getpid()
         values: Row = {"id": self.name, "token": token, "host": host, "pid": pid, "dead": [token, *dead]}
         values |= {"holder": f"process {pid} on {host}", "seconds": self._seconds}
@@ -284,7 +284,7 @@ class Leases:
 
     @contextlib.contextmanager
     def held(self, corpus: str | None, *, wait: float | None = None) -> Iterator[None]:
-        """Holds the right to a corpus, or to all of the database, see :meth:`GraphStore.lock`.
+        """Hold the right to a corpus, or to all of the database, see :meth:`GraphStore.lock`.
 
         Parameters
         ----------
@@ -312,7 +312,7 @@ class Leases:
                 self._held.lease = None
 
     def check(self, transaction: Transaction, corpus: str | None = None) -> None:
-        """Checks, in a writing transaction, that the right of this thread is still held, see :meth:`Lease.check`.
+        """Check, in a writing transaction, that the right of this thread is still held, see :meth:`Lease.check`.
 
         Parameters
         ----------
@@ -332,7 +332,7 @@ class Leases:
         lease.check(transaction)
 
     def write(self, work: Callable[[Transaction], T]) -> T:
-        """Runs a function in one writing transaction of the thread that has the right; see :meth:`Server.write`."""
+        """Run a function in one writing transaction of the thread that has the right; see :meth:`Server.write`."""
 
         def checked(transaction: Transaction) -> T:
             self.check(transaction)
@@ -347,7 +347,7 @@ class Leases:
             return self._made[name]
 
     def _wait_for_writers(self, wait: LockWait) -> None:
-        """Waits until no corpus has a writer."""
+        """Wait until no corpus has a writer."""
 
         def look() -> None:
             rows = self._server.read(lambda transaction: transaction.rows("admin/list_leases", prefix=_OF_CORPUS))

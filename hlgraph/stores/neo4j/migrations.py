@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from dataclasses import asdict
 from typing import NamedTuple
 
 from hlgraph.errors import MigrationError, SettingsError, StoreError, StoreUnavailableError
 from hlgraph.stores import queries
-from hlgraph.stores.migrate import Applied, Difference, Migration, MigrationTarget, running_version
+from hlgraph.stores.migrate import Applied, Difference, Migration, MigrationTarget
 from hlgraph.stores.neo4j.lease import Leases
 from hlgraph.stores.neo4j.server import Row, Server
 
@@ -128,28 +128,19 @@ class Neo4jTarget(MigrationTarget):
     ----------
     server : the database
     leases : the rights to write to it; default: new ones, which wait for other writers without limit
-    clock : returns the time for the history
     population : seconds that the indexes of a migration may take to be filled, default 300
     """
 
     kind = "neo4j"
 
-    def __init__(
-        self,
-        server: Server,
-        *,
-        leases: Leases | None = None,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-        population: int = 300,
-    ) -> None:
+    def __init__(self, server: Server, *, leases: Leases | None = None, population: int = 300) -> None:
         self._server = server
         self._leases = Leases(server) if leases is None else leases
-        self._clock = clock
         self._awaited = f"CALL db.awaitIndexes({population})"
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Holds the right to the whole database, while no writer has a corpus of it."""
+        """Hold the right to the whole database, while no writer has a corpus of it."""
         if not self.history():  # before the constraint of the first migration, two processes could make one lease each
             self._server.schema([self._server.text("admin/create_lease_constraint")])
         with self._leases.held(None):
@@ -160,15 +151,12 @@ class Neo4jTarget(MigrationTarget):
         return applied(self._server.ask("admin/read_migrations"))
 
     def apply(self, migration: Migration) -> None:
-        """Runs the statements in order, waits for the indexes, then records the migration."""
+        """Run the statements in order, wait for the indexes, then record the migration."""
         self._run(self._statements(migration), label=f"{migration.label}: ", command="hlgraph migrate apply")
-        applied_at = self._clock().astimezone(UTC).isoformat(timespec="seconds")
-        properties = {"name": migration.name, "checksum": migration.checksum}
-        properties |= {"applied_at": applied_at, "hlgraph_version": running_version()}
+        properties = asdict(Applied.now(migration))
+        version = properties.pop("version")
         self._server.write(
-            lambda transaction: transaction.rows(
-                "admin/record_migration", version=migration.version, properties=properties
-            )
+            lambda transaction: transaction.rows("admin/record_migration", version=version, properties=properties)
         )
 
     def differences(self, ran: Sequence[Migration]) -> list[Difference]:
@@ -188,7 +176,7 @@ class Neo4jTarget(MigrationTarget):
         )
 
     def _run(self, statements: list[str], *, label: str, command: str) -> None:
-        """Changes the schema, and waits for its indexes."""
+        """Change the schema, and wait for its indexes."""
         try:
             self._server.schema([*statements, self._awaited])
         except StoreUnavailableError:
@@ -197,7 +185,7 @@ class Neo4jTarget(MigrationTarget):
             raise MigrationError(f"{label}{error}; fix the cause, then run: {command}") from error
 
     def check_prefix(self) -> None:
-        """Raises SettingsError if the corpora of this database have another label prefix than the settings.
+        """Raise SettingsError if the corpora of this database have another label prefix than the settings.
 
         Called before a schema is created automatically; ``hlgraph migrate apply`` creates a second one on purpose.
         """

@@ -146,7 +146,7 @@ class Creation:
         self._prefix = ""
 
     def write(self, mentions: list[Row]) -> dict[Kind, int]:
-        """Writes the nodes and the relationships, with everything that is counted.
+        """Write the nodes and the relationships, with everything that is counted.
 
         Parameters
         ----------
@@ -225,7 +225,7 @@ class Creation:
         return _numbers(self._transaction.collect(name, records, key="rows", corpus=self._change.corpus, **params))
 
     def _link(self, name: str, links: Iterable[Row], **ends: Numbers) -> None:
-        """Creates relationships from rows; rows with an end that is unknown are left out.
+        """Create relationships from rows; rows with an end that is unknown are left out.
 
         Parameters
         ----------
@@ -285,7 +285,7 @@ class _Old:
 
 
 def publish(transaction: Transaction, change: Change) -> Outcome:
-    """Applies a change in one transaction; the caller holds the lease.
+    """Apply a change in one transaction; the caller holds the lease.
 
     Parameters
     ----------
@@ -323,7 +323,7 @@ def publish(transaction: Transaction, change: Change) -> Outcome:
 def _merge(
     transaction: Transaction, change: Change, *, old: _Old, mentions: list[Row]
 ) -> tuple[dict[Kind, int], dict[str, tuple[str, ...]]]:
-    """Writes a change over what is stored; returns how many records are new, and the ids of those that vanished, by kind."""
+    """Write a change over what is stored; return how many records are new, and the ids of those that vanished, by kind."""
     for name in _UNLINKING:
         transaction.write(name, old.chunk_ids, key="chunk_ids")
     added = _merge_nodes(transaction, change)
@@ -374,7 +374,7 @@ def _said(transaction: Transaction, chunk_ids: list[str]) -> list[Said]:
 
 
 def _merge_nodes(transaction: Transaction, change: Change) -> dict[Kind, int]:
-    """Writes the nodes of a change; returns how many are new, by kind."""
+    """Write the nodes of a change; return how many are new, by kind."""
     corpus, entities = change.corpus, [{"id": name} for name in sorted(set(change.entities))]
     added = {
         Kind.SOURCE: transaction.write("persist/merge_sources", rows.source_rows(change)),
@@ -398,7 +398,7 @@ def _link(transaction: Transaction, change: Change, mentions: list[Row]) -> None
 
 
 def _count(transaction: Transaction, change: Change, *, old: _Old, new: list[Said]) -> None:
-    """Updates the derived data that is counted: names, RELATES."""
+    """Update the derived data that is counted: names, RELATES."""
     topics = old.topic_ids | {item.topic_id for item in change.abouts} | set(change.recounted)
     transaction.write("index/name_topics", sorted(topics), key="ids")
     names = name_changes(old.said, new)
@@ -410,7 +410,7 @@ def _count(transaction: Transaction, change: Change, *, old: _Old, new: list[Sai
 
 
 def _recount(transaction: Transaction, names: list[str]) -> None:
-    """Counts the names of some entities again, for repairs."""
+    """Count the names of some entities again, for repairs."""
     inside, chunks = set(names), {row["id"] for row in transaction.collect("index/list_chunks", names)}
     said = [item for item in _said(transaction, sorted(chunks)) if item.entity_id in inside]
     counts = name_changes((), said)
@@ -418,7 +418,7 @@ def _recount(transaction: Transaction, names: list[str]) -> None:
 
 
 def _remove(transaction: Transaction, change: Change, old: _Old) -> dict[str, tuple[str, ...]]:
-    """Deletes the records that lost their last reference; returns their ids, by kind."""
+    """Delete the records that lost their last reference; return their ids, by kind."""
     facts = transaction.collect("persist/delete_facts", sorted(old.fact_ids))
     entities = {item.entity_id for item in old.said}.union(*(row["entity_ids"] for row in facts))
     gone = {
@@ -435,7 +435,7 @@ def _remove(transaction: Transaction, change: Change, old: _Old) -> dict[str, tu
 
 
 def _join(transaction: Transaction, change: Change) -> None:
-    """Writes SYNONYM of the new entities."""
+    """Write SYNONYM of the new entities."""
     synonyms = (item._replace(a=min(item.a, item.b), b=max(item.a, item.b)) for item in change.synonyms)
     pairs = {(item.a, item.b): item for item in synonyms if item.a != item.b}
     transaction.write("index/merge_synonyms", [pairs[key]._asdict() for key in sorted(pairs)])

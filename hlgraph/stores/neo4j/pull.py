@@ -491,7 +491,7 @@ class Warming:
         self._is_closed = threading.Event()
 
     def begin(self) -> None:
-        """Starts, unless it has started; returns at once."""
+        """Start, unless it has started; return at once."""
         with self._guard:
             if self._thread is None and not self._is_closed.is_set():
                 # What it asks for is no part of a search, and of no explanation.
@@ -499,12 +499,12 @@ class Warming:
                 self._thread.start()
 
     def join(self, wait: float | None = None) -> None:
-        """Waits until all is planned, or for some seconds."""
+        """Wait until all is planned, or for some seconds."""
         if self._thread is not None:
             self._thread.join(wait)
 
     def close(self, *, wait: float | None = None) -> None:
-        """Ends after the query that runs; waits for it, or for some seconds."""
+        """End after the query that runs; wait for it, or for some seconds."""
         with self._guard:
             self._is_closed.set()
         self.join(wait)

@@ -82,7 +82,7 @@ class Neo4jReader:
 
 
 def _blame(query: Query, error: foreign.Neo4jError, limits: Limits) -> None:
-    """Raises an error that the query caused as an hlgraph error; returns for any other."""
+    """Raise an error that the query caused as an hlgraph error; return for any other."""
     code = error.code or ""
     said = ((error.message or "").splitlines() or [""])[0][:200]
     if code in _SLOW:
@@ -184,7 +184,7 @@ def _sources(ask: _Ask, names: set[str], corpus: str) -> dict[str, str]:
 
 
 def plain(value: object) -> Plain:
-    """Converts a value of the driver into a JSON value; see :data:`hlgraph.stores.cypher.Plain`.
+    """Convert a value of the driver into a JSON value; see :data:`hlgraph.stores.cypher.Plain`.
 
     Numbers that JSON lacks (NaN, infinity) and unknown types become texts; bytes become base64.
 

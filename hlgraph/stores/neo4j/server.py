@@ -92,7 +92,7 @@ CLOSING: tuple[type[Exception], ...] = (*closing.CLOSING, foreign.DriverError, f
 
 @contextlib.contextmanager
 def mapped(url: str, *, is_closed: Callable[[], bool] = lambda: False) -> Iterator[None]:
-    """Raises errors of Neo4j in a block as hlgraph errors that name the server and the remedy, never a value of a query.
+    """Raise errors of Neo4j in a block as hlgraph errors that name the server and the remedy, never a value of a query.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class Transaction:
         return rows, result.consume().counters.nodes_created
 
     def write(self, name: str, rows: Sequence[Value], /, *, key: str = "rows", **params: Value) -> int:
-        """Runs a writing query over rows, batch by batch; returns how many nodes it created.
+        """Run a writing query over rows, batch by batch; return how many nodes it created.
 
         Parameters
         ----------
@@ -282,7 +282,7 @@ class Server:
         self.forget()
 
     def forget(self) -> None:
-        """Forgets the bookmarks of this object, because the database was replaced."""
+        """Forget the bookmarks of this object, because the database was replaced."""
         # In a cluster, a read goes to a member that has the earlier writes of this object.
         self._bookmarks = neo4j.GraphDatabase.bookmark_manager()
 
@@ -291,7 +291,7 @@ class Server:
         return queries.text_of(name, self.settings.label_prefix)
 
     def count(self, round_trips: int, rows: int) -> None:
-        """Adds to the counters.
+        """Add to the counters.
 
         Parameters
         ----------
@@ -321,7 +321,7 @@ class Server:
         raise closed(self.url)
 
     def read(self, work: Callable[[Transaction], T]) -> T:
-        """Runs a function in one reading transaction; repeats it after transient errors."""
+        """Run a function in one reading transaction; repeat it after transient errors."""
 
         def run(session: neo4j.Session) -> T:
             return session.execute_read(lambda inner: work(Transaction(inner, self)))
@@ -393,7 +393,7 @@ class Server:
 
     @contextlib.contextmanager
     def reading(self, *, timeout: float, fetch_size: int) -> Iterator[neo4j.Transaction]:
-        """Runs a block in one read-only transaction with a time limit. Only its beginning is repeated; errors are the driver's.
+        """Run a block in one read-only transaction with a time limit. Only its beginning is repeated; errors are the driver's.
 
         Parameters
         ----------
@@ -407,7 +407,7 @@ class Server:
             yield transaction
 
     def write(self, work: Callable[[Transaction], T], *, longest: float = LONGEST, is_repeatable: bool = False) -> T:
-        """Runs a function in one writing transaction; repeats it after transient errors.
+        """Run a function in one writing transaction; repeat it after transient errors.
 
         Parameters
         ----------
@@ -445,7 +445,7 @@ class Server:
                     raise
 
     def schema(self, statements: Iterable[str]) -> None:
-        """Runs statements that change the schema, each in its own transaction.
+        """Run statements that change the schema, each in its own transaction.
 
         A statement that the server rolls back, because another process changes the schema at the same time, is repeated for up to
         ``settings.retry_seconds``. The driver does not repeat such transactions by itself.
@@ -481,7 +481,7 @@ class Server:
             yield session
 
     def close(self) -> None:
-        """Closes the connections; calls that run, and later ones, raise StoreClosedError."""
+        """Close the connections; calls that run, and later ones, raise StoreClosedError."""
         with self._guard:
             self._is_closed = True
             driver, self._driver = self._driver, None
@@ -506,7 +506,7 @@ def _silent_for(seconds: float) -> Iterator[None]:
 
 
 def _limit(driver: neo4j.Driver) -> None:
-    """Ends connections that do not answer within :data:`_SILENCE`; the driver itself waits for an answer without limit."""
+    """End connections that do not answer within :data:`_SILENCE`; the driver itself waits for an answer without limit."""
     pool: Any = driver._pool
     acquire = pool._acquire
 

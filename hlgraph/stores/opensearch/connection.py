@@ -48,7 +48,7 @@ class FormRefusedError(StoreError):
 
 @contextlib.contextmanager
 def mapped(url: str, *, is_closed: Callable[[], bool] = lambda: False) -> Iterator[None]:
-    """Raises errors of opensearch-py in a block as hlgraph errors that name the server and the remedy.
+    """Raise errors of opensearch-py in a block as hlgraph errors that name the server and the remedy.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ class Connection:
         return self.settings.is_serverless
 
     def close(self) -> None:
-        """Closes the sockets; calls that run, and later ones, raise StoreClosedError."""
+        """Close the sockets; calls that run, and later ones, raise StoreClosedError."""
         with self._guard:
             self._is_closed = True
             sender, self._sender = self._sender, None
@@ -267,7 +267,7 @@ class Connection:
         body: Json | bytes = None,
         parameters: Mapping[str, str] | None = None,
     ) -> T:
-        """Sends a request and decodes the answer.
+        """Send a request and decode the answer.
 
         Parameters
         ----------
@@ -289,7 +289,7 @@ class Connection:
     def command(
         self, method: str, path: str, *, body: Json = None, parameters: Mapping[str, str] | None = None
     ) -> None:
-        """Sends a request and ignores the answer, unless it is a refusal.
+        """Send a request and ignore the answer, unless it is a refusal.
 
         Parameters
         ----------
@@ -328,7 +328,7 @@ class Connection:
         parameters: Mapping[str, str] | None = None,
         recorded: Mapping[str, object] | None = None,
     ) -> Answer:
-        """Sends a request, repeatedly while the server is busy; the answer may be a refusal.
+        """Send a request, repeatedly while the server is busy; the answer may be a refusal.
 
         Parameters
         ----------
@@ -368,7 +368,7 @@ class Connection:
             return reply
 
     def _unbroken(self, request: Callable[..., Answer], retry: Retry) -> Answer:
-        """Repeats a request whose connection breaks: three times, and for all of the time once the server has answered."""
+        """Repeat a request whose connection breaks: three times, and for all of the time once the server has answered."""
         from opensearchpy import exceptions
 
         number = 0
@@ -382,7 +382,7 @@ class Connection:
                     raise
 
     def _within_deadline(self, request: Callable[..., Answer], retry: Retry) -> Answer:
-        """Sends a request that reads, with a deadline if the server is away, see :func:`read_in_time`."""
+        """Send a request that reads, with a deadline if the server is away, see :func:`read_in_time`."""
         from opensearchpy import exceptions
 
         seconds, check = retry.seconds, "the network and its load"

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from hlgraph.change import VectorBlock
 from hlgraph.errors import HLGraphError, MigrationError
-from hlgraph.ids import content_id
 from hlgraph.records import Kind
 from hlgraph.stores import migrate
 from hlgraph.stores.batches import batched
@@ -24,14 +21,14 @@ from hlgraph.stores.opensearch.query_bodies import count, find, of_ids, vector_o
 from hlgraph.stores.opensearch.wire import Health, Mapped, Plugin, Root
 from hlgraph.stores.opensearch.wire import Row as Found
 from hlgraph.stores.opensearch.writes import terms
-from hlgraph.stores.protocols import Damage, Row, VectorBatch
+from hlgraph.stores.protocols import Damage, Row
 
 OLDEST = (2, 19)
 """The oldest version that the store supports."""
 
 
 def check(connection: Connection, indexes: Indexes) -> Iterator[tuple[str, bool, str]]:
-    """Runs all checks; yields the name of each, whether it passed, and what it saw. Changes nothing.
+    """Run all checks; yield the name of each, whether it passed, and what it saw. Changes nothing.
 
     A server that cannot be reached is a failed check, not an error.
 
@@ -126,7 +123,7 @@ def _aliases(indexes: Indexes, mapped: Mapping[str, Mapped]) -> tuple[str, bool,
 
 
 def _drift(connection: Connection) -> tuple[str, bool, str]:
-    """Compares the form and the aliases of each index with the newest migration and the settings."""
+    """Compare the form and the aliases of each index with the newest migration and the settings."""
     wrong = index_forms.differences(connection, discover("opensearch")[-1])
     said = f"{'; '.join(map(str, wrong))}; run: hlgraph migrate repair" if wrong else "as they were made"
     return "vector mappings", not wrong, said
@@ -191,21 +188,6 @@ def examine(connection: Connection, alias: str, *, dimensions: int, rows: Iterab
             if (written.words, written.source) != (" ".join(terms(item.text)), item.source_id):
                 texts.add(name)
     return Damage(frozenset(vectors), frozenset(texts))
-
-
-def rewritten(kind: Kind, corpus: str, *, rows: Sequence[Row], matrix: NDArray[np.float32]) -> VectorBatch:
-    """The change that writes the texts and sources of rows again, with the vectors that are stored.
-
-    Parameters
-    ----------
-    kind : kind of the rows
-    corpus : name of the corpus
-    rows : what the rows should hold, at least one
-    matrix : their vectors
-    """
-    ids, texts, sources = zip(*rows, strict=True)
-    block = VectorBlock(kind, ids, texts, sources, matrix.shape[1], matrix.tobytes())
-    return VectorBatch(corpus, content_id("repair", corpus, kind, *ids), (), (block,))
 
 
 def _is_whole(row: Found, dimensions: int) -> bool:

@@ -237,7 +237,7 @@ class Indexes:
         return self._home(corpus, kind, indexes)
 
     def look(self, corpus: str) -> None:
-        """Reads the metadata of all kinds of a corpus by one request; :meth:`find` raises the errors."""
+        """Read the metadata of all kinds of a corpus by one request; :meth:`find` raises the errors."""
         for kind in Kind:
             self.forget(self.alias(corpus, kind))
         aliases = ",".join(self.alias(corpus, kind) for kind in Kind)
@@ -297,7 +297,7 @@ class Indexes:
         return {} if reply.status == 404 else self._connection.accepted(reply, dict[str, Mapped])
 
     def forget(self, alias: str) -> None:
-        """Drops the cached metadata of an index."""
+        """Drop the cached metadata of an index."""
         with self._guard:
             self._known.pop(alias, None)
 
@@ -333,7 +333,7 @@ class Indexes:
         return home
 
     def drop(self, home: Home) -> None:
-        """Removes a corpus that has no rows of a kind: its index, or its alias of a shared one."""
+        """Remove a corpus that has no rows of a kind: its index, or its alias of a shared one."""
         self.forget(home.alias)
         for name, item in self.behind(home.alias).items():
             if item.mappings.meta.is_shared:
@@ -342,7 +342,7 @@ class Indexes:
                 self.remove(name)
 
     def remove(self, name: str) -> None:
-        """Deletes an index, if it exists."""
+        """Delete an index, if it exists."""
         gone = self._connection.send("DELETE", f"/{name}")
         if gone.status != 404:
             self._connection.accepted(gone, Anything)
@@ -354,7 +354,7 @@ class Indexes:
         return {name: item for name, item in indexes.items() if item.mappings.meta.kind in kinds and TRIAL not in name}
 
     def act(self, *actions: Json) -> None:
-        """Changes aliases, all at once."""
+        """Change aliases, all at once."""
         self._connection.command("POST", "/_aliases", body={"actions": list[Json](actions)})
 
     def wanted(
@@ -401,7 +401,7 @@ class Indexes:
         self.act({"add": {"index": there[0], "alias": alias, **view}})
 
     def make(self, name: str, body: dict[str, dict[str, Json]], *, aliases: dict[str, Json]) -> bool:
-        """Creates an index; False if it exists.
+        """Create an index; False if it exists.
 
         Parameters
         ----------
@@ -561,7 +561,7 @@ def homes_of(looked: Sequence[Index]) -> dict[str, str]:
 
 
 def mend(connection: Connection, looked: Sequence[Index], *, migration: Migration) -> None:
-    """Gives indexes the settings that can be changed in place, and the aliases that they lack.
+    """Give indexes the settings that can be changed in place, and the aliases that they lack.
 
     Parameters
     ----------

@@ -8,7 +8,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TypeVar
 
 import msgspec
@@ -19,7 +18,7 @@ from hlgraph.errors import MigrationError, StoreError, StoreLockedError, StoreUn
 from hlgraph.records import Kind
 from hlgraph.stores.batches import batched
 from hlgraph.stores.concurrency import Retry
-from hlgraph.stores.migrate import Applied, Difference, Migration, MigrationTarget, discover, running_version
+from hlgraph.stores.migrate import Applied, Difference, Migration, MigrationTarget, discover
 from hlgraph.stores.opensearch import indexes, writes
 from hlgraph.stores.opensearch.connection import Answer, Connection, cause_of, refusal
 from hlgraph.stores.opensearch.indexes import (
@@ -86,7 +85,7 @@ class Mover:
         self._marked: dict[str, float] = {}
 
     def bring(self) -> None:
-        """Mends what can be mended in place, moves what must be moved, and removes what is left over."""
+        """Mend what can be mended in place, move what must be moved, and remove what is left over."""
         indexes.mend(self._connection, indexes.look(self._connection, self._migration), migration=self._migration)
         if self._connection.is_serverless or self._migration.version < SHARED_SINCE:
             return
@@ -103,7 +102,7 @@ class Mover:
         self._clear(moved)
 
     def _clear(self, moved: list[Index]) -> None:
-        """Deletes indexes that nothing is found in any more, and rows of corpora that are in another index."""
+        """Delete indexes that nothing is found in any more, and rows of corpora that are in another index."""
         looked = indexes.look(self._connection, self._migration)
         homes, names = indexes.homes_of(looked), {index.name for index in moved}
         for index in looked:
@@ -163,14 +162,14 @@ class Mover:
         return Home(alias, name, corpus, key_of(corpus), target_meta)
 
     def _mark(self, index: Index) -> None:
-        """Tells readers that the index behind the alias is about to change."""
+        """Tell readers that the index behind the alias is about to change."""
         if index.name not in self._marked:
             meta = msgspec.to_builtins(msgspec.structs.replace(index.meta, moving=True))
             self._connection.command("PUT", f"/{index.name}/_mapping", body={"_meta": meta})
             self._marked[index.name] = time.monotonic()
 
     def _copy(self, old: _Place, new: _Place, target: Home) -> int:
-        """Makes the rows of a corpus in the new index those of the old one; returns how many were not."""
+        """Make the rows of a corpus in the new index those of the old one; return how many were not."""
         changed = 0
         is_source = target.meta.kind == Kind.SOURCE
         for after, last, there in self._pages(old, is_source=is_source):
@@ -230,7 +229,7 @@ class Mover:
         return count(self._connection, place.name, query=place.query, parameters=place.parameters)
 
     def _switch(self, index: Index, target: Home) -> None:
-        """Points the alias to the new index, and lets the writers of other corpora in the old one go on."""
+        """Point the alias to the new index, and let the writers of other corpora in the old one go on."""
         view = self._indexes.view(target.corpus) if target.meta.is_shared else {}
         add: Json = {"add": {"index": target.name, "alias": target.alias, **view}}
         if not index.meta.is_shared:
@@ -270,21 +269,13 @@ class OpenSearchTarget(MigrationTarget):
     Parameters
     ----------
     connection : connection to the server
-    clock : returns the time for the history
     lock_seconds : maximum time to wait for another process, in seconds
     """
 
     kind = "opensearch"
 
-    def __init__(
-        self,
-        connection: Connection,
-        *,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-        lock_seconds: float = 90.0,
-    ) -> None:
+    def __init__(self, connection: Connection, *, lock_seconds: float = 90.0) -> None:
         self._connection = connection
-        self._clock = clock
         self._lock_seconds = lock_seconds
         self._index = f"{connection.settings.prefix}-migrations"
         self._is_locked = False
@@ -293,7 +284,7 @@ class OpenSearchTarget(MigrationTarget):
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Holds the lock document; waits until another process releases it or its lock expires."""
+        """Hold the lock document; wait until another process releases it or its lock expires."""
         body = _BODY if not self._connection.is_serverless else {"mappings": _BODY["mappings"]}
         reply = self._connection.send("PUT", f"/{self._index}", body=body)
         if _EXISTS not in reply.body:
@@ -327,7 +318,7 @@ class OpenSearchTarget(MigrationTarget):
         return sorted(runs or [], key=lambda run: run.version)
 
     def apply(self, migration: Migration) -> None:
-        """Tests the bodies of the newest migration, moves rows to indexes that it makes, records it. Needs :meth:`lock`."""
+        """Test the bodies of the newest migration, move rows to indexes that it makes, record it. Needs :meth:`lock`."""
         if not self._is_locked:
             raise MigrationError(
                 f"{self._connection.url}: {migration.label} needs the lock; use hlgraph.stores.migrate.apply"
@@ -337,8 +328,7 @@ class OpenSearchTarget(MigrationTarget):
             for kind in (Kind.SOURCE, Kind.STATEMENT):
                 self._try(migration, kind)
             Mover(self._connection, migration, renew=self._renew).bring()
-        applied_at = self._clock().astimezone(UTC).isoformat(timespec="seconds")
-        run = Applied(migration.version, migration.name, migration.checksum, applied_at, running_version())
+        run = Applied.now(migration)
         if self._connection.is_serverless:
             self._append(run)
             return
@@ -361,7 +351,7 @@ class OpenSearchTarget(MigrationTarget):
             Mover(self._connection, ran[-1], renew=self._renew).bring()
 
     def _renew(self) -> None:
-        """Renews the lock, which a long re-index holds for longer than it lasts."""
+        """Renew the lock, which a long re-index holds for longer than it lasts."""
         if self._connection.is_serverless or time.monotonic() - self._renewed < _RENEW_SECONDS:
             return
         if not self._taken(self._owner, lambda lease: lease.owner == self._owner):
@@ -378,7 +368,7 @@ class OpenSearchTarget(MigrationTarget):
         return list({run.version: run for run in runs}.values())
 
     def _append(self, run: Applied) -> None:
-        """Records a run on serverless, and waits until it is searchable."""
+        """Record a run on serverless, and wait until it is searchable."""
         body: Json = {"json": [msgspec.to_builtins(run)]}
         self._connection.command("POST", f"/{self._index}/_doc", body=body)
         retry = Retry(self._connection.settings.patience, first=0.5)
@@ -390,7 +380,7 @@ class OpenSearchTarget(MigrationTarget):
                 )
 
     def _clear(self) -> None:
-        """Removes the indexes of killed tests; not on serverless, where another process may be using them."""
+        """Remove the indexes of killed tests; not on serverless, where another process may be using them."""
         if self._connection.is_serverless:
             return
         reply = self._connection.send("GET", f"/{self._index}{TRIAL}*/_mapping")
@@ -423,7 +413,7 @@ class OpenSearchTarget(MigrationTarget):
         return Document() if reply.status == 404 else self._connection.accepted(reply, Document[kind])  # type: ignore[valid-type]
 
     def _taken(self, owner: str, may_take: Callable[[_Lease], bool]) -> bool:
-        """Writes the lock for an owner if the present lease allows that; returns whether it did."""
+        """Write the lock for an owner if the present lease allows that; return whether it did."""
         document = self._document("lock", _Lease)
         if not may_take(document.json or _Lease()):
             return False
@@ -431,7 +421,7 @@ class OpenSearchTarget(MigrationTarget):
         return self._put("lock", lease, document).status != _CONFLICT
 
     def _put(self, name: str, body: Json, read: Document[T]) -> Answer:
-        """Writes a document if it has not changed since it was read; otherwise the answer has status 409."""
+        """Write a document if it has not changed since it was read; otherwise the answer has status 409."""
         condition = {"op_type": "create"}
         if read.source is not None:
             condition = {"if_seq_no": str(read.seq_no), "if_primary_term": str(read.primary_term)}

@@ -71,7 +71,7 @@ class KeptVectors:
         return IndexVectors(self, alias, meta.made, meta.dimensions, state)
 
     def drop(self, alias: str, ids: Iterable[str] | None = None) -> None:
-        """Forgets vectors of an index.
+        """Forget vectors of an index.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class IndexVectors:
         return {key[2]: seen.vector for key, seen in cached.items() if seen.state == self.state}
 
     def keep(self, rows: Sequence[Row], vectors: Vector) -> None:
-        """Keeps the vectors of rows.
+        """Keep the vectors of rows.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ def ask(one: Asked) -> Steps[Found]:
 def find(
     connection: Connection, alias: str, *, body: Mapping[str, Json], parameters: Mapping[str, str] | None = None
 ) -> Found:
-    """Searches an index; an answer that lacks the results of some shards is an error. A removed index holds nothing.
+    """Search an index; an answer that lacks the results of some shards is an error. A removed index holds nothing.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ def _named(query: Json, prefix: str) -> list[Json]:
 
 
 def _tell(connection: Connection, searches: Sequence[tuple[Asked, Found]]) -> None:
-    """Gives the rows of searches the frequencies of their words; a row that has gone in the meantime is left out."""
+    """Give the rows of searches the frequencies of their words; a row that has gone in the meantime is left out."""
     ids = sorted({row.text("id") for _, result in searches for row in result.hits.hits})
     if not ids:
         return
@@ -411,7 +411,7 @@ class Sizes:
     states: dict[str, str] = field(default_factory=dict)
 
     def forget(self, alias: str) -> None:
-        """Forgets the size of an index that is dropped."""
+        """Forget the size of an index that is dropped."""
         self.rows.pop(alias, None)
         self.states.pop(alias, None)
 
@@ -659,7 +659,7 @@ def _counted(alias: str, phrases: Sequence[tuple[str, ...]]) -> Steps[_Counted]:
 
 
 def _phrase(parts: Sequence[str], *, name: str | None = None) -> Json:
-    """Matches rows with these terms next to each other; with a ``name``, the answer has the frequency in each row."""
+    """Match rows with these terms next to each other; with a ``name``, the answer has the frequency in each row."""
     kind = "match_phrase" if len(parts) > 1 else "match"
     query: dict[str, Json] = {"query": " ".join(parts)}
     return {kind: {"words": query if name is None else {**query, "_name": name}}}
@@ -695,7 +695,7 @@ def vector_of(row: Row) -> NDArray[np.float32]:
 
 
 def _bytes(text: str) -> bytes:
-    """Decodes base64 text, from which the server removes the padding."""
+    """Decode base64 text, from which the server removes the padding."""
     return base64.b64decode(text + "=" * (-len(text) % 4))
 
 
@@ -841,7 +841,7 @@ class Replica:
         return Neighbours(np.array(queries, dtype=np.intp), ids, np.array(cosines, dtype=np.float32))
 
     def close(self) -> None:
-        """Removes the temporary file."""
+        """Remove the temporary file."""
         with self._guard:
             self._clear()
 
@@ -856,7 +856,7 @@ class Replica:
         self._state: State = ()
 
     def _follow(self) -> None:
-        """Reads the rows written since the last call, and drops deleted ones."""
+        """Read the rows written since the last call, and drop deleted ones."""
         if self._connection.is_serverless:  # serverless does not number its writes
             self._clear()
             self._read(_blocks(self._connection, self._alias, _ALL))
@@ -896,7 +896,7 @@ class Replica:
         self._index.attach(vectors)
 
     def _append(self, data: bytes) -> None:
-        """Writes to the end of the file. After an error it is empty: a part of the data would displace all later rows."""
+        """Write to the end of the file. After an error it is empty: a part of the data would displace all later rows."""
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(prefix="hlgraph-")  # noqa: SIM115 - lives as long as the replica

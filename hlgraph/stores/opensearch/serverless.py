@@ -24,7 +24,7 @@ _LONGEST_POLL = 5.0
 
 
 def replace(connection: Connection, alias: str, *, items: Iterable[writes.Item]) -> None:
-    """Writes documents; returns when they are searchable and no older copies of them are.
+    """Write documents; return when they are searchable and no older copies of them are.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def replace(connection: Connection, alias: str, *, items: Iterable[writes.Item])
 
 
 def remove(connection: Connection, alias: str, *, ids: Sequence[str]) -> int:
-    """Deletes documents; returns when none of them is searchable.
+    """Delete documents; return when none of them is searchable.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def _copies(connection: Connection, alias: str, ids: Sequence[str]) -> list[Row]
 def _wait(
     connection: Connection, alias: str, ids: Sequence[str], *, at_least: int = 0, at_most: int | None = None
 ) -> None:
-    """Waits until the number of searchable documents with these ids is within the bounds."""
+    """Wait until the number of searchable documents with these ids is within the bounds."""
     retry = Retry(connection.settings.patience, longest=_LONGEST_POLL)
     query: Json = {"bool": {"filter": [one_of("id", ids)]}}
     while True:

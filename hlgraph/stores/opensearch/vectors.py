@@ -8,8 +8,6 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +15,7 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.fusion import reciprocal_rank
 from hlgraph.change import VectorBlock
 from hlgraph.errors import InputError, MigrationError, ModelMismatchError, StoreCorruptError
+from hlgraph.ids import content_id
 from hlgraph.records import Hit, Kind
 from hlgraph.settings import OpenSearchSettings
 from hlgraph.stores import migrate
@@ -93,18 +92,14 @@ class OpenSearchVectorStore(VectorStore):
         self._is_checked = False
         self._is_loading = False
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Close the connections."""
         for replica in self._replicas.values():
             replica.close()
         self.connection.close()
 
     def check(self) -> Iterator[tuple[str, bool, str]]:
-        """Runs the checks of ``hlgraph doctor``; yields the name of each, whether it passed, and what it saw."""
+        """Run the checks of ``hlgraph doctor``; yield the name of each, whether it passed, and what it saw."""
         return check(self.connection, self.indexes)
 
     # Writing
@@ -132,7 +127,7 @@ class OpenSearchVectorStore(VectorStore):
         self._kept.drop(home.alias, block.ids)
 
     def _write(self, home: Home, items: Callable[[Home], Iterable[writes.Item]]) -> writes.Outcome:
-        """Writes to the index of a corpus. If the index is being moved, waits, and writes everything to the one in its place."""
+        """Write to the index of a corpus. If the index is being moved, wait, and write everything to the one in its place."""
         retry = retry_of(self.connection.settings)
         now: Home | None = home
         while now is not None:
@@ -199,7 +194,7 @@ class OpenSearchVectorStore(VectorStore):
         return deleted
 
     def _remove(self, home: Home, names: Sequence[str]) -> int:
-        """Deletes rows; an index of one corpus that took the place of a shared one would not have refused the deletion."""
+        """Delete rows; an index of one corpus that took the place of a shared one would not have refused the deletion."""
         deleted = self._write(home, lambda now: (item(name, None, home=now) for name in names)).deleted
         if home.meta.is_shared:
             now = self.indexes.find(home.corpus, Kind(home.meta.kind), is_fresh=True)
@@ -208,7 +203,7 @@ class OpenSearchVectorStore(VectorStore):
         return deleted
 
     def purge(self, corpus: str) -> None:
-        """Removes every deleted row of a corpus from disk; takes up to a minute, and longer for large corpora.
+        """Remove every deleted row of a corpus from disk; takes up to a minute, and longer for large corpora.
 
         Corpora that share an index are purged together.
         """
@@ -228,7 +223,7 @@ class OpenSearchVectorStore(VectorStore):
             replica.close()
 
     def _refresh(self, aliases: Sequence[str]) -> None:
-        """Refreshes the indexes of a batch once; waiting for the periodic refresh would take up to 30 s."""
+        """Refresh the indexes of a batch once; waiting for the periodic refresh would take up to 30 s."""
         if aliases and not self._is_loading and not self.connection.is_serverless:
             self.connection.command("POST", f"/{','.join(dict.fromkeys(aliases))}/_refresh")
 
@@ -376,8 +371,10 @@ class OpenSearchVectorStore(VectorStore):
             return damage
         written = {item.id: item for item in all_rows if item.id in damage.texts - damage.vectors}
         for part in batched(sorted(written), VECTORS):
-            ids, matrix = self.vectors(kind, corpus, ids=part)
-            self.upsert(doctor.rewritten(kind, corpus, rows=[written[name] for name in ids], matrix=matrix))
+            stored, matrix = self.vectors(kind, corpus, ids=part)
+            ids, texts, sources = zip(*(written[name] for name in stored), strict=True)
+            block = VectorBlock(kind, ids, texts, sources, matrix.shape[1], matrix.tobytes())
+            self.upsert(VectorBatch(corpus, content_id("repair", corpus, kind, *ids), (), (block,)))
         if damage.vectors:
             self.delete(corpus, {kind: sorted(damage.vectors)})
         return damage
@@ -390,7 +387,7 @@ class OpenSearchVectorStore(VectorStore):
         return home
 
     def _check_schema(self, *, is_writing: bool) -> None:
-        """Checks the migrations of the server; applies all of them before the first write to an empty one.
+        """Check the migrations of the server; apply all of them before the first write to an empty one.
 
         Reading goes on while a migration is pending or running: it re-indexes behind the aliases.
         """
@@ -410,7 +407,7 @@ class OpenSearchVectorStore(VectorStore):
 
 
 def _check(block: VectorBlock) -> None:
-    """Refuses vectors that no server can hold, before anything is written."""
+    """Refuse vectors that no server can hold, before anything is written."""
     values = block.matrix()
     if not np.isfinite(values).all():
         at = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])

@@ -77,7 +77,7 @@ class Outcome(NamedTuple):
 
 
 def write(connection: Connection, alias: str, *, items: Iterable[Item], is_alias: bool = True) -> Outcome:
-    """Sends items to an index; returns when all of them are durable.
+    """Send items to an index; return when all of them are durable.
 
     At most four bodies are in flight while a fifth is built, so that items are consumed no faster than the server accepts
     them. Items that a busy server rejects are sent again, on their own, until the patience is over. All other refusals are
@@ -128,7 +128,7 @@ def _bodies(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 
 def _send(connection: Connection, alias: str, *, items: Sequence[Item], is_alias: bool) -> Outcome:
-    """Sends one body, and repeats the items that a busy server rejects."""
+    """Send one body, and repeat the items that a busy server rejects."""
     retry = retry_of(connection.settings)
     left = list(items)
     written = deleted = 0
@@ -258,7 +258,7 @@ Kept = dict[str, dict[str, str]]
 
 
 def begin(connection: Connection, homes: Iterable[Home]) -> Kept:
-    """Ends the periodic refresh of some indexes, and the copying to replicas of those that no other corpus has rows in.
+    """End the periodic refresh of some indexes, and the copying to replicas of those that no other corpus has rows in.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def begin(connection: Connection, homes: Iterable[Home]) -> Kept:
 
 
 def end(connection: Connection, kept: Kept) -> None:
-    """Gives indexes their settings back, and makes all rows searchable.
+    """Give indexes their settings back, and make all rows searchable.
 
     Parameters
     ----------
@@ -343,7 +343,7 @@ class _Stats(msgspec.Struct):
 
 
 def purge(connection: Connection, names: Sequence[str]) -> None:
-    """Rewrites all segments with deleted rows; returns when nothing of these is on disk, after up to a minute.
+    """Rewrite all segments with deleted rows; return when nothing of these is on disk, after up to a minute.
 
     Parameters
     ----------
@@ -374,7 +374,7 @@ def purge(connection: Connection, names: Sequence[str]) -> None:
 
 
 def begin_purge(connection: Connection, names: Sequence[str], *, always_below: int, share: float) -> None:
-    """Starts to rewrite the segments with deleted rows; rows deleted within the last 30 s may stay for now.
+    """Start to rewrite the segments with deleted rows; rows deleted within the last 30 s may stay for now.
 
     Parameters
     ----------

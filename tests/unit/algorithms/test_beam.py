@@ -20,10 +20,8 @@ from hlgraph.algorithms.beam import (
     Frontier,
     attention_scores,
     beam_search,
-    children_of,
 )
 from hlgraph.errors import InputError
-from hlgraph.subgraph import Csr
 
 Path = tuple[int, ...]
 Rule = Callable[[Path], float]
@@ -100,7 +98,7 @@ def test_a_set_of_nodes_is_looked_at_once() -> None:
     assert len(result.steps) == 3  # nothing is left to expand: depth 3 is not asked for
 
 
-def test_a_child_that_is_no_better_than_its_parent_can_be_refused() -> None:
+def test_must_improve_drops_children_not_better_than_parent() -> None:
     rule = table(a=0.5, ab=0.5, abc=0.9)
     assert kept(Graph(LINE, rule).search([0]))[0] == ("abc", 0.9)
     result = Graph(LINE, rule).search([0], must_improve=True)
@@ -251,7 +249,7 @@ _OPTIONS = st.builds(
 
 
 @given(searches(), _OPTIONS)
-def test_it_is_the_plain_search(search: tuple[dict[int, list[int]], Rule, list[int]], options: BeamOptions) -> None:
+def test_beam_matches_plain_search(search: tuple[dict[int, list[int]], Rule, list[int]], options: BeamOptions) -> None:
     edges, rule, seeds = search
     graph = Graph(edges, rule)
     result = beam_search(np.array(seeds), graph, options=options)
@@ -268,7 +266,7 @@ def test_it_is_the_plain_search(search: tuple[dict[int, list[int]], Rule, list[i
 
 
 @given(searches(), _OPTIONS)
-def test_beams_of_their_own_are_one_search_for_each_seed(
+def test_per_seed_beams_equal_one_search_per_seed(
     search: tuple[dict[int, list[int]], Rule, list[int]], options: BeamOptions
 ) -> None:
     edges, rule, seeds = search
@@ -311,7 +309,7 @@ def test_a_beam_with_room_for_all_finds_the_best_of_all_paths(
 
 
 @given(searches(), _OPTIONS, st.integers(1, 8))
-def test_the_best_score_never_falls_with_the_width_of_a_beam_of_one_step(
+def test_wider_one_step_beam_never_lowers_best_score(
     search: tuple[dict[int, list[int]], Rule, list[int]], options: BeamOptions, more: int
 ) -> None:
     edges, rule, seeds = search
@@ -367,10 +365,3 @@ def test_scores_of_a_batch_are_those_of_each_path(data: st.DataObject) -> None:
     found = attention_scores(batch, vectors=vectors, question=question)
     wanted = [plain_score(tuple(path), vectors, question) for path in batch.paths.tolist()]
     assert found == pytest.approx(wanted, abs=1e-6)
-
-
-def test_children_of_an_adjacency() -> None:
-    star = Csr(np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]], dtype=np.float32))
-    found = children_of(star, np.array([1, 0]))
-    assert (found.owner.tolist(), found.nodes.tolist()) == ([0, 1, 1], [0, 1, 2])
-    assert found.keys is None

@@ -103,7 +103,7 @@ def plain_extended(matrix: NDArray[np.float64], labels: list[int], max_size: int
 
 
 @given(st.integers(0, 10_000), st.integers(2, 9), st.integers(1, 3))
-def test_what_is_not_new_stays_and_new_nodes_join_what_they_are_closest_to(seed: int, size: int, max_size: int) -> None:
+def test_old_nodes_stay_and_new_nodes_join_nearest_community(seed: int, size: int, max_size: int) -> None:
     rng = np.random.default_rng(seed)
     half = np.triu(rng.integers(0, 3, size=(size, size)), 1).astype(float)
     labels = rng.integers(-1, 3, size=size)

@@ -80,7 +80,7 @@ def test_the_cover_keeps_its_budget_and_is_within_its_bound(case: tuple[Sets, fr
 
 @settings(max_examples=200)
 @given(case=_CASES)
-def test_the_cover_is_the_greedy_one_or_one_community_that_is_better(
+def test_cover_is_greedy_or_a_better_single_community(
     case: tuple[Sets, frozenset[int], CoverBounds],
 ) -> None:
     sets, wanted, bounds = case
@@ -115,7 +115,7 @@ def test_sizes_out_of_bounds_are_passed_over() -> None:
     assert greedy_cover(TOWN, ANCHORS, bounds=CoverBounds(20, 3, 8)) == Cover((1, 2), 4, 12)
 
 
-def test_one_community_is_better_than_greed_that_cannot_afford_it() -> None:
+def test_single_community_can_beat_the_greedy_cover() -> None:
     """Greed takes the pair that is all anchor, after which the big one does not fit."""
     sets = _arrays([frozenset((0,)), frozenset(range(1, 11))])
     found = greedy_cover(sets, np.arange(8), bounds=CoverBounds(10, 1, 10))

@@ -47,7 +47,7 @@ def nodes(found: Selection) -> list[int]:
 # What the bound is on
 
 
-def test_leaves_of_a_star_are_near_in_the_graph_and_apart_in_the_subgraph_they_induce() -> None:
+def test_star_leaves_are_near_in_graph_but_not_in_induced_subgraph() -> None:
     """Lemma 1 certifies the leaves without the hub; ``G[S]`` of Eq. 1 then has no edge at all."""
     similarities = scores(0.0, 0.9, 0.8, 0.7, 0.1)
     bounds = DiameterBounds(k=3, max_diameter=2, centers=0)
@@ -72,7 +72,7 @@ def test_half_the_ring_keeps_the_bound_by_its_own_paths_only() -> None:
 # Algorithm 1
 
 
-def test_post_filter_takes_what_widens_least_before_what_is_most_similar() -> None:
+def test_post_filter_prefers_smallest_diameter_over_similarity() -> None:
     # 0 is the start; 1 and 2 form a triangle with it, 3 is more similar, but two hops away.
     found = post_filter(
         graph(4, (0, 1), (0, 2), (1, 2), (1, 3)), scores(1.0, 0.2, 0.1, 0.9), candidates=ALL[:4],
@@ -99,7 +99,7 @@ def test_a_component_that_is_too_small_gives_a_part_and_says_so() -> None:
 # In-filter
 
 
-def test_the_traversal_goes_on_to_the_best_node_that_it_has_seen() -> None:
+def test_traversal_visits_best_seen_node_next() -> None:
     tree = graph(6, (0, 1), (0, 2), (1, 3), (2, 4), (4, 5))
     order = guided_traversal(tree, scores(0, 0.5, 0.4, 0.1, 0.9, 0.8), entries=ALL[:1], limit=5)
     assert order.tolist() == [0, 1, 2, 4, 5]
@@ -107,7 +107,7 @@ def test_the_traversal_goes_on_to_the_best_node_that_it_has_seen() -> None:
     assert guided_traversal(tree, np.zeros(6), entries=ALL[:0], limit=9).tolist() == []
 
 
-def test_pruning_leaves_what_is_near_all_centers() -> None:
+def test_pruning_keeps_nodes_near_all_centers() -> None:
     line = graph(7, *((at, at + 1) for at in range(6)))
     one = prune_by_radius(line, np.array([3, 2, 4, 1, 5, 0]), max_diameter=4, centers=1)
     assert (one.nodes.tolist(), one.centers.tolist()) == ([3, 2, 4, 1, 5], [3])
@@ -118,7 +118,7 @@ def test_pruning_leaves_what_is_near_all_centers() -> None:
     assert prune_by_radius(line, np.array([3, 0]), max_diameter=1, centers=5).nodes.tolist() == [3]
 
 
-def test_a_more_similar_node_takes_the_place_of_one_that_joins_nothing() -> None:
+def test_more_similar_node_replaces_a_non_articulation_node() -> None:
     # From 0 (the center) come 1 and 2 at distance 1; 4 is more similar than both, joined through 1.
     net = graph(5, (0, 1), (0, 2), (1, 4), (2, 3))
     similarities = scores(0.9, 0.3, 0.2, 0.1, 0.8)
@@ -126,7 +126,7 @@ def test_a_more_similar_node_takes_the_place_of_one_that_joins_nothing() -> None
     assert (nodes(found), found.diameter, found.pruned, found.replaced) == ([0, 4, 1], 2, 2, 1)
 
 
-def test_what_joins_the_others_is_not_replaced() -> None:
+def test_articulation_node_is_not_replaced() -> None:
     # 1 is the least similar and holds the path together: 2 would go first, and nothing else fits.
     net = graph(4, (0, 1), (1, 2), (2, 3))
     found = in_filter(net, scores(0.9, 0.1, 0.5, 0.8), entries=ALL[:1], bounds=DiameterBounds(k=3))
@@ -134,7 +134,7 @@ def test_what_joins_the_others_is_not_replaced() -> None:
     assert found.replaced == 0
 
 
-def test_what_is_too_far_from_all_is_rejected_before_it_is_tried() -> None:
+def test_distant_candidates_are_rejected_early() -> None:
     net = graph(8, (0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (6, 7))
     similarities = scores(0.9, 0.1, 0.1, 0.1, 0.2, 0.8, 0.85, 0.2)
     found = in_filter(net, similarities, entries=np.array([0, 6]), bounds=DiameterBounds(k=3))

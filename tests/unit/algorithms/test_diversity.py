@@ -79,7 +79,7 @@ def test_of_equal_scores_the_lower_id_stays() -> None:
     assert _kept([["a"]] * 3, [1, 1, 1], ["z", "x", "y"], tau=0.005) == ["x"]
 
 
-def test_a_text_goes_for_a_better_one_that_goes_itself() -> None:
+def test_removed_text_still_removes_its_duplicates() -> None:
     """x ~ y and y ~ z, but not x ~ z: the formula looks at all better ones, kept or not."""
     texts = [["a", "a", "a", "b"], ["a", "a", "a", "b", "c"], ["a", "a", "c", "c"]]
     cosines = _slow_cosines(texts)
@@ -140,7 +140,7 @@ def test_the_same_as_the_slow_reading(texts: list[list[str]], tau: float, data: 
 
 
 @given(_TEXTS, _TAUS, st.data())
-def test_what_always_holds(texts: list[list[str]], tau: float, data: st.DataObject) -> None:
+def test_invariants(texts: list[list[str]], tau: float, data: st.DataObject) -> None:
     scores = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(texts), max_size=len(texts))), dtype=float)
     ids = data.draw(st.permutations([f"n{at}" for at in range(len(texts))]))
     rows = tf_idf(texts)

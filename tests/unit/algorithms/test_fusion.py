@@ -32,7 +32,7 @@ def test_a_tie_goes_to_the_first_ranking_whatever_the_ids_are() -> None:
         assert [name for name, _ in reciprocal_rank([[one], [two], [other]])] == [one, two, other]
 
 
-def test_what_cannot_be_fused_is_refused() -> None:
+def test_invalid_fusion_arguments_are_rejected() -> None:
     with pytest.raises(InputError, match="k is 0"):
         reciprocal_rank([["a"]], k=0)
     with pytest.raises(InputError, match="1 weights for 2 lists"):

@@ -30,7 +30,9 @@ _ROWS = st.integers(1, 12).flatmap(
 
 
 @given(_ROWS, st.integers(1, 5), st.sampled_from([0.5, 1.0, 2.0]), st.data())
-def test_it_is_that_of_all_pairs(rows: list[list[int]], k: int, threshold: float, data: st.DataObject) -> None:
+def test_matches_brute_force_over_all_pairs(
+    rows: list[list[int]], k: int, threshold: float, data: st.DataObject
+) -> None:
     matrix = np.array(rows, dtype=np.float32)
     only = data.draw(st.sets(st.integers(0, len(rows) - 1), min_size=1))
     graph = similarity_graph(matrix, k=k, threshold=threshold, only=np.array(sorted(only)))

@@ -52,7 +52,7 @@ def _graph(across: Dense) -> Bipartite:
     return bipartite(sp.csr_array(across))
 
 
-def test_without_meaning_it_is_the_walk_over_what_statements_share() -> None:
+def test_structure_weight_one_is_the_plain_walk() -> None:
     """The line a - b - c by hand: p = (7/12, 4/12, 1/12) at damping 1/2."""
     walk = QueryWalk(structure_weight=1, damping=0.5)
     found = query_pagerank(_graph(LINE), np.zeros((1, 3)), seed_weights=np.array([[1.0, 0, 0]]), walk=walk)
@@ -69,7 +69,7 @@ def test_meaning_alone_goes_to_the_close_neighbour_only() -> None:
     assert found.scores[0] == pytest.approx([0, 2 / 3, 1 / 3, 0], abs=1e-6)
 
 
-def test_what_shares_nothing_keeps_to_itself() -> None:
+def test_isolated_statement_keeps_its_mass() -> None:
     found = query_pagerank(_graph(APART), np.full((1, 4), 0.9), seed_weights=np.array([[0, 0, 1.0, 1.0]]))
     assert found.scores[0] == pytest.approx([0, 0, 0.5, 0.5], abs=1e-6)
 
@@ -101,7 +101,7 @@ def _cases(draw: st.DrawFn) -> tuple[Dense, Dense, Dense, QueryWalk]:
 
 @settings(max_examples=150)
 @given(case=_cases())
-def test_it_is_that_of_the_dense_matrices(case: tuple[Dense, Dense, Dense, QueryWalk]) -> None:
+def test_walk_matches_dense_matrices(case: tuple[Dense, Dense, Dense, QueryWalk]) -> None:
     across, cosines, seeds, walk = case
     found = query_pagerank(_graph(across), cosines[None], seed_weights=seeds[None], walk=walk, tolerance=1e-10)
     assert found.has_converged
@@ -233,7 +233,7 @@ def test_walks_that_cannot_begin_are_refused(seeds: list[int], options: dict[str
 @settings(max_examples=20)
 @given(seed=st.integers(0, 1_000))
 @example(seed=44)
-def test_what_push_takes_out_is_at_least_as_good_as_what_walks_take_out(seed: int) -> None:
+def test_push_extraction_is_at_least_as_good_as_walks(seed: int) -> None:
     """Of the exact score the best twenty by push hold no less than the best twenty by visits."""
     rng = np.random.default_rng(seed)
     size = 120

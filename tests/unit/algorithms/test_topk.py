@@ -35,7 +35,7 @@ def test_edges(count: int, k: int) -> None:
     assert found.dtype == np.intp
 
 
-def test_what_cannot_be_ranked_is_refused() -> None:
+def test_invalid_ranking_arguments_are_rejected() -> None:
     with pytest.raises(InputError, match=r"scores: 1 element .* index 2"):
         top_k(np.array([1.0, 2.0, np.nan]), 1)
     with pytest.raises(InputError, match=r"same length: scores \(1\), tie_break \(4\)"):
@@ -44,7 +44,7 @@ def test_what_cannot_be_ranked_is_refused() -> None:
         top_k(np.array([1.0]), -1)
 
 
-def test_checks_pass_what_is_inside_the_bound_and_refuse_what_is_not() -> None:
+def test_checks_enforce_their_bounds() -> None:
     check.finite("x", np.array([0.0, -1.0]))
     check.positive("x", 1e-300)
     check.not_negative("x", 0)

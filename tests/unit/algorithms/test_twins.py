@@ -37,7 +37,7 @@ def test_a_class_holds_the_twins_of_each_of_its_nodes(graph: Dense) -> None:
     assert abs(merged - merged.T).max() == 0
 
 
-def test_a_clique_with_one_way_out_is_two_classes() -> None:
+def test_clique_with_one_exit_has_two_classes() -> None:
     clique = np.ones((5, 5)) - np.eye(5)
     joined = np.zeros((6, 6))
     joined[:5, :5] = clique

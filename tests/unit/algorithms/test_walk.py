@@ -121,7 +121,7 @@ def test_igraph_gives_the_same(damping: float) -> None:
     )
 
 
-def test_what_local_looks_at_does_not_grow_with_the_graph() -> None:
+def test_local_pagerank_visits_are_independent_of_graph_size() -> None:
     """A ring of triangles, with one seed: the same nodes and scores in a graph a hundred times as large."""
 
     def ring(triangles: int) -> sp.csr_array:
@@ -146,7 +146,7 @@ def test_a_work_space_is_as_good_as_new_after_use() -> None:
     space = Space(made)
     first = local_pagerank(made, np.array([3, 3, 9]), weights=np.array([1.0, 1.0, 2.0]), space=space)
     assert not space.rest.any()
-    assert not space.given.any()
+    assert not space.scores.any()
     local_pagerank(made, np.array([77]), weights=np.ones(1), space=space)
     again = local_pagerank(made, np.array([3, 9]), weights=np.array([2.0, 2.0]), space=space)
     assert again.nodes.tolist() == first.nodes.tolist()
@@ -154,7 +154,7 @@ def test_a_work_space_is_as_good_as_new_after_use() -> None:
 
 
 @pytest.mark.usefixtures("iterated")
-def test_parallel_entries_are_one_edge_and_loops_are_walked() -> None:
+def test_duplicate_entries_are_summed_and_loops_walked() -> None:
     loop = np.array([[2.0, 1.0, 0], [1.0, 0, 3.0], [0, 3.0, 0]])
     twice = sp.coo_array(([1.0, 1, 1, 1, 3, 3], ([0, 0, 0, 1, 1, 2], [0, 0, 1, 0, 2, 1])), shape=(3, 3))
     made = prepare(sp.csr_array(twice), precision="double")
@@ -222,7 +222,7 @@ def test_bad_input(options: dict[str, object], message: str) -> None:
 
 @pytest.mark.parametrize("length", [0, 1, 8_191, 8_192, 20_000])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_product_of_vectors_by_one_thread(length: int, dtype: type[np.float32] | type[np.float64]) -> None:
+def test_dot_product_uses_one_thread(length: int, dtype: type[np.float32] | type[np.float64]) -> None:
     one, other = np.random.default_rng(length).random((2, length)).astype(dtype)
     found = dot(one, other)
     assert found.dtype == dtype

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from streamed_chat import StreamedChat
 
 from hlgraph.answer import chat_answer
 from hlgraph.answer.citations import Arriving, checked, said
 from hlgraph.answer.extractive import NOT_FOUND
 from hlgraph.answer.writer import Writer, telling_answer
 from hlgraph.records import Evidence, Source
-from hlgraph.testing.chat import ScriptedChat, StreamedChat
+from hlgraph.testing.chat import ScriptedChat
 
 _SOURCE = Source("s" * 32, "c", "doc:1", "Title", "sum")
 _EVIDENCE = [Evidence(f"Piece {at}.", 1.0, "c" * 32, 0, 8, _SOURCE, f"{at:032x}") for at in range(5)]

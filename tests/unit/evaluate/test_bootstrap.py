@@ -111,5 +111,3 @@ def test_what_says_nothing_is_refused() -> None:
         Resamples(np.ones(3))
     with pytest.raises(InputError, match="5 resamples"):
         Resamples(np.ones((2, 1)), resamples=5)
-    with pytest.raises(InputError, match="confidence is 95"):
-        Resamples(np.ones((2, 1))).interval(0, confidence=95)

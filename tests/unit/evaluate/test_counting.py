@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hlgraph.algorithms.projection import ProjectionShape
-from hlgraph.evaluate.counting import Cost, Tally, counted
+from hlgraph.evaluate.runner import Cost, Tally, counted
 from hlgraph.records import Kind, Relationship
 from hlgraph.stores.protocols import PullShape, RankQuery, Scope, Stores, VectorQuery
 from hlgraph.testing.corpus import CORPUS, fill

@@ -10,13 +10,29 @@ import pytest
 
 from hlgraph.errors import InputError
 from hlgraph.evaluate.answering import AnswerOutcome, section
-from hlgraph.evaluate.comparison import section_differences
 from hlgraph.evaluate.datasets import Question, load
 from hlgraph.evaluate.figures import group_tables, paired_table, paired_tree
 from hlgraph.evaluate.judges.report import JudgedAnswers, JudgeOptions, JudgeReport, judged_section
-from hlgraph.evaluate.runner import EvalReport, Outcome, result_of
-from hlgraph.evaluate.runs import Run, Setting, check_comparable, load_run, run_of, save
-from hlgraph.evaluate.statistics import Resamples, Section, holm, in_pairs, paired, permutation_test
+from hlgraph.evaluate.runner import (
+    EvalReport,
+    Outcome,
+    Run,
+    Setting,
+    check_comparable,
+    load_run,
+    result_of,
+    run_of,
+    save,
+)
+from hlgraph.evaluate.statistics import (
+    Resamples,
+    Section,
+    holm,
+    in_pairs,
+    paired,
+    permutation_test,
+    section_differences,
+)
 from hlgraph.models.accounts.ledger import Spent
 
 _SETTING = Setting(version="1", preset="paper", extraction="local", store="s", embedder="e", reranker="r", k=20)

@@ -68,8 +68,6 @@ def test_a_large_permutation_test_is_drawn_from_a_seed() -> None:
     assert permutation_test(alike) == permutation_test(alike) == permutation_test(-alike)
     for values in (alike, apart):
         assert permutation_test(values) == pytest.approx(stats.ttest_1samp(values, 0).pvalue, abs=0.02)
-    with pytest.raises(InputError, match="too few"):
-        permutation_test(alike, permutations=10)
     for wrong in (np.array([]), np.array([np.nan]), np.zeros((2, 2))):
         with pytest.raises(InputError, match="one finite difference"):
             permutation_test(wrong)

@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from hlgraph.errors import ReadError, UnknownNameError
-from hlgraph.evaluate.comparison import uncertainty
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.recipes import (
     Recipe,
@@ -29,9 +28,8 @@ from hlgraph.evaluate.recipes import (
     retriever_of,
 )
 from hlgraph.evaluate.report import Evaluation
-from hlgraph.evaluate.runner import EvalReport, Outcome, result_of
-from hlgraph.evaluate.runs import Setting
-from hlgraph.evaluate.statistics import Section, in_pairs
+from hlgraph.evaluate.runner import EvalReport, Outcome, Setting, result_of
+from hlgraph.evaluate.statistics import Section, in_pairs, uncertainty
 from hlgraph.evaluate.sweep import knob
 from hlgraph.stores.migrate import folder
 

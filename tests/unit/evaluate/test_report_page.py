@@ -9,11 +9,10 @@ from html.parser import HTMLParser
 
 from reports import hostile_results
 
-from hlgraph.evaluate.comparison import uncertainty
 from hlgraph.evaluate.figures import losses, passages_of
 from hlgraph.evaluate.plots import Column, forest
 from hlgraph.evaluate.report import report_page
-from hlgraph.evaluate.statistics import Interval
+from hlgraph.evaluate.statistics import Interval, uncertainty
 from hlgraph.models.accounts.ledger import Spent
 
 _VOID = {"meta", "link", "br"}

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from hlgraph.errors import InputError
-from hlgraph.evaluate.comparison import ranked_section, run_differences, significance, uncertainty, values_of
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.figures import (
     MEASURE,
@@ -27,9 +26,16 @@ from hlgraph.evaluate.figures import (
 from hlgraph.evaluate.metrics.trec import read_qrels, read_run
 from hlgraph.evaluate.plots import Axis, Point, Series, chart
 from hlgraph.evaluate.report import Evaluation, as_text, as_tree, default_against, plot, write_folder
-from hlgraph.evaluate.runner import EvalReport, Outcome, result_of
-from hlgraph.evaluate.runs import Setting
-from hlgraph.evaluate.statistics import Difference, in_pairs
+from hlgraph.evaluate.runner import EvalReport, Outcome, Setting, result_of
+from hlgraph.evaluate.statistics import (
+    Difference,
+    in_pairs,
+    ranked_section,
+    run_differences,
+    significance,
+    uncertainty,
+    values_of,
+)
 
 QUESTIONS = tuple(
     Question(f"q{at}", "", frozenset({"g"}), "bridge" if at % 2 else "", 2 + at % 2, subset="dev") for at in range(8)

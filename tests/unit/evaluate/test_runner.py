@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from hlgraph import progress
 from hlgraph.errors import InputError, ModelError
-from hlgraph.evaluate.counting import Cost
 from hlgraph.evaluate.datasets import Dataset, Passage, Question
-from hlgraph.evaluate.runner import Ranked, evaluate
+from hlgraph.evaluate.runner import Cost, Ranked, evaluate
 from hlgraph.progress import Progress
 
 DATASET = Dataset(

@@ -10,12 +10,21 @@ import numpy as np
 import pytest
 
 from hlgraph.errors import InputError, ReadError, UnknownNameError
-from hlgraph.evaluate.comparison import best, run_differences, uncertainty
 from hlgraph.evaluate.datasets import Question, questions_fingerprint
 from hlgraph.evaluate.metrics.retrieval import MEASURES, measured
-from hlgraph.evaluate.runner import EvalReport, Outcome, result_of
-from hlgraph.evaluate.runs import Run, Setting, changed, check_comparable, load_run, run_of, save
-from hlgraph.evaluate.statistics import Resamples
+from hlgraph.evaluate.runner import (
+    EvalReport,
+    Outcome,
+    Run,
+    Setting,
+    changed,
+    check_comparable,
+    load_run,
+    result_of,
+    run_of,
+    save,
+)
+from hlgraph.evaluate.statistics import Resamples, best, run_differences, uncertainty
 
 SETTING = Setting(
     version="1.0",

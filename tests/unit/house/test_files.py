@@ -28,7 +28,7 @@ ELSEWHERE = {
     "evaluate/questions/exporting.py",
     "evaluate/questions/record.py",
     "evaluate/report.py",
-    "evaluate/runs.py",
+    "evaluate/runner.py",
     "models/install.py",
     "models/local/embedder.py",
     "stores/opensearch/query_bodies.py",

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hlgraph.algorithms.similarity import named_centroids
-from hlgraph.index import PrecomputedVectors
+from hlgraph.index.embed import PrecomputedVectors
 from hlgraph.testing.embedder import WordEmbedder
 
 

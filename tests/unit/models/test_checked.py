@@ -30,7 +30,7 @@ from hlgraph.models.checked import CheckedEmbedder, unit_rows
 from hlgraph.models.choose import chosen_embedder, chosen_reranker
 from hlgraph.models.executor import asking_about
 from hlgraph.models.local.reranker import LexicalReranker
-from hlgraph.persist import persist
+from hlgraph.persist.journal import persist
 from hlgraph.records import Document, Kind
 from hlgraph.settings import ModelSettings
 from hlgraph.stores.embedded.vectors import EmbeddedVectorStore

@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from streamed_chat import StreamedChat
 
 from hlgraph.errors import (
     BudgetError,
@@ -28,7 +29,7 @@ from hlgraph.models.executor import Accounts, Executor, Gate, Request, asking_ab
 from hlgraph.models.prompts import SALT, delimited, unsalted
 from hlgraph.models.protocols import Completion
 from hlgraph.settings import Price
-from hlgraph.testing.chat import ScriptedChat, StreamedChat
+from hlgraph.testing.chat import ScriptedChat
 
 
 class SingleTries:

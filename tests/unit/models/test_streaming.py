@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from streamed_chat import StreamedChat
 
 from hlgraph.errors import BudgetError, ModelAccessError, ModelAnswerError, ModelUnavailableError
 from hlgraph.models.accounts.budget import Budget
@@ -19,7 +20,7 @@ from hlgraph.models.executor import Accounts, Executor
 from hlgraph.models.prompts import estimated_tokens, request_tokens
 from hlgraph.models.protocols import Completion
 from hlgraph.settings import Price
-from hlgraph.testing.chat import ScriptedChat, StreamedChat
+from hlgraph.testing.chat import ScriptedChat
 
 
 class PatientStream(StreamedChat):

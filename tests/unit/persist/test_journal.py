@@ -17,7 +17,8 @@ from hlgraph.ids import source_id
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import delete_sources
 from hlgraph.models.local.reranker import LexicalReranker
-from hlgraph.persist import abandon, finish, persist, removal
+from hlgraph.persist.assemble import removal
+from hlgraph.persist.journal import abandon, finish, persist
 from hlgraph.records import Document, Kind, Metadata, Record, Source
 from hlgraph.retrieve import SearchRequest, search
 from hlgraph.stores.open import Opened, open_stores

@@ -12,7 +12,8 @@ import pytest
 from hlgraph import ids
 from hlgraph.change import About, Change, Move
 from hlgraph.extract.extractor import ChunkInput
-from hlgraph.persist import ChunkPlan, Comparison, Extracted, assemble, compare, plan_chunks, removal
+from hlgraph.persist.assemble import Extracted, assemble, removal
+from hlgraph.persist.compare import ChunkPlan, Comparison, compare, plan_chunks
 from hlgraph.records import Document, Extraction, Mention, Metadata, Proposition, Source, Span, Triple
 
 _PROCESSING = ("chunker/1", "extractor/1")

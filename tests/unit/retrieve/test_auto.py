@@ -73,7 +73,7 @@ def _chosen(found: SearchResult) -> dict[str, Scalar]:
     return dict(step.details)
 
 
-def test_the_first_search_and_what_goes_on_from_it_ask_the_vectors_once(
+def test_first_search_and_joining_strategy_share_one_vector_request(
     stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[set[Kind]] = []
@@ -124,7 +124,7 @@ def test_words_that_compare(question: str, words: str) -> None:
         ("Wo wurde der Vater von Ivo Brandt geboren?", ""),
     ],
 )
-def test_words_that_name_one_thing_by_another(question: str, words: str) -> None:
+def test_chain_wording(question: str, words: str) -> None:
     assert chain(question) == words
 
 
@@ -246,7 +246,7 @@ def _weight(statements: Sequence[tuple[str, str]], of: Sequence[str]) -> float:
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(_ONE, max_size=8), st.integers(1, 10))
-def test_the_shape_is_what_it_is_defined_as(statements: list[tuple[str, str]], most: int) -> None:
+def test_shape_matches_its_definition(statements: list[tuple[str, str]], most: int) -> None:
     counted = count_words(_TERMS, [text for _, text in statements])
     found = shape(counted, [source for source, _ in statements], most=most)
     best = statements[:most]
@@ -279,7 +279,7 @@ def test_evidence_is_that_of_the_strategy(stores: Stores, question: str, same: s
     assert (found.explain.strategy, found.explain.unit) == ("auto", unit)
 
 
-def test_where_one_source_dominates_nothing_is_searched_twice(stores: Stores) -> None:
+def test_dominant_source_ends_the_search(stores: Stores) -> None:
     found = _ask(stores, ONE, unit="statement")
     assert [step.name for step in found.explain.steps] == [
         "embed", "search statement", "search statement", "rerank", "choose", "diversity",
@@ -287,7 +287,7 @@ def test_where_one_source_dominates_nothing_is_searched_twice(stores: Stores) ->
     assert found.explain.round_trips == _ask(stores, ONE, TUNED_STATEMENT, unit="statement").explain.round_trips
 
 
-def test_what_the_wording_decides_costs_no_first_search(stores: Stores) -> None:
+def test_wording_decides_without_first_search(stores: Stores) -> None:
     found, alone = _ask(stores, JOINED, unit="chunk"), _ask(stores, JOINED, "fused", unit="chunk")
     names = [step.name for step in found.explain.steps]
     assert names[0] == "choose"
@@ -334,7 +334,7 @@ def test_a_source_that_the_filter_hides_dominates_nothing(stores: Stores) -> Non
     assert all(item.source.metadata["year"] == 2 for item in hidden.evidence)
 
 
-def test_where_nothing_is_found_nothing_dominates(stores: Stores) -> None:
+def test_no_hits_means_no_dominant_source(stores: Stores) -> None:
     found = _ask(stores, ONE, where="year = 3")
     assert found.evidence == ()
     assert (_chosen(found)["one_source"], _chosen(found)["covered"]) == (0.0, 0.0)

@@ -91,7 +91,7 @@ def test_statements_by_the_number_of_keywords_then_by_cosine(stores: Stores) -> 
     assert two.tolist() == found[:2].tolist()
 
 
-def test_a_hidden_entity_is_no_keyword(stores: Stores) -> None:
+def test_filtered_entity_is_not_a_keyword(stores: Stores) -> None:
     session = session_of(stores, "Did Ivo Brandt see Tessing?", where="category = 'place'")
     keywords = question_keywords(session)
     assert entity_id(CORPUS, "Ivo Brandt") in keywords.values()
@@ -136,7 +136,7 @@ def test_a_search_asks_the_chat_model_of_the_connection(tmp_path: Path) -> None:
 # Neighbours (Eq. 5) and hubs
 
 
-def test_what_shares_a_rare_entity_comes_before_what_shares_a_hub(stores: Stores) -> None:
+def test_neighbours_by_rare_entity_precede_neighbours_by_hub(stores: Stores) -> None:
     session = session_of(stores, "Who sleeps?", corpus="hub")
     region = Region(session, fan_out=100, neighbours=3)
     region.pull([entity_id("hub", "RARE"), entity_id("hub", "HUB")], hops=1)
@@ -151,7 +151,7 @@ def test_what_shares_a_rare_entity_comes_before_what_shares_a_hub(stores: Stores
     assert children.owner.tolist() == [0, 0, 0]
 
 
-def test_a_hub_is_followed_to_so_many_statements_only(stores: Stores) -> None:
+def test_fan_out_limits_statements_of_a_hub(stores: Stores) -> None:
     session = session_of(stores, "Who sleeps?", corpus="hub")
     region = Region(session, fan_out=5, neighbours=100)
     region.pull([entity_id("hub", "HUB")], hops=1)
@@ -214,7 +214,7 @@ def test_few_pulls_reach_as_far_as_many(stores: Stores, pulls: int, asked: list[
     assert [step.details["hops"] for step in session.steps if step.name == "pull"] == asked
 
 
-def test_a_path_grows_only_while_it_says_more_of_the_question(stores: Stores) -> None:
+def test_must_improve_ends_paths_that_score_no_better(stores: Stores) -> None:
     session = session_of(stores, "The Aldane Bridge opened in 1931.")
     found = StatementGraphRetriever(1, 1).rank(session, 1)
     assert max(float(why["path_length"]) for why in found.why.values()) == 1
@@ -223,7 +223,7 @@ def test_a_path_grows_only_while_it_says_more_of_the_question(stores: Stores) ->
     assert "depth 1 best" not in details
 
 
-def test_the_paper_has_a_beam_for_each_seed_and_tuned_one_for_all(stores: Stores) -> None:
+def test_paper_preset_has_beam_per_seed_and_tuned_a_shared_beam(stores: Stores) -> None:
     """The seeds are the bridge's opening and the poet's river; one beam of width 1 leaves from the first alone."""
     question = "Which Aldane Bridge opened in 1931?"
     reached: dict[str, set[tuple[str, ...]]] = {}
@@ -253,7 +253,7 @@ def test_a_filter_breaks_the_path(stores: Stores) -> None:
     }
 
 
-def test_the_best_path_of_a_statement_counts_where_it_weighs(stores: Stores) -> None:
+def test_path_weight_adds_best_path_score(stores: Stores) -> None:
     question = "opened in 1931"
     by_weight: dict[float, dict[str, float]] = {}
     for weight in (0.0, 0.25, 1.0):

@@ -74,7 +74,9 @@ def graph(tmp_path_factory: pytest.TempPathFactory, chat: ScriptedChat) -> Itera
 
 @pytest.mark.parametrize("name", sorted(STRATEGIES))
 @pytest.mark.parametrize("preset", ["paper", "tuned"])
-def test_no_strategy_asks_the_model_by_itself(graph: HLGraph, chat: ScriptedChat, name: str, preset: str) -> None:
+def test_default_strategies_never_call_the_chat_model(
+    graph: HLGraph, chat: ScriptedChat, name: str, preset: str
+) -> None:
     chat.asked.clear()
     made = with_preset(STRATEGIES[name], preset)
     assert by_of(made) in (None, "rules")
@@ -90,7 +92,7 @@ def test_every_strategy_with_a_step_for_a_model_has_by() -> None:
 
 @pytest.mark.parametrize("name", sorted(_PROMPTS))
 @pytest.mark.parametrize("preset", ["paper", "tuned"])
-def test_by_chat_asks_it_and_says_how_often(graph: HLGraph, chat: ScriptedChat, name: str, preset: str) -> None:
+def test_by_chat_counts_the_model_calls(graph: HLGraph, chat: ScriptedChat, name: str, preset: str) -> None:
     chat.asked.clear()
     made = with_by(with_preset(STRATEGIES[name], preset), "chat")
     explain = graph.search(_LONG.get(name, _QUESTION), strategy=made, k=3, explain=True).explain
@@ -129,7 +131,7 @@ def test_by_chat_without_a_chat_model_is_refused(tmp_path: Path, name: str) -> N
 
 
 @pytest.mark.parametrize("name", sorted(set(STRATEGIES) - set(_PROMPTS)))
-def test_by_chat_where_no_step_is_for_a_model_is_refused(name: str) -> None:
+def test_by_chat_is_rejected_without_a_model_step(name: str) -> None:
     made = with_preset(STRATEGIES[name], "paper")
     with pytest.raises(
         InputError, match=f"by is 'chat', and the strategy {name} has no step that a chat model can take"
@@ -174,7 +176,7 @@ _NO_KEYWORDS = "keywords: the reply names none, so rules named them"
 _NO_PARTS = "subqueries: the reply has no usable line, so the question stayed whole"
 
 
-def test_replies_that_cannot_be_used_are_counted_with_what_was_done_instead(tmp_path: Path) -> None:
+def test_unusable_replies_are_counted_with_their_fallback(tmp_path: Path) -> None:
     mute = ScriptedChat(lambda system, user: "...")
     with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder(), chat=mute) as graph:
         graph.ingest(DOCUMENTS)

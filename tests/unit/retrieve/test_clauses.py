@@ -47,7 +47,7 @@ def test_a_short_clause_joins_the_one_before() -> None:
         st.sampled_from(["the bridge", "while", ", and the", ";", "Ombry", "?", "was built of stone"]), max_size=60
     )
 )
-def test_no_word_but_those_that_join_is_lost(pieces: list[str]) -> None:
+def test_clauses_lose_only_joining_words(pieces: list[str]) -> None:
     question = " ".join(pieces)
     found = clauses(question)
     assert found

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from extractors import ingest_tiny
+from hierarchies import with_hierarchy
 from thoroughness import IS_THOROUGH
 
 from hlgraph.chunk import WholeChunker
@@ -29,7 +30,7 @@ from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.stores import trace
 from hlgraph.stores.protocols import PullShape, Stores
 from hlgraph.subgraph import KINDS, Subgraph
-from hlgraph.testing.corpus import CORPUS, TinyExtractor, with_hierarchy
+from hlgraph.testing.corpus import CORPUS, TinyExtractor
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
 
@@ -128,9 +129,7 @@ def test_asking_to_explain_changes_nothing_else(stores: Stores, strategy: str, u
 
 
 @pytest.mark.parametrize(("strategy", "unit", "mode"), _ALL)
-def test_nothing_more_is_asked_of_the_stores_unless_it_is_explained(
-    stores: Stores, strategy: str, unit: Unit, mode: Mode
-) -> None:
+def test_only_explanations_cost_extra_round_trips(stores: Stores, strategy: str, unit: Unit, mode: Mode) -> None:
     _ask(stores, strategy, unit=unit, mode=mode)  # what is read once a process has been read
     with trace.listening() as heard:
         plain = _ask(stores, strategy, unit=unit, mode=mode, explain=False)
@@ -156,7 +155,7 @@ def test_seeds_are_named_and_ranked(stores: Stores) -> None:
     assert scores == sorted(scores, reverse=True)
 
 
-def test_hops_say_what_was_kept_pruned_and_why(stores: Stores) -> None:
+def test_hops_count_kept_and_pruned_by_reason(stores: Stores) -> None:
     explain = _ask(stores, ChunkEntityRetriever(seeds=1, nodes=1), k=1).explain
     links, rerank, evidence = explain.hops
     assert (links.name, links.depth, links.expanded, links.kept) == ("chunks that share an entity", 1, 1, 1)
@@ -167,7 +166,7 @@ def test_hops_say_what_was_kept_pruned_and_why(stores: Stores) -> None:
     )  # fmt: skip
 
 
-def test_a_path_names_what_joins_its_statements_and_which_of_them_a_search_had_found(stores: Stores) -> None:
+def test_path_names_joints_and_seed_ranks(stores: Stores) -> None:
     result = _ask(stores, _Walk(), "Mara Quill designed the Aldane Bridge")
     explain = result.explain
     path = next(path for path in explain.paths if "Tessing" in path.nodes[1].name)
@@ -196,7 +195,7 @@ def test_a_beam_tells_its_seeds_depths_and_paths(stores: Stores, strategy: str) 
     assert all(len(path.nodes) > 1 for path in explain.paths)
 
 
-def test_parts_of_a_strategy_are_told_apart(stores: Stores) -> None:
+def test_notes_of_strategy_parts_are_separate(stores: Stores) -> None:
     explain = _ask(stores, _Walk("walk")).explain
     assert {item.part for item in (*explain.seeds, *explain.paths)} == {"walk"}
     assert [hop.part for hop in explain.hops] == ["walk", ""]
@@ -277,7 +276,7 @@ def test_a_filter_holds_in_everything_that_is_named(stores: Stores) -> None:
         assert "Aldane" not in told
 
 
-def test_no_evidence_is_explained_too(stores: Stores) -> None:
+def test_empty_result_has_an_explanation(stores: Stores) -> None:
     explain = _ask(stores, "statement", "zeppelin", mode="text").explain
     assert (explain.results, explain.graph.nodes) == ((), ())
     assert [hop.kept for hop in explain.hops if hop.name == "returned"] == [0]
@@ -317,7 +316,7 @@ def test_synonyms_join_too() -> None:
     assert chosen.path_nodes == set(ids)
 
 
-def test_a_chunk_mentions_what_its_statements_mention_only_while_none_of_them_is_shown() -> None:
+def test_chunk_takes_mentions_of_hidden_statements() -> None:
     kinds = [KINDS.index(kind) for kind in (Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY)]
     edges = {
         Relationship.IN_CHUNK: sp.csr_array(([1.0], ([1], [0])), shape=(3, 3), dtype=np.float32),

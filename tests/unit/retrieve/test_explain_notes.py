@@ -63,7 +63,7 @@ def test_clearing_forgets_everything_but_the_part() -> None:
         assert (notes.seeds, notes.hops, notes.paths, notes.part) == ([], [], [], "path")
 
 
-def test_a_hop_without_a_depth_is_one_deeper_than_the_last_of_its_part() -> None:
+def test_negative_depth_means_one_below_the_last_hop() -> None:
     notes = Notes()
     notes.add_hop(Hop(-1, 1, 1))
     notes.add_hop(Hop(3, 1, 1))

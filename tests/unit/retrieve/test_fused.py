@@ -80,7 +80,7 @@ def test_the_default_finds_both_ends_of_the_bridge(stores: Stores) -> None:
     assert {item.source.uri for item in found.evidence[:2]} == {"doc:bridge", "doc:engineer"}
 
 
-def test_a_long_question_weighs_words_and_a_short_one_the_graph() -> None:
+def test_long_questions_weight_words_and_short_ones_the_graph() -> None:
     short, half, long = (FusedRetriever().weights_for("word " * number) for number in (4, 28, 60))
     assert short == pytest.approx(FusedRetriever().weights, rel=0.02)
     assert long == pytest.approx((1.0, 0.5, 1.2, 2.5, 1.3), rel=0.02)
@@ -122,7 +122,7 @@ def test_scores_are_from_0_to_1_and_no_step_asks_a_model(stores: Stores, unit: U
     assert chat.asked == []
 
 
-def test_chunks_found_by_text_bring_their_best_statement(stores: Stores) -> None:
+def test_text_hits_contribute_their_best_statement(stores: Stores) -> None:
     parts = (ChunkRetriever(mode="text"), StatementRetriever())
     found = _ask(stores, FusedRetriever(parts, (1.0, 0.1)), "statement")
     by_text = [item.chunk_id for item in _ask(stores, ChunkRetriever(mode="text"), "chunk").evidence]
@@ -131,7 +131,7 @@ def test_chunks_found_by_text_bring_their_best_statement(stores: Stores) -> None
     assert len(ranked) == len({item.chunk_id for item in ranked}) > 1
 
 
-def test_a_field_that_the_question_names_lifts_its_sources_and_hides_no_other(tmp_path: Path) -> None:
+def test_named_field_boosts_sources_without_filtering(tmp_path: Path) -> None:
     with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder()) as graph:
         graph.ingest(
             Document(f"doc:{paper}", f"The bridge at Ombry was closed, wrote a {kind}.", metadata=metadata)
@@ -199,7 +199,7 @@ def test_links_are_names_of_titles_that_the_statements_of_a_passage_mention(stor
 
 
 @pytest.mark.parametrize("unit", ["chunk", "statement"])
-def test_links_lift_the_passage_that_a_good_one_mentions(stores: Stores, unit: Unit) -> None:
+def test_links_boost_passages_mentioned_by_good_ones(stores: Stores, unit: Unit) -> None:
     request = SearchRequest(QUESTION, CORPUS, 10, unit)
     linked, plain = (
         search(request, FusedRetriever(linked=most), stores=stores, embedder=WordEmbedder(), reranker=LexicalReranker())
@@ -213,7 +213,7 @@ def test_links_lift_the_passage_that_a_good_one_mentions(stores: Stores, unit: U
     assert all("links" not in item.why for item in plain.evidence)
 
 
-def test_long_questions_and_parts_of_ones_own_have_no_links(stores: Stores) -> None:
+def test_links_are_off_for_long_questions_and_custom_parts(stores: Stores) -> None:
     for question, chosen in ((f"{QUESTION} {'And why? ' * 20}", FusedRetriever()), (QUESTION, _TWO)):
         request = SearchRequest(question, CORPUS, 4, "chunk")
         found = search(request, chosen, stores=stores, embedder=WordEmbedder(), reranker=LexicalReranker())
@@ -255,7 +255,7 @@ def test_a_mode_of_its_own_goes_before_that_of_the_request(stores: Stores) -> No
         ((ChunkRetriever(),), (-1.0,), "a weight is -1.0"),
     ],
 )
-def test_what_cannot_be_fused_is_refused(
+def test_invalid_fusion_arguments_are_rejected(
     parts: tuple[Retriever, ...], weights: tuple[float, ...], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):

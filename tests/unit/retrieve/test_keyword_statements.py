@@ -132,7 +132,7 @@ def test_only_a_hub_takes_a_round_trip_more(hubs: _Hubs) -> None:
         assert [step.name for step in session.steps].count("match statements") == trips
 
 
-def test_what_is_beyond_the_deepest_search_is_left_out(hubs: _Hubs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statements_beyond_the_deepest_search_are_dropped(hubs: _Hubs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(beam_walk, "_TIED", 10)
     monkeypatch.setattr(beam_walk, "_DEEPEST", 20)
     session = _session(hubs.stores, "Has WEST2 or EAST2 number 17?")

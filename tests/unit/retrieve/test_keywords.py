@@ -33,11 +33,11 @@ def texts(question: str) -> set[str]:
         ("Wer schrieb Über die Grenze?", "Über die Grenze"),
     ],
 )
-def test_what_may_be_a_name(question: str, name: str) -> None:
+def test_candidate_names(question: str, name: str) -> None:
     assert name in texts(question)
 
 
-def test_what_is_no_name() -> None:
+def test_excluded_names() -> None:
     found = texts("Who was the father of the bride?")
     assert found == {"father", "father of the bride", "bride", "Who was the father"}  # at most six words
     assert names_in("") == names_in("??? who is it") == []
@@ -50,7 +50,7 @@ def test_long_runs_need_capitals_or_quotation_marks() -> None:
 
 
 @given(st.text(alphabet="Aa bB.'’“”\"?1é-", max_size=60))
-def test_keywords_are_what_the_question_says_where_they_say(question: str) -> None:
+def test_keyword_offsets_match_the_question(question: str) -> None:
     found = names_in(question)
     assert len(set(found)) == len(found)
     assert all(question[keyword.start : keyword.end] == keyword.text for keyword in found)

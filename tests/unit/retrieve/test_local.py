@@ -144,7 +144,7 @@ def test_algorithm_1_step_by_step(stores: Stores) -> None:
 
 
 @pytest.mark.parametrize("is_trusted", [False, True])
-def test_a_later_walk_gives_no_more_than_what_it_began_at_had(stores: Stores, is_trusted: bool) -> None:
+def test_later_walk_scores_do_not_exceed_its_seeds(stores: Stores, is_trusted: bool) -> None:
     """The third walk begins at one statement, which the second reached from afar; only a model's choice makes it the best."""
 
     def shares(cycles: int) -> dict[str, float]:
@@ -188,7 +188,7 @@ def test_without_a_pool_suggestions_are_naive(stores: Stores) -> None:
     assert not [step for step in result.explain.steps if step.name == "walk"]
 
 
-def test_what_was_not_suggested_is_not_kept(stores: Stores) -> None:
+def test_ids_that_were_not_suggested_are_discarded(stores: Stores) -> None:
     @dataclass
     class Inventive:
         fingerprint: str = "inventive"
@@ -239,7 +239,7 @@ def test_a_filter_holds_in_every_cycle(stores: Stores) -> None:
     assert len(told.shown) == 1  # nobody is asked to choose from nothing
 
 
-def test_by_rules_it_runs_without_a_chat_model(stores: Stores) -> None:
+def test_rules_need_no_chat_model(stores: Stores) -> None:
     result = _ask(stores, LocalRetriever())
     assert result.evidence[0].text == DREW
     assert {step.details["selector"] for step in result.explain.steps if step.name == "select"} == {"score/1"}
@@ -353,7 +353,7 @@ def test_replies_to_eval_and_to_next() -> None:
     assert ChatAsker(ScriptedChat(["None."])).ask(_QUESTION, []) == (_QUESTION,)
 
 
-def test_the_rules_cover_and_ask_for_what_is_open() -> None:
+def test_rule_judge_and_asker_use_uncovered_words() -> None:
     assert uncovered("Who drew the Aldane bridge?", [DREW]) == ["bridge"]
     assert not CoverageJudge().is_enough("Who drew the Aldane bridge?", [DREW])
     assert CoverageJudge(share=0.6).is_enough("Who drew the Aldane bridge?", [DREW])

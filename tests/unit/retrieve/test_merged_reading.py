@@ -86,7 +86,7 @@ def texts(stores: Stores, strategy: str | Retriever, *, k: int = 4, where: str =
 _NAMES = ("Aldane Bridge", "Mara Quill", "M. Quill", "Tessing", "harbour", "Orne")
 
 
-def test_to_step_from_one_name_to_the_other_takes_no_hop(stores: Stores) -> None:
+def test_step_between_merged_entities_takes_no_hop(stores: Stores) -> None:
     assert names_in(pull(stores, ["Aldane Bridge"]), *_NAMES) == ["Aldane Bridge", "Mara Quill"]
     merge(stores, ("M. Quill", "Mara Quill"))
     assert names_in(pull(stores, ["Aldane Bridge"]), *_NAMES) == ["Aldane Bridge", "Mara Quill", "M. Quill"]
@@ -183,9 +183,7 @@ _FEW = (
 
 
 @pytest.mark.parametrize("strategy", _FEW, ids=lambda item: type(item).__name__)
-def test_strategies_that_pull_find_what_they_would_find_with_one_name(
-    stores: Stores, one_name: Stores, strategy: Retriever
-) -> None:
+def test_merged_entities_give_results_of_a_single_entity(stores: Stores, one_name: Stores, strategy: Retriever) -> None:
     """Of few seeds: the letter is reached over the two names alone."""
     for each in (stores, one_name):
         ingest(each, _BESIDE)

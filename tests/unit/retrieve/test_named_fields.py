@@ -44,6 +44,6 @@ def test_only_sources_with_a_named_field_are_returned() -> None:
     assert found == {"a": ("author",)}
 
 
-def test_dates_are_told_from_names() -> None:
+def test_dates_are_distinguished_from_names() -> None:
     assert all(map(is_date, ("1931-05-03", ("x", "1931-05-03"))))
     assert not any(map(is_date, ("1931", 1931)))

@@ -188,7 +188,7 @@ def test_the_communities_cover_the_anchors(stores: Stores) -> None:
     assert {item.text for item in result.evidence[:2]} == {RIVER, SONG}
 
 
-def test_what_lies_around_is_ranked_exactly_so_that_every_store_gives_the_same(stores: Stores) -> None:
+def test_region_is_ranked_exactly_for_equal_results_on_every_store(stores: Stores) -> None:
     noted = _Noted(stores)
     assert _ask(noted.stores, replace(_PLAIN, selector=_Told({RIVER, SONG, MILL}))).evidence
     assert len(noted.queries) > 1
@@ -258,14 +258,14 @@ def test_anchors_outside_all_communities_reach_a_report_too(stores: Stores) -> N
     assert _communities(stores, replace(_PLAIN, selector=_Told(set()))) == ()
 
 
-def test_no_part_of_a_community_is_of_a_source_that_the_filter_hides(stores: Stores) -> None:
+def test_communities_contain_no_filtered_source(stores: Stores) -> None:
     found = _communities(stores, replace(_PLAIN, selector=_Told(set(_TEXTS))), where="year > 2")
     shown = {piece.text for item in found for piece in (*item.statements, *item.passages)}
     assert shown == {SONG, CHOIR, HYMN}
     assert {name for item in found for name in item.entities} <= {"Songs", "Brandt", "Cale"}
 
 
-def test_by_rules_it_runs_without_a_chat_model(stores: Stores) -> None:
+def test_rules_need_no_chat_model(stores: Stores) -> None:
     result = _ask(stores, GlobalRetriever())
     assert {item.text for item in result.evidence} == set(_TEXTS)
     [step] = _steps(result, "decompose")

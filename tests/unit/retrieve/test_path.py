@@ -100,7 +100,7 @@ def test_an_entity_reached_as_a_synonym_counts_once_more() -> None:
     np.testing.assert_allclose(weights, [0, 0.5, 0.5, 1])  # y: .6 and .6 for the connection
 
 
-def test_no_path_gives_no_weight() -> None:
+def test_without_paths_all_entity_weights_are_zero() -> None:
     joined = statement_graph(_graph())
     assert not entity_weights(joined, [], most=5).any()
     assert not entity_weights(joined, [BeamPath((0,), -0.2)], most=5).any()
@@ -172,7 +172,7 @@ def _embedder(stores: Stores) -> WordEmbedder:
 
 
 @pytest.mark.parametrize("preset", ["paper", "tuned", "fast"])
-def test_the_bridging_passage_is_found_with_its_path(stores: Stores, preset: str) -> None:
+def test_bridging_passage_is_returned_with_its_path(stores: Stores, preset: str) -> None:
     chosen = retriever("path", preset)
     assert isinstance(chosen, PathRetriever)
     found = _ask(stores, chosen, unit="chunk")
@@ -281,7 +281,7 @@ def _scores(result: SearchResult, name: str) -> dict[str, float]:
     return {item.chunk_id: float(item.why[name]) for item in result.evidence}
 
 
-def test_one_stage_is_the_first_pagerank_or_starts_from_the_search(stores: Stores) -> None:
+def test_single_stage_ranks_by_first_pagerank_or_by_search(stores: Stores) -> None:
     both = _ask(stores, PathRetriever(), unit="chunk", k=9)
     first = _ask(stores, PathRetriever(stages="first"), unit="chunk", k=9)
     assert _scores(first, "pagerank") == pytest.approx(_scores(both, "stage_1"))
@@ -295,7 +295,7 @@ def test_one_stage_is_the_first_pagerank_or_starts_from_the_search(stores: Store
     assert len(second.evidence) == len(closest)  # the rest of the search follows
 
 
-def test_without_a_beam_nothing_is_exploited_and_no_path_grows(stores: Stores) -> None:
+def test_beam_width_zero_exploits_no_path(stores: Stores) -> None:
     without = _ask(stores, PathRetriever(beam_width=0), unit="chunk", explain=True)
     explored = _ask(stores, PathRetriever(path_entities=0), unit="chunk")
     assert _scores(without, "pagerank") == pytest.approx(_scores(explored, "pagerank"))
@@ -315,7 +315,7 @@ def test_a_weight_of_0_is_no_count() -> None:
     assert replace(PathRetriever(), passage_weight=0, damping=0).passage_weight == 0
 
 
-def test_what_is_fast_embeds_the_question_alone_and_searches_by_vector_alone(stores: Stores) -> None:
+def test_fast_preset_embeds_only_the_question(stores: Stores) -> None:
     class Counting(WordEmbedder):
         count = 0
 

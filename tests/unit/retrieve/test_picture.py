@@ -158,7 +158,7 @@ def _graphs(draw: st.DrawFn) -> EvidenceGraph:
 
 
 @given(_graphs(), st.text(min_size=1, max_size=300))
-def test_no_box_overlaps_another_or_leaves_the_page(graph: EvidenceGraph, question: str) -> None:
+def test_boxes_do_not_overlap_and_stay_on_the_page(graph: EvidenceGraph, question: str) -> None:
     layout = arrange(graph, question)
     assert layout == arrange(graph, question)
     assert layout.boxes.keys() == {QUESTION, *(item.node.id for item in graph.nodes)}
@@ -213,7 +213,7 @@ def test_a_page_is_whole_and_asks_nothing_of_the_network() -> None:
     assert "url(" not in page
 
 
-def test_the_policy_admits_the_script_of_the_page_and_no_other() -> None:
+def test_content_security_policy_admits_only_the_page_script() -> None:
     page = _explanation(HOSTILE).to_html()
     (script,) = re.findall(r"<script>(.*?)</script>", page, flags=re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -240,21 +240,21 @@ def test_hostile_text_stays_text_everywhere() -> None:
     assert "\x00" not in page
 
 
-def test_the_page_says_what_the_explanation_says() -> None:
+def test_page_shows_every_part_of_the_explanation() -> None:
     text = _Tags(_explanation("Who designed the 🌉 bridge?").to_html()).text
     for said in ("Who designed the 🌉 bridge?", "Not shown: 3 x entity.", "neo4j", "seed 1", "on path 1", "Queries"):
         assert said in text, said
     assert "Mara Quill was born in Tessing." in " ".join(text.split())
 
 
-def test_a_path_names_what_joins_its_nodes_and_its_jumps() -> None:
+def test_path_shows_joints_and_jumps() -> None:
     nodes = tuple(NodeTrace(key, Kind.STATEMENT, key) for key in ("first", "second", "third"))
     path = PathTrace(nodes, 0.5, (("Mara Quill", "Tessing"), ()), (2,))
     text = " ".join(_Tags(replace(_explanation(), paths=(path,)).to_html()).text.split())
     assert "first — Mara Quill, Tessing → second — a jump → third 0.5" in text
 
 
-def test_a_search_that_was_not_asked_to_explain_has_no_page() -> None:
+def test_page_requires_explain() -> None:
     plain = Explanation("chunk", "chunk", "vector", {}, (), 1, 0.5)
     with pytest.raises(InputError, match="search again with explain=True"):
         plain.to_html()
@@ -273,7 +273,7 @@ def test_the_picture_is_a_document_of_its_own() -> None:
     assert used <= set(re.findall(r"(--[\w-]+):", document))
 
 
-def test_a_search_that_was_not_asked_to_explain_has_no_picture() -> None:
+def test_picture_requires_explain() -> None:
     plain = Explanation("chunk", "chunk", "vector", {}, (), 1, 0.5)
     with pytest.raises(InputError, match="search again with explain=True"):
         plain.to_svg()

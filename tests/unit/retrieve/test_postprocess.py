@@ -6,6 +6,7 @@ import re
 
 import pytest
 from extractors import RuleExtractor
+from hierarchies import with_hierarchy
 
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError
@@ -19,7 +20,6 @@ from hlgraph.retrieve.request import Mode, Unit
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.stores.protocols import Stores
-from hlgraph.testing.corpus import with_hierarchy
 from hlgraph.testing.embedder import WordEmbedder
 
 _EMBEDDER = WordEmbedder()
@@ -82,7 +82,7 @@ def _step(result: SearchResult, name: str) -> StepTrace:
     return [step for step in result.explain.steps if step.name == name][-1]
 
 
-def test_one_of_many_copies_stays_and_others_take_their_place(stores: Stores) -> None:
+def test_duplicates_are_replaced_by_other_evidence(stores: Stores) -> None:
     result = _ask(stores, "statement")
     texts = [item.text for item in result.evidence]
     assert len(texts) == 5
@@ -91,13 +91,13 @@ def test_one_of_many_copies_stays_and_others_take_their_place(stores: Stores) ->
     assert (step.count, step.details) == (5, {"tau": 0.005, "dropped": _COPIES - 1, "lemmas": True})
 
 
-def test_the_best_copy_is_the_one_that_stays(stores: Stores) -> None:
+def test_best_of_the_duplicates_is_kept(stores: Stores) -> None:
     everything = _ask(stores, "statement", diversity=0, k=40).evidence
     best = _ask(stores, "statement").evidence[0]
     assert (best.statement_id, best.score) == (everything[0].statement_id, everything[0].score)
 
 
-def test_few_candidates_are_made_more_until_there_is_enough_evidence(stores: Stores) -> None:
+def test_search_widens_until_there_is_enough_evidence(stores: Stores) -> None:
     """Five candidates are copies all of them: the search goes on behind them."""
     result = _ask(stores, StatementRetriever(candidates=5))
     assert len(result.evidence) == 5
@@ -138,7 +138,7 @@ def test_every_strategy_takes_a_threshold(stores: Stores, strategy: str, unit: U
     assert sum("carried" in item.text and "Ombry" in item.text and "1,001" not in item.text for item in found) <= 1
 
 
-def test_a_wide_threshold_drops_what_is_only_alike(stores: Stores) -> None:
+def test_wide_threshold_also_drops_similar_texts(stores: Stores) -> None:
     found = [item.text for item in _ask(stores, "statement", diversity=1, k=50).evidence]
     assert sum("lay at" in text for text in found) == 1
     assert sum("carried" in text for text in found) == 3  # another number or another place is never the same
@@ -176,7 +176,7 @@ def test_numbers_of_a_table_get_its_labels_and_nothing_else_changes(stores: Stor
     assert plain.explain.round_trips == result.explain.round_trips  # the chunks are read already
 
 
-def test_labels_that_the_local_extractor_wrote_are_not_said_again_but_the_unit_is(stores: Stores) -> None:
+def test_labels_of_local_extractor_are_not_repeated_except_the_unit(stores: Stores) -> None:
     labels = {item.text: item.labels for item in _labelled(stores, "Salt", "local").evidence}
     coal = next(text for text in labels if "410" in text)
     assert "Coal; 1952: 410; 1953: 395" in coal.replace("(in tons): ", "")

@@ -38,7 +38,7 @@ SENT = {
 }
 
 
-def test_a_question_sends_no_search_twice(stores: Stores) -> None:
+def test_each_search_is_sent_once(stores: Stores) -> None:
     request = SearchRequest(QUESTION, CORPUS, 4, "chunk", explain=True)
     found = search(request, AutoRetriever(), stores=stores, embedder=WordEmbedder(), reranker=LexicalReranker())
     assert [step.details["strategy"] for step in found.explain.steps if step.name == "choose"] == ["fused"]
@@ -47,7 +47,7 @@ def test_a_question_sends_no_search_twice(stores: Stores) -> None:
 
 
 @pytest.mark.parametrize("question", [QUESTION, LONG])
-def test_a_question_sends_no_call_with_the_same_parameters_twice(stores: Stores, question: str) -> None:
+def test_no_store_call_is_repeated_with_equal_parameters(stores: Stores, question: str) -> None:
     """Beside the versions of the corpus, which every step checks."""
     request = SearchRequest(question, CORPUS, 4, "chunk", explain=True)
     found = search(request, AutoRetriever(), stores=stores, embedder=WordEmbedder(), reranker=LexicalReranker())

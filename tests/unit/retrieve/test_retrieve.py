@@ -12,6 +12,7 @@ from typing import get_args
 import numpy as np
 import pytest
 from extractors import ingest_tiny, sentence_extractor
+from hierarchies import with_hierarchy
 from thoroughness import IS_THOROUGH
 
 from hlgraph.change import ChangeState
@@ -22,7 +23,7 @@ from hlgraph.ids import source_id
 from hlgraph.index.embed import chunk_text
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
-from hlgraph.persist import removal
+from hlgraph.persist.assemble import removal
 from hlgraph.records import Chunk, Document, Evidence, Kind, Statement
 from hlgraph.retrieve import STRATEGIES, SearchRequest, SearchResult, search
 from hlgraph.retrieve.request import Mode, Unit
@@ -34,7 +35,7 @@ from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.retrieve.strategies.topic import TopicRetriever
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope, Stores
-from hlgraph.testing.corpus import CORPUS, DOCUMENTS, with_hierarchy
+from hlgraph.testing.corpus import CORPUS, DOCUMENTS
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import parse
 
@@ -215,7 +216,7 @@ def test_statements_without_a_reranker_are_in_the_order_of_their_cosine(stores: 
 
 
 @pytest.mark.parametrize("strategy", ["chunk_rerank", "statement"])
-def test_the_reranker_orders_what_the_search_found(stores: Stores, strategy: str) -> None:
+def test_reranker_orders_search_hits(stores: Stores, strategy: str) -> None:
     question = "Who wrote about the river Orne?"
     plain = _ask(stores, question, "chunk" if strategy == "chunk_rerank" else StatementRetriever(has_rerank=False))
     texts = [
@@ -233,7 +234,7 @@ def test_the_reranker_orders_what_the_search_found(stores: Stores, strategy: str
     )
 
 
-def test_chunk_entity_takes_the_seed_and_what_shares_an_entity_with_it(stores: Stores) -> None:
+def test_chunk_entity_returns_seeds_and_chunks_with_shared_entities(stores: Stores) -> None:
     result = _ask(stores, "When did the Aldane Bridge open, in 1931?", ChunkEntityRetriever(seeds=1))
     assert {item.source.uri for item in result.evidence} == {"doc:bridge", "doc:engineer"}
 
@@ -268,7 +269,7 @@ def test_all_statements_of_the_topics_are_reranked(stores: Stores) -> None:
     assert len(held) > 300
 
 
-def test_a_chunk_found_by_its_statement_names_it(stores: Stores) -> None:
+def test_chunk_evidence_names_its_best_statement(stores: Stores) -> None:
     result = _ask(stores, "When did the Aldane Bridge open, in 1931?", "statement", "chunk")
     assert result.evidence[0].text == DOCUMENTS[0].text
     assert result.evidence[0].why["statement"] == "The Aldane Bridge opened in 1931."
@@ -300,7 +301,7 @@ def test_round_trips_depend_on_neither_k_nor_the_corpus(stores: Stores, strategy
     assert max(counts) - min(counts) <= may_vary
 
 
-def test_an_explanation_says_what_was_done(stores: Stores) -> None:
+def test_explanation_lists_the_steps(stores: Stores) -> None:
     result = _ask(stores, "Who designed the bridge?", "chunk_entity", "statement", "hybrid", where='category != "x"')
     explain = result.explain
     assert (explain.strategy, explain.unit, explain.mode) == ("chunk_entity", "statement", "hybrid")
@@ -372,7 +373,7 @@ def test_hits_whose_record_vanished_are_refilled(interrupted: Stores, strategy: 
     assert result.explain.round_trips < (40 if strategy in ("auto", "fused", "global") else 20)
 
 
-def test_one_chunk_of_very_many_statements_leaves_room_for_others(tmp_path: Path) -> None:
+def test_chunk_with_many_statements_does_not_crowd_out_others(tmp_path: Path) -> None:
     crowd = " ".join(f"The bridge is number {at}." for at in range(250))
     documents = [Document("doc:crowd", crowd, "Crowd"), Document("doc:other", "Some other bridge.", "Other")]
     opened = open_stores(f"hlgraph://{tmp_path}/s")
@@ -394,7 +395,7 @@ def test_a_filter_holds_everywhere_and_starves_nothing(stores: Stores, strategy:
     assert len(result.evidence) >= 3
 
 
-def test_what_cannot_be_searched_is_refused(stores: Stores) -> None:
+def test_invalid_requests_are_rejected(stores: Stores) -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'statement'"):
         _ask(stores, "x", "statements")
     with pytest.raises(UnknownNameError, match=r"no corpus 'none'; ingest something into it first, or name another$"):
@@ -420,7 +421,7 @@ def test_an_empty_store_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("other", [WordEmbedder(16), WordEmbedder(32, name="other")])
-def test_another_model_than_that_of_the_corpus_is_refused_where_it_is_used(stores: Stores, other: WordEmbedder) -> None:
+def test_other_embedder_is_rejected_if_vectors_are_needed(stores: Stores, other: WordEmbedder) -> None:
     for strategy, mode in (("chunk", "vector"), ("statement", "hybrid"), ("statement", "text"), ("topic", "text")):
         with pytest.raises(ModelMismatchError, match="words/32"):
             _ask(stores, "bridge", strategy, mode=mode, embedder=other)  # type: ignore[arg-type]

@@ -113,7 +113,7 @@ def _session(stores: Stores, question: str, where: str = "") -> Session:
     return Session(request, stores, embedder=_EMBEDDER, reranker=_RERANKER, corpus=corpus)
 
 
-def test_under_a_filter_the_entities_that_it_admits_are_found(stores: Stores) -> None:
+def test_filter_applies_to_seed_entities(stores: Stores) -> None:
     """Entities are of no source, so a search that is filtered by sources found none of them."""
     found = [hit.id for hit in _session(stores, "Brandt Aldane", "year = 1").seeds(Kind.ENTITY, 9)]
     assert set(found) == {entity_id("c", name) for name in ("Quill", "Aldane", "Tessing", "Orne", "Vesper", "Cale")}
@@ -139,7 +139,7 @@ def test_scores_are_the_reranker_and_the_support(stores: Stores) -> None:
     assert [item.score for item in without.evidence] == [item.why["rerank"] for item in without.evidence]
 
 
-def test_every_sub_query_has_a_search_and_one_pull_serves_all(stores: Stores) -> None:
+def test_sub_queries_share_one_pull(stores: Stores) -> None:
     given = replace(_FEW, splitter=GivenSplitter(("Quill", "Vesper")))
     result = _ask(stores, "What have these two in common?", given, k=17)
     assert {"doc:quill", "doc:vesper"} <= _linked(result)
@@ -152,7 +152,7 @@ def test_every_sub_query_has_a_search_and_one_pull_serves_all(stores: Stores) ->
     assert result.explain.round_trips > sums  # those for sub-queries are counted
 
 
-def test_the_chat_model_that_was_asked_for_makes_the_sub_queries_with_one_call(stores: Stores) -> None:
+def test_chat_model_writes_sub_queries_in_one_call(stores: Stores) -> None:
     chat = ScriptedChat(["Who is Quill?\nWhat is Vesper?"])
     request = SearchRequest("What have these two in common?", "c", 17, "statement", "vector")
     # Few chunks are found at first, so the search looks wider: it does not ask again.
@@ -246,7 +246,7 @@ def test_without_co_occurrence_entities_of_a_common_chunk_are_not_joined(stores:
     assert (step["count"], step["is_complete"]) == (1, False)
 
 
-def test_more_starts_find_no_smaller_set(stores: Stores) -> None:
+def test_more_starts_never_shrink_the_set(stores: Stores) -> None:
     counts = []
     for starts in (1, 5):
         chosen = DiameterRetriever(entities=5, entries=5, max_diameter=2, starts=starts)

@@ -66,7 +66,7 @@ def test_together_and_alone_are_the_same(stores: Stores) -> None:
         assert shares[0] == pytest.approx(shares[1])
 
 
-def test_an_exact_ranking_reaches_what_a_push_ends_before(stores: Stores) -> None:
+def test_exact_ranking_reaches_nodes_beyond_the_push(stores: Stores) -> None:
     pool, ring = _ids(stores, "Name3 "), set(_ids(stores, "Name"))
     [pushed], [exact] = (
         horizons(_session(stores), [pool], extraction=Taken(size=20), is_exact=is_exact) for is_exact in (False, True)
@@ -75,7 +75,7 @@ def test_an_exact_ranking_reaches_what_a_push_ends_before(stores: Stores) -> Non
     assert set(pushed.ids.tolist()) < ring
 
 
-def test_the_number_of_pools_changes_no_round_trip(stores: Stores) -> None:
+def test_round_trips_do_not_depend_on_number_of_pools(stores: Stores) -> None:
     counts = []
     for pools in ([_ids(stores, "Name3 ")], [[item] for item in _ids(stores, "Name")]):
         session = _session(stores)
@@ -86,14 +86,14 @@ def test_the_number_of_pools_changes_no_round_trip(stores: Stores) -> None:
 
 
 @pytest.mark.parametrize("by", ["push", "walk"])
-def test_a_pool_is_in_its_part_even_where_it_is_larger(stores: Stores, by: str) -> None:
+def test_part_contains_its_pool_even_if_pool_exceeds_size(stores: Stores, by: str) -> None:
     pools = [_ids(stores, *(f"Name{at} " for at in range(6))), _ids(stores, "Isle")]
     for count in (1, 2):
         found = horizons(_session(stores), pools[:count], extraction=Taken(size=2, by=by))  # type: ignore[arg-type]
         assert [set(around.ids.tolist()) for around in found] == [set(pool) for pool in pools[:count]]
 
 
-def test_a_link_names_what_joins_two_statements(stores: Stores) -> None:
+def test_link_returns_the_joint_of_two_statements(stores: Stores) -> None:
     pool = _ids(stores, "Name3 ")
     [around] = horizons(_session(stores), [pool], extraction=Taken())
     [following] = _ids(stores, "Name4 ")

@@ -162,9 +162,7 @@ def test_rankers_cross_the_same_synonyms(stores: Stores) -> None:
 
 
 @pytest.mark.parametrize("made", [LocalRetriever, GlobalRetriever])
-def test_a_search_walks_to_what_only_a_synonym_joins(
-    stores: Stores, made: type[LocalRetriever] | type[GlobalRetriever]
-) -> None:
+def test_search_crosses_synonym_edges(stores: Stores, made: type[LocalRetriever] | type[GlobalRetriever]) -> None:
     """One candidate: all else must come from the walk."""
 
     def found(synonyms: float | str | None) -> int:

@@ -112,7 +112,7 @@ def test_lines_of_keys_and_values() -> None:
         "a: b\nc: d",
     ],
 )
-def test_prose_is_no_table(text: str) -> None:
+def test_prose_is_not_parsed_as_table(text: str) -> None:
     assert cells(text) == []
 
 
@@ -150,7 +150,7 @@ def test_columns_aligned_with_spaces() -> None:
     ]
 
 
-def test_a_label_that_may_stand_over_one_column_or_two_is_none() -> None:
+def test_ambiguous_column_label_is_dropped() -> None:
     text = (
         "                   Q1\n             2023      2022\nSales         101       102\nRent           11        12"
     )
@@ -168,7 +168,7 @@ def test_a_label_that_may_stand_over_one_column_or_two_is_none() -> None:
         "2023    2022\n2021    2020",
     ],
 )
-def test_spaces_alone_make_no_table(text: str) -> None:
+def test_alignment_without_values_is_not_a_table(text: str) -> None:
     assert cells(text) == []
 
 
@@ -257,7 +257,7 @@ def test_a_unit_of_a_column_or_of_a_row_comes_before_that_of_the_table() -> None
     assert not is_meant(said("5 million")[0], ratio)
 
 
-def test_a_year_is_no_amount() -> None:
+def test_year_does_not_match_an_amount() -> None:
     text = "| | Sales |\n|---|---|\n| North | 2,023 |\n| South | 31 |"
     assert _labels("North closed in 2023.", text) == ()
     assert _labels("South closed on May 31.", text) == ()
@@ -308,7 +308,7 @@ def test_a_number_outside_of_the_table_needs_the_label_of_its_row() -> None:
     assert _labels("Freight of 310 was paid.", _MARKDOWN, sentence)[0].startswith("Income, Freight, 1953")
 
 
-def test_where_it_is_not_certain_there_is_no_label() -> None:
+def test_ambiguous_number_gets_no_label() -> None:
     assert _labels("It came to 900.", _MARKDOWN) == ()  # two rows have it
     assert _labels("Freight came to 900.", _MARKDOWN)[0].startswith("Income, Freight, 1952")
 
@@ -321,7 +321,7 @@ def test_equal_numbers_of_one_row() -> None:
     assert _labels("Tolls of 1953 were 900.", text, row) == ()  # both words of the label are said: nothing to add
 
 
-def test_what_is_said_is_not_said_again() -> None:
+def test_label_that_adds_no_word_is_dropped() -> None:
     text = "| | Ships |\n|---|---|\n| Ombry | 12 |"
     assert _labels("Ombry: 12", text) == ("Ombry, Ships: 12",)
     assert _labels("Ombry has 12 ships", text) == ()

@@ -100,12 +100,12 @@ def test_a_number_counts_in_a_long_text_too() -> None:
     assert _is_duplicate(one, one.upper())
 
 
-def test_names_are_no_plurals() -> None:
+def test_names_are_not_lemmatised() -> None:
     assert terms("He met Jobs about jobs.").words[-1] == terms("He met Jobs").words[-1] == "jobs"
     assert "job" in terms("He had jobs.").words
 
 
-def test_values_have_no_sign_and_no_unit() -> None:
+def test_number_values_exclude_sign_and_unit() -> None:
     found = numbers("-5%, $1,000.50 million and three (007) of .5 kg, $ 3")
     assert [number.value for number in found] == ["5", "1000.5", "007", "0.5", "3"]
     assert [number.text for number in found] == ["-5%", "$1000500000", "007", "0.5", "$3"]
@@ -198,7 +198,7 @@ def test_without_a_pair_in_the_same_order_nothing_goes(texts: list[str]) -> None
 
 
 @given(st.integers(0, 10**12), st.integers(0, 10**12))
-def test_two_numbers_are_one_term_only_where_they_are_equal(one: int, other: int) -> None:
+def test_equal_numbers_share_a_term(one: int, other: int) -> None:
     spellings = {
         terms(f"It holds {form} stones.").numbers for form in (f"{one}", f"{one:,}", f"{one}.0", f"{one:,}.00")
     }
@@ -206,7 +206,7 @@ def test_two_numbers_are_one_term_only_where_they_are_equal(one: int, other: int
     assert (terms(f"It holds {one:,}.").numbers == terms(f"It holds {other}.").numbers) == (one == other)
 
 
-def test_without_lemmas_words_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_are_unchanged_without_lemmatiser(monkeypatch: pytest.MonkeyPatch) -> None:
     assert has_lemmas()
     assert terms("the bridges were rebuilt").words == terms("the bridge was rebuilt").words
     monkeypatch.setitem(sys.modules, "simplemma", None)

@@ -34,7 +34,7 @@ def test_there_are_at_least_fifteen() -> None:
 
 
 @pytest.mark.parametrize("name", analyst.load_all())
-def test_every_query_is_of_one_corpus_bounded_and_documented(name: str) -> None:
+def test_analyst_queries_are_scoped_bounded_and_documented(name: str) -> None:
     query = analyst.load(name)
     assert "corpus" in query.params
     assert {"k", "hops"} & query.params
@@ -108,7 +108,7 @@ def test_a_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
 # Values
 
 
-def test_values_given_and_defaults() -> None:
+def test_explicit_values_override_defaults() -> None:
     query = analyst.load("what_connects")
     given = {"source": "a", "target": "b"}
     assert analyst.bind(query, given, corpus="mine") == {"corpus": "mine", **given, "hops": 4}

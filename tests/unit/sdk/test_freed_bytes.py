@@ -174,7 +174,7 @@ def _wrong(graph: HLGraph) -> list[str]:
     return [item.check for item in graph.check() if not item.is_fine]
 
 
-def test_doctor_sees_what_is_left_and_a_repair_removes_it(graph: HLGraph, tmp_path: Path) -> None:
+def test_doctor_reports_leftover_bytes_and_repair_removes_them(graph: HLGraph, tmp_path: Path) -> None:
     path = _leave_words(tmp_path)
     assert _wrong(graph) == ["freed bytes"]
     graph.delete(["doc:1"])  # looks at the pages that it wrote
@@ -185,7 +185,7 @@ def test_doctor_sees_what_is_left_and_a_repair_removes_it(graph: HLGraph, tmp_pa
     assert _wrong(graph) == []
 
 
-def test_the_first_writer_of_an_older_store_removes_what_it_finds(graph: HLGraph, tmp_path: Path) -> None:
+def test_first_writer_wipes_an_older_store(graph: HLGraph, tmp_path: Path) -> None:
     path = _leave_words(tmp_path)
     path.with_name("hlgraph.db-wiped").unlink()
     graph.delete(["doc:1"])

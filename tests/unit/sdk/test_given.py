@@ -133,7 +133,7 @@ def test_a_graph_that_cannot_be_opened_says_why(tmp_path: Path, arguments: dict[
     assert not list(tmp_path.iterdir())
 
 
-def test_what_can_be_used_is_used(graph: HLGraph) -> None:
+def test_valid_arguments_are_accepted(graph: HLGraph) -> None:
     import numpy as np
 
     assert graph.ingest(DOCUMENTS[0]).sources_unchanged == 1

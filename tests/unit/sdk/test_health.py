@@ -70,7 +70,7 @@ def test_a_damaged_store_is_not_live(store: Settings) -> None:
     assert str(folder) in found.checks[0].seen
 
 
-def test_servers_that_are_down_are_one_line_each() -> None:
+def test_each_unreachable_server_is_one_finding() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -81,13 +81,13 @@ def test_servers_that_are_down_are_one_line_each() -> None:
     assert all("\n" not in item.seen and str(port) in item.seen for item in found.checks)
 
 
-def test_servers_that_hang_are_given_up_in_time(silent_port: int) -> None:
+def test_hanging_servers_time_out(silent_port: int) -> None:
     settings = Settings(store=f"bolt://127.0.0.1:{silent_port}", vectors=f"http://127.0.0.1:{silent_port}")
     found = health(settings, timeout=0.5)
     assert (found.is_live, len(found.checks)) == (False, 2)
 
 
-def test_what_cannot_be_asked_is_an_error() -> None:
+def test_invalid_timeout_is_rejected() -> None:
     with pytest.raises(InputError, match="timeout is 0"):
         health(Settings(), timeout=0)
     with pytest.raises(SettingsError, match="set the vector store"):

@@ -87,7 +87,7 @@ def test_weak_evidence_needs_a_cosine_and_what_is_beyond_the_bound_is_counted(st
     assert (len(found.found), found.left_out, found.found[0].is_certain) == (1, 3, True)
 
 
-def test_what_was_decided_or_is_one_already_is_no_candidate(stores: Stores) -> None:
+def test_decided_pairs_are_not_candidates(stores: Stores) -> None:
     merges = tier(stores)
     merges.apply([("WWB", "World Water Bureau"), ("M. Quill", "Mara Quill")])
     merges.apply([("Tesing", "Tessing")], keep_apart=True)
@@ -96,7 +96,7 @@ def test_what_was_decided_or_is_one_already_is_no_candidate(stores: Stores) -> N
     assert named(merges.propose(CandidateQuery(lexical=0.0)).found[1:]) == _UNCERTAIN
 
 
-def test_rules_alone_merge_what_is_certain_and_nothing_else(stores: Stores) -> None:
+def test_rules_merge_only_certain_candidates(stores: Stores) -> None:
     merges = tier(stores)
     dry = merges.judge(by="rules", dry_run=True)
     assert merges.list().decisions == ()
@@ -193,7 +193,7 @@ def test_a_broken_reply_is_asked_for_once_more_and_then_left_undecided(
     assert (len(found.merged), len(found.undecided), len(script.asked)) == (1, 3, 2)
 
 
-def test_what_was_judged_before_the_budget_ended_is_kept_and_paid_once(stores: Stores, tmp_path: Path) -> None:
+def test_verdicts_before_the_budget_ended_are_stored(stores: Stores, tmp_path: Path) -> None:
     names = [f"{first}a {last}" for first in ("Quill", "Brand", "Marn", "Voss", "Lund") for last in ("Orne", "Velm")]
     more = {f"doc:{n}": {f"{name} and {name}s met.": (name, f"{name}s")} for n, name in enumerate(names)}
     ingest(stores, more)
@@ -284,7 +284,7 @@ def test_the_same_again_changes_nothing(stores: Stores) -> None:
         ),
     ],
 )
-def test_what_cannot_be_merged_is_told_and_nothing_is_written(
+def test_invalid_merges_are_rejected_without_a_write(
     stores: Stores, alias: str, canonical: str, kind: type[Exception], message: str
 ) -> None:
     merges = tier(stores)

@@ -40,7 +40,7 @@ def test_headings_rules_and_sentences_of_function_words_are_not_counted() -> Non
     assert cover([chunk], [], share=0.5)[0] == 2
 
 
-def test_half_the_words_in_a_statement_made_from_it_cover_a_sentence() -> None:
+def test_sentence_is_covered_by_half_of_its_words_in_own_statement() -> None:
     span = _span("Mara Quill designed the bridge.")
     assert _uncovered([_chunk(TEXT)], _statement("Quill made the bridge.", *span)) == [
         "It opened in 1931 after long delays."
@@ -51,7 +51,7 @@ def test_half_the_words_in_a_statement_made_from_it_cover_a_sentence() -> None:
     assert len(_uncovered([_chunk(TEXT)], _statement("Quill made the bridge.", *span), share=0.6)) == 2
 
 
-def test_a_statement_made_from_another_sentence_must_have_more_of_it() -> None:
+def test_statement_of_other_sentence_needs_larger_share() -> None:
     span = _span("It opened in 1931 after long delays.")
     # Names alone, which every statement has, say nothing of the sentence.
     assert len(_uncovered([_chunk(TEXT)], _statement("Mara Quill was born.", *span))) == 2
@@ -60,7 +60,7 @@ def test_a_statement_made_from_another_sentence_must_have_more_of_it() -> None:
     assert len(_uncovered([_chunk(TEXT)], merged, share=0.6)) == 2
 
 
-def test_several_statements_of_one_sentence_cover_it_together() -> None:
+def test_statements_of_a_sentence_cover_it_jointly() -> None:
     span = _span("It opened in 1931 after long delays.")
     parts = [_statement("It opened.", *span), _statement("1931 it was.", *span)]
     assert _uncovered([_chunk(TEXT)], *parts) == ["Mara Quill designed the bridge."]

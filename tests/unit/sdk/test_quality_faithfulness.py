@@ -43,7 +43,7 @@ def _faults(text: tuple[str, tuple[str, ...]], statement: str) -> str:
         "",
     ],
 )
-def test_what_the_text_says_in_other_words_is_accurate(statement: str) -> None:
+def test_paraphrase_is_accurate(statement: str) -> None:
     assert _faults(TEXT, statement) == ""
 
 
@@ -64,7 +64,7 @@ def test_what_the_text_says_in_other_words_is_accurate(statement: str) -> None:
         ("The toll house did burn in the flood.", "the evidence denies it: burn"),
     ],
 )
-def test_what_it_does_not_say_is_seen(statement: str, fault: str) -> None:
+def test_unsupported_statement_is_inaccurate(statement: str, fault: str) -> None:
     assert _faults(TEXT, statement).startswith(fault)
 
 
@@ -85,7 +85,7 @@ def test_nothing_speaks_against_the_sentences_themselves() -> None:
     assert offenders == []
 
 
-def test_most_of_what_is_changed_is_seen() -> None:
+def test_most_altered_statements_are_detected() -> None:
     chance = random.Random(0)
     seen: dict[str, list[bool]] = {"number": [], "name": [], "not": []}
     for text, statement in _samples():
