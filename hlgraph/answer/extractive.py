@@ -194,7 +194,7 @@ class Chosen(NamedTuple):
     ----------
     places : their places in the evidence, the answering one first
     uncovered : constraints of the question that none of them meets (:class:`hlgraph.answer.constraints.Constraints`)
-    has_kind : the first has a time or a number if the question asks for one
+    has_kind : the first has what the question asks for: a time, a number, a name or a place
     """
 
     places: tuple[int, ...]
@@ -250,7 +250,7 @@ def chosen(
     places = pool.fewest(most)
     around = [part for at in places for part in _places_of(evidence[at])]
     uncovered = Statements((evidence[at].text for at in places), places=around).unmet(constraints)
-    must_have = pool.kind in (Expected.TIME, Expected.NUMBER)
+    must_have = pool.kind is not Expected.ANY
     return Chosen(places, uncovered, bool(pool.has_kind[places[0]]) or not must_have)
 
 
@@ -390,6 +390,7 @@ def _places_of(piece: Evidence) -> list[str]:
 NOT_FOUND = "Nothing in the corpus answers this."
 _LEAST_COSINE = 0.25
 _FAR = 0.45
+_FEW, _SHORT_QUESTION = 2, 16
 
 
 def extractive_answer(
@@ -404,10 +405,10 @@ def extractive_answer(
 
     A piece is considered when it shares a content word with the question, or its cosine to the question is at least 0.25, fitted
     to the scale of the corpus; :func:`chosen` chooses among them. The answer is supported if its pieces meet every constraint of
-    the question (names, numbers, telling words), and the first has a time or a number if the question asks for one. Otherwise
-    the text says which constraint no statement meets: first if it is a name or a number, else last. The answer is refused if it
-    is not supported and no piece has a cosine of at least 0.45; without cosines nothing is refused for this reason. Questions of
-    yes or no, comparisons and counts get their form (:mod:`hlgraph.answer.forms`).
+    the question (names, numbers, telling words), and the first has the kind of answer that it asks for. Otherwise
+    the text says which constraints no statement meets: first if they are one or two names or numbers of a short question, else
+    last. The answer is refused if it is not supported and no piece has a cosine of at least 0.45; without cosines nothing is
+    refused for this reason. Questions of yes or no, comparisons and counts get their form (:mod:`hlgraph.answer.forms`).
 
     Parameters
     ----------
@@ -447,10 +448,20 @@ def extractive_answer(
         return _headed(answer, count)
     is_denied = Statements([pieces[0].text]).denies(question)
     if selection.uncovered:
-        is_named = any(sign.isupper() or sign.isdigit() for word in selection.uncovered for sign in word)
         parts = (lacking(selection.uncovered), answer.text)
-        answer = replace(answer, text=" ".join(parts if is_named else reversed(parts)))
+        answer = replace(
+            answer, text=" ".join(parts if _comes_first(question, selection.uncovered) else reversed(parts))
+        )
     return replace(answer, is_supported=selection.is_covered and not is_denied, uncovered=selection.uncovered)
+
+
+def _comes_first(question: str, uncovered: Sequence[str]) -> bool:
+    """Whether what is unmet comes before the evidence: one or two names or numbers of a question of at most 16 words.
+
+    In a longer question more is paraphrased, and the evidence may answer it although it does not name everything.
+    """
+    is_named = any(sign.isupper() or sign.isdigit() for word in uncovered for sign in word)
+    return is_named and len(uncovered) <= _FEW and len(question.split()) <= _SHORT_QUESTION
 
 
 def _headed(answer: Answer, head: str) -> Answer:
