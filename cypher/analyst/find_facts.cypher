@@ -8,7 +8,7 @@
 // $where filter = "": only sources that this filter of metadata admits, such as year >= 1900; empty: all
 // $kinds kinds = "": only facts whose subject is an entity of these kinds, such as person, place; empty: all
 // $k integer 1.. = 25: maximum number of rows
-// example: hlgraph cypher run find_facts --predicate "was born" --kinds person --object_kinds place
+// example: hlgraph cypher run find_facts --predicate "was born" --kinds person --object-kinds place
 MATCH (f:Fact)
 WHERE f.corpus = $corpus AND f.id >= ''
   AND ($predicate = '' OR toLower(f.predicate) + ' ' STARTS WITH toLower($predicate) + ' ')

@@ -1,11 +1,11 @@
-// What the last changes of a corpus added and removed. An ingest makes a change for each batch of sources, a deletion one. New and
-// edited sources, new statements, and the facts, topics and entities that only these statements support. Removed records are
+// What the last edits of a corpus added and removed. An ingest makes an edit for each batch of sources, a deletion one. Rows are new
+// and edited sources, new statements, and the facts, topics and entities that only these statements support. Removed records are
 // named by their ids alone, because their text is deleted with them. A row "unknown" counts changes of which no record is kept:
 // those before the last 64, and very large ones.
 // params: corpus, changes, where, kinds, k
 // columns: change, label, name, title, id
 // $corpus text = default: the corpus
-// $changes changes 1..64 = 1: number of last changes
+// $changes changes 1..64 = 1: number of last edits
 // $where filter = "": only what was added in sources that this filter of metadata admits, such as year >= 1900; empty: everything
 // $kinds kinds = "": only additions that mention an entity of these kinds, such as person, place; empty: everything
 // $k integer 1.. = 25: maximum number of rows

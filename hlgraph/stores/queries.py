@@ -42,7 +42,7 @@ from hlgraph.where import parse as parse_filter
 # Bounds and default are optional; a parameter without a default is required. A value of the kind ``entity`` or ``source`` is
 # a name or an id, and the query receives the id. A ``filter`` is a filter of metadata, and the query receives the sources that
 # it admits: ``{listed: [ids], admits: true}`` (or all but these ids: false), null for an empty filter. ``kinds`` are kinds of
-# entities with commas between them, and the query receives their list. ``changes`` is a number of last changes of the corpus,
+# entities with commas between them, and the query receives their list. ``changes`` is a number of last edits of the corpus,
 # and the query receives what they did: ``{sources: [ids], statements: [ids of new ones], removed: [[label, id]], unknown: 0}``.
 
 
@@ -50,7 +50,7 @@ ParameterKind: TypeAlias = Literal[
     "text", "integer", "number", "boolean", "entity", "source", "filter", "kinds", "changes"
 ]
 """The kind of a value: a text, a whole number, any number, true or false, an entity or source by name or id, a filter of
-metadata, kinds of entities, or a number of last changes."""
+metadata, kinds of entities, or a number of last edits."""
 ParameterValue: TypeAlias = str | int | float | bool
 
 _NUMBER = r"-?\d+(?:\.\d+)?"

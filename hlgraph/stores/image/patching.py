@@ -136,12 +136,12 @@ def explained(change: ChangeList, *, old: Iterable[str], vanished: Mapping[str, 
     """
     ids = np.frombuffer(change.ids, dtype="S32")
     is_statement = np.frombuffer(change.kinds, dtype=np.uint8) == KINDS.index(Kind.STATEMENT)
-    is_old = np.isin(ids, np.array([item.encode() for item in old], dtype="S32"))
-    kinds = {item.encode(): KINDS.index(Kind(kind)) for kind, items in vanished.items() for item in items}
+    is_old = np.isin(ids, np.array([name.encode() for name in old], dtype="S32"))
+    kinds = {name.encode(): KINDS.index(Kind(kind)) for kind, names in vanished.items() for name in names}
     return msgspec.structs.replace(
         change,
         new_statements=np.flatnonzero(is_statement & ~is_old).astype("<i4").tobytes(),
-        removed_kinds=bytes(kinds[item] for item in ids[_ints(change.removed)].tolist()),
+        removed_kinds=bytes(kinds[name] for name in ids[_ints(change.removed)].tolist()),
     )
 
 
@@ -161,7 +161,7 @@ def edits(change: ChangeList) -> Edits:
     return Edits(
         frozenset(ids[is_source].tolist()),
         frozenset(ids[_ints(change.new_statements)].tolist()),
-        frozenset((KINDS[kind], item) for kind, item in gone),
+        frozenset((KINDS[kind], name) for kind, name in gone),
     )
 
 

@@ -564,12 +564,7 @@ class Neo4jGraphStore(GraphStore):
     def _admitted(self, corpus: str, where: Where) -> Admitted:
         for stats in self.stats(corpus, has_counts=False):
             check_fields(where, stats.fields)
-        for _ in range(_ATTEMPTS):
-            state = self._state(corpus)
-            admitted = self._filters.admitted(Scope(corpus, where), state)
-            if self._state(corpus) == state:  # the filter was decided on this state
-                return admitted
-        raise StoreConflictError(f"corpus {corpus!r} was changed {_ATTEMPTS} times during a query; ask again")
+        return self._filters.present(Scope(corpus, where), functools.partial(self._state, corpus))
 
     def write_co_occurs(self, corpus: str) -> int:
         """See :meth:`GraphStore.write_co_occurs`."""

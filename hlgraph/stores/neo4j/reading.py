@@ -20,7 +20,7 @@ from hlgraph.ids import entity_ids, normalise_name
 from hlgraph.records import Kind
 from hlgraph.stores import queries
 from hlgraph.stores.cypher import Limits, Plain, Table
-from hlgraph.stores.image.patching import edits, unpack
+from hlgraph.stores.image.patching import KEPT, edits, unpack
 from hlgraph.stores.neo4j.pull import Admitted
 from hlgraph.stores.neo4j.server import LOCK_STOPPED, TIMED_OUT, Row, Server, mapped
 from hlgraph.stores.queries import ParameterValue, Query
@@ -87,14 +87,14 @@ class Neo4jReader:
     ) -> dict[str, object]:
         """What is sent for filters and for kinds of entities."""
         sent: dict[str, object] = {}
-        for item in query.parameters:
-            text = str(params[item.name]).strip()
-            if item.kind == "filter":
-                sent[item.name] = self._sources(parse(text), corpus) if text else None
-            elif item.kind == "kinds":
-                sent[item.name] = _kinds(ask, text, corpus) if text else []
-            elif item.kind == "changes":
-                sent[item.name] = _edits(ask, corpus, number=int(text))
+        for parameter in query.parameters:
+            text = str(params[parameter.name]).strip()
+            if parameter.kind == "filter":
+                sent[parameter.name] = self._sources(parse(text), corpus) if text else None
+            elif parameter.kind == "kinds":
+                sent[parameter.name] = _kinds(ask, text, corpus) if text else []
+            elif parameter.kind == "changes":
+                sent[parameter.name] = _edits(ask, corpus, number=int(text))
         return sent
 
     def _sources(self, where: Where, corpus: str) -> Row:
@@ -156,29 +156,40 @@ def _kinds(ask: _Ask, text: str, corpus: str) -> list[str]:
         fits = [kind for kind in stored if kind.lower() == name]
         if name and not fits:
             near = difflib.get_close_matches(name, stored)
-            remedy = f"did you mean {' or '.join(near)}?" if near else f"its kinds: {', '.join(stored[:_SUGGESTED]) or 'none'}"
+            remedy = (
+                f"did you mean {' or '.join(near)}?"
+                if near
+                else f"its kinds: {', '.join(stored[:_SUGGESTED]) or 'none'}"
+            )
             raise UnknownNameError(f"no entity of corpus {corpus!r} has the kind {name!r}; {remedy}")
         kinds += fits
     return kinds
 
 
 def _edits(ask: _Ask, corpus: str, *, number: int) -> Row:
-    """What the last changes of a corpus did; ``unknown`` is the number of those of which no record is kept."""
+    """What the last edits of a corpus did; ``unknown`` is the number of changes among them of which no record is kept."""
     version = max((row["version"] for row in ask("retrieve/read_state", corpus=corpus)), default=0)
-    rows = ask("retrieve/read_image_changes", corpus=corpus, after=version - number)
-    steps = [edits(unpack(bytes(row["list"]))) for row in rows if row["list"]]
+    rows = ask("retrieve/read_image_changes", corpus=corpus, after=version - KEPT)
+    lists = {row["version"]: bytes(row["list"]) for row in rows if row["list"]}
     sources, statements, removed = set[str](), set[str](), dict[str, Kind]()
-    for step in steps:
-        sources |= step.sources
-        statements |= step.statements
-        removed |= {item: kind for kind, item in step.removed}
-        for item in (*step.sources, *step.statements):
-            removed.pop(item, None)
+    known = unknown = 0
+    for at in range(version, max(version - KEPT, 0), -1):
+        if known + unknown == number:
+            break
+        if at not in lists:
+            unknown += 1
+            continue
+        step = edits(unpack(lists[at]))
+        known += bool(step.sources or step.removed)  # others decide about entities
+        gone = {name: kind for kind, name in step.removed if name not in sources | statements}
+        sources |= step.sources - removed.keys()
+        statements |= step.statements - removed.keys()
+        removed = gone | removed
     return {
-        "sources": sorted(sources - removed.keys()),
-        "statements": sorted(statements - removed.keys()),
-        "removed": sorted([kind.value.capitalize(), item] for item, kind in removed.items()),
-        "unknown": min(number, version) - len(steps),
+        "sources": sorted(sources),
+        "statements": sorted(statements),
+        "removed": sorted([kind.value.capitalize(), name] for name, kind in removed.items()),
+        "unknown": unknown,
     }
 
 
