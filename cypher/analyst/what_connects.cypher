@@ -64,13 +64,13 @@ CALL (a, b) {
   WHERE ($where IS NULL OR (s.source_id IN $where.listed) = $where.admits)
   RETURN s.text AS statement ORDER BY COUNT { (s)<-[:SUPPORTS]-() } DESC, s.id LIMIT 1
 }
-RETURN step AS step, a.name AS start, b.name AS end, facts AS facts,
-  COUNT {
-    MATCH (a)<-[q:MENTIONS]-(p:Statement)
-    WHERE ($where IS NULL OR (p.source_id IN $where.listed) = $where.admits)
-    UNWIND q.chunks AS chunk
-    MATCH (b)<-[r:MENTIONS]-(:Statement)
-    WHERE chunk IN r.chunks
-    RETURN DISTINCT chunk
-  } AS chunks, statement AS statement
+CALL (a, b) {
+  UNWIND [a, b] AS x
+  MATCH (x)<-[m:MENTIONS]-(p:Statement)
+  WHERE ($where IS NULL OR (p.source_id IN $where.listed) = $where.admits)
+  UNWIND m.chunks AS chunk
+  WITH chunk, count(DISTINCT x) AS ends WHERE ends = 2
+  RETURN count(chunk) AS chunks
+}
+RETURN step AS step, a.name AS start, b.name AS end, facts AS facts, chunks AS chunks, statement AS statement
 ORDER BY step

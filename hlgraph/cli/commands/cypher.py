@@ -86,7 +86,8 @@ def run(
 ) -> None:
     """Run a read-only query; set its parameters with --name value. Entities may be given by name.
 
-    hlgraph cypher show NAME lists the parameters. Every query takes --where FILTER and --kinds KINDS. The table format shortens long cells; json and csv print them whole.
+    hlgraph cypher show NAME lists the parameters. Every query takes --where FILTER and --kinds KINDS. The table format
+    shortens long cells; json and csv print them whole.
 
     \b
     Examples:
