@@ -246,7 +246,7 @@ def browser_lines(query: Query, *, corpus: str) -> list[str]:
     Examples
     --------
     >>> browser_lines(load("rank_entities"), corpus="default")
-    [":param corpus => 'default'", ':param k => 25']
+    [":param corpus => 'default'", ':param where => null', ':param kinds => []', ':param k => 25']
     """
     lines = []
     for parameter in query.parameters:

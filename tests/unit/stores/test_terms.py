@@ -9,8 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hlgraph import HLGraph
+from hlgraph.records import Document, Kind
+from hlgraph.stores.embedded import text_rows
 from hlgraph.stores.embedded.text_rows import entries, query_words
 from hlgraph.stores.opensearch.writes import terms
+from hlgraph.stores.protocols import VectorQuery
 from hlgraph.stores.terms import parts, stem
 
 
@@ -65,3 +69,17 @@ def test_words_are_split_and_stemmed_alike_in_both_stores() -> None:
     assert single == [stem(term) for term in terms(text)]
     assert query_words(["u.s.", "ies", "—"]) == ["u s", "i"]
     assert parts("a\u0301b") == ("ab",)
+
+
+def test_a_repair_writes_the_terms_of_an_older_store_again(graph: HLGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stores written before have other terms for a few words."""
+
+    def found() -> int:
+        return len(graph._opened.stores.vectors.search(VectorQuery(Kind.CHUNK, graph.corpus, 3, text="seyyed")))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(text_rows, "_stems", lambda word: ("sei",) if word == "seyyed" else (stem(word),))
+        graph.ingest([Document("doc:a", "Seyyed built the mill of Orle.", "Orle")])
+    assert found() == 0
+    graph.reconcile(repair=True)
+    assert found() == 1
