@@ -157,6 +157,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # OpenVINO imports absl, which is here for rouge-score; it would hold on to the stream of the first test as standard error,
     # and close that of all others.
     sys.modules.setdefault("absl", None)  # type: ignore[arg-type]
+    if sets := BEFORE.get("HLGRAPH_DATA"):  # tests have no variable that hlgraph reads
+        os.environ.setdefault("HLGRAPH_TEST_DATA", sets)
     os.environ.setdefault("PYTHONFAULTHANDLER", "1")  # a process that a signal ends says where it was
     give_way()
     bars.EVERY = threading.TIMEOUT_MAX  # else a command that takes long on a busy machine says so

@@ -1,17 +1,27 @@
 // The facts of an entity over time, by the dates of the sources that support them. Each fact has one row per source; its date is
-// valid_from, else the metadata field $field. Facts of sources without a date come last.
-// params: corpus, entity, field, k
+// valid_from, else a field of the metadata. Facts of sources without a date come last.
+// params: corpus, entity, field, where, kinds, k
 // columns: date, subject, predicate, object, title, uri, fact_id
 // $corpus text = default: the corpus
 // $entity entity: the subject or the object
-// $field text = date: the metadata field of sources that holds their date, such as 2024-03-05 or 1953
+// $field text = any: the metadata field that holds the date of a source; any: date, published, issued, year, or another date
+// $where filter = "": only sources that this filter of metadata admits, such as year >= 1900; empty: all
+// $kinds kinds = "": only facts whose other end is an entity of these kinds, such as person, place; empty: all
 // $k integer 1.. = 25: maximum number of rows
-// example: hlgraph cypher run date_facts --entity "Halfmoon Bridge" --field year
-MATCH (:Entity {id: $entity, corpus: $corpus})-[:SUBJECT|OBJECT]->(f:Fact)-[r:SUPPORTS]->(:Statement)
+// example: hlgraph cypher run date_facts --entity "Halfmoon Bridge"
+MATCH (e:Entity {id: $entity, corpus: $corpus})-[:SUBJECT|OBJECT]->(f:Fact)-[r:SUPPORTS]->(:Statement)
+WHERE size($kinds) = 0 OR EXISTS { MATCH (f)<-[:SUBJECT|OBJECT]-(kind:Entity) WHERE kind <> e AND kind.kind IN $kinds }
 UNWIND r.chunks AS chunk_id
 MATCH (:Chunk {id: chunk_id})-[:FROM_SOURCE]->(d:Source)
-WITH DISTINCT f, d, left(toString(coalesce(d.valid_from, d['meta_' + $field])), 10) AS date
-ORDER BY date, f.id, d.id LIMIT $k
+WHERE ($where IS NULL OR (d.id IN $where.listed) = $where.admits)
+WITH DISTINCT f, d
+CALL (d) {
+  WITH CASE $field WHEN 'any' THEN ['date', 'published', 'published_at', 'issued', 'year', 'created', 'modified'] ELSE [$field] END AS usual
+  WITH [name IN usual | d['meta_' + name]] + [name IN CASE $field WHEN 'any' THEN coalesce(d.metadata_keys, []) ELSE [] END
+    WHERE toStringOrNull(d['meta_' + name]) =~ '\\d{4}-\\d{2}-\\d{2}.*' | d['meta_' + name]] AS values
+  RETURN left(toStringOrNull(coalesce(d.valid_from, head([value IN values WHERE toStringOrNull(value) IS NOT NULL]))), 10) AS date
+}
+WITH f, d, date ORDER BY date, f.id, d.id LIMIT $k
 MATCH (s:Entity)-[:SUBJECT]->(f)
 OPTIONAL MATCH (o:Entity)-[:OBJECT]->(f)
 RETURN date AS date, s.name AS subject, f.predicate AS predicate, coalesce(o.name, f.complement) AS object,

@@ -1,30 +1,46 @@
-// Facts that may contradict each other: the same subject and predicate with different objects, from different sources. Those
-// with the most objects come first. Many are not contradictions: a predicate such as "wrote" can hold for many objects at once.
-// Reads every fact of the corpus.
-// params: corpus, predicate, k
-// columns: subject, predicate, objects, sources, fact_ids
+// Facts that may contradict each other: the same subject and predicate with different objects, from different sources. Predicates
+// that have one object for most of their subjects come first (single_share). Forms of "be" and "have" are left out, unless
+// $predicate names one: they hold for many objects at once. Reads every fact of the corpus.
+// params: corpus, predicate, where, kinds, k
+// columns: subject, predicate, objects, sources, single_share, fact_ids
 // $corpus text = default: the corpus
 // $predicate text = "": only this predicate, in upper or lower case; empty: all
+// $where filter = "": only sources that this filter of metadata admits, such as year >= 1900; empty: all
+// $kinds kinds = "": only subjects of these kinds, such as person, place; empty: all
 // $k integer 1.. = 25: maximum number of rows
 // example: hlgraph cypher run find_contradictions
 MATCH (e:Entity)
 WHERE e.corpus = $corpus AND e.id >= ''
 MATCH (e)-[:SUBJECT]->(f:Fact)
-WHERE $predicate = '' OR toLower(f.predicate) = toLower($predicate)
-WITH e, toLower(f.predicate) AS predicate, collect(f) AS facts WHERE size(facts) > 1
+WITH e, toLower(f.predicate) AS predicate, f
+WHERE predicate = toLower($predicate) OR ($predicate = '' AND NOT predicate IN
+    ['is', 'are', 'was', 'were', 'be', 'been', 'has', 'have', 'had', 'ist', 'sind', 'war', 'waren', 'hat', 'haben',
+      'hatte', 'est', 'sont', 'était', 'étaient', 'ont', 'avait', 'es', 'son', 'era', 'fue', 'tiene', 'tenía', 'è', 'sono', 'ha',
+      'aveva', 'é', 'são', 'foi', 'tem', 'zijn', 'heeft'])
+WITH e, predicate, collect(f) AS facts
+WITH predicate, collect({entity: e, facts: facts}) AS subjects
+WITH predicate, subjects, round((1.0 + size([each IN subjects WHERE size(each.facts) = 1])) / (2 + size(subjects)), 3) AS single_share
+UNWIND subjects AS each
+WITH each.entity AS e, each.facts AS facts, predicate, single_share WHERE size(facts) > 1
+WITH e, facts, predicate, single_share WHERE (size($kinds) = 0 OR e.kind IN $kinds)
 UNWIND facts AS f
 OPTIONAL MATCH (o:Entity)-[:OBJECT]->(f)
-WITH e, predicate, f, coalesce(o.name, f.complement) AS object
+WITH e, predicate, single_share, f, coalesce(o.name, f.complement) AS object
 MATCH (f)-[:SUPPORTS]->(s:Statement)
-WITH e, predicate, f, object, s.source_id AS source_id
+WHERE ($where IS NULL OR (s.source_id IN $where.listed) = $where.admits)
+WITH e, predicate, single_share, f, object, s.source_id AS source_id,
+  CASE WHEN toLower(object) STARTS WITH 'the ' THEN substring(object, 4) WHEN toLower(object) STARTS WITH 'an ' THEN substring(object, 3)
+    WHEN toLower(object) STARTS WITH 'a ' THEN substring(object, 2) ELSE object END AS bare
 ORDER BY object, f.id
-WITH e, predicate, collect(DISTINCT object) AS objects, collect(DISTINCT f.id) AS fact_ids,
-  collect(DISTINCT source_id) AS source_ids
-WHERE size(objects) > 1 AND size(source_ids) > 1
-WITH e, predicate, objects, fact_ids, source_ids ORDER BY size(objects) DESC, e.id, predicate LIMIT $k
+WITH e, predicate, single_share, collect(DISTINCT object) AS objects, collect(DISTINCT f.id) AS fact_ids,
+  collect(DISTINCT source_id) AS source_ids, count(DISTINCT toLower(bare)) AS different
+WHERE different > 1 AND size(source_ids) > 1
+WITH e, predicate, single_share, objects, fact_ids, source_ids
+ORDER BY single_share DESC, size(objects) DESC, e.id, predicate LIMIT $k
 UNWIND source_ids AS source_id
 MATCH (d:Source {id: source_id})
-WITH e, predicate, objects, fact_ids, d.title AS title ORDER BY title
-WITH e, predicate, objects, fact_ids, collect(title) AS sources
-RETURN e.name AS subject, predicate AS predicate, objects AS objects, sources AS sources, fact_ids AS fact_ids
-ORDER BY size(objects) DESC, e.id, predicate
+WITH e, predicate, single_share, objects, fact_ids, d.title AS title ORDER BY title
+WITH e, predicate, single_share, objects, fact_ids, collect(title) AS sources
+RETURN e.name AS subject, predicate AS predicate, objects AS objects, sources AS sources, single_share AS single_share,
+  fact_ids AS fact_ids
+ORDER BY single_share DESC, size(objects) DESC, e.id, predicate

@@ -25,6 +25,12 @@ _STAGE = "analyst/"
 _SUFFIX = ".cypher"
 RESERVED = frozenset({"folder", "format", "help", "json", "limits", "max_rows", "timeout"})
 """Parameter names that an analyst query cannot use, because options of the command line and the SDK have these names."""
+_EVERYTHING = {
+    "filter": "null",
+    "kinds": "[]",
+    "changes": "{sources: [], statements: [], removed: [], unknown: 0}",
+}
+"""What a query receives for an empty filter, for no kinds and for no changes."""
 
 
 def load_all(folder: str | Path | None = None) -> dict[str, Query]:
@@ -240,7 +246,7 @@ def browser_lines(query: Query, *, corpus: str) -> list[str]:
     Examples
     --------
     >>> browser_lines(load("rank_entities"), corpus="default")
-    [":param corpus => 'default'", ':param k => 25']
+    [":param corpus => 'default'", ':param where => null', ':param kinds => []', ':param k => 25']
     """
     lines = []
     for parameter in query.parameters:
@@ -249,5 +255,5 @@ def browser_lines(query: Query, *, corpus: str) -> list[str]:
         )
         if value == "" and parameter.default is None:
             value = f"ID OF THE {parameter.kind.upper()}" if parameter.is_named else parameter.name.upper()
-        lines.append(f":param {parameter.name} => {literal(value)}")
+        lines.append(f":param {parameter.name} => {_EVERYTHING.get(parameter.kind) or literal(value)}")
     return lines

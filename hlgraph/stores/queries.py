@@ -22,6 +22,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,6 +30,8 @@ from typing import Literal, TypeAlias, cast, get_args
 
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.stores.migrate import folder
+from hlgraph.where import Where, from_mapping, to_text
+from hlgraph.where import parse as parse_filter
 
 # The parameters of a query: the header line that declares kind, bounds, default and meaning, and the check of values.
 #
@@ -37,11 +40,17 @@ from hlgraph.stores.migrate import folder
 #     // $hops integer 1..6 = 4: maximum number of steps
 #
 # Bounds and default are optional; a parameter without a default is required. A value of the kind ``entity`` or ``source`` is
-# a name or an id, and the query receives the id.
+# a name or an id, and the query receives the id. A ``filter`` is a filter of metadata, and the query receives the sources that
+# it admits: ``{listed: [ids], admits: true}`` (or all but these ids: false), null for an empty filter. ``kinds`` are kinds of
+# entities with commas between them, and the query receives their list. ``changes`` is a number of last edits of the corpus,
+# and the query receives what they did: ``{sources: [ids], statements: [ids of new ones], removed: [[label, id]], unknown: 0}``.
 
 
-ParameterKind: TypeAlias = Literal["text", "integer", "number", "boolean", "entity", "source"]
-"""The kind of a value: a text, a whole number, any number, true or false, or an entity or source by name or id."""
+ParameterKind: TypeAlias = Literal[
+    "text", "integer", "number", "boolean", "entity", "source", "filter", "kinds", "changes"
+]
+"""The kind of a value: a text, a whole number, any number, true or false, an entity or source by name or id, a filter of
+metadata, kinds of entities, or a number of last edits."""
 ParameterValue: TypeAlias = str | int | float | bool
 
 _NUMBER = r"-?\d+(?:\.\d+)?"
@@ -51,7 +60,14 @@ _LINE = re.compile(
 )
 _FORM = "'// $name kind low..high = default: meaning', where the kind is " + ", ".join(get_args(ParameterKind))
 _TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-_AN = {"integer": "a whole number", "number": "a number", "boolean": "true or false"}
+_AN = {
+    "integer": "a whole number",
+    "changes": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "filter": "a filter, such as year >= 1900",
+    "kinds": "kinds of entities, such as person, place",
+}
 _MOST = 1 << 63
 
 
@@ -105,7 +121,7 @@ class Parameter:
         """
         value: ParameterValue = text
         try:
-            if self.kind == "integer":
+            if self.kind in ("integer", "changes"):
                 value = int(text)
             elif self.kind == "number":
                 value = float(text)
@@ -121,8 +137,13 @@ class Parameter:
         Raises InputError otherwise.
         """
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if self.kind == "filter" and not isinstance(value, str):
+            value = _filter_text(value)
+        elif self.kind == "kinds" and isinstance(value, list | tuple | set | frozenset):
+            value = ", ".join(map(str, sorted(value) if isinstance(value, set | frozenset) else value))
         fits = {
             "integer": is_number and isinstance(value, int),
+            "changes": is_number and isinstance(value, int),
             "number": is_number,
             "boolean": isinstance(value, bool),
         }.get(self.kind, isinstance(value, str) and bool(value.strip() or not self.is_named))
@@ -130,6 +151,8 @@ class Parameter:
             raise self._refused(value)
         checked = cast(ParameterValue, value)
         if isinstance(checked, str):
+            if self.kind == "filter" and checked.strip():
+                parse_filter(checked)
             return checked
         low, high = -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
         if not low <= checked <= high or not -_MOST <= checked < _MOST:
@@ -154,7 +177,7 @@ def parse_line(line: str) -> Parameter:
     Parameter(name='share', kind='number', meaning='the least share of sources', default=0.1, low=0.0, high=1.0)
     """
     match = _LINE.fullmatch(line)
-    is_numeric = match is not None and match["kind"] in ("integer", "number")
+    is_numeric = match is not None and match["kind"] in ("integer", "number", "changes")
     if match is None or ((match["low"] or match["high"]) and not is_numeric):
         raise InputError(f"has the line '// {line}'; write {_FORM}")
     low, high = (None if match[bound] is None else float(match[bound]) for bound in ("low", "high"))
@@ -164,6 +187,13 @@ def parse_line(line: str) -> Parameter:
     text = match["default"]
     default = parameter.read(text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text)
     return Parameter(parameter.name, parameter.kind, parameter.meaning, default, low, high)
+
+
+def _filter_text(value: object) -> object:
+    """The text of a filter that is data or a mapping; any other value unchanged."""
+    if isinstance(value, Mapping):
+        return to_text(from_mapping(value))
+    return to_text(value) if isinstance(value, Where) else value
 
 
 def _short(value: ParameterValue | None) -> str:

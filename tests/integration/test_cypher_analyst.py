@@ -151,21 +151,24 @@ def test_the_statements_of_a_topic(tiny: TinyGraph) -> None:
 def test_the_entities_that_stand_with_an_entity(tiny: TinyGraph) -> None:
     found = _rows(tiny, "list_neighbours", entity=_entity(tiny, "Tessing"), k=10)
     assert [row["id"] for row in found] == sorted(_entity(tiny, name) for name in ("Mara Quill", "Orne"))
-    assert sorted(_values(found, "name", "kind", "chunks", "predicates")) == [
-        ("Mara Quill", "name", 1, ["born in"]),
-        ("Orne", "name", 1, ["lies on"]),
+    assert sorted(_values(found, "name", "kind", "chunks", "facts")) == [
+        ("Mara Quill", "name", 1, ["Mara Quill born in Tessing"]),
+        ("Orne", "name", 1, ["Tessing lies on Orne"]),
     ]
 
 
 def test_what_connects_two_entities(tiny: TinyGraph) -> None:
     ends = {"source": "Aldane Bridge", "target": "Ivo Brandt"}
     found = _rows(tiny, "what_connects", **ends)
-    assert _values(found, "step", "start", "end", "predicates", "chunks", "statement") == [
-        (1, "Aldane Bridge", "Mara Quill", ["designed by"], 1, "The Aldane Bridge was designed by Mara Quill."),
-        (2, "Mara Quill", "Tessing", ["born in"], 1, "Mara Quill was born in Tessing."),
-        (3, "Tessing", "Orne", ["lies on"], 1, "Tessing lies on the river Orne."),
-        (4, "Orne", "Ivo Brandt", ["wrote about"], 1, "Ivo Brandt wrote about the Orne."),
+    designed, born = "Aldane Bridge designed by Mara Quill", "Mara Quill born in Tessing"
+    assert _values(found, "step", "start", "end", "facts", "chunks", "statement") == [
+        (1, "Aldane Bridge", "Mara Quill", [designed], 1, "The Aldane Bridge was designed by Mara Quill."),
+        (2, "Mara Quill", "Tessing", [born], 1, "Mara Quill was born in Tessing."),
+        (3, "Tessing", "Orne", ["Tessing lies on Orne"], 1, "Tessing lies on the river Orne."),
+        (4, "Orne", "Ivo Brandt", ["Ivo Brandt wrote about Orne"], 1, "Ivo Brandt wrote about the Orne."),
     ]
+    back = _rows(tiny, "what_connects", source="Ivo Brandt", target="Aldane Bridge")
+    assert [row["facts"] for row in back] == [row["facts"] for row in found[::-1]]  # a fact keeps its direction
     ids = {key: _entity(tiny, name) for key, name in ends.items()}
     assert _rows(tiny, "what_connects", **ids) == found
     assert _rows(tiny, "what_connects", **ends, hops=3) == []
@@ -175,11 +178,11 @@ def test_what_connects_two_entities(tiny: TinyGraph) -> None:
 def test_facts_connect_before_common_chunks_do(mill: MillGraph) -> None:
     ends = {"source": "Piet Marn", "target": "Lund"}
     steps = [
-        (1, "Piet Marn", "Orle Mill", ["built by"], 1),
-        (2, "Orle Mill", "Hanna Voss", ["built by"], 2),
-        (3, "Hanna Voss", "Lund", ["lived in"], 1),
+        (1, "Piet Marn", "Orle Mill", ["Orle Mill built by Piet Marn"], 1),
+        (2, "Orle Mill", "Hanna Voss", ["Orle Mill built by Hanna Voss"], 2),
+        (3, "Hanna Voss", "Lund", ["Hanna Voss lived in Lund"], 1),
     ]
-    columns = ("step", "start", "end", "predicates", "chunks")
+    columns = ("step", "start", "end", "facts", "chunks")
     assert _values(_rows(mill, "what_connects", **ends), *columns) == steps
     short = _rows(mill, "what_connects", **ends, hops=2)
     assert _values(short, *columns, "statement") == [
@@ -199,6 +202,7 @@ def test_contradicting_facts(mill: MillGraph) -> None:
         "predicate": "built by",
         "objects": ["Hanna Voss", "Piet Marn"],
         "sources": ["Gazette", "Guide", "Papers"],
+        "single_share": 0.333,
         "fact_ids": [_mill_fact(mill, "Orle Mill", "built by", name) for name in ("Hanna Voss", "Piet Marn")],
     }
     assert _rows(mill, "find_contradictions", predicate="Built By") == [row]
@@ -435,6 +439,72 @@ def test_queries_see_one_corpus(tiny: TinyGraph, mill: MillGraph) -> None:
 
 def query_kind(query: Query, name: str) -> str:
     return next(item.kind for item in query.parameters if item.name == name)
+
+
+def test_the_facts_of_a_predicate(mill: MillGraph) -> None:
+    built = [("Orle Mill", "built by", "Hanna Voss", 2, 2), ("Orle Mill", "built by", "Piet Marn", 1, 1)]
+    columns = ("subject", "predicate", "object", "sources", "statements")
+    assert _values(_rows(mill, "find_facts", predicate="Built"), *columns) == built
+    assert _values(_rows(mill, "find_facts", predicate="built by"), *columns) == built
+    assert _rows(mill, "find_facts", predicate="buil") == []  # whole words
+    with_names = _rows(mill, "find_facts", kinds="name", object_kinds="NAME")
+    assert {row["object"] for row in with_names} == {"Hanna Voss", "Piet Marn", "Lund"}  # not the text "six sails"
+    assert len(_rows(mill, "find_facts")) == 4
+
+
+def test_what_two_entities_have_in_common(mill: MillGraph) -> None:
+    found = _rows(mill, "compare_entities", first="Piet Marn", second="Hanna Voss")
+    assert _values(found, "relation", "name", "of_first", "of_second") == [("facts with both", "Orle Mill", 1, 1)]
+    near = _rows(mill, "compare_entities", first="Hanna Voss", second="Orle Mill")
+    assert _values(near, "relation", "name", "of_first", "of_second") == [
+        ("mentioned in", "Gazette", 1, 2),
+        ("mentioned in", "Papers", 2, 1),
+    ]
+    assert _rows(mill, "compare_entities", first="Lund", second="Lund") == []
+    assert _rows(mill, "compare_entities", first="Lund", second="Sorrel") == []
+
+
+def test_mentions_of_an_entity_by_year(mill: MillGraph) -> None:
+    assert _values(_rows(mill, "count_mentions", entity="Orle Mill"), "year", "statements", "sources", "titles") == [
+        ("1925", 3, 2, ["Guide", "Papers"]),
+        ("1901", 2, 1, ["Gazette"]),
+    ]
+    assert _values(_rows(mill, "count_mentions", entity="Sorrel"), "year", "statements") == [(None, 1)]
+
+
+def test_the_sources_that_say_most(mill: MillGraph) -> None:
+    found = _rows(mill, "rank_sources")
+    rows = {row["title"]: (row["statements"], row["facts"], row["entities"]) for row in found}
+    assert rows == {
+        "Gazette": (2, 2, 2),
+        "Guide": (2, 2, 2),
+        "Papers": (2, 2, 3),
+        "Notice": (1, 0, 0),
+        "Poster": (1, 0, 0),
+        "Horse": (1, 0, 1),
+    }
+    assert [row["statements"] for row in found] == [2, 2, 2, 1, 1, 1]
+
+
+def test_the_topics_that_most_is_said_about(mill: MillGraph) -> None:
+    (first, *_) = _rows(mill, "rank_topics")
+    assert first == {"topic": "Mill", "statements": 5, "sources": 3, "titles": ["Gazette", "Guide", "Papers"]}
+
+
+def test_what_the_last_change_added(mill: MillGraph) -> None:
+    found = _rows(mill, "list_changes", changes=64, k=1000)
+    assert {(row["change"], row["label"]) for row in found} == {
+        ("added", label) for label in ("Source", "Statement", "Fact", "Topic", "Entity")
+    }
+    assert {row["name"] for row in found if row["label"] == "Entity"} == {
+        "Orle Mill",
+        "Hanna Voss",
+        "Piet Marn",
+        "Lund",
+        "Sorrel",
+    }
+    assert {row["title"] for row in found if row["label"] == "Source"} == set(TEXTS)
+    assert _rows(mill, "list_changes", changes=64, k=3) == found[:3]
 
 
 def test_every_query_of_analysts_is_tested() -> None:

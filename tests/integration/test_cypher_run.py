@@ -76,7 +76,7 @@ def test_a_graph_runs_a_query_by_name(mill: MillGraph) -> None:
         with pytest.raises(UnknownNameError, match=r"no corpus 'nowhere'; .*or name another$"):
             other.cypher("rank_entities")
         assert other.cypher("rank_entities", corpus=mill.corpus, k=1).rows
-    assert found.columns == ("step", "start", "end", "predicates", "chunks", "statement")
+    assert found.columns == ("step", "start", "end", "facts", "chunks", "statement")
     assert [(row["start"], row["end"]) for row in found.rows] == [
         ("Hanna Voss", "Orle Mill"),
         ("Orle Mill", "Piet Marn"),
@@ -88,6 +88,8 @@ def test_a_graph_runs_a_query_by_name(mill: MillGraph) -> None:
         "source": entity_id(mill.corpus, "Hanna Voss"),
         "target": entity_id(mill.corpus, "Piet Marn"),
         "hops": 4,
+        "where": "",
+        "kinds": "",
     }
 
 
@@ -297,10 +299,10 @@ def test_two_names_are_connected_on_the_command_line() -> None:
     done = call("run", "what_connects", "--source", "Hanna Voss", "--target", "Piet Marn")
     assert (done.code, done.err) == (0, "")
     assert re.sub(r"\d+ ms", "N ms", done.out) == (
-        "step  start       end        predicates  chunks  statement\n"
-        "----  ----------  ---------  ----------  ------  --------------------------------------\n"
-        "   1  Hanna Voss  Orle Mill  built by         2  The Orle Mill was built by Hanna Voss.\n"
-        "   2  Orle Mill   Piet Marn  built by         1  The Orle Mill was built by Piet Marn.\n"
+        "step  start       end        facts                          chunks  statement\n"
+        "----  ----------  ---------  -----------------------------  ------  --------------------------------------\n"
+        "   1  Hanna Voss  Orle Mill  Orle Mill built by Hanna Voss       2  The Orle Mill was built by Hanna Voss.\n"
+        "   2  Orle Mill   Piet Marn  Orle Mill built by Piet Marn        1  The Orle Mill was built by Piet Marn.\n"
         "\n2 rows in N ms\n"
     )
 
@@ -316,7 +318,7 @@ def test_json_holds_everything(mill: MillGraph) -> None:
     ]
     assert tree == {
         "query": "list_facts",
-        "params": {"corpus": mill.corpus, "entity": entity_id(mill.corpus, "Lund"), "k": 1},
+        "params": {"corpus": mill.corpus, "entity": entity_id(mill.corpus, "Lund"), "where": "", "kinds": "", "k": 1},
         "columns": ["subject", "predicate", "object", "statements", "fact_id"],
         "is_cut": False,
     }
@@ -333,7 +335,7 @@ def test_values_may_begin_with_a_dash() -> None:
 def test_csv_is_read_back(mill: MillGraph) -> None:
     done = call("run", "find_contradictions", "--format", "csv")
     head, row = csv.reader(io.StringIO(done.out))
-    assert head == ["subject", "predicate", "objects", "sources", "fact_ids"]
+    assert head == ["subject", "predicate", "objects", "sources", "single_share", "fact_ids"]
     assert row[:2] == ["Orle Mill", "built by"]
     assert json.loads(row[2]) == ["Hanna Voss", "Piet Marn"]
     assert call("run", "find_contradictions", "--predicate", "none", "--format", "csv").out == ",".join(head) + "\n"
@@ -354,7 +356,7 @@ def test_no_row_and_more_rows_are_said() -> None:
         (("what_connect",), "UnknownNameError", "did you mean what_connects?"),
         (("what_connects", "--source", "x"), "InputError", "needs target (where it ends); give --target VALUE"),
         (("what_connects", "--sorce", "x"), "InputError", "no parameter 'sorce'; did you mean source?"),
-        (("rank_entities", "--zoom", "x"), "InputError", "no parameter 'zoom'; it takes corpus, k"),
+        (("rank_entities", "--zoom", "x"), "InputError", "no parameter 'zoom'; it takes corpus, where, kinds, k"),
         (("rank_entities", "--k", "ten"), "InputError", "k is 'ten'; give a whole number: maximum number of rows"),
         (("rank_entities", "--k", "0"), "InputError", "k is 0; choose a whole number in 1.."),
         (("rank_entities", "--k", "1" * 30), "InputError", "choose a whole number in 1.."),

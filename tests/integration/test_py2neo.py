@@ -56,7 +56,7 @@ def test_an_open_graph_gives_the_same(settings: Settings) -> None:
     with hlgraph.connect(settings) as opened:
         graph = to_py2neo(opened)
     text = analyst.load("rank_entities").text
-    rows = graph.query(text, {"corpus": settings.corpus, "k": 2}).data()
+    rows = graph.query(text, {"corpus": settings.corpus, "where": None, "kinds": [], "k": 2}).data()
     assert [row["degree"] for row in rows] == [2, 2]
     close(graph)
 

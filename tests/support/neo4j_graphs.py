@@ -22,7 +22,7 @@ from __future__ import annotations
 import contextlib
 import re
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -136,11 +136,12 @@ def tiny_graph(servers: Any, folder: Path) -> Iterator[TinyGraph]:
 
 
 @contextlib.contextmanager
-def mill_graph(servers: Any, folder: Path) -> Iterator[MillGraph]:
-    """The schema and the corpus about the mill."""
+def mill_graph(servers: Any, folder: Path, *, titles: Collection[str] = tuple(TEXTS)) -> Iterator[MillGraph]:
+    """The schema and the corpus about the mill, or only the sources of these titles."""
     documents = [
         Document(f"doc:{title}", text, title, {"date": _DATES[title]} if title in _DATES else {})
         for title, text in TEXTS.items()
+        if title in titles
     ]
     with _graph(servers, folder, "mill", documents) as graph:
         steps = pipeline.Steps(WholeChunker(), RuleExtractor(_extraction), WordEmbedder())

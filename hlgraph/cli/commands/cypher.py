@@ -86,12 +86,14 @@ def run(
 ) -> None:
     """Run a read-only query; set its parameters with --name value. Entities may be given by name.
 
-    hlgraph cypher show NAME lists the parameters. The table format shortens long cells; json and csv print them whole.
+    hlgraph cypher show NAME lists the parameters. Every query takes --where FILTER and --kinds KINDS. The table format
+    shortens long cells; json and csv print them whole.
 
     \b
     Examples:
       hlgraph cypher run what_connects --source "Mara Quill" --target Orne
       hlgraph cypher run rank_entities --k 50 --format csv > entities.csv
+      hlgraph cypher run rank_entities --where "year >= 1900" --kinds "person, place"
       hlgraph cypher run my_query --folder ./my-queries --timeout 5 --max-rows 100
     """
     from hlgraph.sdk import cypher as analyst

@@ -11,13 +11,14 @@ import json
 import math
 import sqlite3
 import struct
-import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hlgraph.stores.terms import parts, stem
 from hlgraph.text import words
 
 _ENTRY = np.dtype([("row", "<u4"), ("count", "<u2"), ("length", "<u2")])
@@ -30,44 +31,9 @@ _K1, _B = 1.2, 0.75
 _LEAST_RARITY = 1e-6  # weight of a word that half of the rows have, as in FTS5
 
 
-class _Stemmer:
-    """Splits words and stems them as SQLite's tokenizer ``porter unicode61`` does, in an empty database in memory."""
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._known: dict[str, tuple[str, ...]] = {}
-        self._database: sqlite3.Connection | None = None
-
-    def stems(self, tokens: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
-        """The stems of each of these words."""
-        wanted = set(tokens)
-        with self._guard:
-            missing = sorted(wanted - self._known.keys())
-            if missing:
-                if len(self._known) + len(missing) > _KNOWN:
-                    self._known.clear()
-                    missing = sorted(wanted)
-                self._known.update(self._read(missing))
-            return {word: self._known[word] for word in wanted}
-
-    def _read(self, missing: list[str]) -> dict[str, tuple[str, ...]]:
-        if self._database is None:
-            self._database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-            self._database.execute(
-                "CREATE VIRTUAL TABLE one USING fts5 (words, content = '', tokenize = 'porter unicode61')"
-            )
-            self._database.execute("CREATE VIRTUAL TABLE stem USING fts5vocab (one, 'instance')")
-        self._database.execute("BEGIN")
-        self._database.executemany("INSERT INTO one (rowid, words) VALUES (?, ?)", enumerate(missing))
-        self._database.execute("COMMIT")
-        parts: list[list[str]] = [[] for _ in missing]
-        for at, stem in self._database.execute('SELECT doc, term FROM stem ORDER BY doc, "offset"'):
-            parts[at].append(stem)
-        self._database.execute("INSERT INTO one (one) VALUES ('delete-all')")
-        return {word: tuple(part) for word, part in zip(missing, parts, strict=True)}
-
-
-_STEMMER = _Stemmer()
+@lru_cache(maxsize=_KNOWN)
+def _stems(word: str) -> tuple[str, ...]:
+    return tuple(map(stem, parts(word)))
 
 
 def entries(texts: Sequence[str]) -> list[str]:
@@ -78,10 +44,12 @@ def entries(texts: Sequence[str]) -> list[str]:
     >>> entries(["The U.S. mills"])[0].splitlines()
     ['the', 'u', 's', 'u s', 'mill']
     """
-    split = [words(text) for text in texts]
-    stems = _STEMMER.stems(word for text_words in split for word in text_words)
-    lines = {word: parts if len(parts) < 2 else (*parts, " ".join(parts)) for word, parts in stems.items()}
-    return ["\n".join(line for word in text_words for line in lines[word]) for text_words in split]
+    return ["\n".join(line for word in words(text) for line in _lines(word)) for text in texts]
+
+
+def _lines(word: str) -> tuple[str, ...]:
+    stems = _stems(word)
+    return stems if len(stems) < 2 else (*stems, " ".join(stems))
 
 
 def index_rows(connection: sqlite3.Connection, file: int, *, rows: Sequence[tuple[int, str]]) -> None:
@@ -186,8 +154,7 @@ def query_words(tokens: Sequence[str]) -> list[str]:
     ----------
     tokens : words
     """
-    stems = _STEMMER.stems(tokens)
-    return [" ".join(stems[word]) for word in tokens if stems[word]]
+    return [" ".join(stems) for stems in map(_stems, tokens) if stems]
 
 
 def ranked(

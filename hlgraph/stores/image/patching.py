@@ -93,6 +93,8 @@ class ChangeList(msgspec.Struct, frozen=True, array_like=True):
     sources : the position of the source of each, int32; -1: none
     removed : positions of the nodes that vanished, int32
     rows, links : what it did to relationships
+    new_statements : positions of the statements that its chunks did not assert before, int32; only in Neo4j, for analysts
+    removed_kinds : indices into KINDS of the nodes that vanished; only in Neo4j, for analysts
     """
 
     ids: bytes
@@ -101,6 +103,8 @@ class ChangeList(msgspec.Struct, frozen=True, array_like=True):
     removed: bytes
     rows: list[Row]
     links: list[Put]
+    new_statements: bytes = b""
+    removed_kinds: bytes = b""
 
 
 def pack(change: ChangeList) -> bytes:
@@ -119,6 +123,46 @@ def touched(change: ChangeList) -> frozenset[str]:
     is_source = np.frombuffer(change.kinds, dtype=np.uint8) == KINDS.index(Kind.SOURCE)
     both = (ids[is_source], ids[_ints(change.removed)])
     return frozenset(item.decode() for item in np.concatenate(both).tolist())
+
+
+def explained(change: ChangeList, *, old: Iterable[str], vanished: Mapping[str, Sequence[str]]) -> ChangeList:
+    """A list that also tells which statements are new, and the kinds of what vanished.
+
+    Parameters
+    ----------
+    change : the list
+    old : ids of the statements that the chunks of the change asserted before
+    vanished : ids of the records that vanished, by kind
+    """
+    ids = np.frombuffer(change.ids, dtype="S32")
+    is_statement = np.frombuffer(change.kinds, dtype=np.uint8) == KINDS.index(Kind.STATEMENT)
+    is_old = np.isin(ids, np.array([name.encode() for name in old], dtype="S32"))
+    kinds = {name.encode(): KINDS.index(Kind(kind)) for kind, names in vanished.items() for name in names}
+    return msgspec.structs.replace(
+        change,
+        new_statements=np.flatnonzero(is_statement & ~is_old).astype("<i4").tobytes(),
+        removed_kinds=bytes(kinds[name] for name in ids[_ints(change.removed)].tolist()),
+    )
+
+
+class Edits(NamedTuple):
+    """What a change did: ids of the sources that it touched, of its new statements, and of what vanished, with the kind."""
+
+    sources: frozenset[str]
+    statements: frozenset[str]
+    removed: frozenset[tuple[Kind, str]]
+
+
+def edits(change: ChangeList) -> Edits:
+    """What the change of a list that :func:`explained` made added and removed."""
+    ids = np.frombuffer(change.ids, dtype="S32").astype("U32")
+    is_source = np.frombuffer(change.kinds, dtype=np.uint8) == KINDS.index(Kind.SOURCE)
+    gone = zip(change.removed_kinds, ids[_ints(change.removed)].tolist(), strict=False)
+    return Edits(
+        frozenset(ids[is_source].tolist()),
+        frozenset(ids[_ints(change.new_statements)].tolist()),
+        frozenset((KINDS[kind], name) for kind, name in gone),
+    )
 
 
 class State(NamedTuple):

@@ -38,7 +38,7 @@ from hlgraph.stores.neo4j.images import Images, RecentRecords, ScopedImage
 from hlgraph.stores.neo4j.lease import Leases
 from hlgraph.stores.neo4j.migrations import Neo4jTarget, applied
 from hlgraph.stores.neo4j.publish import publish
-from hlgraph.stores.neo4j.pull import PAGE, Bounds, Filters, Warming, match, pull
+from hlgraph.stores.neo4j.pull import PAGE, Admitted, Bounds, Filters, Warming, match, pull
 from hlgraph.stores.neo4j.reading import Neo4jReader
 from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
 from hlgraph.stores.protocols import (
@@ -52,7 +52,7 @@ from hlgraph.stores.protocols import (
     check_base,
 )
 from hlgraph.stores.trace import pulling
-from hlgraph.where.filter import BUILT_IN_FIELDS
+from hlgraph.where.filter import BUILT_IN_FIELDS, Where, check_fields
 
 if TYPE_CHECKING:
     from hlgraph.stores.cypher import Limits, Table
@@ -551,7 +551,12 @@ class Neo4jGraphStore(GraphStore):
 
     def cypher(self, query: Query, params: Mapping[str, ParameterValue], *, corpus: str, limits: Limits) -> Table:
         """See :meth:`GraphStore.cypher`."""
-        return Neo4jReader(self._server).read(query, params, corpus=corpus, limits=limits)
+        return Neo4jReader(self._server, self._admitted).read(query, params, corpus=corpus, limits=limits)
+
+    def _admitted(self, corpus: str, where: Where) -> Admitted:
+        for stats in self.stats(corpus, has_counts=False):
+            check_fields(where, stats.fields)
+        return self._filters.present(Scope(corpus, where), functools.partial(self._state, corpus))
 
     def write_co_occurs(self, corpus: str) -> int:
         """See :meth:`GraphStore.write_co_occurs`."""

@@ -17,6 +17,7 @@ from hlgraph.stores.image.patching import (
     Step,
     Stored,
     edited,
+    explained,
     is_listed,
     leading_to,
     listed,
@@ -59,7 +60,7 @@ def record(
             ((row["id"], row["next_id"]) for row in chunks),
             map(Synonym._make, change.synonyms),
         )
-        data = pack(listed(change, stored))
+        data = pack(explained(listed(change, stored), old=old, vanished=vanished))
     transaction.rows("persist/record_image_change", name=change.corpus, list=data, kept=KEPT)
 
 

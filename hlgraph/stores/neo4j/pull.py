@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextvars import Context
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from hlgraph.algorithms.projection import INGREDIENTS
-from hlgraph.errors import StoreError
+from hlgraph.errors import StoreConflictError, StoreError
 from hlgraph.records import Kind, Relationship, Source
 from hlgraph.stores.image.image import FOLLOWED, nothing
 from hlgraph.stores.image.patching import State
@@ -36,6 +36,7 @@ from hlgraph.where import Where, matches, source_values
 
 PAGE = 20_000
 _KEPT = 32
+_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,21 @@ class Filters:
         listed = set(admitted.listed)
         both = sorted(item for item in set(scope.sources) if (item in listed) == admitted.admits)
         return Admitted(has_scope=True, listed=tuple(both), admits=True)
+
+    def present(self, scope: Scope, state: Callable[[], State]) -> Admitted:
+        """The sources that a scope admits now.
+
+        Parameters
+        ----------
+        scope : corpus, filter and list of sources
+        state : reads the present state of the corpus
+        """
+        for _ in range(_ATTEMPTS):
+            before = state()
+            admitted = self.admitted(scope, before)
+            if state() == before:  # the filter was decided on this state
+                return admitted
+        raise StoreConflictError(f"corpus {scope.corpus!r} was changed {_ATTEMPTS} times during a query; ask again")
 
     def has(self, scope: Scope, state: State) -> bool:
         """Whether nothing need be read to decide on a scope.

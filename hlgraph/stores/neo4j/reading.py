@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import difflib
 import functools
 import math
 import re
@@ -16,10 +17,14 @@ from neo4j.graph import Node, Path, Relationship
 
 from hlgraph.errors import InputError, StoreUnavailableError, UnknownNameError
 from hlgraph.ids import entity_ids, normalise_name
+from hlgraph.records import Kind
 from hlgraph.stores import queries
 from hlgraph.stores.cypher import Limits, Plain, Table
+from hlgraph.stores.image.patching import KEPT, edits, unpack
+from hlgraph.stores.neo4j.pull import Admitted
 from hlgraph.stores.neo4j.server import LOCK_STOPPED, TIMED_OUT, Row, Server, mapped
 from hlgraph.stores.queries import ParameterValue, Query
+from hlgraph.where import Where, parse
 
 _Ask: TypeAlias = Callable[..., list[Row]]
 """Runs a query of the library by name."""
@@ -39,10 +44,17 @@ _OF_THE_QUERY = ("Neo.ClientError.Statement.", "Neo.ClientError.Procedure.")
 
 
 class Neo4jReader:
-    """Reads one database; see :meth:`hlgraph.stores.protocols.GraphStore.cypher`. The server refuses writes."""
+    """Reads one database; see :meth:`hlgraph.stores.protocols.GraphStore.cypher`. The server refuses writes.
 
-    def __init__(self, server: Server) -> None:
+    Parameters
+    ----------
+    server : the database
+    admitted : the sources of a corpus that a filter admits, as for searches
+    """
+
+    def __init__(self, server: Server, admitted: Callable[[str, Where], Admitted]) -> None:
         self._server = server
+        self._admitted = admitted
 
     def read(self, query: Query, params: Mapping[str, ParameterValue], *, corpus: str, limits: Limits) -> Table:
         """See :meth:`GraphStore.cypher`."""
@@ -53,7 +65,9 @@ class Neo4jReader:
             self._server.reading(timeout=limits.timeout, fetch_size=at_once) as transaction,
         ):
             try:
-                sent = _looked_up(functools.partial(self._ask, transaction), query, params=params, corpus=corpus)
+                ask = functools.partial(self._ask, transaction)
+                known = _looked_up(ask, query, params=params, corpus=corpus)
+                sent = known | self._scoped(ask, query, params=params, corpus=corpus)
                 result = transaction.run(self._text(query), sent)
                 columns = tuple(result.keys())
                 records = result.fetch(limits.max_rows + 1)
@@ -66,7 +80,26 @@ class Neo4jReader:
         )
         self._server.count(1, len(rows))
         milliseconds = (time.perf_counter() - began) * 1000
-        return Table(columns, rows, len(records) > limits.max_rows, milliseconds, sent)
+        return Table(columns, rows, len(records) > limits.max_rows, milliseconds, known)
+
+    def _scoped(
+        self, ask: _Ask, query: Query, *, params: Mapping[str, ParameterValue], corpus: str
+    ) -> dict[str, object]:
+        """What is sent for filters and for kinds of entities."""
+        sent: dict[str, object] = {}
+        for parameter in query.parameters:
+            text = str(params[parameter.name]).strip()
+            if parameter.kind == "filter":
+                sent[parameter.name] = self._sources(parse(text), corpus) if text else None
+            elif parameter.kind == "kinds":
+                sent[parameter.name] = _kinds(ask, text, corpus) if text else []
+            elif parameter.kind == "changes":
+                sent[parameter.name] = _edits(ask, corpus, number=int(text))
+        return sent
+
+    def _sources(self, where: Where, corpus: str) -> Row:
+        admitted = self._admitted(corpus, where)
+        return {"listed": list(admitted.listed), "admits": admitted.admits}
 
     def _text(self, query: Query) -> str:
         """The text to send: labels of the library get the prefix of this database, a query of the user's own stays."""
@@ -106,13 +139,58 @@ def _looked_up(
     """The values to send, with names of entities and sources replaced by ids; takes at most four queries."""
     sent = dict(params)
     named = {item.name: (item.kind, str(params[item.name])) for item in query.parameters if item.is_named}
-    if "corpus" in query.params or named:
+    if "corpus" in query.params or named or {item.kind for item in query.parameters} & {"filter", "kinds", "changes"}:
         _check_corpus(ask, corpus)
     for kind, look_up in (("entity", _entities), ("source", _sources)):
         names = {name for of, name in named.values() if of == kind}
         ids = look_up(ask, names, corpus) if names else {}
         sent |= {parameter: ids[name] for parameter, (of, name) in named.items() if of == kind}
     return sent
+
+
+def _kinds(ask: _Ask, text: str, corpus: str) -> list[str]:
+    """The stored kinds of entities that a text names, in upper or lower case, with commas between them."""
+    stored = [row["kind"] for row in ask("retrieve/list_kinds", corpus=corpus)]
+    kinds: list[str] = []
+    for name in (each.strip().lower() for each in text.split(",")):
+        fits = [kind for kind in stored if kind.lower() == name]
+        if name and not fits:
+            near = difflib.get_close_matches(name, stored)
+            remedy = (
+                f"did you mean {' or '.join(near)}?"
+                if near
+                else f"its kinds: {', '.join(stored[:_SUGGESTED]) or 'none'}"
+            )
+            raise UnknownNameError(f"no entity of corpus {corpus!r} has the kind {name!r}; {remedy}")
+        kinds += fits
+    return kinds
+
+
+def _edits(ask: _Ask, corpus: str, *, number: int) -> Row:
+    """What the last edits of a corpus did; ``unknown`` is the number of changes among them of which no record is kept."""
+    version = max((row["version"] for row in ask("retrieve/read_state", corpus=corpus)), default=0)
+    rows = ask("retrieve/read_image_changes", corpus=corpus, after=version - KEPT)
+    lists = {row["version"]: bytes(row["list"]) for row in rows if row["list"]}
+    sources, statements, removed = set[str](), set[str](), dict[str, Kind]()
+    known = unknown = 0
+    for at in range(version, max(version - KEPT, 0), -1):
+        if known + unknown == number:
+            break
+        if at not in lists:
+            unknown += 1
+            continue
+        step = edits(unpack(lists[at]))
+        known += bool(step.sources or step.removed)  # others decide about entities
+        gone = {name: kind for kind, name in step.removed if name not in sources | statements}
+        sources |= step.sources - removed.keys()
+        statements |= step.statements - removed.keys()
+        removed = gone | removed
+    return {
+        "sources": sorted(sources),
+        "statements": sorted(statements),
+        "removed": sorted([kind.value.capitalize(), name] for name, kind in removed.items()),
+        "unknown": unknown,
+    }
 
 
 def _check_corpus(ask: _Ask, corpus: str) -> None:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import base64
 import itertools
-import re
 import time
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -25,6 +22,7 @@ from hlgraph.stores.opensearch.indexes import Home, settings_of
 from hlgraph.stores.opensearch.query_bodies import count
 from hlgraph.stores.opensearch.where_query import conditions
 from hlgraph.stores.opensearch.wire import Bulk, Cause, Json, Written
+from hlgraph.stores.terms import parts
 from hlgraph.text import content_words, words
 
 BODY_BYTES = 2 << 20
@@ -183,16 +181,8 @@ def _complaint(connection: Connection, alias: str, *, refused: Sequence[tuple[st
     )
 
 
-# Terms of a text, as in the full-text index of the embedded store, so that both stores rank alike: SQLite's tokenizer
-# ``unicode61`` splits words at every character that is neither a letter nor a digit, and removes single accents from Latin
-# letters. Only stemming is left to the server.
-
-
-_ASCII = re.compile(r"[a-z0-9]+")
-# The combining marks that unicode61 treats as part of the preceding letter; other marks separate words.
-_ACCENTS = frozenset(
-    {*range(0x300, 0x305), *range(0x306, 0x30D), 0x30F, 0x311, 0x31B, *range(0x323, 0x329), 0x32D, 0x32E, 0x330, 0x331}
-)
+# Terms of a text, as in the full-text index of the embedded store. Only stemming is left to the server, whose stemmer for English
+# is :func:`hlgraph.stores.terms.stem`.
 
 
 def terms(text: str) -> list[str]:
@@ -203,7 +193,7 @@ def terms(text: str) -> list[str]:
     >>> terms("The U.S. café, 1,000.50")
     ['the', 'u', 's', 'cafe', '1', '000', '50']
     """
-    return [term for word in words(text) for term in _parts(word)]
+    return [term for word in words(text) for term in parts(word)]
 
 
 def phrases(question: str) -> list[tuple[str, ...]]:
@@ -217,32 +207,7 @@ def phrases(question: str) -> list[tuple[str, ...]]:
     [('u', 's'), ('1950',)]
     """
     wanted = dict.fromkeys(content_words(question) or words(question))
-    return [parts for parts in map(_parts, wanted) if parts]
-
-
-@lru_cache(maxsize=65_536)
-def _parts(word: str) -> tuple[str, ...]:
-    if word.isascii():
-        return tuple(_ASCII.findall(word))
-    parts: list[str] = []
-    part = ""
-    for char in word:
-        code = ord(char)
-        if code in _ACCENTS:
-            continue
-        if unicodedata.category(char)[0] in "LN" or unicodedata.category(char) == "Co":
-            part += _plain(char)
-        elif part:
-            parts.append(part)
-            part = ""
-    return (*parts, part) if part else tuple(parts)
-
-
-def _plain(char: str) -> str:
-    """A Latin letter without its single accent; any other character unchanged."""
-    taken_apart = unicodedata.normalize("NFD", char)
-    is_accented = len(taken_apart) == 2 and taken_apart[0].isascii() and unicodedata.combining(taken_apart[1])
-    return taken_apart[0] if is_accented else char
+    return [split for split in map(parts, wanted) if split]
 
 
 # Bulk loads switch off periodic refreshes and replicas, and restore them at the end. After a kill, an index has no refresh: the

@@ -9,6 +9,7 @@ import pytest
 from hlgraph.errors import InputError, ReadError, UnknownNameError
 from hlgraph.sdk import cypher as analyst
 from hlgraph.stores.protocols import GraphStore
+from hlgraph.where import field
 
 GOOD = """\
 // Sources by title.
@@ -40,6 +41,8 @@ def test_analyst_queries_are_scoped_bounded_and_documented(name: str) -> None:
     assert {"k", "hops"} & query.params
     assert "k" not in query.params or "LIMIT $k" in query.text
     assert query.parameters[0].name == "corpus"
+    kinds = {parameter.name: parameter.kind for parameter in query.parameters}
+    assert (kinds["where"], kinds["kinds"]) == ("filter", "kinds")
     assert 0 < len(query.summary.partition(". ")[0]) < 120  # what the list shows
     assert query.example.startswith(f"hlgraph cypher run {name}")
 
@@ -111,8 +114,9 @@ def test_a_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
 def test_explicit_values_override_defaults() -> None:
     query = analyst.load("what_connects")
     given = {"source": "a", "target": "b"}
-    assert analyst.bind(query, given, corpus="mine") == {"corpus": "mine", **given, "hops": 4}
-    both = {**given, "hops": 2, "corpus": "other"}
+    whole = {"where": "", "kinds": ""}
+    assert analyst.bind(query, given, corpus="mine") == {"corpus": "mine", **given, "hops": 4, **whole}
+    both = {**given, "hops": 2, "corpus": "other", "where": "year >= 1900", "kinds": "person"}
     assert analyst.bind(query, both, corpus="mine") == both
     assert analyst.bind(query, {**given, "hops": None}, corpus="mine")["hops"] == 4
 
@@ -130,6 +134,31 @@ def test_values_that_are_missing_unknown_or_wrong_are_named() -> None:
     with pytest.raises(InputError, match="hops is 'x'; give a whole number"):
         analyst.read_texts(query, {"hops": "x"})
     assert analyst.read_texts(query, {"hops": "3", "source": "3"}) == {"hops": 3, "source": "3"}
+
+
+@pytest.mark.parametrize(
+    "where",
+    ['year >= 1900 and tags = "a"', (field("year") >= 1900) & (field("tags") == "a"), {"year": 1900, "tags": "a"}],
+)
+def test_a_filter_may_be_a_text_data_or_a_mapping(where: object) -> None:
+    bound = analyst.bind(analyst.load("rank_entities"), {"where": where}, corpus="mine")
+    assert bound["where"] == f'year {"=" if isinstance(where, dict) else ">="} 1900 and tags = "a"'
+
+
+@pytest.mark.parametrize(
+    "where", ["year >=", "year", 'year >= "', "(year = 1", 7, True, {"year": {"gte": 1}}, {}, ["a"]]
+)
+def test_a_filter_that_is_none_is_refused_before_a_store_is_asked_for(where: object) -> None:
+    with pytest.raises(InputError):
+        analyst.run(analyst.load("rank_entities"), {"where": where}, graph=_EMBEDDED, corpus="mine")
+
+
+def test_kinds_may_be_a_text_or_a_list() -> None:
+    query = analyst.load("rank_entities")
+    for kinds in ("person, place", ["person", "place"], ("person", "place"), {"place", "person"}):
+        assert analyst.bind(query, {"kinds": kinds}, corpus="mine")["kinds"] == "person, place"
+    with pytest.raises(InputError, match="kinds is 7; give kinds of entities, such as person, place"):
+        analyst.bind(query, {"kinds": 7}, corpus="mine")
 
 
 class _Embedded(GraphStore):
@@ -150,6 +179,8 @@ def test_lines_for_the_browser() -> None:
     assert analyst.browser_lines(analyst.load("find_hubs"), corpus="it's \\ a\nname") == [
         r":param corpus => 'it\'s \\ a\nname'",
         ":param share => 0.1",
+        ":param where => null",
+        ":param kinds => []",
         ":param k => 25",
     ]
     assert analyst.browser_lines(analyst.load("trace_fact"), corpus="c")[1] == ":param fact => 'FACT'"

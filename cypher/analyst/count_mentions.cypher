@@ -1,0 +1,26 @@
+// How often an entity is mentioned in each year, by the dates of the sources, the latest first. The date of a source is valid_from,
+// else a field of its metadata. Sources without a date are in a separate last row.
+// params: corpus, entity, field, where, kinds, k
+// columns: year, statements, sources, titles
+// $corpus text = default: the corpus
+// $entity entity: the entity that is mentioned
+// $field text = any: the metadata field that holds the date of a source; any: date, published, issued, year, or another date
+// $where filter = "": only sources that this filter of metadata admits, such as year >= 1900; empty: all
+// $kinds kinds = "": only statements that also mention another entity of these kinds, such as person, place; empty: all
+// $k integer 1.. = 25: maximum number of rows
+// example: hlgraph cypher run count_mentions --entity "Ombry"
+MATCH (e:Entity {id: $entity, corpus: $corpus})<-[:MENTIONS]-(s:Statement)
+WHERE ($where IS NULL OR (s.source_id IN $where.listed) = $where.admits)
+  AND (size($kinds) = 0 OR EXISTS { MATCH (s)-[:MENTIONS]->(kind:Entity) WHERE kind <> e AND kind.kind IN $kinds })
+WITH s.source_id AS source_id, count(s) AS statements
+MATCH (d:Source {id: source_id})
+CALL (d) {
+  WITH CASE $field WHEN 'any' THEN ['date', 'published', 'published_at', 'issued', 'year', 'created', 'modified'] ELSE [$field] END AS usual
+  WITH [name IN usual | d['meta_' + name]] + [name IN CASE $field WHEN 'any' THEN coalesce(d.metadata_keys, []) ELSE [] END
+    WHERE toStringOrNull(d['meta_' + name]) =~ '\\d{4}-\\d{2}-\\d{2}.*' | d['meta_' + name]] AS values
+  RETURN left(toStringOrNull(coalesce(d.valid_from, head([value IN values WHERE toStringOrNull(value) IS NOT NULL]))), 10) AS date
+}
+WITH left(date, 4) AS year, statements, d.title AS title ORDER BY title
+WITH year, sum(statements) AS statements, count(*) AS sources, collect(title)[..5] AS titles
+RETURN year AS year, statements AS statements, sources AS sources, titles AS titles
+ORDER BY year IS NULL, year DESC LIMIT $k
