@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hlgraph.errors import MissingExtraError, ReadError
@@ -12,6 +14,8 @@ from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
 from hlgraph.read.content import Origin
 from hlgraph.read.formats._blocks import Unread, item, lowered, raised
 from hlgraph.read.tables import WIDEST, Cell, Grid
+from hlgraph.records import Document
+from hlgraph.text import words
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
@@ -132,9 +136,10 @@ class Flow:
 
     def text(self, element: Element | None) -> str:
         """All text of an element on one line; empty for None."""
-        return "" if element is None else self._line([self._raw(element)])
+        return "" if element is None else self._line([self.raw(element)])
 
-    def _raw(self, element: Element) -> str:
+    def raw(self, element: Element) -> str:
+        """All text of an element, with the white space at its ends."""
         parts = [self._text(element.text)]
         for child in element:
             is_block = tag_of(child) in self._block_of
@@ -146,7 +151,7 @@ class Flow:
             source = str(element.text or "")
             return html.unescape(source) if source.startswith("&") else ""
         inline = self._inline_of.get(tag_of(element))
-        return inline(self, element) if inline is not None else self._raw(element)
+        return inline(self, element) if inline is not None else self.raw(element)
 
     @staticmethod
     def _text(text: str | None) -> str:
@@ -169,16 +174,6 @@ def formula(flow: Flow, element: Element) -> str:
     return f" {(body[1] if body else lines).strip()} "
 
 
-def left_out(kind: str) -> Inline:
-    """An inline element whose content is not read, but counted."""
-
-    def count(flow: Flow, element: Element) -> str:
-        flow.unread[kind] += 1
-        return ""
-
-    return count
-
-
 _INLINES: Mapping[str, Inline] = {
     "sup": lambda flow, element: raised(flow.text(element)),
     "sub": lambda flow, element: lowered(flow.text(element)),
@@ -190,12 +185,20 @@ def table(flow: Flow, element: Element) -> Iterator[str]:
     """A table of rows and cells as HTML, CALS (OASIS) and TEI write them."""
     columns = {attribute(spec, "colname"): at for at, spec in enumerate(below(element, "colspec"))}
     rows: list[list[Cell]] = []
-    for row in below(element, "tr", "row"):
-        parent = row.getparent()
-        is_head = tag_of(parent) == "thead" or attribute(row, "role") == "label"
+    for row in _rows(element):
+        is_head = tag_of(row.getparent()) == "thead" or attribute(row, "role") == "label"
         cells = children(row, "td", "th", "entry", "cell")
         rows.append([_cell(flow, cell, columns, is_head=is_head) for cell in cells])
     yield Grid(rows, produced=flow.produced).markdown()
+
+
+def _rows(element: Element) -> Iterator[Element]:
+    """The rows of a table, without those of tables in its cells."""
+    for child in element:
+        if tag_of(child) in ("tr", "row"):
+            yield child
+        elif tag_of(child) in ("thead", "tbody", "tfoot", "tgroup"):
+            yield from _rows(child)
 
 
 def _cell(flow: Flow, cell: Element, columns: Mapping[str, int], *, is_head: bool) -> Cell:
@@ -212,10 +215,57 @@ def _number(element: Element, *names: str) -> int:
 
 
 def listed(flow: Flow, element: Element, *, entries: Sequence[str], is_ordered: bool = False) -> Iterator[str]:
-    """The items of a list. Items stand on lines of their own; what else an item holds follows it."""
+    """A list as one block of lines; tables and code inside of its items are blocks between them."""
+    lines: list[str] = []
     for number, entry in enumerate(children(element, *entries), 1):
+        label = " ".join(map(flow.text, children(entry, "label")))
         flow.depth += 1
         first, *rest = [*filter(None, flow.inside(entry)), ""]
         flow.depth -= 1
-        yield item(first, marker=f"{number}." if is_ordered else "-", depth=flow.depth)
-        yield from filter(None, rest)
+        lines.append(item(f"{label} {first}".strip(), marker=f"{number}." if is_ordered else "-", depth=flow.depth))
+        for block in filter(None, rest):
+            if block.startswith(("|", "```")):
+                yield "\n".join(filter(None, lines))
+                yield block
+                lines = []
+            else:
+                is_list = re.match(r"\s*(?:-|\d+\.) ", block) is not None
+                lines.append(block if is_list else f"{'  ' * (flow.depth + 1)}{block}")
+    yield "\n".join(filter(None, lines))
+
+
+_FEWEST = 5  # words that are worth a warning
+_MOST_SHOWN = 3
+
+
+def lost(root: Element, document: Document, *, ignored: Collection[str]) -> Document:
+    """The document, with a warning that shows the texts of the file that neither its text nor its metadata hold.
+
+    Parameters
+    ----------
+    root : the file
+    document : what was read of it
+    ignored : local names of elements that are about the file or the page, and whose text nobody misses
+    """
+    left = Counter(words(" ".join([document.text, document.title, *map(str, document.metadata.values())])))
+    missed: list[str] = []
+    count = 0
+    waiting: list[Element] = [root]
+    while waiting:
+        element = waiting.pop()
+        texts = [] if tag_of(element) in ignored else [element.text or "", *(child.tail or "" for child in element)]
+        for text in filter(str.strip, texts):
+            own = words(text)
+            missing = 0
+            for word in own:
+                left[word] -= 1
+                missing += left[word] < 0
+            if missing * 2 > len(own):
+                missed.append(" ".join(text.split()))
+                count += len(own)
+        if texts:
+            waiting += [child for child in reversed(element) if tag_of(child)]
+    if count < _FEWEST:
+        return document
+    shown = "; ".join(f"{text[:60]!r}" for text in sorted(missed, key=len, reverse=True)[:_MOST_SHOWN])
+    return replace(document, warnings=(*document.warnings, f"{count:,} words were not read, such as {shown}"))

@@ -10,7 +10,19 @@ from hlgraph.read.bounds import Produced
 from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.formats._blocks import code, document_of, heading, item
 from hlgraph.read.formats._format import FileFormat
-from hlgraph.read.formats._xml import Block, Flow, attribute, below, children, formula, listed, parsed, table, tag_of
+from hlgraph.read.formats._xml import (
+    Block,
+    Flow,
+    attribute,
+    below,
+    children,
+    formula,
+    listed,
+    lost,
+    parsed,
+    table,
+    tag_of,
+)
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document, MetadataValue
 
@@ -18,6 +30,10 @@ if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
 _EXTRA = "xml"
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
 def read_jats(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
@@ -46,7 +62,8 @@ def read_jats(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     articles = [root] if tag_of(root) == "article" else children(root, "article")
     blocks = [block for article in articles for block in _article(flow, article)]
     title, metadata = _jats_metadata(flow, articles[0]) if articles else ("", {})
-    return document_of(produced, blocks, title=title, metadata=metadata, warnings=flow.unread.warnings())
+    document = document_of(produced, blocks, title=title, metadata=metadata, warnings=flow.unread.warnings())
+    return lost(root, document, ignored=_JATS_IGNORED)
 
 
 def _root(origin: Origin, data: bytes, options: ReadOptions, *, tags: tuple[str, ...], what: str) -> Element:
@@ -115,9 +132,20 @@ def _paragraph(flow: Flow, element: Element) -> Iterator[str]:
     yield from flow.inside(element)
 
 
+def _label(flow: Flow, element: Element) -> str:
+    return " ".join(map(flow.text, children(element, "label")))
+
+
+def _labelled(flow: Flow, element: Element) -> Iterator[str]:
+    """A note with its label at its beginning."""
+    first, *rest = [*filter(None, flow.inside(element)), ""]
+    yield f"{_label(flow, element)} {first}".strip()
+    yield from rest
+
+
 def _captioned(flow: Flow, element: Element) -> Iterator[str]:
     """The label and the caption of a figure or table, then what it holds."""
-    label = " ".join(map(flow.text, children(element, "label")))
+    label = _label(flow, element)
     captions = [" ".join(filter(None, flow.inside(each))) for each in children(element, "caption", "head", "figDesc")]
     yield " ".join(filter(None, [label, *captions]))
     yield from flow.inside(element)
@@ -151,16 +179,18 @@ def _jats_list(flow: Flow, element: Element) -> Iterator[str]:
 
 
 def _definitions(flow: Flow, element: Element) -> Iterator[str]:
-    for entry in children(element, "def-item"):
-        pair = [" ".join(map(flow.text, children(entry, name))) for name in ("term", "def")]
-        yield item(": ".join(filter(None, pair)))
+    pairs = (
+        [" ".join(map(flow.text, children(entry, name))) for name in ("term", "def")]
+        for entry in children(element, "def-item")
+    )
+    yield "\n".join(item(": ".join(filter(None, pair))) for pair in pairs)
 
 
 def _references(flow: Flow, element: Element) -> Iterator[str]:
     flow.level += 1
     yield heading(" ".join(map(flow.text, children(element, "title", "head"))) or "References", flow.level)
-    for entry in children(element, "ref", "bibl", "biblStruct", "biblFull"):
-        yield item(_reference(flow, entry))
+    entries = (item(_reference(flow, entry)) for entry in children(element, "ref", "bibl", "biblStruct", "biblFull"))
+    yield "\n".join(filter(None, entries))
     for inner in children(element, "ref-list", "listBibl"):
         yield from _references(flow, inner)
     flow.level -= 1
@@ -191,13 +221,13 @@ def _note(flow: Flow, element: Element) -> str:
     return f" [{text}]" if text else ""
 
 
-def _listing(flow: Flow, element: Element) -> Iterator[str]:
+def _listing(_flow: Flow, element: Element) -> Iterator[str]:
     yield code("".join(map(str, element.itertext())))
 
 
 def _equation(flow: Flow, element: Element) -> Iterator[str]:
     """A displayed formula with its number."""
-    label = " ".join(map(flow.text, children(element, "label")))
+    label = _label(flow, element)
     text = clean_title(formula(flow, element))
     yield f"{text} {label}".strip() if label not in text else text
 
@@ -281,9 +311,8 @@ def read_tei(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     texts = [each for each in below(root, "text") if not any(tag_of(above) == "text" for above in each.iterancestors())]
     described = [block for each in below(root, "sourceDoc", "standOff") for block in flow.inside(each)]
     blocks = [*abstracts, *(block for text in texts for block in flow.inside(text)), *described]
-    return document_of(
-        produced, blocks, title=title, metadata=metadata, warnings=flow.unread.warnings(), part="its text"
-    )
+    document = document_of(produced, blocks, title=title, metadata=metadata, part="its text")
+    return lost(root, document, ignored=("encodingDesc", "revisionDesc", "profileDesc", "idno", "formula"))
 
 
 def _tei_metadata(flow: Flow, root: Element) -> tuple[str, dict[str, MetadataValue]]:
@@ -303,7 +332,7 @@ def _tei_metadata(flow: Flow, root: Element) -> tuple[str, dict[str, MetadataVal
     metadata: dict[str, MetadataValue] = {
         **people,
         "date": "" if date is None else attribute(date, "when") or flow.text(date),
-        "publisher": flow.text(None if published is None else _first(published, "publisher")),
+        "publisher": "" if published is None else flow.text(_first(published, "publisher")) or _spaced(flow, published),
         "source": " ".join(_spaced(flow, each) for each in below(header, "sourceDesc"))[:1000],
         "license": flow.text(_first(header, "licence")),
         "language": tuple(attribute(each, "ident") for each in below(header, "language")),
@@ -328,11 +357,23 @@ def _tei_list(flow: Flow, element: Element) -> Iterator[str]:
     labels = children(element, "label")
     entries = children(element, "item")
     if labels and len(labels) == len(entries):
-        for label, entry in zip(labels, entries, strict=True):
-            yield item(f"{flow.text(label).rstrip(':')}: {flow.text(entry)}")
+        pairs = zip(labels, entries, strict=True)
+        yield "\n".join(item(f"{flow.text(label).rstrip(':')}: {flow.text(entry)}") for label, entry in pairs)
     else:
         kind = (attribute(element, "rend"), attribute(element, "type"))
         yield from listed(flow, element, entries=("item", "label"), is_ordered="numbered" in kind or "ordered" in kind)
+
+
+def _head(flow: Flow, element: Element) -> Iterator[str]:
+    """Of a head, if its parent has not read it."""
+    parent = element.getparent()
+    if parent is None or tag_of(parent) not in _HEADED:
+        yield from flow.inside(element)
+
+
+def _tei_table(flow: Flow, element: Element) -> Iterator[str]:
+    yield " ".join(map(flow.text, children(element, "head")))
+    yield from table(flow, element)
 
 
 def _verses(flow: Flow, element: Element) -> Iterator[str]:
@@ -341,17 +382,21 @@ def _verses(flow: Flow, element: Element) -> Iterator[str]:
     yield "\n".join(filter(None, lines))
 
 
+_HEADED = ("div", "div1", "div2", "div3", "div4", "div5", "list", "figure", "listBibl", "lg", "abstract", "table")
+_JATS_IGNORED = _names(
+    "journal-meta article-id history counts custom-meta-group elocation-id related-article issn contrib-id pub-history sup sub "
+    "tex-math math xref object-id season email pub-date volume issue fpage lpage self-uri article-version"
+)
 _CAPTIONED = ("fig", "table-wrap", "figure", "supplementary-material", "media", "chem-struct-wrap")
 _JATS: dict[str, Block] = {
     **dict.fromkeys(("sec", "app", "boxed-text", "glossary", "notes", "bio"), _section()),
     "ack": _section("Acknowledgements"),
     "fn-group": _section("Notes"),
     "abstract": _section("Abstract"),
-    **dict.fromkeys(
-        ("p", "disp-quote", "attrib", "fn", "verse-line", "sig", "statement", "table-wrap-foot"), _paragraph
-    ),
+    **dict.fromkeys(("p", "disp-quote", "attrib", "verse-line", "sig", "statement", "table-wrap-foot"), _paragraph),
     "title": _title,
     "label": _nothing,
+    "fn": _labelled,
     "caption": _caption,
     **dict.fromkeys(_CAPTIONED, _captioned),
     "table": table,
@@ -363,8 +408,8 @@ _JATS: dict[str, Block] = {
 }
 _JATS_INLINES = {
     "inline-formula": formula,
-    "label": lambda flow, element: f"{flow._raw(element)} ",
-    "break": lambda flow, element: "\n",
+    "label": lambda flow, element: f"{flow.raw(element)} ",
+    "break": lambda _flow, _element: "\n",
     "fn": _note,
     "ref-list": lambda flow, element: " ".join(_reference(flow, each) for each in below(element, "ref")),
 }
@@ -377,11 +422,11 @@ _TEI: dict[str, Block] = {
     **dict.fromkeys(
         ("titlePart", "stage", "quote", "epigraph", "argument", "castItem", "postscript", "entry"), _paragraph
     ),
-    "head": lambda flow, element: iter(()) if tag_of(element.getparent()) in _HEADED else flow.inside(element),
+    "head": _head,
     "sp": _speech,
     "speaker": _nothing,
     "lg": _verses,
-    "table": table,
+    "table": _tei_table,
     "list": _tei_list,
     "listBibl": _references,
     "figure": _captioned,
@@ -389,13 +434,12 @@ _TEI: dict[str, Block] = {
     "formula": _equation,
     **dict.fromkeys(("egXML", "eg"), _listing),
 }
-_HEADED = ("div", "div1", "div2", "div3", "div4", "div5", "list", "figure", "listBibl", "lg", "abstract")
 _TEI_INLINES = {
-    "lb": lambda flow, element: "" if attribute(element, "break") == "no" else " ",
+    "lb": lambda _flow, element: "" if attribute(element, "break") == "no" else " ",
     "note": _note,
     "choice": _choice,
     "del": lambda flow, element: f"[deleted: {flow.text(element)}]",
-    "gap": lambda flow, element: "[…]",
+    "gap": lambda _flow, _element: "[…]",
 }
 
 FORMATS = (
