@@ -47,6 +47,7 @@ _MACROS = {  # that the library does not know, with the kinds of their arguments
     **dict.fromkeys(("SI", "definecolor", "newtheorem", "setcounter"), "{{"),
     "DeclareMathOperator": "*{{",
 }
+_BEGIN = re.compile(r"^[^%\n]*\\begin\{document\}", re.MULTILINE)
 _LABEL = re.compile(r"\\label\{[^}]*\}")
 _CITED = re.compile(r"[a-zA-Z]*[cC]ite[a-zA-Z]*\*?|(?:page|eq|auto|name|[cC])?ref\*?")
 _BREAKS = _names("\\ newline linebreak par quad qquad item and tabularnewline")
@@ -82,27 +83,17 @@ def read_latex(origin: Origin, data: bytes, *, options: ReadOptions) -> Document
     text, warnings = decode(origin, data, encoding=options.encoding)
     if len(text) > _LONGEST:
         raise refused(origin, "characters of LaTeX", limit=_LONGEST)
+    produced = Produced(origin, len(data), options.max_bytes)
+    begin = _BEGIN.search(text)
+    end = text.find("\\end{document}")
     try:
-        from pylatexenc.latexwalker import LatexWalker, get_default_latex_context_db
-    except ImportError as error:
-        raise MissingExtraError("latex", "reading LaTeX") from error
-    from pylatexenc.macrospec import EnvironmentSpec, MacroSpec, MacroStandardArgsParser
-
-    context = get_default_latex_context_db()
-    macros = [MacroSpec(name, args_parser=MacroStandardArgsParser(shape)) for name, shape in _MACROS.items()]
-    environments = [EnvironmentSpec("thebibliography", args_parser=MacroStandardArgsParser("{"))]
-    context.add_context_category("hlgraph", prepend=True, macros=macros, environments=environments)
-    try:
-        nodes = LatexWalker(text, latex_context=context, tolerant_parsing=True).get_latex_nodes()[0]
+        walk = _Walk(produced)
+        about = {name: clean(walk.declared(name, text)) for name in _ABOUT}
+        blocks = list(walk.blocks(_nodes(text[begin.end() if begin else 0 : end if end >= 0 else None])))
     except RecursionError as error:
         raise ReadError(origin.uri, "nests groups too deeply, or leaves many open", "check it with chktex") from error
-    produced = Produced(origin, len(data), options.max_bytes)
-    walk = _Walk(produced)
-    body = next((node.nodelist for node in nodes if _environment(node) == "document"), nodes)
-    about = {name: clean(walk.line(_argument(node))) for node in (*nodes, *body) if (name := _macro(node)) in _ABOUT}
-    blocks = list(walk.blocks(body))
-    metadata: dict[str, MetadataValue] = {name: about.get(name, "") for name in ("author", "date")}
-    title = clean_title(about.get("title", ""))
+    metadata: dict[str, MetadataValue] = {name: about[name] for name in ("author", "date")}
+    title = clean_title(about["title"])
     if title:
         blocks.insert(0, heading(title, 1))
     return document_of(
@@ -110,7 +101,21 @@ def read_latex(origin: Origin, data: bytes, *, options: ReadOptions) -> Document
     )
 
 
+def _nodes(text: str) -> Sequence[Any]:
+    """The parsed text."""
+    from pylatexenc.latexwalker import LatexWalker, get_default_latex_context_db
+    from pylatexenc.macrospec import EnvironmentSpec, MacroSpec, MacroStandardArgsParser
+
+    context = get_default_latex_context_db()
+    macros = [MacroSpec(name, args_parser=MacroStandardArgsParser(shape)) for name, shape in _MACROS.items()]
+    environments = [EnvironmentSpec("thebibliography", args_parser=MacroStandardArgsParser("{"))]
+    context.add_context_category("hlgraph", prepend=True, macros=macros, environments=environments)
+    nodes: Sequence[Any] = LatexWalker(text, latex_context=context, tolerant_parsing=True).get_latex_nodes()[0]
+    return nodes
+
+
 _ABOUT = ("title", "author", "date")
+_LONGEST_TITLE = 4096
 
 
 def _macro(node: Any) -> str:
@@ -140,12 +145,22 @@ class _Walk:
     """
 
     def __init__(self, produced: Produced) -> None:
-        from pylatexenc.latex2text import LatexNodes2Text
-
+        try:
+            from pylatexenc.latex2text import LatexNodes2Text
+        except ImportError as error:
+            raise MissingExtraError("latex", "reading LaTeX") from error
         self.unread = Unread()
         self._produced = produced
         self._depth = 0
         self._symbols: Any = LatexNodes2Text(math_mode="verbatim", keep_comments=False)
+
+    def declared(self, name: str, text: str) -> str:
+        """What the macro of a name declares, such as ``title``; empty if it is not there."""
+        at = next((match.start() for match in re.finditer(rf"^[^%\n]*?\\{name}\b", text, re.MULTILINE)), None)
+        if at is None:
+            return ""
+        part = text[text.index(f"\\{name}", at) :][:_LONGEST_TITLE]
+        return self.line(_argument(_nodes(part)[0]))
 
     def blocks(self, nodes: Sequence[Any]) -> Iterator[str]:
         """The blocks of nodes; a blank line ends a paragraph."""
@@ -199,7 +214,7 @@ class _Walk:
         if kind == "LatexEnvironmentNode":
             return f" {' '.join(self.blocks([node]))} "
         if kind == "LatexSpecialsNode":
-            return "\n\n" if node.specials_chars == "\n\n" else str(self._symbols.nodelist_to_text([node]))
+            return "\n\n" if node.specials_chars == "\n\n" else self._symbol(node)
         return self._of_macro(node, name) if kind == "LatexMacroNode" else ""
 
     def _of_macro(self, node: Any, name: str) -> str:
@@ -222,10 +237,17 @@ class _Walk:
         elif name == "texorpdfstring" and texts:
             text = texts[0]
         elif not texts or len(name) == 1:  # a symbol or an accent
-            text = str(self._symbols.nodelist_to_text([node])) + ("" if texts else space)
+            text = self._symbol(node) + ("" if texts else space)
         elif name not in ("multicolumn", "multirow"):
             text = " ".join(filter(None, texts))
         return text
+
+    def _symbol(self, node: Any) -> str:
+        """The character that a macro stands for; empty for a macro that lacks its arguments."""
+        try:
+            return str(self._symbols.nodelist_to_text([node]))
+        except (AttributeError, IndexError, TypeError):
+            return ""
 
     def listing(self, node: Any) -> Iterator[str]:
         verbatim = getattr(node.nodeargd, "verbatim_text", None)
