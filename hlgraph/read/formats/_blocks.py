@@ -14,6 +14,7 @@ from hlgraph.records import Document, MetadataValue
 _DEEPEST = 6
 _MOST_SHOWN = 5
 _TICKS = re.compile(r"`{3,}")
+_ITEM = re.compile(r"\s*(?:-|\(?\w{1,5}[.)]) ")
 _RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")
 _LOWERED = str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎")
 
@@ -50,6 +51,20 @@ def code(text: str, language: str = "") -> str:
 def item(text: str, *, marker: str = "-", depth: int = 0) -> str:
     """An item of a list with its marker; empty without text."""
     return f"{'  ' * depth}{marker} {text}" if text else ""
+
+
+def joined_items(blocks: Iterable[str]) -> list[str]:
+    """The blocks that hold text; items of a list that follow each other become the lines of one block."""
+    joined: list[list[str]] = []
+    was_item = False
+    for block in blocks:
+        is_item = _ITEM.match(block) is not None
+        if is_item and was_item:
+            joined[-1].append(block)
+        elif block.strip():
+            joined.append([block])
+        was_item = is_item or (was_item and not block.strip())
+    return ["\n".join(parts) for parts in joined]
 
 
 def raised(text: str) -> str:
