@@ -413,6 +413,7 @@ _KNOWN = tuple(
         (_ZIP + rb"ppt/", "pptx"),
     )
 )
+_OLE = b"\xd0\xcf\x11\xe0"
 _PACKED = frozenset({"docx", "epub", "odp", "ods", "odt", "pptx", "xlsx"})
 _ROOT = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*+(?:<\?(?:[^?]|\?(?!>))*+\?>\s*+|<!--(?:[^-]|-(?!->))*+-->\s*+|<!DOCTYPE(?:[^\[>]|\[[^\]]*+\])*+>\s*+)*+"
@@ -524,6 +525,9 @@ def settled_format(origin: Origin, head: bytes, *, named: str | None) -> tuple[s
     ('pdf', ('its suffix .dat has no reader; read as pdf by its content',))
     """
     suffix = PurePath(without_gz(origin.name)).suffix.lower()
+    if head.startswith(_OLE) and named not in _PACKED:
+        mend = _CONVERSIONS.get(suffix, "save it as DOCX, XLSX, PPTX or EML")
+        raise ReadError(origin.uri, "holds a file of Office or Outlook 97 to 2003", mend)
     if named is not None:
         found = _signature(head)
         if found and found != named and not {found, named} <= _PACKED:

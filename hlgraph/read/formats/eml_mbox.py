@@ -38,7 +38,18 @@ from hlgraph.read.options import ReadOptions
 from hlgraph.read.rows import bounded_lines
 from hlgraph.records import Document, MetadataValue
 
-_HEADERS = ("From", "To", "Cc", "Date", "Subject", "Message-ID")
+_HEADERS = (
+    "From",
+    "To",
+    "Cc",
+    "Date",
+    "Subject",
+    "Message-ID",
+    "MIME-Version",
+    "Content-Type",
+    "Received",
+    "Return-Path",
+)
 _PEOPLE = {"from": "From", "to": "To", "cc": "Cc", "bcc": "Bcc", "reply_to": "Reply-To"}
 _SHOWN = {"message_id": "Message-ID", "in_reply_to": "In-Reply-To", "list": "List-Id", "keywords": "Keywords"}
 _MOST_LEVELS = 8  # of messages attached to messages
@@ -175,22 +186,22 @@ def _key(message: Message, data: bytes) -> str:
 
 def _header(message: Message, name: str) -> str:
     """The value of a header on one line; empty if there is none. An encoding that is damaged stays as it is."""
+    return ", ".join(_decoded(str(raw)) for key, raw in message.raw_items() if key.lower() == name.lower())
+
+
+def _decoded(raw: str) -> str:
+    """The value of a header or a parameter, with its encoded words decoded."""
     from email.header import decode_header
 
-    values: list[str] = []
-    for key, raw in message.raw_items():
-        if key.lower() != name.lower():
-            continue
-        stored = str(raw)[:_LONGEST_FIELD].encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        try:
-            parts = [
-                part.decode(charset or "utf-8", "replace") if isinstance(part, bytes) else part
-                for part, charset in decode_header(stored)
-            ]
-        except (HeaderParseError, LookupError, ValueError):
-            parts = [stored]
-        values.append("".join(parts))
-    return clean_title(clean(", ".join(values)))
+    stored = raw[:_LONGEST_FIELD].encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    try:
+        parts = [
+            part.decode(charset or "utf-8", "replace") if isinstance(part, bytes) else part
+            for part, charset in decode_header(stored)
+        ]
+    except (HeaderParseError, LookupError, ValueError):
+        parts = [stored]
+    return clean_title(clean("".join(parts)))
 
 
 def _documents(
@@ -255,7 +266,7 @@ def _parts(message: Message, unread: Unread) -> tuple[list[Message], list[tuple[
         if count > _MOST_PARTS:
             unread["part"] += 1
             continue
-        kind, name = part.get_content_type(), clean_title(clean(part.get_filename() or ""))
+        kind, name = part.get_content_type(), _decoded(part.get_filename() or "")
         if kind == "message/rfc822" or name or part.get_content_disposition() == "attachment":
             attached.append((_attached_name(name, part, {other for other, _ in attached}), part))
         elif part.is_multipart():
@@ -263,7 +274,7 @@ def _parts(message: Message, unread: Unread) -> tuple[list[Message], list[tuple[
             if kind == "multipart/alternative":
                 inner = _best(inner)
             waiting += reversed(inner)
-        elif kind in ("text/plain", "text/html", "text/markdown"):
+        elif kind.startswith(("text/", "multipart/")):  # the second: its boundary is missing
             texts.append(part)
         elif kind not in _SIGNATURES:
             unread[f"part of type {kind}"] += 1

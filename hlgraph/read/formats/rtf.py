@@ -30,8 +30,10 @@ _SIGNS = {
     "line": "\n", "tab": "\t", "emdash": "—", "endash": "–", "emspace": " ", "enspace": " ", "qmspace": " ", "bullet": "•",
     "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”", "~": " ", "-": "", "_": "-", "{": "{", "}": "}", "\\": "\\",
 }  # fmt: skip
-_CHARSETS = {0: "cp1252", 2: "cp1252", 77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gb18030", 136: "big5", 161: "cp1253",
-    162: "cp1254", 163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250"}  # fmt: skip
+_CHARSETS = {
+    0: "cp1252", 2: "cp1252", 77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gb18030", 136: "big5", 161: "cp1253",
+    162: "cp1254", 163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250",
+}  # fmt: skip
 _DROPPED = _names(
     "colortbl listtable listoverridetable rsidtbl generator themedata colorschememapping datastore "
     "latentstyles xmlnstbl filetbl "
