@@ -196,23 +196,60 @@ def _references(flow: Flow, element: Element) -> Iterator[str]:
     flow.level -= 1
 
 
+_CONTAINERS = (
+    *(
+        "mixed-citation",
+        "citation",
+        "element-citation",
+        "nlm-citation",
+        "person-group",
+        "name",
+        "string-name",
+        "collab",
+        "institution",
+    ),
+    *(
+        "analytic",
+        "monogr",
+        "imprint",
+        "author",
+        "editor",
+        "persName",
+        "biblScope",
+        "series",
+        "bibl",
+        "publicationStmt",
+        "p",
+        "name",
+    ),
+    *(
+        "institution-wrap",
+        "citation-alternatives",
+        "msDesc",
+        "biblStruct",
+        "forename",
+        "surname",
+        "titleStmt",
+        "addr-line",
+    ),
+)
+
+
 def _reference(flow: Flow, entry: Element) -> str:
-    """A reference on one line. One of elements without punctuation between them gets spaces."""
+    """A reference on one line."""
     cited = children(entry, "mixed-citation", "citation", "element-citation", "nlm-citation", "note", "label") or [
         entry
     ]
-    return " ".join(flow.text(each) if _is_mixed(each) else _spaced(flow, each) for each in cited)
-
-
-def _is_mixed(element: Element) -> bool:
-    return any((child.tail or "").strip(" \n\t") for child in element) or not len(element)
+    return " ".join(_spaced(flow, each) for each in cited)
 
 
 def _spaced(flow: Flow, element: Element) -> str:
-    parts = [" ".join((element.text or "").split())]
+    """The text of an element, with a space between elements that have no text between them: names, years, volumes."""
+    parts = [element.text or ""]
     for child in element:
-        parts.append(flow.text(child) if not len(child) or _is_mixed(child) else _spaced(flow, child))
-    return " ".join(filter(None, parts))
+        is_known = tag_of(child) in _CONTAINERS
+        parts += [_spaced(flow, child) if is_known else flow.text(child), child.tail or " "]
+    return " ".join("".join(parts).split())
 
 
 def _note(flow: Flow, element: Element) -> str:
@@ -395,7 +432,7 @@ _JATS: dict[str, Block] = {
     "abstract": _section("Abstract"),
     **dict.fromkeys(("p", "disp-quote", "attrib", "verse-line", "sig", "statement", "table-wrap-foot"), _paragraph),
     "title": _title,
-    "label": _nothing,
+    **dict.fromkeys(("label", "object-id"), _nothing),
     "fn": _labelled,
     "caption": _caption,
     **dict.fromkeys(_CAPTIONED, _captioned),
