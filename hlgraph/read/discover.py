@@ -322,7 +322,8 @@ def _is_readable(name: str, file: Path | S3Object) -> bool:
         return False
     try:
         with file.opened() if isinstance(file, S3Object) else file.open("rb") as stream:
-            return format_by_content(stream.read(HEAD)) is not None
+            found = format_by_content(stream.read(HEAD))
+            return found is not None and not (found == "text" and without_gz(name).lower().endswith(".xml"))
     except (OSError, ReadError):  # reading it reports the error
         return True
 

@@ -242,7 +242,7 @@ class _AsciiDoc:
             if parts:
                 parts[-1][1].append(line[: marks[0].start()] if marks else line)
             ends = [mark.start() for mark in marks[1:]] + [len(line)]
-            parts += [(mark, [line[mark.end() : stop]]) for mark, stop in zip(marks, ends, strict=True)]
+            parts += [(mark, [line[mark.end() : stop]]) for mark, stop in zip(marks, ends, strict=False)]
             columns = columns or sum(cell.width for mark, texts in parts for cell in self._cells(mark, texts))
         rows = _placed((cell for mark, texts in parts for cell in self._cells(mark, texts)), columns)
         yield Grid(

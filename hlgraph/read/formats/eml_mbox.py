@@ -62,6 +62,7 @@ _SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "appl
 _BORDER = re.compile(rb"From \S+.*\d{2}:\d{2}")
 _QUOTED_BORDER = re.compile(rb">+From ")
 _QUOTE = re.compile(r"((?:>[ \t]?)+)(.*)")
+_BLANK_LINES = re.compile(r"\n{3,}")
 _BREAKS = re.compile(r"(?:[-*+•]|\(?\w{1,3}[.)])\s")
 
 
@@ -377,7 +378,7 @@ def _marked(text: str) -> str:
             lines[-1] += f" {words}"
         else:
             lines += ["", f"{mark}{words}"] if depth != before and lines and lines[-1] else [f"{mark}{words}"]
-    return "\n".join(lines).strip("\n")
+    return _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip("\n")
 
 
 def _attachment(

@@ -83,6 +83,11 @@ def read_latex(origin: Origin, data: bytes, *, options: ReadOptions) -> Document
     text, warnings = decode(origin, data, encoding=options.encoding)
     if len(text) > _LONGEST:
         raise refused(origin, "characters of LaTeX", limit=_LONGEST)
+    try:
+        import pylatexenc.latex2text
+        import pylatexenc.latexwalker  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("latex", "reading LaTeX") from error
     produced = Produced(origin, len(data), options.max_bytes)
     begin = _BEGIN.search(text)
     end = text.find("\\end{document}")
@@ -145,10 +150,8 @@ class _Walk:
     """
 
     def __init__(self, produced: Produced) -> None:
-        try:
-            from pylatexenc.latex2text import LatexNodes2Text
-        except ImportError as error:
-            raise MissingExtraError("latex", "reading LaTeX") from error
+        from pylatexenc.latex2text import LatexNodes2Text
+
         self.unread = Unread()
         self._produced = produced
         self._depth = 0
@@ -293,6 +296,7 @@ class _Walk:
         cells: list[list[Any]] = [[]]
         head = 0
         captions: list[str] = []
+        covered: dict[int, int] = {}
         for inner in node.nodelist:
             if _macro(inner) in ("midrule", "endhead"):
                 head = head or len(rows)
@@ -301,14 +305,28 @@ class _Walk:
             elif getattr(inner, "specials_chars", "") == "&":
                 cells.append([])
             elif _macro(inner) in ("\\", "tabularnewline"):
-                rows.append([self._cell(cell) for cell in cells])
+                rows.append(self._row(cells, covered))
                 cells = [[]]
             else:
                 cells[-1].append(inner)
-        rows.append([self._cell(cell) for cell in cells])
+        rows.append(self._row(cells, covered))
         rows = [[cell._replace(is_head=True) for cell in row] if at < head else row for at, row in enumerate(rows)]
         yield from captions
         yield Grid(rows, produced=self._produced).markdown()
+
+    def _row(self, parts: list[list[Any]], covered: dict[int, int]) -> list[Cell]:
+        """The cells of a row at their columns. Under a cell of several rows stands an empty one, which is left out."""
+        cells: list[Cell] = []
+        at = 0
+        for part in parts:
+            cell = self._cell(part)._replace(column=at)
+            if covered.get(at, 0) > 0 and not cell.text:
+                covered[at] -= 1
+            else:
+                covered[at] = cell.height - 1
+                cells.append(cell)
+            at += cell.width
+        return cells
 
     def _cell(self, nodes: list[Any]) -> Cell:
         spans = {"multicolumn": 1, "multirow": 1}
