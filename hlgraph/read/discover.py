@@ -322,8 +322,8 @@ def _is_readable(name: str, file: Path | S3Object) -> bool:
         return False
     try:
         with file.opened() if isinstance(file, S3Object) else file.open("rb") as stream:
-            found = format_by_content(stream.read(HEAD))
-            return found is not None and not (found == "text" and without_gz(name).lower().endswith(".xml"))
+            kind = format_by_content(stream.read(HEAD))
+            return kind is not None and not (kind == "text" and without_gz(name).lower().endswith(".xml"))
     except (OSError, ReadError):  # reading it reports the error
         return True
 
@@ -530,16 +530,16 @@ def settled_format(origin: Origin, head: bytes, *, named: str | None) -> tuple[s
         mend = _CONVERSIONS.get(suffix, "save it as DOCX, XLSX, PPTX or EML")
         raise ReadError(origin.uri, "holds a file of Office or Outlook 97 to 2003", mend)
     if named is not None:
-        found = _signature(head)
-        if found and found != named and not {found, named} <= _PACKED:
-            reason = f"holds {found}, but its suffix {suffix} stands for {named}"
-            raise ReadError(origin.uri, reason, f"rename it, or add --format {found}")
+        kind = _signature(head)
+        if kind and kind != named and not {kind, named} <= _PACKED:
+            reason = f"holds {kind}, but its suffix {suffix} stands for {named}"
+            raise ReadError(origin.uri, reason, f"rename it, or add --format {kind}")
         return named, ()
-    found = format_by_content(head)
-    if may_be_text(origin.name) and (suffix != ".xml" or found is not None):
-        return found or "text", ()
-    if found not in (None, "text"):
-        return found, (f"its suffix {suffix} has no reader; read as {found} by its content",)
+    kind = format_by_content(head)
+    if may_be_text(origin.name) and (suffix != ".xml" or kind not in (None, "text")):
+        return kind or "text", ()
+    if kind not in (None, "text"):
+        return kind, (f"its suffix {suffix} has no reader; read as {kind} by its content",)
     if suffix == ".xml" and (root := _ROOT.match(head)):
         reason = f"is XML whose first element {root[1].decode(errors='replace')!r} has no reader"
         raise ReadError(origin.uri, reason, _CONVERSIONS[suffix])

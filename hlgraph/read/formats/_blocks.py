@@ -36,20 +36,39 @@ class Unread(Counter[str]):
 
 
 def heading(text: str, level: int) -> str:
-    """A Markdown heading of level 1 to 6; empty without text."""
+    """A Markdown heading; empty without text.
+
+    Parameters
+    ----------
+    text : its title
+    level : its level; more than 6 counts as 6
+    """
     title = clean_title(text)
     return f"{'#' * max(1, min(level, _DEEPEST))} {title}" if title else ""
 
 
 def code(text: str, language: str = "") -> str:
-    """Fenced code; the fence is longer than any in the text. Empty without text."""
+    """Fenced code; the fence is longer than any in the text. Empty without text.
+
+    Parameters
+    ----------
+    text : the lines of code
+    language : the language, default none
+    """
     body = text.strip("\n")
     fence = "`" * max([3, *(len(ticks) + 1 for ticks in _TICKS.findall(body))])
     return f"{fence}{language}\n{body}\n{fence}" if body.strip() else ""
 
 
 def item(text: str, *, marker: str = "-", depth: int = 0) -> str:
-    """An item of a list with its marker; empty without text."""
+    """An item of a list with its marker; empty without text.
+
+    Parameters
+    ----------
+    text : what it says
+    marker : a dash or a number, default a dash
+    depth : how many lists are around its list, default 0
+    """
     return f"{'  ' * depth}{marker} {text}" if text else ""
 
 

@@ -70,7 +70,13 @@ def tag_of(element: Element) -> str:
 
 
 def attribute(element: Element, name: str) -> str:
-    """The value of an attribute by its local name; empty if there is none."""
+    """The value of an attribute; empty if there is none.
+
+    Parameters
+    ----------
+    element : the element
+    name : the local name of the attribute
+    """
     value = element.get(name)
     if value is None:
         value = next((value for key, value in element.attrib.items() if str(key).rpartition("}")[2] == name), "")
@@ -165,7 +171,13 @@ class Flow:
 
 
 def formula(flow: Flow, element: Element) -> str:
-    """The TeX source of a formula if it has that, else its symbols."""
+    """The TeX source of a formula if it has that, else its symbols.
+
+    Parameters
+    ----------
+    flow : the walk
+    element : the formula
+    """
     source = next(iter(below(element, "tex-math", "annotation")), None)
     if source is None:
         return flow.text(element)
@@ -182,7 +194,13 @@ _INLINES: Mapping[str, Inline] = {
 
 
 def table(flow: Flow, element: Element) -> Iterator[str]:
-    """A table of rows and cells as HTML, CALS (OASIS) and TEI write them."""
+    """A table of rows and cells as HTML, CALS (OASIS) and TEI write them.
+
+    Parameters
+    ----------
+    flow : the walk
+    element : the table
+    """
     columns = {attribute(spec, "colname"): at for at, spec in enumerate(below(element, "colspec"))}
     rows: list[list[Cell]] = []
     for row in _rows(element):
@@ -215,7 +233,15 @@ def _number(element: Element, *names: str) -> int:
 
 
 def listed(flow: Flow, element: Element, *, entries: Sequence[str], is_ordered: bool = False) -> Iterator[str]:
-    """A list as one block of lines; tables and code inside of its items are blocks between them."""
+    """A list as one block of lines; tables and code inside of its items are blocks between them.
+
+    Parameters
+    ----------
+    flow : the walk
+    element : the list
+    entries : local names of its items
+    is_ordered : whether the items are numbered, default no
+    """
     lines: list[str] = []
     for number, entry in enumerate(children(element, *entries), 1):
         label = " ".join(map(flow.text, children(entry, "label")))
@@ -245,7 +271,7 @@ def lost(root: Element, document: Document, *, ignored: Collection[str]) -> Docu
     ----------
     root : the file
     document : what was read of it
-    ignored : local names of elements that are about the file or the page, and whose text nobody misses
+    ignored : local names of elements about the file or the journal, whose text is not part of the document
     """
     left = Counter(words(" ".join([document.text, document.title, *map(str, document.metadata.values())])))
     missed: list[str] = []

@@ -65,10 +65,10 @@ class _Lines:
 
     def until(self, end: re.Pattern[str]) -> list[str]:
         """The lines up to one that matches, which is taken too, or the end of the file."""
-        found: list[str] = []
+        lines: list[str] = []
         while (line := self.next()) is not None and not end.fullmatch(line.rstrip()):
-            found.append(line)
-        return found
+            lines.append(line)
+        return lines
 
 
 def _document(origin: Origin, data: bytes, options: ReadOptions, *, reader: type[_AsciiDoc | _Org]) -> Document:
@@ -287,7 +287,7 @@ def _columns(style: str) -> int:
 
 
 def _placed(cells: Iterator[Cell], columns: int) -> list[list[Cell]]:
-    """The cells in rows of so many columns; a cell over several rows takes its columns in each of them."""
+    """The cells in rows of a number of columns; a cell over several rows takes its columns in each of them."""
     rows: list[list[Cell]] = []
     taken: dict[int, int] = {}  # columns that cells of rows above cover, by row
     width = columns

@@ -64,10 +64,10 @@ def read_open_document(origin: Origin, data: bytes, *, options: ReadOptions, kin
     content, about = _trees(origin, data, options, unread=unread)
     body = next((part for parent in below(content, "body") for part in children(parent, *_KINDS.values())), None)
     if body is None or tag_of(body) != _KINDS[kind]:
-        found = next((name for name, tag in _KINDS.items() if body is not None and tag_of(body) == tag), "")
-        reason = f"holds {found}, not {kind}" if found else f"holds no {_KINDS[kind]}"
+        actual = next((name for name, tag in _KINDS.items() if body is not None and tag_of(body) == tag), "")
+        reason = f"holds {actual}, not {kind}" if actual else f"holds no {_KINDS[kind]}"
         raise ReadError(
-            origin.uri, reason, f"rename it, or add --format {found}" if found else "save it as ODT, ODS or ODP"
+            origin.uri, reason, f"rename it, or add --format {actual}" if actual else "save it as ODT, ODS or ODP"
         )
     produced = Produced(origin, len(data), options.max_bytes)
     flow = Flow(body, produced, blocks=_BLOCKS, inlines=_INLINES)

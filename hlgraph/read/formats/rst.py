@@ -162,17 +162,17 @@ class _Walk:
 
     def fields(self) -> dict[str, MetadataValue]:
         """The fields before the first section or paragraph, which are taken out of the tree."""
-        found: dict[str, MetadataValue] = {}
+        fields: dict[str, MetadataValue] = {}
         scopes = [self._tree, *(node for node in self._tree.children[:3] if node.tagname == "section")]
         for scope in scopes:
             for node in list(scope.children):
                 if node.tagname == "field_list":
                     pairs = ((field.children[0], field.children[1]) for field in node.children)
-                    found |= {clean(self.line(name)).lower(): clean(self.line(body)) for name, body in pairs}
+                    fields |= {clean(self.line(name)).lower(): clean(self.line(body)) for name, body in pairs}
                     scope.children.remove(node)
                 elif node.tagname not in ("comment", "target", "title", "substitution_definition", "subtitle"):
                     break
-        return {name: value for name, value in found.items() if name}
+        return {name: value for name, value in fields.items() if name}
 
     def blocks(self, parent: Node) -> Iterator[str]:
         """The blocks of the children of a node."""

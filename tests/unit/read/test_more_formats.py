@@ -84,9 +84,8 @@ def test_what_is_no_such_file_is_one_failure_and_the_others_are_read(tmp_path: P
     items = list(read([str(tmp_path)]))
     [failed] = [item for item in items if isinstance(item, ReadFailure)]
     assert "/b." in failed.uri
-    assert {item.uri.partition("#")[0][len(tmp_path.as_uri()) + 1] for item in items if isinstance(item, Document)} == {
-        *"ac"
-    }
+    names = {item.uri.removeprefix(tmp_path.as_uri())[1] for item in items if isinstance(item, Document)}
+    assert names == {"a", "c"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -136,6 +135,7 @@ def test_a_file_with_the_suffix_of_another_format_is_refused_or_read_with_its_ow
             "is XML whose first element 'rss' has no reader",
             "convert it",
         ),
+        ("b.xml", b"<rss/>", "is XML whose first element 'rss' has no reader", "convert it"),
         ("a.jats", b"<rss/>", "is XML whose first element 'rss' is not a JATS article", "convert it"),
         ("a.vtt", b"1\n00:00:01,000 --> 00:00:02,000\na\n", "does not begin with WEBVTT", "add --format srt"),
         ("a.ipynb", b'{"a": 1}', "is JSON, but not a notebook: it has no cells", "add --format json"),
@@ -270,8 +270,10 @@ def test_time_is_linear_in_the_text(tmp_path: Path, kind: str, part: str, around
 
 def test_cues_are_paragraphs_of_one_speaker_and_each_minute_is_a_page(tmp_path: Path) -> None:
     source = (
-        "WEBVTT\n\n00:00:01.000 --> 00:00:03.000\n<v Ada Falk>The bridge was closed\n\n00:00:03.000 --> 00:00:05.000\n<v Ada Falk>in"
-        " March.\n\n00:01:10.000 --> 00:01:12.000\n<v Ben Moro>When will it open?\n\n00:03:00.000 --> 00:03:02.000\nIn May.\n"
+        "WEBVTT\n\n00:00:01.000 --> 00:00:03.000\n<v Ada Falk>The bridge was closed\n\n"
+        "00:00:03.000 --> 00:00:05.000\n<v Ada Falk>in March.\n\n"
+        "00:01:10.000 --> 00:01:12.000\n<v Ben Moro>When will it open?\n\n"
+        "00:03:00.000 --> 00:03:02.000\nIn May.\n"
     )
     [found] = documents(given(tmp_path, "vtt", source))
     assert (
