@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from docutils.nodes import Element, Node, document
 
 _LONGEST = 200_000  # characters without a blank line: the time for inline markup grows with their square
+_ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1{2,}")
+_NO_TITLE = re.compile(r"\s|[-*+|] |\.\. |:\w|>>>|__ |[!-/:-@\[-`{-~]{3,}\s*$")
+_REPLACED = re.compile(r"^\s*\.\. \|([^|\n]+)\| +replace:: *(.*)$", re.MULTILINE)
 _TARGET = re.compile(r"\s*<[^<>]*>\s*$")
 _OPTION = re.compile(r":[\w-]+:(?:\s|$)")
 _DIRECTIVE = re.compile(r"\.\.\s+([\w:.+-]+)\s*::\s*(.*)", re.DOTALL)
@@ -69,19 +72,61 @@ def read_rst(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     text, warnings = decode(origin, data, encoding=options.encoding)
     if any(len(part) > _LONGEST for part in text.split("\n\n")):
         raise refused(origin, "characters without a blank line", limit=_LONGEST)
-    tree = _tree(text)
     produced = Produced(origin, len(data), options.max_bytes)
-    walk = _Walk(tree, produced)
-    fields = walk.fields()
-    blocks = [*filter(None, walk.blocks(tree))] or [f"{name}: {value}" for name, value in fields.items()]
+    walk = _Walk(produced, {match[1]: match[2].strip() for match in _REPLACED.finditer(text)})
+    blocks: list[str] = []
+    fields: dict[str, MetadataValue] = {}
+    parse = _parser()
+    for level, part in _sections(text):
+        tree = parse(part)
+        fields |= walk.fields(tree) if not any(block for block in blocks if not block.startswith("# ")) else {}
+        first, *rest = [*walk.blocks(tree), ""]
+        blocks += [heading(first, level) if level else first, *rest]
+        walk.title = walk.title or (first if level else "")
+    blocks = [*filter(None, blocks)] or [f"{name}: {value}" for name, value in fields.items()]
     title = walk.title or str(fields.pop("title", ""))
     metadata: dict[str, MetadataValue] = {**fields}
     warnings = (*warnings, *walk.unread.warnings())
     return document_of(produced, blocks, title=clean_title(title), metadata=metadata, warnings=warnings)
 
 
-def _tree(text: str) -> document:
-    """The parsed file, without the transforms that number, include or replace."""
+def _sections(text: str) -> Iterator[tuple[int, str]]:
+    """The level of each section, and its title and text as paragraphs; level 0 before the first title.
+
+    docutils would copy the rest of the file for each section, which takes the square of their number.
+    """
+    lines = text.split("\n")
+    styles: list[str] = []
+    part: list[str] = []
+    level = at = 0
+    while at < len(lines):
+        over = _ADORNMENT.fullmatch(lines[at].rstrip()) if at + 2 < len(lines) else None
+        is_over = over is not None and lines[at + 1].strip() != "" and lines[at + 2].rstrip() == over[0]
+        title = lines[at + 1].strip() if is_over else lines[at]
+        under = _ADORNMENT.fullmatch(lines[at + 1].rstrip()) if at + 1 < len(lines) else None
+        is_under = (
+            under is not None
+            and title.strip() != ""
+            and not _NO_TITLE.match(title)
+            and len(under[0]) >= min(4, len(title))
+        )
+        if (is_over or is_under) and (not part or not part[-1].strip()):
+            mark = lines[at][0] * 2 if is_over else lines[at + 1][0]
+            if level or any(line.strip() for line in part):
+                yield level, "\n".join(part)
+            if mark not in styles:
+                styles.append(mark)
+            level = styles.index(mark) + 1
+            part = [title.strip(), ""]
+            at += 3 if is_over else 2
+        else:
+            part.append(lines[at])
+            at += 1
+    yield level, "\n".join(part)
+
+
+def _parser() -> Callable[[str], document]:
+    """A function that parses text, without the transforms that number, include or replace."""
     try:
         from docutils.frontend import get_default_settings
     except ImportError as error:
@@ -94,11 +139,16 @@ def _tree(text: str) -> document:
     settings.file_insertion_enabled = settings.raw_enabled = False
     settings.syntax_highlight, settings.line_length_limit = "none", _LONGEST
     inliner, states = _lenient()
-    parser = Parser(inliner=inliner)
-    parser.state_classes = states
-    tree = new_document("", settings)
-    parser.parse(text, tree)
-    return tree
+
+    def parse(text: str) -> document:
+        inliner.implicit_dispatch = []  # each parser adds its own
+        parser = Parser(inliner=inliner)
+        parser.state_classes = states
+        tree = new_document("", settings)
+        parser.parse(text, tree)
+        return tree
+
+    return parse
 
 
 def _lenient() -> tuple[Any, Any]:
@@ -148,30 +198,27 @@ class _Walk:
 
     Attributes
     ----------
-    title : the first title of a section
+    title : the title of the first section
     unread : what was left out
     """
 
-    def __init__(self, tree: document, produced: Produced) -> None:
+    def __init__(self, produced: Produced, named: dict[str, str]) -> None:
         self.title = ""
         self.unread = Unread()
-        self._tree = tree
         self._produced = produced
-        self._level = self._depth = 0
-        self._named = {name: node.astext() for name, node in tree.substitution_defs.items()}
+        self._depth = 0
+        self._named = named
 
-    def fields(self) -> dict[str, MetadataValue]:
+    def fields(self, tree: document) -> dict[str, MetadataValue]:
         """The fields before the first section or paragraph, which are taken out of the tree."""
         fields: dict[str, MetadataValue] = {}
-        scopes = [self._tree, *(node for node in self._tree.children[:3] if node.tagname == "section")]
-        for scope in scopes:
-            for node in list(scope.children):
-                if node.tagname == "field_list":
-                    pairs = ((field.children[0], field.children[1]) for field in node.children)
-                    fields |= {clean(self.line(name)).lower(): clean(self.line(body)) for name, body in pairs}
-                    scope.children.remove(node)
-                elif node.tagname not in ("comment", "target", "title", "substitution_definition", "subtitle"):
-                    break
+        for node in list(tree.children):
+            if node.tagname == "field_list":
+                pairs = ((field.children[0], field.children[1]) for field in node.children)
+                fields |= {clean(self.line(name)).lower(): clean(self.line(body)) for name, body in pairs}
+                tree.children.remove(node)
+            elif node.tagname not in ("comment", "target", "substitution_definition") and node is not tree.children[0]:
+                break
         return {name: value for name, value in fields.items() if name}
 
     def blocks(self, parent: Node) -> Iterator[str]:
@@ -219,19 +266,6 @@ class _Walk:
         if not alt:
             self.unread["image"] += 1
         return alt
-
-    def section(self, node: Element) -> Iterator[str]:
-        self._level += 1
-        yield from self.blocks(node)
-        self._level -= 1
-
-    def heading(self, node: Element) -> Iterator[str]:
-        text = self.line(node)
-        if node.parent.tagname == "section":
-            self.title = self.title or text
-            yield heading(text, self._level)
-        else:
-            yield text
 
     def list_(self, node: Element) -> Iterator[str]:
         start = int(node.get("start", 1))
@@ -338,8 +372,6 @@ class _Walk:
 _ADMONITIONS = ("attention", "caution", "danger", "error", "hint", "important", "note", "tip", "warning")
 _LINES = ("paragraph", "caption", "attribution", "rubric", "term", "title", "subtitle")
 _BLOCKS: dict[str, Callable[[_Walk, Any], Iterator[str]]] = {
-    "section": _Walk.section,
-    "title": _Walk.heading,
     **dict.fromkeys(("bullet_list", "enumerated_list"), _Walk.list_),
     **dict.fromkeys(("definition_list", "field_list", "option_list"), _Walk.definitions),
     **dict.fromkeys(("literal_block", "doctest_block"), _Walk.literal),

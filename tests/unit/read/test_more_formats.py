@@ -13,7 +13,7 @@ import pytest
 from growth import assert_linear
 from pyarrow import parquet
 
-from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.errors import MissingExtraError
 from hlgraph.read import FORMATS, ReadFailure, ReadOptions, bounds, read
 from hlgraph.read.content import Origin
 from hlgraph.records import Document
@@ -258,6 +258,7 @@ def test_a_damaged_clock_asks_for_no_pages(tmp_path: Path) -> None:
         ("mbox", "From a Tue Mar  5 09:30:00 2024\nFrom: a\nTo: b\n\nwords\n\n", "{}"),
         ("latex", "\\emph{{a}} \\[", "{}"),
         ("rst", "*a* word\n\n", "{}"),
+        ("rst", "Title\n=====\n\nwords\n\n", "{}"),
     ],
 )
 def test_time_is_linear_in_the_text(tmp_path: Path, kind: str, part: str, around: str) -> None:
@@ -380,7 +381,22 @@ def test_a_link_out_of_a_folder_is_refused_for_every_format(tmp_path: Path) -> N
     assert "leads out of" in failed.error.reason
 
 
+def test_sections_of_rst_have_their_levels_and_tables_are_no_titles(tmp_path: Path) -> None:
+    source = (
+        "====\nTop\n====\n\nOne\n---\n\n1. Two\n~~~~~~\nwords\n\n- no title\n----------\n\n"
+        "===== =====\nA     B\n===== =====\n1     2\n===== =====\n\nThree\n-----\n"
+    )
+    [found] = documents(given(tmp_path, "rst", source))
+    assert [line for line in found.text.splitlines() if line.startswith("#")] == [
+        "# Top",
+        "## One",
+        "### 1. Two",
+        "## Three",
+    ]
+    assert "| A | B |" in found.text
+    assert found.title == "Top"
+
+
 def test_an_encrypted_file_says_so(tmp_path: Path) -> None:
     mail = "From: a\nTo: b\nContent-Type: multipart/encrypted; boundary=x\n\n--x\n\na\n--x--\n"
     assert reason(given(tmp_path, "eml", mail)) == "is encrypted"
-    assert isinstance(ReadError("a", "b"), ReadError)
