@@ -400,3 +400,12 @@ def test_sections_of_rst_have_their_levels_and_tables_are_no_titles(tmp_path: Pa
 def test_an_encrypted_file_says_so(tmp_path: Path) -> None:
     mail = "From: a\nTo: b\nContent-Type: multipart/encrypted; boundary=x\n\n--x\n\na\n--x--\n"
     assert reason(given(tmp_path, "eml", mail)) == "is encrypted"
+
+
+@pytest.mark.parametrize("damaged", [b"%PDF-1.7\nbroken", b"%PDF-1.7\n%%EOF", b"%PDF-"])
+def test_one_damaged_pdf_does_not_stop_its_folder(tmp_path: Path, damaged: bytes) -> None:
+    given(tmp_path, "pdf", damaged, "b")
+    for name in "ac":
+        given(tmp_path, "markdown", "Some words.", name)
+    items = list(read([str(tmp_path)]))
+    assert [isinstance(item, Document) for item in items] == [True, False, True]
