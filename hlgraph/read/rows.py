@@ -540,7 +540,7 @@ def cell_text(value: object) -> str:
             return ""
         case bool():
             return str(value).lower()
-        case datetime() | date() | time():
+        case date() | time():
             return value.isoformat()
         case list() | tuple():
             return ", ".join(filter(None, map(cell_text, value)))
