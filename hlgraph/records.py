@@ -52,6 +52,10 @@ class Relationship(StrEnum):
     SUMMARISES = "summarises"
 
 
+PAGE_BREAK = "\f"
+"""Stands between two pages in the text of a document, so that a chunk of several pages shows where each of them begins."""
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A document as it was read, before it becomes a source.
@@ -63,7 +67,8 @@ class Document:
     title : its title; may be empty
     metadata : values by key, for filters; dates and times compare as such (:func:`hlgraph.text.canonical_time`)
     key : identifier in the row that it was read from (JSON lines, CSV), if any
-    page_starts : offset at which each page begins (PDF); empty for formats without pages
+    page_starts : offset at which each page begins (PDF, PPTX), with a :data:`PAGE_BREAK` before each but the first; empty for
+        formats without pages
     warnings : warnings from reading it, for the report of an ingest; neither stored nor compared
     """
 

@@ -14,6 +14,7 @@ from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title, decode, marked_encoding
 from hlgraph.read.formats._format import FileFormat
+from hlgraph.read.notation import shifted
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.tables import WIDEST, Cell, Grid
 from hlgraph.records import Document, MetadataValue
@@ -161,8 +162,6 @@ _INLINE = re.compile(
 _PARAGRAPHS = ("address", "figcaption", "legend", "summary")
 _CONTAINERS = ("aside", "details", "fieldset", "figure")
 _BLOCKS = frozenset(["p", "div", "ul", "ol", "dl", "table", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "blockquote"])
-_RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")
-_LOWERED = str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎")
 _STRIPPED = "stripped"
 _KNOWN_TAG = re.compile(r"[a-z][a-z0-9]*")
 
@@ -282,14 +281,11 @@ def _formula(element: HtmlElement) -> str:
 
 
 def _shifted(element: HtmlElement) -> str:
-    """An exponent or index as characters of that kind: 10 and 6 must not become 106. The mark of a note gets brackets."""
+    """An exponent or index as characters of that kind. The mark of a note gets brackets."""
     text = _words(element)
     if element.xpath(".//a") and text.strip("[]").isalnum():
         return f"[{text.strip('[]')}]"
-    shifted = text.translate(_RAISED if element.tag == "sup" else _LOWERED)
-    if not any(char.isascii() for char in shifted if not char.isspace()):
-        return shifted
-    return f"^{text}" if element.tag == "sup" and not text.isalpha() else text
+    return shifted(text, is_raised=element.tag == "sup")
 
 
 _TEXT_OF: dict[str, Callable[[HtmlElement], str]] = {

@@ -11,13 +11,13 @@ import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced, check_package, refused
 from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.formats._format import FileFormat
+from hlgraph.read.notation import literals, shown_number
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.tables import Cell as GridCell
 from hlgraph.read.tables import Grid
@@ -35,10 +35,6 @@ _NO_VALUE = re.compile(
     rb'<(?:\w+:)?c r="([A-Z]{1,3}\d{1,7})"[^<>]*>\s*<(?:\w+:)?f\b(?:[^<>]*/>|[^<>]*>[^<>]*</(?:\w+:)?f>)\s*(?:<(?:\w+:)?v\s*/>|'
     rb"<(?:\w+:)?v></(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
 )
-_MARKS = re.compile(
-    r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<currency>[^\]-]*)[^\]]*\]|\[[^\]]*\]|_.|\*.|(?P<plain>[$€£¥₹ ])|(?P<code>.)'
-)
-_SECTION = re.compile(r';(?=(?:[^"]*"[^"]*")*[^"]*$)')  # a semicolon outside of quotes
 _CORE = "docProps/core.xml"
 _PROPERTIES = {
     "creator": "author",
@@ -165,40 +161,15 @@ def _shown(cell: Cell | MergedCell) -> str:
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, int | float):
-        return _number(value, shape)
+        return shown_number(value, shape)
     if isinstance(value, timedelta):  # a duration such as [h]:mm
         minutes, seconds = divmod(round(value.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
-    if isinstance(value, time) and "y" in _literals(shape)[0].lower():  # day 0 of a workbook that counts from 1904
+    if isinstance(value, time) and "y" in literals(shape)[0].lower():  # day 0 of a workbook that counts from 1904
         value = datetime.combine(_EPOCH_1904, value)
     if isinstance(value, datetime) and value.time() == time():
         value = value.date()
     return value.isoformat() if isinstance(value, date | time) else clean_title(str(value))
-
-
-def _number(value: float, shape: str) -> str:
-    """A number with the unit or currency that its format writes beside it."""
-    places, before, behind = _literals(shape)
-    if "%" in places:
-        return f"{before}{value * 100:.12g}%{behind}"
-    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
-    return f"{before}{int(value) if is_whole else value}{behind}"
-
-
-@cache
-def _literals(shape: str) -> tuple[str, str, str]:
-    """The places for digits in a number format, and the text that it writes before and behind the number."""
-    places = before = behind = ""
-    for mark in _MARKS.finditer(_SECTION.split(shape, maxsplit=1)[0]):
-        if mark["code"]:
-            places += mark["code"]
-            continue
-        text = mark["quoted"] or mark["escaped"] or mark["currency"] or mark["plain"] or ""
-        if any(place in places for place in "0#?"):
-            behind += text
-        else:
-            before += text
-    return (places, before, behind) if any(place in places for place in "0#?") else (places, "", "")
 
 
 def _properties(data: bytes) -> tuple[str, dict[str, MetadataValue]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from hlgraph.records import Evidence, Hit, Kind, Statement
+from hlgraph.records import PAGE_BREAK, Evidence, Hit, Kind, Statement
 from hlgraph.retrieve.session import Session
 from hlgraph.stores.derived import Summarised
 
@@ -39,7 +39,15 @@ def said_in(piece: Evidence, statement: Statement) -> Evidence:
     piece : the evidence of its chunk
     statement : the statement
     """
-    return replace(piece, text=statement.text, start=statement.start, end=statement.end, statement_id=statement.id)
+    passed = piece.text.count(PAGE_BREAK, 0, max(0, statement.start - piece.start))
+    return replace(
+        piece,
+        text=statement.text,
+        start=statement.start,
+        end=statement.end,
+        statement_id=statement.id,
+        page=None if piece.page is None else piece.page + passed,
+    )
 
 
 def of_summaries(
