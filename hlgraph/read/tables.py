@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.content import clean, clean_title, tolerated
+from hlgraph.read.print_order import CELL_BREAK, in_reading_order, is_rtl
 
 if TYPE_CHECKING:
     from pdfplumber import PDF
@@ -583,6 +584,7 @@ _MOST_LOST = 0.005  # of the characters of the page
 _LEAST_KEPT = 0.8  # share of the lines around tables that the plain text of the page also has
 _LEAST_FILLED = 0.4  # of the cells of a table
 _RECTANGLE = re.compile(rb"\sre\s")
+_DIVIDED = re.compile(r"(?<=\w)([-\u2010\u2011\u00ad])\n(?=\w)")
 _VERTICAL = re.compile(rb"(-?[\d.]+) -?[\d.]+ m\s+\1 -?[\d.]+ l\s")
 
 
@@ -653,6 +655,25 @@ class RuledTables:
             return ""
         return markdown
 
+    def in_reading_order(self, index: int, text: str) -> str:
+        """The text of a page with right-to-left text, in the order of its lines and of reading.
+
+        Parameters
+        ----------
+        index : number of the page, from 0
+        text : its plain text, which is returned if some of it would be lost
+        """
+        import pdfplumber
+
+        ordered = ""
+        with tolerated():
+            self._file = self._file or pdfplumber.open(io.BytesIO(self._data))
+            page = self._page(self._file, index)
+            ordered = in_reading_order(clean(page.extract_text()).strip())
+            page.close()
+        lost = Counter("".join(text.split())) - Counter("".join(ordered.split()))
+        return text if lost.total() > len(text) * _MOST_LOST else ordered
+
     def _page(self, file: PDF, index: int) -> Page:
         from pdfplumber.utils.exceptions import MalformedPDFException
 
@@ -682,16 +703,24 @@ def _band(page: Page, top: float, bottom: float) -> str:
     left, _, right, _ = page.bbox
     if bottom - top < 1:
         return ""
-    return clean(page.within_bbox((left, top, right, bottom)).extract_text()).strip()
+    return in_reading_order(clean(page.within_bbox((left, top, right, bottom)).extract_text()).strip())
 
 
 def _ruled_markdown(table: Table, produced: Produced) -> str:
-    rows = [[Cell(clean_title(clean(text or ""))) for text in row] for row in table.extract()]
+    texts = [[_cell_text(text or "") for text in row] for row in table.extract()]
+    if is_rtl(" ".join(text for row in texts for text in row)):
+        texts = [row[::-1] for row in texts]
+    rows = [[Cell(text) for text in row] for row in texts]
     width = max(map(len, rows), default=0)
     filled = sum(bool(cell.text) for row in rows for cell in row)
     has_rows = sum(any(cell.text for cell in row) for row in rows) > 1
     is_table = width > 1 and has_rows and filled >= _LEAST_FILLED * width * len(rows)
     return Grid(rows, produced=produced).markdown() if is_table else ""
+
+
+def _cell_text(text: str) -> str:
+    lines = in_reading_order(clean(text))
+    return clean_title(_DIVIDED.sub(rf"\1{CELL_BREAK}", lines))
 
 
 def _is_faithful(parts: list[tuple[str, bool]], markdown: str, text: str) -> bool:

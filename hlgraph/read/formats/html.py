@@ -172,6 +172,7 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
     Inline elements and unknown ones leave their text, captions and asides become paragraphs, spans of tables are filled, and an
     entry of a definition list is one item with its term.
     """
+    _move_notes(tree)
     for element in list(tree.iter()):
         if isinstance(element.tag, str) and element.getparent() is not None:
             _simplify_one(element)
@@ -183,6 +184,80 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
         _fill(table, produced)
     for cell in tree.iter("td", "th"):
         cell.attrib.pop("rowspan", None)  # of tables for layout
+
+
+_NOTE_TYPES = frozenset(["doc-endnote", "doc-footnote", "endnote", "footnote", "rearnote"])
+_LONGEST_MARK = 6
+_SECTIONS = ("article", "aside", "body", "div", "main", "section")
+
+
+def _move_notes(tree: HtmlElement) -> None:
+    """Put each note of the page after the paragraph, list or table that first refers to it, with the same mark in brackets."""
+    notes = {each.get("id"): each for each in tree.xpath("//*[@id]") if _is_note(each)}
+    for section in tree.xpath("//*[@role='doc-endnotes' or contains(concat(' ', @class, ' '), ' footnotes ')]"):
+        notes.update((each.get("id"), each) for each in section.iter("li") if each.get("id"))
+    if not notes:
+        return
+    own_links = {link for note in notes.values() for link in note.iter("a")}
+    moved: dict[HtmlElement, list[HtmlElement]] = {}
+    for link in [*tree.iter("a")]:
+        href, mark = str(link.get("href", "")), _words(link).strip("[]()")
+        if link in own_links or href[:1] != "#" or not 0 < len(mark) <= _LONGEST_MARK:
+            continue
+        note = notes.get(href[1:])
+        if note is None:
+            continue
+        for child in list(link):
+            link.remove(child)
+        link.text = f"[{mark}]"
+        link.tag = "span"  # many short links make a paragraph look like a menu
+        if note.getparent() is not None:
+            moved.setdefault(_block_of(link), []).append(note)
+            _remove(note)
+            _mark(note, mark)
+    for block, each in moved.items():
+        for note in reversed(each):
+            block.addnext(note)
+
+
+def _is_note(element: HtmlElement) -> bool:
+    kinds = f"{element.get('role', '')} {element.get('epub:type', '')}".split()
+    return not _NOTE_TYPES.isdisjoint(kinds)
+
+
+def _mark(note: HtmlElement, mark: str) -> None:
+    """Make a note a paragraph that begins with its mark in brackets, without links back to the reference."""
+    for link in note.xpath(".//a[starts-with(@href, '#')]"):
+        _remove(link)
+    note.tag = "div" if any(child.tag in _BLOCKS for child in note) else "p"
+    note.attrib.clear()
+    first = note
+    while not (first.text or "").strip() and len(first) and first[0].tag in _BLOCKS:
+        first = first[0]
+    own_mark = re.compile(rf"\s*[\[(]?{re.escape(mark)}[\])]?[.:]?\s+")
+    text = first.text or ""
+    own = own_mark.match(text)
+    first.text = f"[{mark}] {text[own.end() if own else 0 :].lstrip()}"
+
+
+def _block_of(element: HtmlElement) -> HtmlElement:
+    """The outermost paragraph, list or table around an element that is not a part of the page."""
+    above = element.getparent()
+    while above is not None and above.tag not in _SECTIONS:
+        element, above = above, above.getparent()
+    return element
+
+
+def _remove(element: HtmlElement) -> None:
+    """Remove an element and keep the text after it."""
+    parent, before = element.getparent(), element.getprevious()
+    if element.tail and element.tail.strip():
+        if before is None:
+            parent.text = (parent.text or "") + element.tail
+        else:
+            before.tail = (before.tail or "") + element.tail
+    element.tail = None
+    parent.remove(element)
 
 
 def _simplify_one(element: HtmlElement) -> None:
@@ -283,7 +358,7 @@ def _formula(element: HtmlElement) -> str:
 def _shifted(element: HtmlElement) -> str:
     """An exponent or index as characters of that kind. The mark of a note gets brackets."""
     text = _words(element)
-    if element.xpath(".//a") and text.strip("[]").isalnum():
+    if (text[:1] == "[" or element.xpath(".//a")) and text.strip("[]").isalnum():
         return f"[{text.strip('[]')}]"
     return shifted(text, is_raised=element.tag == "sup")
 

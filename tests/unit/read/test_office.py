@@ -127,13 +127,16 @@ def book(**more: str) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as package:
         package.writestr("mimetype", "application/epub+zip")
-        package.writestr("META-INF/container.xml", CONTAINER)
-        package.writestr("OEBPS/book.opf", PACKAGE)
-        package.writestr("OEBPS/one 1.xhtml", PAGE.format("One", MADE))
-        package.writestr("OEBPS/two.xhtml", PAGE.format("Two", OIL))
-        package.writestr("OEBPS/nav.xhtml", PAGE.format("Contents", "One. Two."))
-        for name, text in more.items():
-            package.writestr(name.replace("__", "/"), text)
+        members = {
+            "META-INF/container.xml": CONTAINER,
+            "OEBPS/book.opf": PACKAGE,
+            "OEBPS/one 1.xhtml": PAGE.format("One", MADE),
+            "OEBPS/two.xhtml": PAGE.format("Two", OIL),
+            "OEBPS/nav.xhtml": PAGE.format("Contents", "One. Two."),
+            **{name.replace("__", "/"): text for name, text in more.items()},
+        }
+        for name, text in members.items():
+            package.writestr(name, text)
     return out.getvalue()
 
 
@@ -387,3 +390,57 @@ def test_text_of_every_shape_is_kept(tmp_path: Path, markup: str, lines: list[st
 def test_a_footer_of_all_slides_stands_once(tmp_path: Path) -> None:
     footer = shape("ACME, secret", kind="ftr", number=9)
     assert read_slides(tmp_path, shape("One.") + footer, shape("Two.") + footer) == ["One.", "ACME, secret", "Two."]
+
+
+TITLES = (
+    "<dc:title id='s'>A Manual</dc:title><meta refines='#s' property='title-type'>subtitle</meta>"
+    "<dc:title id='t'>Pumps</dc:title><meta refines='#t' property='title-type'>main</meta>"
+)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "title", "expected"),
+    [
+        (
+            "<dc:creator>Jane Doe</dc:creator><dc:creator>Ada Falk</dc:creator>",
+            "a",
+            {"author": ("Jane Doe", "Ada Falk")},
+        ),
+        (TITLES, "Pumps", {"subtitle": "A Manual"}),
+        ("<dc:title>Pumps</dc:title><dc:title>Other</dc:title>", "Pumps", {}),
+        ("<dc:creator>Jane <i>Doe</i></dc:creator><dc:creator>Jane Doe</dc:creator>", "a", {"author": "Jane Doe"}),
+        ("<dc:title> </dc:title>", "a", {}),
+    ],
+)
+def test_authors_and_titles_of_a_book(tmp_path: Path, metadata: str, title: str, expected: dict[str, object]) -> None:
+    start, end = PACKAGE.index("<dc:title>"), PACKAGE.index("</metadata>")
+    document = only(tmp_path / "a.epub", book(**{"OEBPS__book.opf": PACKAGE[:start] + metadata + PACKAGE[end:]}))
+    assert isinstance(document, Document), document
+    assert (document.title, document.metadata) == (title, {"filename": "a.epub", **expected})
+
+
+def test_chapters_that_are_not_read_are_named(tmp_path: Path) -> None:
+    package = PACKAGE.replace(
+        "</spine>", "<itemref idref='gone'/><itemref idref='p'/><itemref idref='c'/></spine>"
+    ).replace(
+        "</manifest>",
+        "<item id='p' href='cover.svg' media-type='image/svg+xml'/>"
+        "<item id='c' href='three.xhtml' media-type='application/xhtml+xml'/></manifest>",
+    )
+    document = only(tmp_path / "a.epub", book(**{"OEBPS__book.opf": package}))
+    assert isinstance(document, Document), document
+    assert document.warnings == (
+        "3 chapters are missing or no text and were not read (gone, OEBPS/cover.svg, OEBPS/three.xhtml)",
+    )
+
+
+def test_a_note_of_a_book_follows_its_paragraph_and_lost_text_is_named(tmp_path: Path) -> None:
+    body = (
+        f"{MADE}<a epub:type='noteref' href='#n'>1</a></p><p>{OIL}</p><aside epub:type='footnote' id='n'>In Sarn.</aside>"
+        "<div class='sidebar'><p>Recall of the pump in 2001.</p></div><p>"
+    )
+    page = PAGE.format("One", body).replace("<html", "<html xmlns:epub='http://www.idpf.org/2007/ops'")
+    document = only(tmp_path / "a.epub", book(**{"OEBPS__one 1.xhtml": page}))
+    assert isinstance(document, Document), document
+    assert f"{MADE}[1]\n\n[1] In Sarn.\n\n{OIL}" in "\n\n".join(line for line in document.text.splitlines() if line)
+    assert all("Recall" in document.text or "Recall" in warning for warning in document.warnings or [document.text])
