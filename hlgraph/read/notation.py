@@ -456,11 +456,12 @@ _MARKS = re.compile(
 _SECTION = re.compile(r';(?=(?:[^"]*"[^"]*")*[^"]*$)')  # a semicolon outside of quotes
 
 
+_DECIMALS = re.compile(r"\.(0+)")
 _LONGEST_FORMAT = 255  # Excel's limit
 
 
 def shown_number(value: float, shape: str) -> str:
-    """A number with all digits, and with the unit or currency that its format writes beside it.
+    """A number with all digits, at least the decimals of its format, and the unit or currency that the format writes beside it.
 
     Parameters
     ----------
@@ -469,14 +470,19 @@ def shown_number(value: float, shape: str) -> str:
 
     Examples
     --------
-    >>> shown_number(0.125, "0%"), shown_number(12, '#,##0 "EUR"'), shown_number(3.0, "General")
-    ('12.5%', '12 EUR', '3')
+    >>> shown_number(0.125, "0%"), shown_number(12, '#,##0 "EUR"'), shown_number(3.5, "0.00"), shown_number(3.0, "General")
+    ('12.5%', '12 EUR', '3.50', '3')
     """
     places, before, behind = literals(shape)
     if "%" in places:
         return f"{before}{value * 100:.12g}%{behind}"
     is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
-    return f"{before}{int(value) if is_whole else value}{behind}"
+    digits = str(int(value) if is_whole else value)
+    least = _DECIMALS.search(places)
+    if least and "e" not in digits and "E" not in places:
+        whole, _, decimals = digits.partition(".")
+        digits = f"{whole}.{decimals.ljust(len(least[1]), '0')}"
+    return f"{before}{digits}{behind}"
 
 
 @lru_cache(maxsize=1024)

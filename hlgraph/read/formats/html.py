@@ -117,7 +117,7 @@ def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Pr
         _simplify(tree, produced)
         parts = _content(tree)
         extracted = _extracted(tree)
-    text = _ESCAPED.sub(r"\1", clean(str(extracted.text or "")).strip()) if extracted else ""
+    text = _ESCAPED.sub(r"\1", clean(str(extracted.text or "")).replace(_EMPTY, "").strip()) if extracted else ""
     produced.add(text)
     warnings += _lost(parts, text) if text else ()
     values = {name: clean(str(getattr(extracted, name, None) or "")) for name in _FIELDS}
@@ -163,6 +163,7 @@ _PARAGRAPHS = ("address", "figcaption", "legend", "summary")
 _CONTAINERS = ("aside", "details", "fieldset", "figure")
 _BLOCKS = frozenset(["p", "div", "ul", "ol", "dl", "table", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "blockquote"])
 _STRIPPED = "stripped"
+_EMPTY = "\u2063"  # in an empty label: the extraction drops a header without text
 _KNOWN_TAG = re.compile(r"[a-z][a-z0-9]*")
 
 
@@ -409,7 +410,7 @@ def _fill(table: HtmlElement, produced: Produced) -> None:
     for child in list(table):
         table.remove(child)
     table.text = None
-    head = [builder.TR(*(builder.TH(text) for text in grid.head))] if grid.rows else []
+    head = [builder.TR(*(builder.TH(text or _EMPTY) for text in grid.head))] if grid.rows else []
     table.extend([*head, *(builder.TR(*(builder.TD(text) for text in row)) for row in grid.rows)])
     for text in captions:
         table.addprevious(builder.P(text))

@@ -15,8 +15,9 @@ from hlgraph.read.bounds import Produced
 from hlgraph.read.content import Origin, clean, clean_title, parser_errors, tolerated
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
+from hlgraph.read.pdf_tables import RuledTables, may_be_ruled
 from hlgraph.read.print_order import has_rtl, rejoined
-from hlgraph.read.tables import RuledTables, may_be_ruled, may_have_table, with_markdown
+from hlgraph.read.tables import has_short_lines, may_have_table, with_markdown
 from hlgraph.records import PAGE_BREAK, Document, MetadataValue
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ _MEND = "repair it, e.g. with qpdf"
 def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     """The document of a PDF: the text of its pages, separated by blank lines, and the offset at which each page begins.
 
-    A table with ruled lines becomes Markdown, see :mod:`hlgraph.read.tables`. A page with another table of numbers is
+    A table with ruled lines becomes Markdown, see :mod:`hlgraph.read.pdf_tables`. A page with another table of numbers is
     read line by line as it is laid out, and the table becomes Markdown, see
     :func:`hlgraph.read.tables.with_markdown`. Pages with text in columns, and pages whose layout lacks some of the text,
     keep the order of pypdf.
@@ -118,14 +119,15 @@ def _ruled(tables: RuledTables, index: int, page: PageObject, plain: str) -> str
 
 def _page(page: PageObject, text: str) -> str:
     """The text of a page, with its tables of numbers as Markdown."""
-    if not may_have_table(text):
+    has_numbers = may_have_table(text)
+    if not has_numbers and not has_short_lines(text):
         return text
     laid_out = ""
     with tolerated():
         laid_out = clean(page.extract_text(extraction_mode="layout", layout_mode_space_vertically=False))
     # The layout mode leaves out some text, such as the text of forms.
     lost = Counter("".join(text.split())) - Counter(laid_out)
-    return (with_markdown(laid_out) if lost.total() <= len(text) * _MOST_LOST else "") or text
+    return (with_markdown(laid_out, has_numbers=has_numbers) if lost.total() <= len(text) * _MOST_LOST else "") or text
 
 
 def _entries(page: PageObject) -> tuple[list[str], int]:

@@ -172,12 +172,12 @@ def test_a_table_of_numbers_becomes_markdown_and_spans_stay_exact(tmp_path: Path
     document = only(tmp_path / "x.pdf", out.getvalue())
     assert isinstance(document, Document)
     assert document.text[document.page_starts[1] :] == (
-        "Words above.\nSales (in millions)\n\n|  | 2023 | 2022 |\n| --- | --- | --- |\n| Revenue: |  |  |\n"
-        "| Goods | 5,234 | 4,900 |\n| Services | 12 | 9 |\n\nWords below."
+        "Words above.\nSales (in millions)\n\n|  |  | 2023 | 2022 |\n| --- | --- | --- | --- |\n"
+        "| Revenue | Goods | 5,234 | 4,900 |\n| Revenue | Services | 12 | 9 |\n\nWords below."
     )
     [first, *_] = cells(document.text)
     assert (first.row, first.column, first.caption) == ("Revenue, Goods", "2023", "Sales (in millions)")
-    assert document.text[first.start : first.end] == "| Goods | 5,234 | 4,900 |"
+    assert document.text[first.start : first.end] == "| Revenue | Goods | 5,234 | 4,900 |"
 
 
 def test_a_page_of_text_in_columns_is_read_in_its_own_order(tmp_path: Path) -> None:
