@@ -40,7 +40,7 @@ def chart_text(chart: Element, produced: Produced) -> str:
     plots = child(chart, "chart", "plotArea")
     if plots is None:
         return ""
-    titles = [text for text in (_words(child(chart, "chart", "title")), *_axis_titles(plots, "valAx")) if text]
+    titles = [text for text in (words_of(child(chart, "chart", "title")), *_axis_titles(plots, "valAx")) if text]
     corner = " / ".join((*_axis_titles(plots, "catAx"), *_axis_titles(plots, "dateAx")))
     blocks = ["\n".join(titles)] if titles else []
     series = [each for plot in plots for each in plot if local_name(each) == "ser"]
@@ -48,6 +48,13 @@ def chart_text(chart: Element, produced: Produced) -> str:
     for categories, group in groupby(read, key=lambda one: one.categories):
         blocks.append(_series_table(corner, dict(categories), [*group], produced))
     return "\n\n".join(filter(None, blocks))
+
+
+def chart_titles(chart: Element) -> str:
+    """The title of a chart and those of its axes, for a chart beside the table that it shows."""
+    plots = children(child(chart, "chart", "plotArea"))
+    titles = (child(chart, "chart", "title"), *(child(axis, "title") for axis in plots))
+    return "; ".join(filter(None, map(words_of, titles)))
 
 
 def _series_table(corner: str, labels: dict[int, str], group: list[_Series], produced: Produced) -> str:
@@ -60,7 +67,7 @@ def _series_table(corner: str, labels: dict[int, str], group: list[_Series], pro
 
 
 def _axis_titles(plots: Element, name: str) -> list[str]:
-    return [text for axis in plots if local_name(axis) == name if (text := _words(child(axis, "title")))]
+    return [text for axis in plots if local_name(axis) == name if (text := words_of(child(axis, "title")))]
 
 
 def _series(element: Element, number: int) -> _Series:
@@ -118,8 +125,8 @@ def _shown(text: str, shape: str) -> str:
     return shown_number(value, shape) if shape and shape != "General" else text
 
 
-def _words(element: Element | None) -> str:
-    """The text of a title; its paragraphs are separated by spaces."""
+def words_of(element: Element | None) -> str:
+    """The text of a title or a shape on one line."""
     if element is None:
         return ""
     paragraphs = [each for each in element.iter() if local_name(each) == "p"]
@@ -141,7 +148,7 @@ def diagram_text(model: Element) -> str:
     nodes: dict[str, str] = {}
     for each in children(child(model, "ptLst")):
         if attribute(each, "type") not in _NO_NODES:
-            nodes[attribute(each, "modelId")] = _words(child(each, "t"))
+            nodes[attribute(each, "modelId")] = words_of(child(each, "t"))
     below: dict[str, list[tuple[int, str]]] = {}
     has_parent: set[str] = set()
     for each in children(child(model, "cxnLst")):

@@ -172,7 +172,7 @@ def _page(origin: Origin, package: zipfile.ZipFile, name: str, *, produced: Prod
     data = package.read(name)
     if not data.strip():
         return Page("", "", {}, ())
-    return main_text(origin, data, encoding=None, produced=produced)
+    return main_text(origin, data, encoding=None, produced=produced, is_whole=True)
 
 
 def _chapter(page: Page) -> str:

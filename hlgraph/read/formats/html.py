@@ -85,7 +85,7 @@ class Page(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Produced) -> Page:
+def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Produced, is_whole: bool = False) -> Page:
     """The main text of a page as Markdown.
 
     Parameters
@@ -94,6 +94,7 @@ def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Pr
     data : the bytes of the page
     encoding : overrides the byte order mark and the declared encoding; None uses these, else a guess from the bytes
     produced : counts the text, and the cells of tables before they are built
+    is_whole : whether all of the page is its main text, as in a chapter of a book, default False
 
     Returns
     -------
@@ -115,6 +116,8 @@ def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Pr
     tree = load_html(page)
     if tree is not None:
         _simplify(tree, produced)
+        if is_whole:
+            _keep_all(tree)
         parts = _content(tree)
         extracted = _extracted(tree)
     text = _ESCAPED.sub(r"\1", clean(str(extracted.text or "")).replace(_EMPTY, "").strip()) if extracted else ""
@@ -160,7 +163,8 @@ _INLINE = re.compile(
     "|strike|time|tt|u|var|wbr"
 )
 _PARAGRAPHS = ("address", "figcaption", "legend", "summary")
-_CONTAINERS = ("aside", "details", "fieldset", "figure")
+_CONTAINERS = ("aside", "center", "details", "dialog", "fieldset", "figure", "hgroup", "marquee", "search")
+_LOOSE = ("article", "body", "div", "footer", "header", "main", "section")  # may hold text beside blocks
 _BLOCKS = frozenset(["p", "div", "ul", "ol", "dl", "table", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "blockquote"])
 _STRIPPED = "stripped"
 _EMPTY = "\u2063"  # in an empty label: the extraction drops a header without text
@@ -179,6 +183,8 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
             _simplify_one(element)
     for element in reversed(list(tree.iter())):  # children before their parents
         _strip(element)
+    for element in list(tree.iter(*_LOOSE)):
+        _wrap(element)
     for entries in list(tree.iter("dl")):
         _join_terms(entries)
     for table in list(tree.iter("table")):
@@ -275,8 +281,24 @@ def _simplify_one(element: HtmlElement) -> None:
         element.tag = "div"
     elif tag in _PARAGRAPHS:
         element.tag = "p"
+    elif tag == "menu":
+        element.tag = "ul"
     elif is_free:
         element.tag = _STRIPPED
+
+
+def _keep_all(tree: HtmlElement) -> None:
+    """Remove what the extraction takes for a sign of boilerplate, in place."""
+    for body in tree.iter("body"):
+        article = body.makeelement("article")
+        article.extend(list(body))
+        body.append(article)
+        for element in article.iter():
+            for name in ("class", "hidden", "id", "role", "style"):
+                element.attrib.pop(name, None)
+            if element.tag in ("footer", "header"):
+                element.tag = "div"
+        break
 
 
 def _strip(parent: HtmlElement) -> None:
@@ -306,6 +328,34 @@ def _strip(parent: HtmlElement) -> None:
             last.tail = "".join(filter(None, run))
 
 
+def _wrap(element: HtmlElement) -> None:
+    """Make paragraphs of the text that stands beside blocks, with the inline elements around it."""
+    texts = (element.text, *(child.tail for child in element))
+    if not any(text and text.strip() for text in texts):
+        return
+    children = list(element)
+    run = element.makeelement("p")
+    run.text, element.text = element.text, None
+    del element[:]
+    for child in children:
+        tail, child.tail = child.tail, None
+        if child.tag in _INSIDE:
+            child.tail = tail
+            run.append(child)
+            continue
+        _append_run(element, run)
+        element.append(child)
+        run = element.makeelement("p")
+        run.text = tail
+    _append_run(element, run)
+
+
+def _append_run(element: HtmlElement, run: HtmlElement) -> None:
+    if len(run) or (run.text and run.text.strip()):
+        element.append(run)
+
+
+_INSIDE = frozenset(["a", "b", "br", "code", "del", "em", "i", "img", "s", "strong", "sub", "sup"])
 _CONTENT = (
     "//body//text()[ancestor::p or ancestor::li or ancestor::td or ancestor::th or ancestor::blockquote or ancestor::pre "
     "or ancestor::h1 or ancestor::h2 or ancestor::h3 or ancestor::h4 or ancestor::h5 or ancestor::h6]"

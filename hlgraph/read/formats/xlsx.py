@@ -6,18 +6,21 @@ A blank row ends a table, so a title above a table is not one of its rows. A for
 from __future__ import annotations
 
 import io
+import posixpath
 import re
 import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
+from html import unescape
 from typing import TYPE_CHECKING, Any
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced, check_package, refused
-from hlgraph.read.content import Origin, clean, clean_title
+from hlgraph.read.content import Origin, clean, clean_title, tolerated
+from hlgraph.read.drawings import chart_titles, words_of
 from hlgraph.read.formats._format import FileFormat
-from hlgraph.read.notation import literals, shown_number
+from hlgraph.read.notation import attribute, literals, local_name, shown_number
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.tables import Cell as GridCell
 from hlgraph.read.tables import Grid
@@ -35,6 +38,8 @@ _NO_VALUE = re.compile(
     rb'<(?:\w+:)?c r="([A-Z]{1,3}\d{1,7})"[^<>]*>\s*<(?:\w+:)?f\b(?:[^<>]*/>|[^<>]*>[^<>]*</(?:\w+:)?f>)\s*(?:<(?:\w+:)?v\s*/>|'
     rb"<(?:\w+:)?v></(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
 )
+_HEADER = re.compile(rb"<(?:\w+:)?(?:odd|even|first)(?:Header|Footer)\b[^<>]*>([^<]*)<")
+_CODE = re.compile(r'&(?:[LCRPNDTZFAGSXYBIUEOH]|"[^"]*"|\d{1,3}|K[0-9A-Fa-f+-]{5,6})')
 _CORE = "docProps/core.xml"
 _PROPERTIES = {
     "creator": "author",
@@ -70,6 +75,7 @@ def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     produced = Produced(origin, len(data), options.max_bytes)
     blocks: list[str] = []
     lacking: list[str] = []
+    comments = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # openpyxl warns about parts that it drops; none of them is text
         check_package(origin, data, limit=options.max_bytes, most=_MOST_ELEMENTS)
@@ -78,14 +84,22 @@ def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
             sheet.reset_dimensions()  # the stored dimensions may be wrong
             stored = _Stored(data, sheet)
             tables = [produced.add(clean(text)) for text in _tables(sheet.iter_rows(), stored, produced) if text]
+            beside, count = _beside(data, stored.path)
+            tables = [*stored.headers, *tables, *map(produced.add, beside)]
+            comments += count
             blocks += [f"## {clean_title(clean(sheet.title))}", *tables] if tables else []
             lacking += [f"{sheet.title}!{place}" for place in stored.without_value]
         book.close()
         title, metadata = _properties(data)
     if not blocks:
         raise ReadError(origin.uri, "is empty: its sheets hold no text")
+    unread = (f"{comments:,} comments were not read",) if comments else ()
     return Document(
-        origin.uri, "\n\n".join(blocks), title or clean_title(origin.stem), metadata, warnings=_without_value(lacking)
+        origin.uri,
+        "\n\n".join(blocks),
+        title or clean_title(origin.stem),
+        metadata,
+        warnings=(*_without_value(lacking), *unread),
     )
 
 
@@ -102,18 +116,60 @@ class _Stored:
 
     Attributes
     ----------
+    path : name of the part of the sheet
     spans : width and height of the merged cells, by row and column, both from 1
     without_value : places of formulas that no program has computed
+    headers : texts of the headers and footers of printed pages, without numbers of pages
     """
 
     def __init__(self, data: bytes, sheet: Any) -> None:
         with zipfile.ZipFile(io.BytesIO(data)) as package:
-            source = package.read(sheet._worksheet_path)
+            self.path = str(sheet._worksheet_path)
+            source = package.read(self.path)
         self.spans: dict[tuple[int, int], tuple[int, int]] = {}
         for first, last in _MERGED.findall(source):
             (row, column), (below, right) = map(_place, (first, last))
             self.spans[row, column] = (right - column + 1, below - row + 1)
+        marked = (unescape(match[1].decode("utf-8", "replace")) for match in _HEADER.finditer(source))
+        texts = (clean_title(clean(_CODE.sub(" ", text).replace("&&", "&"))) for text in marked)
+        self.headers = [text for text in dict.fromkeys(texts) if any(map(str.isalpha, text))]
         self.without_value = [match[1].decode() for match in _NO_VALUE.finditer(source)]
+
+
+def _beside(data: bytes, sheet: str) -> tuple[list[str], int]:
+    """The texts of the shapes and the titles of the charts on a sheet, and the number of its comments."""
+    from openpyxl.xml.functions import fromstring
+
+    texts: list[str] = []
+    comments = 0
+    with zipfile.ZipFile(io.BytesIO(data)) as package, tolerated():
+        for kind, name in _related(package, sheet):
+            if kind == "comments":
+                comments += sum(local_name(each) == "comment" for each in fromstring(package.read(name)).iter())
+            elif kind == "drawing":
+                shapes = (each for each in fromstring(package.read(name)).iter() if local_name(each) == "txBody")
+                texts += map(words_of, shapes)
+                charts = (chart for of, chart in _related(package, name) if of == "chart")
+                texts += (chart_titles(fromstring(package.read(chart))) for chart in charts)
+    return [text for text in texts if text], comments
+
+
+def _related(package: zipfile.ZipFile, name: str) -> list[tuple[str, str]]:
+    """The kinds and the names of the parts that a part refers to."""
+    from openpyxl.xml.functions import fromstring
+
+    folder, file = posixpath.split(name)
+    relations = f"{folder}/_rels/{file}.rels"
+    if relations not in package.NameToInfo:
+        return []
+    parts = (
+        (
+            attribute(each, "Type").rpartition("/")[2],
+            posixpath.normpath(posixpath.join("/", folder, attribute(each, "Target")))[1:],
+        )
+        for each in fromstring(package.read(relations))
+    )
+    return [(kind, part) for kind, part in parts if part in package.NameToInfo]
 
 
 def _place(name: bytes) -> tuple[int, int]:

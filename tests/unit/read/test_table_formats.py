@@ -30,6 +30,8 @@ def score_of(folder: Path, table: Description, name: str) -> Score:
 def test_the_same_tables_give_the_same_statements_in_every_format(tmp_path: Path, name: str) -> None:
     scores = {table.name: score_of(tmp_path, table, name) for table in TABLES}
     total = Score(*map(sum, zip(*scores.values(), strict=True)))
-    sys.stdout.write(f"{name}: {total.share:.1%} of {sum(total)} cells have the right label, {total.wrong} a wrong one\n")
+    sys.stdout.write(
+        f"{name}: {total.share:.1%} of {sum(total)} cells have the right label, {total.wrong} a wrong one\n"
+    )
     assert total.wrong == 0
     assert {table for table, each in scores.items() if each.share < 1} == UNCERTAIN.get(name, set())
