@@ -56,7 +56,7 @@ def may_be_ruled(content: bytes) -> bool:
     if len(content) > _MOST_CONTENT:
         return False
     padded = b"\n" + content + b"\n"
-    horizontal = Counter(round(float(each[0]), 0) for each in _HORIZONTAL.findall(padded))
+    horizontal = Counter(left for left, _ in _HORIZONTAL.findall(padded))
     return (
         len(_RECTANGLE.findall(padded)) >= 4
         or len(_VERTICAL.findall(padded)) >= 2

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 CELL_BREAK = "\ue000"
 """Stands for a line break in a table cell after a hyphen, until :func:`rejoined` has seen the whole document."""
@@ -13,8 +14,9 @@ CELL_BREAK = "\ue000"
 _SPLIT = re.compile(
     rf"([^\W_]+)([-\u2010\u2011\u00ad])(?:\n[^\S\n]*|{CELL_BREAK})([^\W_]+)((?:(?!-\n)[^\s|])*)[^\S\n]?"
 )
-_WORD = re.compile(r"[^\W_]+")
-_COMPOUND = re.compile(r"[^\W_]+[-\u2010\u2011](?=([^\W_]+))")
+_END = re.compile(f"[-\u2010\u2011\u00ad][\n{CELL_BREAK}]")
+_TOKEN = re.compile(r"[^\W_]++(?:[-\u2010\u2011][^\W_]++)*+")
+_HYPHEN = re.compile("[-\u2010\u2011]")
 # After these a hyphen stands for a part that follows later: pre- and post-war.
 _JOINS = frozenset(["and", "or", "nor", "und", "oder", "bzw", "et", "ou", "y", "o", "e", "en", "of", "og", "och"])
 _SOFT = "\u00ad"
@@ -35,12 +37,20 @@ def rejoined(pages: Sequence[str]) -> list[str]:
     >>> rejoined(["Its capa-\\nbilities set a price-\\ndetermining limit. The price is a determining factor."])
     ['Its capabilities\\nset a price-determining\\nlimit. The price is a determining factor.']
     """
+    divided = [at for at, page in enumerate(pages) if _END.search(page)]
+    if not divided:
+        return [page.replace(_SOFT, "") for page in pages]
     words: Counter[str] = Counter()
     compounds: set[str] = set()
     for page in pages:
-        words.update(word.casefold() for word in _WORD.findall(page))
-        compounds.update(f"{match[0][:-1]}-{match[1]}".casefold() for match in _COMPOUND.finditer(page))
-        for match in _SPLIT.finditer(page):
+        words.update(_TOKEN.findall(page.casefold()))
+    for token in [token for token in words if not token.isalnum()]:
+        parts = _HYPHEN.split(token)
+        for part in parts:
+            words[part] += words[token]
+        compounds.update(f"{left}-{right}" for left, right in pairwise(parts))
+    for at in divided:
+        for match in _SPLIT.finditer(pages[at]):
             words[match[1].casefold()] -= 1
             words[match[3].casefold()] -= 1
 
@@ -55,8 +65,9 @@ def rejoined(pages: Sequence[str]) -> list[str]:
         end = match[0][-1] if match[0][-1].isspace() else ""
         return f"{left}{'' if is_joined else mark}{right}{rest}{end if is_cell or not end else chr(10)}"
 
-    for _ in range(2):  # a word may be divided twice
-        pages = [_SPLIT.sub(whole, page) for page in pages]
+    pages = [*pages]
+    for at in divided * 2:  # a word may be divided twice
+        pages[at] = _SPLIT.sub(whole, pages[at])
     return [page.replace(CELL_BREAK, " ").replace(_SOFT, "") for page in pages]
 
 

@@ -188,13 +188,15 @@ class _Reader:
         has_even = self._word.settings.odd_and_even_pages_header_footer
         sections = self._word.element.body.xpath(".//w:sectPr")
         for kind in ("headerReference", "footerReference"):
-            seen: set[str] = set()
+            seen: set[str] = set()  # relationships and texts
             for section in sections:
                 kinds = {"default": True, "first": is_on(child(section, "titlePg")), "even": has_even}
                 for each in section:
                     if local_name(each) != kind or not kinds.get(attribute(each, "type", default="default")):
                         continue
-                    part = self.related(attribute(each, "id"))
+                    identifier = attribute(each, "id")
+                    part = None if identifier in seen else self.related(identifier)
+                    seen.add(identifier)
                     for text, _ in self.blocks(part[1]) if part else ():
                         bare = text.lstrip("# ")
                         if bare and bare not in seen:

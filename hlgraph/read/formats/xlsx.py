@@ -76,6 +76,7 @@ def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     blocks: list[str] = []
     lacking: list[str] = []
     comments = 0
+    seen: set[str] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # openpyxl warns about parts that it drops; none of them is text
         check_package(origin, data, limit=options.max_bytes, most=_MOST_ELEMENTS)
@@ -84,7 +85,7 @@ def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
             sheet.reset_dimensions()  # the stored dimensions may be wrong
             stored = _Stored(data, sheet)
             tables = [produced.add(clean(text)) for text in _tables(sheet.iter_rows(), stored, produced) if text]
-            beside, count = _beside(data, stored.path)
+            beside, count = _beside(data, stored.path, seen=seen)
             tables = [*stored.headers, *tables, *map(produced.add, beside)]
             comments += count
             blocks += [f"## {clean_title(clean(sheet.title))}", *tables] if tables else []
@@ -136,26 +137,29 @@ class _Stored:
         self.without_value = [match[1].decode() for match in _NO_VALUE.finditer(source)]
 
 
-def _beside(data: bytes, sheet: str) -> tuple[list[str], int]:
-    """The texts of the shapes and the titles of the charts on a sheet, and the number of its comments."""
+def _beside(data: bytes, sheet: str, *, seen: set[str]) -> tuple[list[str], int]:
+    """The texts of the shapes and the titles of the charts on a sheet, and the number of its comments.
+
+    Adds the names of the parts to ``seen``; a part is read once.
+    """
     from openpyxl.xml.functions import fromstring
 
     texts: list[str] = []
     comments = 0
     with zipfile.ZipFile(io.BytesIO(data)) as package, tolerated():
-        for kind, name in _related(package, sheet):
+        for kind, name in _related(package, sheet, seen=seen):
             if kind == "comments":
                 comments += sum(local_name(each) == "comment" for each in fromstring(package.read(name)).iter())
             elif kind == "drawing":
                 shapes = (each for each in fromstring(package.read(name)).iter() if local_name(each) == "txBody")
                 texts += map(words_of, shapes)
-                charts = (chart for of, chart in _related(package, name) if of == "chart")
+                charts = (chart for of, chart in _related(package, name, seen=seen) if of == "chart")
                 texts += (chart_titles(fromstring(package.read(chart))) for chart in charts)
     return [text for text in texts if text], comments
 
 
-def _related(package: zipfile.ZipFile, name: str) -> list[tuple[str, str]]:
-    """The kinds and the names of the parts that a part refers to."""
+def _related(package: zipfile.ZipFile, name: str, *, seen: set[str]) -> list[tuple[str, str]]:
+    """The kinds and the names of the parts that a part refers to and that were not seen before."""
     from openpyxl.xml.functions import fromstring
 
     folder, file = posixpath.split(name)
@@ -169,7 +173,9 @@ def _related(package: zipfile.ZipFile, name: str) -> list[tuple[str, str]]:
         )
         for each in fromstring(package.read(relations))
     )
-    return [(kind, part) for kind, part in parts if part in package.NameToInfo]
+    related = [(kind, part) for kind, part in parts if part in package.NameToInfo and part not in seen]
+    seen.update(part for _, part in related)
+    return related
 
 
 def _place(name: bytes) -> tuple[int, int]:

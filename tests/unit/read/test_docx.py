@@ -451,3 +451,9 @@ def test_time_is_linear_in_the_paragraphs(tmp_path: Path, unit: str) -> None:
         for size in (200, 1_600)
     }
     assert_linear(lambda size: only(tmp_path / "a.docx", files[size]), 200, times=8, slack=3)
+
+
+def test_a_header_of_many_sections_is_read_once(tmp_path: Path) -> None:
+    section = paragraph("Part.", "<w:sectPr><w:headerReference r:id='rIdheader'/></w:sectPr>")
+    files = {size: word_file(section * size, header=paragraph("ACME") * size) for size in (100, 800)}
+    assert_linear(lambda size: only(tmp_path / "a.docx", files[size]), 100, times=8, slack=3)

@@ -17,6 +17,7 @@ from reportlab.pdfgen.canvas import Canvas
 from hlgraph import connect
 from hlgraph.errors import ReadError
 from hlgraph.read import ReadFailure, ReadOptions, read
+from hlgraph.read.pdf_tables import may_be_ruled
 from hlgraph.read.print_order import in_reading_order, rejoined
 from hlgraph.records import Document
 from hlgraph.retrieve.evidence.tables import cells
@@ -306,7 +307,7 @@ def test_the_lexicon_is_the_whole_document(tmp_path: Path) -> None:
 
 
 def test_rejoining_is_linear() -> None:
-    for unit in ("capa-\nbilities ", "a-\n", "-\n", "\u00ad", "a-\ue000b"):
+    for unit in ("capa-\nbilities ", "a-\n", "-\n", "\u00ad", "a-\ue000b", "a"):
         texts = {size: unit * size for size in (5_000, 40_000)}
         assert_linear(lambda size, texts=texts: rejoined([texts[size]]), 5_000, times=8, slack=3)
 
@@ -395,3 +396,46 @@ def test_a_statement_has_the_page_of_its_first_character(tmp_path: Path) -> None
         assert len({piece.chunk_id for piece in evidence}) < 24
     pages = {(PurePath(piece.source.uri).name, piece.text.removeprefix("l: ")): piece.page for piece in evidence}
     assert pages == {(name, line): page for name in ("l.pdf", "l.pptx") for page, line in enumerate(lines, 1)}
+
+
+def test_text_in_three_columns_is_no_table(tmp_path: Path) -> None:
+    prose = [
+        [(60.0, f"the left words {at} go on"), (220.0, f"the words {at} between them"), (390.0, f"the right words {at} go on")]
+        for at in range(12)
+    ]  # fmt: skip
+    document = only(tmp_path / "a.pdf", placed(*prose))
+    assert isinstance(document, Document)
+    assert "|" not in document.text
+
+
+@pytest.mark.parametrize("lines", [2, 4])
+def test_other_numbers_of_horizontal_lines_are_no_table_of_their_own(tmp_path: Path, lines: int) -> None:
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4, invariant=1)
+    for number in range(6):
+        canvas.drawString(72, 700 - 20 * number, f"The pump number {number} runs, and so it goes on for a while.")
+    for number in range(lines):
+        canvas.line(72, 710 - 20 * number, 400, 710 - 20 * number)
+    canvas.save()
+    document = only(tmp_path / "a.pdf", data.getvalue())
+    assert isinstance(document, Document)
+    assert "|" not in document.text
+    assert document.text.count("The pump number") == 6
+
+
+def test_three_lines_under_paragraphs_are_no_table(tmp_path: Path) -> None:
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4, invariant=1)
+    for number in range(3):
+        canvas.drawString(72, 700 - 40 * number, f"Chapter {number}")
+        canvas.line(72, 695 - 40 * number, 400, 695 - 40 * number)
+        canvas.drawString(72, 680 - 40 * number, f"The pump number {number} runs, and so it goes on for a while.")
+    canvas.save()
+    document = only(tmp_path / "a.pdf", data.getvalue())
+    assert isinstance(document, Document)
+    assert "|" not in document.text
+
+
+def test_numbers_of_drawing_operators_may_be_wrong() -> None:
+    assert not may_be_ruled(b". 5 m 5 5 l S\n1.2.3 5 m 9 5 l S\n")
+    assert may_be_ruled(b"".join(b"72 %d m 400 %d l S\n" % (at, at) for at in (700, 680, 600)))
