@@ -162,8 +162,8 @@ def _band(page: Page, top: float, bottom: float) -> str:
     if bottom - top < 1:
         return ""
 
-    def is_within(item: dict[str, Any]) -> bool:
-        return item["object_type"] == "char" and bool(top <= (item["top"] + item["bottom"]) / 2 < bottom)
+    def is_within(glyph: dict[str, Any]) -> bool:
+        return glyph["object_type"] == "char" and bool(top <= (glyph["top"] + glyph["bottom"]) / 2 < bottom)
 
     return in_reading_order(clean(page.filter(is_within).extract_text()).strip())
 
