@@ -52,6 +52,10 @@ class Relationship(StrEnum):
     SUMMARISES = "summarises"
 
 
+PAGE_BREAK = "\f"
+"""Stands between two pages in the text of a document, so that a chunk of several pages shows where each of them begins."""
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A document as it was read, before it becomes a source.
@@ -63,7 +67,8 @@ class Document:
     title : its title; may be empty
     metadata : values by key, for filters; dates and times compare as such (:func:`hlgraph.text.canonical_time`)
     key : identifier in the row that it was read from (JSON lines, CSV), if any
-    page_starts : offset at which each page begins (PDF); empty for formats without pages
+    page_starts : offset at which each page begins (PDF, PPTX), with a :data:`PAGE_BREAK` before each but the first; empty for
+        formats without pages
     warnings : warnings from reading it, for the report of an ingest; neither stored nor compared
     """
 
@@ -505,3 +510,15 @@ class Answer:
     report: ReportFigures | None = field(default=None, compare=False)
     is_truncated: bool = False
     uncovered: tuple[str, ...] = ()
+
+
+def page_at(piece: Chunk | Evidence, start: int) -> int | None:
+    """The page of the character at ``start`` of the source; None for formats without pages.
+
+    Parameters
+    ----------
+    piece : a chunk with that character; its page is that of its first character
+    start : offset in the text of the source
+    """
+    passed = piece.text.count(PAGE_BREAK, 0, max(0, start - piece.start))
+    return None if piece.page is None else piece.page + passed

@@ -1,34 +1,27 @@
-"""Finds tables in plain text and PDF pages, and writes tables as Markdown.
+"""Finds tables in plain text, and writes tables as Markdown.
 
 :func:`aligned_table` finds tables whose columns are aligned with spaces. Values of two rows belong to one column if they
 overlap or touch. A label above belongs to the columns that it covers or is centred over. If that is uncertain, the columns
-have no labels, because a wrong label is worse than none. :class:`RuledTables` finds the tables of a PDF that have ruled
-lines. :class:`Grid` fills spans, finds the
-header and the sections of a table of any format, and writes it as Markdown.
+have no labels, because a wrong label is worse than none. :class:`Grid` fills spans, finds the header and the sections of a
+table of any format, and writes it as Markdown.
 """
 
 from __future__ import annotations
 
-import io
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from hlgraph.errors import MissingExtraError, ReadError
-from hlgraph.read.content import clean, clean_title, tolerated
-
 if TYPE_CHECKING:
-    from pdfplumber import PDF
-    from pdfplumber.page import Page
-    from pdfplumber.table import Table
-
     from hlgraph.read.bounds import Produced
 
 
-_Span: TypeAlias = tuple[int, int]
+Span: TypeAlias = tuple[float, float]
+"""Where a column begins and ends, in characters or points."""
+Range: TypeAlias = tuple[int, int]
+"""The first column and the one after the last."""
 
 _FIELD = re.compile(r"\S+(?: \S+)*")  # words separated by single spaces
 _HAS_DIGIT = re.compile(r"\d")
@@ -40,6 +33,11 @@ _LONGEST_LABEL = 80
 _LONGEST_LINE = 400
 _MOST_HEADS = 4
 _MOST_COLUMNS = 30  # whose labels may span
+_CLEAR = 2  # least difference in distance, in characters, between the best and the second best columns for labels
+_FEWEST_COLUMNS = 3  # of a table of words; text in columns has fewer
+_LONGEST_CELL, _MEAN_CELL = 40, 18  # characters of a table of words; lines of text in columns are longer
+_MOST_SHORT = 9  # lines of a page below each other that may be the cells of a table
+_SHORT = 30  # characters of such a line
 _NEAR = 3  # largest distance between the centre of a label and the centre of its columns, characters
 _ENDS_WITH_VALUE = re.compile(r"[^\W\d_]\S*\s+[$€£¥₹(]*\s?\d[\d.,]*[)%]*\Z")
 _GAP = re.compile(r"\w\S* {4,}\S*\w")  # between columns of text
@@ -68,13 +66,16 @@ class AlignedTable(NamedTuple):
     rows: list[tuple[int, list[str]]]
 
 
-class _Field(NamedTuple):
-    start: int
-    end: int
+class Field(NamedTuple):
+    """Words that stand together in a line, and where, in characters or points."""
+
+    start: float
+    end: float
     text: str
 
     @property
     def centre(self) -> float:
+        """The middle between start and end."""
         return (self.start + self.end) / 2
 
 
@@ -124,9 +125,9 @@ def aligned_table(lines: Sequence[str], at: int) -> AlignedTable | None:
     """
     if _row_of(lines[at]) is None:
         return None
-    columns: list[_Span] = []
-    body: list[tuple[int, list[_Field]]] = []
-    left = 0  # the rightmost start of a label
+    columns: list[Span] = []
+    body: list[tuple[int, list[Field]]] = []
+    left = 0.0  # the rightmost start of a label
     for number in range(at, len(lines)):
         row = _row_of(lines[number])
         if row is not None:
@@ -167,12 +168,23 @@ def may_have_table(text: str) -> bool:
     return len(list(islice(matching, _LEAST_VALUES))) == _LEAST_VALUES
 
 
-def with_markdown(text: str) -> str:
+def has_short_lines(text: str) -> bool:
+    """Whether a text has nine short lines below each other, which may be the cells of a table of words."""
+    count = 0
+    for line in text.splitlines():
+        count = count + 1 if len(line) <= _SHORT else 0
+        if count == _MOST_SHORT:
+            return True
+    return False
+
+
+def with_markdown(text: str, *, has_numbers: bool = True) -> str:
     r"""The text of a page that is laid out with spaces: tables become Markdown, other lines get single spaces.
 
     Parameters
     ----------
     text : lines as they are laid out, with spaces for the distances between words
+    has_numbers : whether to look for tables of numbers, and not only for tables of words with a header, default True
 
     Returns
     -------
@@ -193,7 +205,7 @@ def with_markdown(text: str) -> str:
     tables: list[AlignedTable] = []
     at = 0
     while at < len(lines):
-        table = aligned_table(lines, at)
+        table = _gap_table(lines, at) or (aligned_table(lines, at) if has_numbers else None)
         if table is not None and tables and table.first < tables[-1].first + tables[-1].size:
             table = None
         tables += [table] if table else []
@@ -214,22 +226,24 @@ def with_markdown(text: str) -> str:
 
 
 def _markdown(table: AlignedTable) -> str:
-    return "\n".join((_barred(table.head), "|" + " --- |" * len(table.head), *(_barred(row) for _, row in table.rows)))
+    rows, _ = _in_sections([[Cell(text) for text in texts] for _, texts in table.rows])
+    head = ["", *table.head] if rows and len(rows[0]) > len(table.head) else table.head
+    return "\n".join((_barred(head), "|" + " --- |" * len(head), *map(_barred, rows)))
 
 
-def _fields(line: str) -> list[_Field]:
+def _fields(line: str) -> list[Field]:
     """The fields of a line. A separate sign belongs to the adjacent value."""
-    merged: list[_Field] = []
+    merged: list[Field] = []
     for match in _FIELD.finditer(line.expandtabs()):
-        field = _Field(match.start(), match.end(), match[0])
+        field = Field(match.start(), match.end(), match[0])
         if merged and (merged[-1].text in _SIGNS_BEFORE or field.text in _SIGNS_BEHIND):
             last = merged.pop()
-            field = _Field(last.start, field.end, f"{last.text} {field.text}")
+            field = Field(last.start, field.end, f"{last.text} {field.text}")
         merged.append(field)
     return merged
 
 
-def _row_of(line: str) -> list[_Field] | None:
+def _row_of(line: str) -> list[Field] | None:
     """The label and the values of a line; None if it is not such a row."""
     if len(line) > _LONGEST_LINE or "|" in line or not _HAS_DIGIT.search(line):
         return None
@@ -246,10 +260,10 @@ def _row_of(line: str) -> list[_Field] | None:
         return None
     if len(label) > _LONGEST_LABEL or (is_value(label) and not is_year(label)) or not any(map(str.isalnum, label)):
         return None
-    return [_Field(fields[0].start, fields[names - 1].end, label), *values]
+    return [Field(fields[0].start, fields[names - 1].end, label), *values]
 
 
-def _is_section(line: str, columns: Sequence[_Span], left: int) -> bool:
+def _is_section(line: str, columns: Sequence[Span], left: float) -> bool:
     """Whether a line has only a label, which begins where the row labels begin."""
     fields = _fields(line) if len(line) <= _LONGEST_LINE else []
     return (
@@ -266,7 +280,7 @@ def _is_rule(line: str) -> bool:
     return _RULE.fullmatch(line) is not None
 
 
-def _with(columns: Sequence[_Span], values: Sequence[_Field], *, label_end: int) -> list[_Span] | None:
+def _with(columns: Sequence[Span], values: Sequence[Field], *, label_end: float) -> list[Span] | None:
     """The columns widened by the values of one more row; None if two columns would merge or the label overlaps them."""
     spans = [*columns]
     taken: set[int] = set()
@@ -287,19 +301,19 @@ def _with(columns: Sequence[_Span], values: Sequence[_Field], *, label_end: int)
     return spans
 
 
-def _touches(field: _Field, span: _Span) -> bool:
+def _touches(field: Field, span: Span) -> bool:
     """Whether a field overlaps a span or is at most one character away, as in the layout of proportional fonts."""
     return field.start <= span[1] + 1 and span[0] <= field.end + 1
 
 
-def _is_flush(body: Sequence[tuple[int, list[_Field]]]) -> bool:
+def _is_flush(body: Sequence[tuple[int, list[Field]]]) -> bool:
     """Whether the values of a single column begin or end at the same place, within one character for a sign."""
     values = [row[1] for _, row in body if len(row) > 1]
     places = ([value.start for value in values], [value.end for value in values])
     return any(max(each) - min(each) <= 1 for each in places)
 
 
-def _cells(row: Sequence[_Field], columns: Sequence[_Span]) -> list[str]:
+def _cells(row: Sequence[Field], columns: Sequence[Span]) -> list[str]:
     parts = [row[0].text, *[""] * len(columns)]
     for value in row[1:]:
         at = next(at for at, span in enumerate(columns) if _touches(value, span))
@@ -307,7 +321,7 @@ def _cells(row: Sequence[_Field], columns: Sequence[_Span]) -> list[str]:
     return parts
 
 
-def _heads(lines: Sequence[str], at: int, columns: Sequence[_Span], left: int) -> tuple[int, list[str]]:
+def _heads(lines: Sequence[str], at: int, columns: Sequence[Span], left: float) -> tuple[int, list[str]]:
     """The first line of the table and its labels, from up to four lines above the first row. All labels or none."""
     head = [""] * (len(columns) + 1)
     first = at
@@ -335,7 +349,7 @@ def _heads(lines: Sequence[str], at: int, columns: Sequence[_Span], left: int) -
     return (first, head) if len(set(named)) == len(named) else (at, [""] * len(head))
 
 
-def _parted(fields: Sequence[_Field], columns: Sequence[_Span], left: int) -> tuple[str | None, list[_Field]]:
+def _parted(fields: Sequence[Field], columns: Sequence[Span], left: float) -> tuple[str | None, list[Field]]:
     """From a line of the head, the label of the row labels and the column labels; None if it does not belong to a head."""
     begin = columns[0][0]
     beside = [field for field in fields[:1] if field.start <= left + _NEAR and field.end <= begin]
@@ -348,7 +362,7 @@ def _parted(fields: Sequence[_Field], columns: Sequence[_Span], left: int) -> tu
     return (beside[0].text if beside else ""), list(above)
 
 
-def _assigned(labels: Sequence[_Field], columns: Sequence[_Span]) -> list[str] | None:
+def _assigned(labels: Sequence[Field], columns: Sequence[Span]) -> list[str] | None:
     """The label of each column from one line of a head; None if it is uncertain to which columns a label belongs."""
     if len(labels) == len(columns):
         each = enumerate(labels)
@@ -359,49 +373,213 @@ def _assigned(labels: Sequence[_Field], columns: Sequence[_Span]) -> list[str] |
         return [label.text for label in labels] if is_clear else None
     if len(labels) > len(columns):
         return None
-    ways = _ways(labels, columns) if len(columns) <= _MOST_COLUMNS else []
-    if len(ways) != 1:
+    ranges = _ranges(labels, columns)
+    if ranges is None:
         return None
     head = [""] * len(columns)
-    for label, (begin, end) in zip(labels, ways[0], strict=True):
+    for label, (begin, end) in zip(labels, ranges, strict=True):
         head[begin:end] = [label.text] * (end - begin)
     return head
 
 
-def _ways(labels: Sequence[_Field], columns: Sequence[_Span]) -> list[list[_Span]]:
-    """Up to two assignments of labels to column ranges, in order; two mean that the assignment is ambiguous."""
+def _ranges(
+    labels: Sequence[Field], columns: Sequence[Span], *, below: Sequence[Range] | None = None, is_exact: bool = False
+) -> list[Range] | None:
+    """The columns that each label stands over, in order; None if there is more than one way.
+
+    Parameters
+    ----------
+    labels : one line of a header, with places in characters
+    columns : where the columns of the body are, at most 30
+    below : the ranges of the next line of the header, which a label covers as a whole; default: any
+    is_exact : whether places are exact, so that the way in which labels are centred is the right one; default False
+    """
+    if len(columns) > _MOST_COLUMNS:
+        return None
+    inside = {
+        at for begin, end in below or () for at in range(begin + 1, end)
+    }  # places between columns where no range ends
+
+    miss = _misalignment if is_exact else _distance
 
     @cache
-    def ways(number: int, begin: int) -> list[list[_Span]]:
+    def best(number: int, begin: int) -> list[tuple[float, list[Range]]]:
+        """Up to two assignments of the labels from a number on, the best first, with the sum of the distances."""
         if number == len(labels):
-            return [[]]
-        ranges = ((first, end) for first in range(begin, len(columns)) for end in range(first + 1, len(columns) + 1))
+            return [(0.0, [])]
+        ranges = (
+            (first, end)
+            for first in range(begin, len(columns))
+            for end in range(first + 1, len(columns) + 1)
+            if first not in inside and end not in inside
+        )
         fitting = (each for each in ranges if _may_stand_over(labels[number], columns, each))
-        return list(islice(([each, *rest] for each in fitting for rest in ways(number + 1, each[1])), 2))
+        return sorted(
+            (distance + miss(labels[number], columns, each), [each, *rest])
+            for each in fitting
+            for distance, rest in best(number + 1, each[1])
+        )[:2]
 
-    return ways(0, 0)
+    ways = best(0, 0)
+    is_clear = len(ways) == 1 or (is_exact and len(ways) == 2 and _is_better(ways[0][0], ways[1][0], len(labels)))
+    return ways[0][1] if is_clear else None
 
 
-def _is_near(label: _Field, columns: Sequence[_Span], at: int) -> bool:
-    """Whether a label overlaps a column, or its centre is near the centre of the column."""
+def _is_better(best: float, second: float, count: int) -> bool:
+    return best <= count and second - best >= _CLEAR
+
+
+def _distance(label: Field, columns: Sequence[Span], ours: Range) -> float:
+    """The distance between the centre of a label and that of the columns that it may stand over."""
+    first, end = ours
+    return abs(label.centre - (columns[first][0] + columns[end - 1][1]) / 2)
+
+
+def _misalignment(label: Field, columns: Sequence[Span], ours: Range) -> float:
+    """The distance of a label over one column from being centred or flush, or over several from being centred."""
+    distance = _distance(label, columns, ours)
+    first, end = ours
+    if end > first + 1:
+        return distance
+    return min(distance, abs(label.start - columns[first][0]), abs(label.end - columns[first][1]))
+
+
+def _is_near(label: Field, columns: Sequence[Span], at: int) -> bool:
+    """Whether a label overlaps a column, or begins, ends or has its centre near those of the column."""
     start, end = columns[at]
     is_over = label.start < end and start < label.end
-    return is_over or abs(label.centre - (start + end) / 2) <= max(_NEAR, _pitch(columns) / 2)
+    is_aligned = min(abs(label.start - start), abs(label.end - end)) <= _NEAR
+    return is_over or is_aligned or abs(label.centre - (start + end) / 2) <= max(_NEAR, _pitch(columns) / 2)
 
 
-def _pitch(columns: Sequence[_Span]) -> float:
+def _pitch(columns: Sequence[Span]) -> float:
     """The largest distance between the centres of neighbouring columns; 0 for one."""
     return max(((sum(right) - sum(left)) / 2 for left, right in pairwise(columns)), default=0.0)
 
 
-def _may_stand_over(label: _Field, columns: Sequence[_Span], ours: _Span) -> bool:
+def _may_stand_over(label: Field, columns: Sequence[Span], ours: Range) -> bool:
     """Whether a label is roughly centred over these columns and overlaps no other column."""
     first, end = ours
-    middle = (columns[first][0] + columns[end - 1][1]) / 2
     others = (*columns[:first], *columns[end:])
-    return abs(label.centre - middle) <= max(_NEAR, _pitch(columns) / 2) and not any(
+    return _distance(label, columns, ours) <= max(_NEAR, _pitch(columns) / 2) and not any(
         label.start < right and left < label.end for left, right in others
     )
+
+
+# Tables whose columns are what stands between white stripes.
+
+
+def cells_between_gaps(
+    head: Sequence[Sequence[Field]], body: Sequence[Sequence[Field]], *, unit: float = 1
+) -> list[list[Cell]]:
+    """The cells of a table, header included; none if a field does not belong to one column or to several neighbours.
+
+    The rows with the most fields show where the columns are. A row with one field at the left is a section. A row without a
+    name in the first column, but with one in the second, has the name above it.
+
+    Parameters
+    ----------
+    head : fields of each line of the header
+    body : fields of each row
+    unit : width of a character, default 1
+    """
+    width = max(map(len, body), default=0)
+    whole = [row for row in body if len(row) == width]
+    columns = [
+        (min(each.start for each in column), max(each.end for each in column)) for column in zip(*whole, strict=True)
+    ]
+    if width < 2 or any(left[1] + unit / 3 > right[0] for left, right in pairwise(columns)):
+        return []
+    rows: list[list[Cell]] = []
+    below: list[Range] | None = None
+    for fields in reversed(head):
+        spans = _head_spans(fields, columns, below=below, unit=unit)
+        if spans is None:
+            return []
+        columns = _widened(columns, fields, spans)
+        cells = [
+            Cell(field.text, end - begin, is_head=True, column=begin)
+            for field, (begin, end) in zip(fields, spans, strict=True)
+        ]
+        rows.insert(0, cells)
+        below = spans
+    for fields in body:
+        if len(fields) == 1 and len(body) > 1 and fields[0].start <= columns[0][0] + unit / 3:
+            rows.append([Cell(fields[0].text, column=0)])
+            continue
+        places = [_columns_of(field, columns) for field in fields]
+        if any(left[1] > right[0] for left, right in pairwise(places)) or any(begin == end for begin, end in places):
+            return []
+        rows.append(
+            [Cell(field.text, end - begin, column=begin) for field, (begin, end) in zip(fields, places, strict=True)]
+        )
+    return _with_names(rows, len(head))
+
+
+def _columns_of(field: Field, columns: Sequence[Span]) -> Range:
+    """The columns that a field overlaps, or the two between which it is centred; an empty range if neither."""
+    over = [at for at, (start, end) in enumerate(columns) if field.start < end and start < field.end]
+    if over:
+        return over[0], over[-1] + 1
+    for at, (left, right) in enumerate(pairwise(columns)):
+        if abs(field.centre - (left[0] + right[1]) / 2) < (right[0] - left[1]) / 4:
+            return at, at + 2
+    return 0, 0
+
+
+def _head_spans(
+    fields: Sequence[Field], columns: Sequence[Span], *, below: Sequence[Range] | None, unit: float
+) -> list[Range] | None:
+    """The columns of each label of a line of the header; None if that is uncertain."""
+    if len(fields) == len(columns):
+        return [(at, at + 1) for at in range(len(columns))]
+    scaled = [(start / unit, end / unit) for start, end in columns]
+    labels = [Field(field.start / unit, field.end / unit, field.text) for field in fields]
+    return _ranges(labels, scaled, below=below, is_exact=True)
+
+
+def _widened(columns: Sequence[Span], fields: Sequence[Field], spans: Sequence[Range]) -> list[Span]:
+    """The columns with the width of their labels."""
+    wider = [*columns]
+    for field, (begin, end) in zip(fields, spans, strict=True):
+        if end == begin + 1:
+            wider[begin] = (min(field.start, wider[begin][0]), max(field.end, wider[begin][1]))
+    return wider
+
+
+def _with_names(rows: list[list[Cell]], heads: int) -> list[list[Cell]]:
+    """The rows, where one without a name in the first column, but with one in the second, has the name above it."""
+    name = ""
+    for row in rows[heads:]:
+        if row and row[0].column == 0:
+            name = row[0].text if len(row) > 1 else ""
+        elif name and row and row[0].column == 1 and not is_value(row[0].text):
+            row.insert(0, Cell(name, column=0))
+    return rows
+
+
+def _gap_table(lines: Sequence[str], at: int) -> AlignedTable | None:
+    """The table of words in at least three columns whose header is line ``at``; None if there is none."""
+    head = _fields(lines[at]) if len(lines[at]) <= _LONGEST_LINE else []
+    if len(head) < _FEWEST_COLUMNS or any(is_value(field.text) and not is_year(field.text) for field in head):
+        return None
+    body: list[list[Field]] = []
+    for line in lines[at + 1 :]:
+        fields = _fields(line) if len(line) <= _LONGEST_LINE else []
+        if len(fields) < 2 or any(len(field.text) > _LONGEST_CELL for field in fields):
+            break
+        body.append(fields)
+    texts = [field.text for fields in (head, *body) for field in fields]
+    is_prose = sum(map(len, texts)) > _MEAN_CELL * len(texts)
+    rows = cells_between_gaps([head], body) if len(body) >= 2 and not is_prose else []
+    if not rows or len(head) != max(map(len, body)):
+        return None
+    full = [[""] * len(head) for _ in rows]
+    for row, cells in zip(full, rows, strict=True):
+        for cell in cells:
+            begin = cell.column or 0
+            row[begin : begin + cell.width] = [cell.text] * cell.width
+    return AlignedTable(at, len(rows), full[0], [(at + number, row) for number, row in enumerate(full) if number])
 
 
 # Cells with spans.
@@ -534,17 +712,17 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
     """How many rows are the header."""
     if len(table) < 2:
         return 0
-    marked = next((at for at, row in enumerate(table) if not all(cell.is_head for cell in _texts(row))), 1)
-    if marked:
-        return min(marked, len(table) - 1)
+    size = min(
+        next((at for at, row in enumerate(table) if not all(cell.is_head for cell in _texts(row))), 1), len(table) - 1
+    )
     first = table[0]
-    if (
+    if not size and (
         first[0].is_head
         or first[0].text.endswith(":")
         or any(is_value(cell.text) and not is_year(cell.text) for cell in first)
     ):
         return 0
-    size = 1
+    size = size or 1
     while size < len(table) - 1 and len(_texts(table[size - 1])) < sum(bool(cell.text) for cell in table[size - 1]):
         if any(is_value(cell.text) and not is_year(cell.text) for cell in table[size]):
             break
@@ -559,7 +737,8 @@ def _in_sections(table: Sequence[Sequence[Cell]]) -> tuple[list[list[str]], list
     is_new = False
     for row in table:
         if len(row) > 1 and _is_line(row):
-            names = [*names, _line(row)] if is_new else [_line(row)]
+            name = _line(row).rstrip(":")
+            names = [*names, name] if is_new else [name]
             is_new = True
         else:
             rows.append((": ".join(names), [cell.text for cell in row]))
@@ -589,134 +768,3 @@ def markdown_rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _barred(texts: Iterable[str]) -> str:
     return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
-
-
-# Ruled tables of a PDF page, found with pdfplumber and written as Markdown in place. The text around them keeps the order of
-# its lines. If the page does not allow that (text in columns, text beside a table), the page is left unchanged.
-
-
-_MOST_CONTENT = 4 << 20  # bytes of the drawing operators of a page
-_MOST_EDGES = 2_000  # the time to find tables grows with their square
-_MOST_LOST = 0.005  # of the characters of the page
-_LEAST_KEPT = 0.8  # share of the lines around tables that the plain text of the page also has
-_LEAST_FILLED = 0.4  # of the cells of a table
-_RECTANGLE = re.compile(rb"\sre\s")
-_VERTICAL = re.compile(rb"(-?[\d.]+) -?[\d.]+ m\s+\1 -?[\d.]+ l\s")
-
-
-def may_be_ruled(content: bytes) -> bool:
-    """Whether a page may draw a table: it has four rectangles or two vertical lines.
-
-    Parameters
-    ----------
-    content : its drawing operators
-
-    Examples
-    --------
-    >>> may_be_ruled(b"n 5 5 m 5 90 l S\\nn 9 5 m 9 90 l S\\n"), may_be_ruled(b"BT (words) Tj ET")
-    (True, False)
-    """
-    if len(content) > _MOST_CONTENT:
-        return False
-    padded = b"\n" + content + b"\n"
-    return len(_RECTANGLE.findall(padded)) >= 4 or len(_VERTICAL.findall(padded)) >= 2
-
-
-class RuledTables:
-    """The ruled tables of a PDF, page by page. The file is opened at the first page that may have one.
-
-    Parameters
-    ----------
-    data : the PDF
-    produced : counts the cells
-    """
-
-    def __init__(self, data: bytes, produced: Produced) -> None:
-        self._data = data
-        self._produced = produced
-        self._file: PDF | None = None
-
-    def text_of(self, index: int, text: str) -> str:
-        """The text of a page with its ruled tables as Markdown.
-
-        Parameters
-        ----------
-        index : number of the page, from 0
-        text : its plain text, against which the result is checked
-
-        Returns
-        -------
-        str
-            Empty if the page has no such table, or if text would be lost or change its order.
-
-        Raises
-        ------
-        MissingExtraError
-            pdfplumber is not installed.
-        ReadError
-            The box of the page holds no numbers.
-        """
-        try:
-            import pdfplumber
-        except ImportError as error:
-            raise MissingExtraError("pdf", "reading tables of PDF") from error
-        parts: list[tuple[str, bool]] = []
-        with tolerated():  # the page has its plain text
-            self._file = self._file or pdfplumber.open(io.BytesIO(self._data))
-            page = self._page(self._file, index)
-            parts = list(_parts(page, self._produced))
-            page.close()
-        markdown = "\n\n".join(part for part, _ in parts if part)
-        if not any(is_table for _, is_table in parts) or not _is_faithful(parts, markdown, text):
-            return ""
-        return markdown
-
-    def _page(self, file: PDF, index: int) -> Page:
-        from pdfplumber.utils.exceptions import MalformedPDFException
-
-        try:
-            return file.pages[index]
-        except MalformedPDFException as error:
-            reason = f"page {index + 1} cannot be read as PDF ({error})"
-            raise ReadError(self._produced.origin.uri, reason, "repair it, e.g. with qpdf") from None
-
-
-def _parts(page: Page, produced: Produced) -> Iterator[tuple[str, bool]]:
-    """The text above, between and below the tables, and the tables, each with whether it is a table."""
-    if len(page.edges) > _MOST_EDGES:
-        return
-    top = page.bbox[1]
-    for table in sorted(page.find_tables(), key=lambda each: (each.bbox[1], each.bbox[0])):
-        markdown = _ruled_markdown(table, produced)
-        if not markdown or table.bbox[1] < top:
-            continue
-        yield _band(page, top, table.bbox[1]), False
-        yield markdown, True
-        top = table.bbox[3]
-    yield _band(page, top, page.bbox[3]), False
-
-
-def _band(page: Page, top: float, bottom: float) -> str:
-    left, _, right, _ = page.bbox
-    if bottom - top < 1:
-        return ""
-    return clean(page.within_bbox((left, top, right, bottom)).extract_text()).strip()
-
-
-def _ruled_markdown(table: Table, produced: Produced) -> str:
-    rows = [[Cell(clean_title(clean(text or ""))) for text in row] for row in table.extract()]
-    width = max(map(len, rows), default=0)
-    filled = sum(bool(cell.text) for row in rows for cell in row)
-    has_rows = sum(any(cell.text for cell in row) for row in rows) > 1
-    is_table = width > 1 and has_rows and filled >= _LEAST_FILLED * width * len(rows)
-    return Grid(rows, produced=produced).markdown() if is_table else ""
-
-
-def _is_faithful(parts: list[tuple[str, bool]], markdown: str, text: str) -> bool:
-    """Whether no text is lost and the lines around the tables are lines of the plain text, not parts of two columns."""
-    lost = Counter("".join(text.split())) - Counter("".join(markdown.split()))
-    if lost.total() > len(text) * _MOST_LOST:
-        return False
-    plain = "".join(text.split())
-    lines = ["".join(line.split()) for part, is_table in parts if not is_table for line in part.splitlines()]
-    return sum(line in plain for line in lines) >= _LEAST_KEPT * len(lines)

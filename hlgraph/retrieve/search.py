@@ -17,7 +17,19 @@ from hlgraph.errors import InputError, StoreConflictError, UnknownNameError
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
 from hlgraph.models.protocols import ChatModel, Embedder, Reranker
-from hlgraph.records import ChatUse, Chunk, Entity, Evidence, Hit, Kind, Relationship, Scalar, Source, Statement
+from hlgraph.records import (
+    ChatUse,
+    Chunk,
+    Entity,
+    Evidence,
+    Hit,
+    Kind,
+    Relationship,
+    Scalar,
+    Source,
+    Statement,
+    page_at,
+)
 from hlgraph.retrieve.evidence.basis import of_summaries
 from hlgraph.retrieve.evidence.postprocess import diverse, settled, tau_of, with_labels
 from hlgraph.retrieve.explain.describe import costs, explained
@@ -396,7 +408,7 @@ def _piece(record: Chunk | Statement, chunk: Chunk, sources: Mapping[str, Source
         end=record.end,
         source=sources[chunk.source_id],
         statement_id="" if record is chunk else record.id,
-        page=chunk.page,
+        page=page_at(chunk, record.start),
         headings=chunk.headings,
         why=why.get(hit.id, {}),
     )

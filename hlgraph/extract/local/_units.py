@@ -39,6 +39,7 @@ _BOLD = re.compile(r"(\*\*|__)(?=\S)((?:(?!\1).){1,500}?)(?<=\S)\1")
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _ANSWER = re.compile(r"\W*(?:A|Answer|Antwort|Respuesta)\s?\d{0,3}\s?[:.)]", re.IGNORECASE)
 _QUESTION = re.compile(r"\W*(?:Q|Question|Frage|Pregunta)\s?\d{0,3}\s?[:.)]", re.IGNORECASE)
+_TOTAL = re.compile(r"(?:grand )?total\b", re.IGNORECASE)
 _CELL = re.compile(r"(?<!\\)\||\t")
 
 
@@ -165,20 +166,29 @@ def _cells(line: str) -> list[str]:
 
 
 def _table(text: str, rows: list[Block], heading: str) -> Iterator[Unit]:
-    """One unit per row; the row above a separator row is the header, and is a unit only if there is no other row."""
+    """One unit per row; the row above a separator row is the header, and is a unit only if there is no other row.
+
+    A row with a first cell alone names the section of those below it, until the next one or a total.
+    """
     labels: list[str] = []
     if len(rows) > 2 and is_separator(text[rows[1].start : rows[1].end]):
         labels = _cells(text[rows[0].start : rows[0].end])
         rows = rows[2:]
-    for row in rows:
+    section: list[str] = []
+    for number, row in enumerate(rows):
         if is_separator(text[row.start : row.end]):
             continue
         cells = _cells(text[row.start : row.end])
+        inner = cells[1:-1] if len(labels) > 3 else []
+        if number + 1 < len(rows) and len(inner) > 1 and inner[0] and not any(inner[1:]):
+            section = [inner[0].rstrip(":")]
+            continue
         named = [
             f"{labels[i]}: {cell}" if i < len(labels) and labels[i] else cell for i, cell in enumerate(cells) if cell
         ]
         is_pair = bool(labels) and not any(labels) and len(named) == 2 and not named[0].endswith(":")
-        words = (": " if is_pair else "; ").join(named)
+        words = "; ".join([*section, (": " if is_pair else "; ").join(named)])
+        section = [] if inner and _TOTAL.match(inner[0]) else section
         if _HAS_WORD.search(words):
             yield Unit(row.start, row.end, words, heading, BlockKind.ROW)
 

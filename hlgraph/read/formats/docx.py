@@ -1,40 +1,55 @@
-"""Reader of DOCX files: paragraphs, headings and tables as Markdown, with python-docx.
-
-Reads the body with its content controls, links and accepted insertions. Skips text boxes, headers, footers, footnotes,
-endnotes and comments.
-"""
+"""Reader of DOCX files as Markdown, with python-docx: body, lists, notes, text boxes, equations, headers and footers."""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced, check_package
 from hlgraph.read.content import Origin, clean, clean_title
+from hlgraph.read.drawings import chart_text, diagram_text
 from hlgraph.read.formats._format import FileFormat
+from hlgraph.read.notation import (
+    ListNumbers,
+    alternative,
+    attribute,
+    child,
+    children,
+    equation,
+    is_on,
+    list_item,
+    local_name,
+    numeral,
+    shifted,
+    symbol,
+)
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.tables import Cell, Grid
 from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
-    from docx.oxml.xmlchemy import BaseOxmlElement
+    from docx.opc.part import Part
     from docx.styles.style import BaseStyle
+    from lxml.etree import _Element as Element
 
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _DEEPEST = 6
 _WIDEST = 64  # columns that one cell may span
-_WRAPPERS = ("sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag")
-_RUNS = ".//w:r[not(ancestor::w:moveFrom) and not(ancestor::w:txbxContent)]"
-_CELLS = "./w:tc | ./w:sdt/w:sdtContent/w:tc"
 _PROPERTIES = ("author", "category", "keywords", "language", "subject")
 
 
 def read_docx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     """The document of a DOCX file: its text with ``# `` headings and Markdown tables, and its core properties.
+
+    Headers and footers stand once, at the start. Footnotes and endnotes are paragraphs after the one that refers to them, with
+    the same mark: ``[1]`` for a footnote, ``[i]`` for an endnote. A text box stands after the paragraph that it is anchored to.
+    A note or text box of an item stands after its list, one of a table after the table. Tracked changes are read as accepted.
+    Warnings count comments, hidden text and embedded documents, which are not read.
 
     Parameters
     ----------
@@ -55,75 +70,439 @@ def read_docx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         raise MissingExtraError("docx", "reading DOCX") from error
     check_package(origin, data, limit=options.max_bytes)
     word = docx.Document(io.BytesIO(data))
-    levels = _heading_levels(word)
     produced = Produced(origin, len(data), options.max_bytes)
-    texts = map(clean, _blocks(word.element.body, levels, produced))
-    blocks = [produced.add(block) for block in texts if block.strip()]
-    title, metadata = _properties(word)
-    if not blocks:
+    text, warnings = _Reader(word, produced).text()
+    if not text:
         raise ReadError(origin.uri, "is empty: its body holds no text")
-    return Document(
-        uri=origin.uri,
-        text="\n\n".join(blocks),
-        title=title or clean_title(origin.stem),
-        metadata=metadata,
-    )
+    title, metadata = _properties(word)
+    return Document(origin.uri, text, title or clean_title(origin.stem), metadata, warnings=warnings)
 
 
-def _heading_levels(word: WordDocument) -> dict[str, int]:
-    """The level of each style that is a heading or is based on one; files hold built-in style names in English."""
-    levels: dict[str, int] = {}
+class _Style(NamedTuple):
+    level: int = 0  # of a heading
+    number: str = ""  # id of its list
+    list_level: int | None = None
+    is_hidden: bool = False
+
+
+_NO_STYLE = _Style()
+
+
+def _styles(word: WordDocument) -> dict[str, _Style]:
+    """What the text depends on, by the id of the style; files hold the names of built-in styles in English."""
+    styles: dict[str, _Style] = {}
     for style in word.styles:
         ancestor: BaseStyle | None = style
+        level, number, list_level, is_hidden = 0, "", None, False
         for _ in range(10):  # in a damaged file a style may be its own ancestor
             if ancestor is None:
                 break
             name = str(ancestor.name or "")
             match = _HEADING.fullmatch(name)
-            if match or name == "Title":
-                levels[style.style_id] = min(int(match.group(1)), _DEEPEST) if match else 1
-                break
+            if not level and (match or name == "Title"):
+                level = min(int(match.group(1)), _DEEPEST) if match else 1
+            in_list = child(ancestor.element, "pPr", "numPr")
+            if not number and in_list is not None:
+                number = attribute(child(in_list, "numId"), "val")
+                place = attribute(child(in_list, "ilvl"), "val")
+                list_level = int(place) if place in _LIST_LEVELS else None
+            is_hidden = is_hidden or is_on(child(ancestor.element, "rPr", "vanish"))
             ancestor = getattr(ancestor, "base_style", None)
-    return levels
+        styles[style.style_id] = _Style(level, number, list_level, is_hidden)
+    return styles
 
 
-def _blocks(container: BaseOxmlElement, levels: dict[str, int], produced: Produced) -> Iterator[str]:
-    for element in container:
-        kind = str(element.tag).rpartition("}")[2]
-        if kind == "p":
-            text = _paragraph(element)
-            level = levels.get(str(element.style or ""), 0)
-            yield f"{'#' * level} {clean_title(text)}" if level and text else text
-        elif kind == "tbl":
-            yield _table(element, produced)
-        elif kind in _WRAPPERS:
-            yield from _blocks(element, levels, produced)
+_LIST_LEVELS = tuple("012345678")
+_WRAPPERS = ("customXml", "ins", "moveTo", "sdt", "sdtContent", "smartTag")
+_NOTES = ("footnote", "endnote")
 
 
-def _paragraph(element: BaseOxmlElement) -> str:
-    return "".join(run.text for run in element.xpath(_RUNS)).strip()
+class _Reader:
+    """Reads one Word document.
 
+    Parameters
+    ----------
+    word : the document
+    produced : counts the text and the cells
+    """
 
-def _table(element: BaseOxmlElement, produced: Produced) -> str:
-    """A table as Markdown. A cell that continues the one above it has no text of its own."""
-    rows: list[list[Cell]] = []
-    above: dict[int, tuple[int, int]] = {}  # the row and the place in it of the cell at each column
-    for number, row in enumerate(element.xpath("./w:tr")):
-        cells: list[Cell] = []
-        is_head = bool(row.xpath("./w:trPr/w:tblHeader"))
-        at = sum(map(int, row.xpath("./w:trPr/w:gridBefore/@w:val")))
-        for cell in row.xpath(_CELLS):
-            width = max(1, min(cell.grid_span, _WIDEST))
-            if cell.vMerge == "continue" and at in above:
-                first, place = above[at]
-                rows[first][place] = rows[first][place]._replace(height=number - first + 1)
+    def __init__(self, word: WordDocument, produced: Produced) -> None:
+        self._word = word
+        self.produced = produced
+        self.styles = _styles(word)
+        self._parts = {
+            relation.reltype.rpartition("/")[2]: relation.target_part
+            for relation in word.part.rels.values()
+            if not relation.is_external
+        }
+        lists = {key: style.number for key, style in self.styles.items() if style.number}
+        self._numbers = ListNumbers(self._root("numbering"), lists)
+        self._notes = {
+            (kind, attribute(each, "id")): each
+            for kind in _NOTES
+            for each in children(self._root(f"{kind}s"))
+            if attribute(each, "type", default="normal") == "normal"
+        }
+        self._marks: dict[tuple[str, str], str] = {}
+        self._counts: Counter[str] = Counter()
+        self._is_in_note = False
+        self.hidden = self.placeholders = self._embedded = 0
+
+    def text(self) -> tuple[str, tuple[str, ...]]:
+        """The text of the document, and warnings about what was not read."""
+        lines: list[str] = []
+        was_item = False
+        for text, is_item in (*self._headers(), *self.blocks(self._word.element.body)):
+            block = clean(text)
+            if block.strip():
+                lines.append("\n" if was_item and is_item else "\n\n")
+                lines.append(self.produced.add(block))
+                was_item = is_item
+        return "".join(lines[1:]), tuple(self._warnings())
+
+    def _warnings(self) -> Iterator[str]:
+        comments = sum(local_name(each) == "comment" for each in children(self._root("comments")))
+        for count, what in (
+            (comments, "comments"),
+            (self.hidden, "words of hidden text"),
+            (self.placeholders, "words of empty form fields"),
+            (self._embedded, "embedded documents"),
+        ):
+            if count:
+                yield f"{count:,} {what} were not read"
+
+    def _root(self, kind: str) -> Element | None:
+        """The root of the part of a kind; None if there is none."""
+        part = self._parts.get(kind)
+        return None if part is None else _root_of(part)
+
+    def related(self, identifier: str) -> tuple[str, Element] | None:
+        """The kind and the root of a part that the body refers to; None if it is missing or no XML."""
+        relation = self._word.part.rels.get(identifier)
+        if relation is None or relation.is_external or not str(relation.target_part.partname).endswith(".xml"):
+            return None
+        return relation.reltype.rpartition("/")[2], _root_of(relation.target_part)
+
+    def _headers(self) -> Iterator[tuple[str, bool]]:
+        """The different headers, then the different footers, of all sections and kinds of pages in use."""
+        has_even = self._word.settings.odd_and_even_pages_header_footer
+        sections = self._word.element.body.xpath(".//w:sectPr")
+        for kind in ("headerReference", "footerReference"):
+            seen: set[str] = set()  # relationships and texts
+            for section in sections:
+                kinds = {"default": True, "first": is_on(child(section, "titlePg")), "even": has_even}
+                for each in section:
+                    if local_name(each) != kind or not kinds.get(attribute(each, "type", default="default")):
+                        continue
+                    identifier = attribute(each, "id")
+                    part = None if identifier in seen else self.related(identifier)
+                    seen.add(identifier)
+                    for text, _ in self.blocks(part[1]) if part else ():
+                        bare = text.lstrip("# ")
+                        if bare and bare not in seen:
+                            seen.add(bare)
+                            yield bare, False
+
+    def blocks(self, container: Element) -> Iterator[tuple[str, bool]]:
+        """The paragraphs and tables, each with whether it is an item of a list. What stands beside a list follows it."""
+        waiting: list[tuple[str, bool]] = []
+        for element in self._unwrapped(container):
+            kind = local_name(element)
+            beside: list[tuple[str, bool]] = []
+            is_item = False
+            if kind == "p":
+                text, is_item = self._paragraph(element, beside)
+            elif kind == "tbl":
+                text = self._table(element, beside)
             else:
-                above[at] = (number, len(cells))
-                text = " ".join(filter(None, map(_paragraph, cell.xpath(".//w:p"))))
-                cells.append(Cell(clean_title(text), width, is_head=is_head, column=at))
-            at += width
-        rows.append(cells)
-    return Grid(rows, produced=produced).markdown()
+                self._embedded += kind == "altChunk"
+                continue
+            if not is_item:
+                yield from waiting
+                waiting = []
+            yield text, is_item
+            waiting += beside
+            if not is_item:
+                yield from waiting
+                waiting = []
+        yield from waiting
+
+    def _unwrapped(self, container: Element) -> Iterator[Element]:
+        """The children, with those of content controls, insertions and custom markup in their place."""
+        for element in container:
+            if self.is_placeholder(element):
+                continue
+            if local_name(element) in _WRAPPERS:
+                yield from self._unwrapped(element)
+            elif local_name(element) == "AlternateContent":
+                yield from self._unwrapped(alternative(element))
+            else:
+                yield element
+
+    def is_placeholder(self, element: Element) -> bool:
+        """Whether an element is a content control that shows what to enter; counts its words."""
+        if local_name(element) != "sdt" or not is_on(child(element, "sdtPr", "showingPlcHdr")):
+            return False
+        texts = (each.text or "" for each in element.iter() if local_name(each) == "t")
+        self.placeholders += sum(len(text.split()) for text in texts)
+        return True
+
+    def _paragraph(self, element: Element, beside: list[tuple[str, bool]]) -> tuple[str, bool]:
+        line = _Line(self)
+        properties = child(element, "pPr")
+        identifier = attribute(child(properties, "pStyle"), "val")
+        style = self.styles.get(identifier, _NO_STYLE)
+        line.read(element, is_hidden=style.is_hidden)
+        text = line.text()
+        for part in line.parts:
+            beside += part
+        is_deleted = child(properties, "rPr", "del") is not None
+        in_list = child(properties, "numPr")
+        number = attribute(child(in_list, "numId"), "val") or style.number
+        label = None
+        level = 0
+        if number and not (is_deleted and not text):
+            place = attribute(child(in_list, "ilvl"), "val")
+            if place in _LIST_LEVELS:
+                level = int(place)
+            elif style.list_level is not None:
+                level = style.list_level
+            else:
+                level = self._numbers.level_of(number, identifier)
+            label = self._numbers.label(number, level)
+        if not text:
+            return "", False
+        if style.level:
+            title = clean_title(f"{label} {text}" if label else text)
+            return f"{'#' * style.level} {title}", False
+        return (text, False) if label is None else (list_item(text, label, level=level), True)
+
+    def note(self, kind: str, reference: Element) -> tuple[str, list[tuple[str, bool]]]:
+        """The mark of a note, and its paragraphs at the first reference to it."""
+        key = (kind, attribute(reference, "id"))
+        if key not in self._notes or self._is_in_note:
+            return "", []
+        if key in self._marks:
+            return self._marks[key], []
+        mark = ""
+        if attribute(reference, "customMarkFollows", default="0") in ("0", "false", "off"):
+            self._counts[kind] += 1
+            mark = f"[{numeral(self._counts[kind], 'decimal' if kind == 'footnote' else 'lowerRoman')}]"
+        self._marks[key] = mark
+        self._is_in_note = True
+        texts = [(text, False) for text, _ in self.blocks(self._notes[key]) if text]
+        self._is_in_note = False
+        if texts:
+            texts[0] = (f"{mark} {texts[0][0]}".lstrip(), False)
+        return mark, texts
+
+    def _table(self, element: Element, beside: list[tuple[str, bool]]) -> str:
+        """A table as Markdown. A cell that continues the one above it has no text of its own."""
+        rows: list[list[Cell]] = []
+        above: dict[int, tuple[int, int]] = {}  # the row and the place in it of the cell at each column
+        for row in self._unwrapped(element):
+            properties = child(row, "trPr")
+            if local_name(row) != "tr":
+                continue
+            number = len(rows)
+            cells: list[Cell] = []
+            is_head = is_on(child(properties, "tblHeader"))
+            at = _number_of(child(properties, "gridBefore"), 0)
+            for cell in self._unwrapped(row):
+                if local_name(cell) != "tc":
+                    continue
+                width = max(1, min(_number_of(child(cell, "tcPr", "gridSpan"), 1), _WIDEST))
+                merge = child(cell, "tcPr", "vMerge")
+                if merge is not None and attribute(merge, "val", default="continue") == "continue" and at in above:
+                    first, place = above[at]
+                    rows[first][place] = rows[first][place]._replace(height=number - first + 1)
+                else:
+                    above[at] = (number, len(cells))
+                    text = clean_title(" ".join(self._cell_texts(cell, beside)))
+                    cells.append(Cell(clean(text), width, is_head=is_head, column=at))
+                at += width
+            rows.append(cells)
+        return Grid(rows, produced=self.produced).markdown()
+
+    def _cell_texts(self, container: Element, beside: list[tuple[str, bool]]) -> Iterator[str]:
+        for element in self._unwrapped(container):
+            kind = local_name(element)
+            if kind == "p":
+                text = self._paragraph(element, beside)[0]
+                if text:
+                    yield text.lstrip("# ").removeprefix("- ")
+            elif kind in ("tbl", "tr", "tc"):
+                yield from self._cell_texts(element, beside)
+
+
+_CHARACTERS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_SKIPPED = ("del", "moveFrom", "delText", "delInstrText")
+_PAGE_NUMBERS = ("PAGE", "NUMPAGES", "SECTIONPAGES")
+_SHIFTED = ("superscript", "subscript")
+_FEWEST_WITH_PAGE = 3  # words beside the number of a page: "Page 3 of 9" goes
+
+
+class _Line:
+    """The text of one paragraph, and the blocks that belong after it.
+
+    Parameters
+    ----------
+    reader : reads notes and text boxes
+
+    Attributes
+    ----------
+    parts : the blocks of each note and drawing
+    """
+
+    def __init__(self, reader: _Reader) -> None:
+        self._reader = reader
+        self._texts: list[str] = []
+        self._fields: list[tuple[str, bool]] = []  # instruction of the open fields, and whether the result has begun
+        self._has_page_number = False
+        self.parts: list[list[tuple[str, bool]]] = []
+
+    def text(self) -> str:
+        """The text; empty if it is only the number of the page."""
+        text = "".join(self._texts).strip()
+        return "" if self._has_page_number and len(text.split()) < _FEWEST_WITH_PAGE else text
+
+    def read(self, parent: Iterable[Element], *, is_hidden: bool = False, shift: str = "") -> None:
+        """Read the children of an element.
+
+        Parameters
+        ----------
+        parent : a paragraph, a run, or what stands in them
+        is_hidden : whether its text is hidden, default False
+        shift : ``superscript`` or ``subscript``, default neither
+        """
+        for element in parent:
+            kind = local_name(element)
+            if not kind or kind in _SKIPPED or kind.endswith("Pr") or self._reader.is_placeholder(element):
+                continue
+            if kind == "r":
+                self._read_run(element, is_hidden=is_hidden)
+            elif kind == "t":
+                self._add(element.text or "", is_hidden=is_hidden, shift=shift)
+            elif kind in _CHARACTERS:
+                self._add(_CHARACTERS[kind], is_hidden=is_hidden)
+            elif kind == "AlternateContent":
+                self.read(alternative(element), is_hidden=is_hidden, shift=shift)
+            elif kind in _OTHERS:
+                self._add(_OTHERS[kind](self, element), is_hidden=is_hidden)
+            else:
+                self.read(element, is_hidden=is_hidden, shift=shift)
+
+    def _read_run(self, run: Element, *, is_hidden: bool) -> None:
+        properties = child(run, "rPr")
+        style = self._reader.styles.get(attribute(child(properties, "rStyle"), "val"), _NO_STYLE)
+        vanish = child(properties, "vanish")
+        is_hidden = is_on(vanish) if vanish is not None else is_hidden or style.is_hidden
+        shift = attribute(child(properties, "vertAlign"), "val")
+        self.read(run, is_hidden=is_hidden, shift=shift if shift in _SHIFTED else "")
+
+    def _add(self, text: str, *, is_hidden: bool, shift: str = "") -> None:
+        if is_hidden:
+            self._reader.hidden += len(text.split())
+        elif not any(has_result and _is_page_number(instruction) for instruction, has_result in self._fields):
+            self._texts.append(shifted(text, is_raised=shift == "superscript") if shift else text)
+
+    def _field(self, element: Element) -> str:
+        """Follow the fields. A form field without a result, such as a box to tick, has its value in its definition."""
+        kind = attribute(element, "fldCharType")
+        if kind == "begin":
+            self._fields.append(("", False))
+        elif kind == "separate" and self._fields:
+            self._fields[-1] = (self._fields[-1][0], True)
+            self._has_page_number = self._has_page_number or _is_page_number(self._fields[-1][0])
+        elif kind == "end" and self._fields:
+            self._fields.pop()
+        return _form_value(child(element, "ffData"))
+
+    def _instruction(self, element: Element) -> str:
+        if self._fields:
+            instruction, has_result = self._fields[-1]
+            self._fields[-1] = (instruction + (element.text or ""), has_result)
+        return ""
+
+    def _simple_field(self, element: Element) -> str:
+        if _is_page_number(attribute(element, "instr")):
+            self._has_page_number = True
+        else:
+            self.read(element)
+        return ""
+
+    def _note(self, element: Element) -> str:
+        mark, texts = self._reader.note(local_name(element).removesuffix("Reference"), element)
+        self.parts.append(texts)
+        return mark
+
+    def _ruby(self, element: Element) -> str:
+        base, above = _Line(self._reader), _Line(self._reader)
+        base.read(children(child(element, "rubyBase")))
+        above.read(children(child(element, "rt")))
+        return f"{base.text()}({above.text()})"
+
+    def _drawing(self, element: Element) -> str:
+        for each in element:
+            kind = local_name(each)
+            if kind == "txbxContent":
+                self.parts.append(list(self._reader.blocks(each)))
+            elif kind == "AlternateContent":
+                self._drawing(alternative(each))
+            elif kind == "textpath":
+                self.parts.append([(attribute(each, "string"), False)])
+            elif kind in ("chart", "relIds"):
+                part = self._reader.related(attribute(each, "id") or attribute(each, "dm"))
+                if part is not None:
+                    is_chart = part[0] == "chart"
+                    text = chart_text(part[1], self._reader.produced) if is_chart else diagram_text(part[1])
+                    self.parts.append([(text, False)])
+            else:
+                self._drawing(each)
+        return ""
+
+
+_OTHERS: dict[str, Callable[[_Line, Element], str]] = {
+    "fldChar": _Line._field,
+    "instrText": _Line._instruction,
+    "fldSimple": _Line._simple_field,
+    "footnoteReference": _Line._note,
+    "endnoteReference": _Line._note,
+    "ruby": _Line._ruby,
+    **dict.fromkeys(("drawing", "object", "pict"), _Line._drawing),
+    **dict.fromkeys(("oMath", "oMathPara"), lambda _, element: equation(element)),
+    "sym": lambda _, element: symbol(attribute(element, "font"), attribute(element, "char")),
+}
+
+
+def _is_page_number(instruction: str) -> bool:
+    return instruction.split(maxsplit=1)[:1] != [] and instruction.split(maxsplit=1)[0].upper() in _PAGE_NUMBERS
+
+
+def _form_value(field: Element | None) -> str:
+    """The state of a box to tick, or the chosen entry of a list."""
+    box, choice = child(field, "checkBox"), child(field, "ddList")
+    if box is not None:
+        state = child(box, "checked")
+        return "☒" if is_on(child(box, "default") if state is None else state) else "☐"
+    if choice is None:
+        return ""
+    entries = [attribute(each, "val") for each in choice if local_name(each) == "listEntry"]
+    chosen = child(choice, "result")
+    at = _number_of(child(choice, "default") if chosen is None else chosen, 0)
+    return entries[at] if at < len(entries) else ""
+
+
+def _root_of(part: Part) -> Element:
+    from docx.oxml import parse_xml
+
+    element = getattr(part, "element", None)
+    return parse_xml(part.blob) if element is None else element
+
+
+def _number_of(element: Element | None, default: int) -> int:
+    value = attribute(element, "val")
+    return int(value) if value.isdecimal() and len(value) < 6 else default
 
 
 def _properties(word: WordDocument) -> tuple[str, dict[str, MetadataValue]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import posixpath
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -13,7 +13,7 @@ from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced, check_package
 from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.formats._format import FileFormat
-from hlgraph.read.formats.html import main_text
+from hlgraph.read.formats.html import Page, main_text
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document, MetadataValue
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
 _PAGES = ("application/xhtml+xml", "text/html")
+_NAVIGATION = "application/x-dtbncx+xml"
+_MOST_SHOWN = 5
 _FIELDS = {
     "creator": "author",
     "date": "date",
@@ -61,18 +63,66 @@ def read_epub(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     with zipfile.ZipFile(io.BytesIO(data)) as package:
         place = _package_file(package)
         tree = _parsed(package.read(place))
-        names = list(_spine(tree, posixpath.dirname(place)))
+        names, missing = _spine(tree, posixpath.dirname(place))
         if _is_locked(package, names):
             raise ReadError(origin.uri, "is encrypted against copying (DRM)", "export it without the encryption")
-        chapters = [_chapter(origin, package, name, produced=produced) for name in names]
-    text = "\n\n".join(filter(None, chapters))
+        missing += [name for name in names if name not in package.NameToInfo]
+        pages = [(name, _page(origin, package, name, produced=produced)) for name in names if name not in missing]
+    text = "\n\n".join(filter(None, (_chapter(page) for _, page in pages)))
     if not text:
         raise ReadError(origin.uri, "is empty: its chapters hold no text")
-    values = {
-        each: clean(str(tree.xpath(f"string(//*[local-name()='{each}'][1])"))).strip() for each in ("title", *_FIELDS)
+    title, metadata = _properties(tree)
+    warnings = [f"{posixpath.basename(name)}: {warning}" for name, page in pages for warning in page.warnings]
+    return Document(
+        origin.uri,
+        text,
+        clean_title(title) or clean_title(origin.stem),
+        metadata,
+        warnings=(*_unread(missing), *_shortened(warnings)),
+    )
+
+
+def _unread(names: Sequence[str]) -> tuple[str, ...]:
+    if not names:
+        return ()
+    shown = ", ".join(names[:_MOST_SHOWN]) + (", ..." if len(names) > _MOST_SHOWN else "")
+    return (f"{len(names):,} chapters are missing or no text and were not read ({shown})",)
+
+
+def _shortened(warnings: Sequence[str]) -> tuple[str, ...]:
+    more = len(warnings) - _MOST_SHOWN
+    return (*warnings[:_MOST_SHOWN], *((f"{more:,} more chapters have such warnings",) if more > 0 else ()))
+
+
+def _properties(tree: Element) -> tuple[str, dict[str, MetadataValue]]:
+    """The main title, and the metadata; a field that occurs several times, such as the author, has a list."""
+    metadata: dict[str, MetadataValue] = {}
+    for name, ours in _FIELDS.items():
+        texts = tuple(dict.fromkeys(_texts(tree, name)))
+        if texts:
+            metadata[ours] = texts if len(texts) > 1 and name == "creator" else texts[0]
+    kinds = {
+        str(each.get("refines", "")).lstrip("#"): clean_title(str(each.text or ""))
+        for each in tree.xpath("//*[local-name()='meta'][@property='title-type']")
     }
-    metadata: dict[str, MetadataValue] = {ours: values[name] for name, ours in _FIELDS.items() if values[name]}
-    return Document(origin.uri, text, clean_title(values["title"]) or clean_title(origin.stem), metadata)
+    titles = [
+        (kinds.get(str(each.get("id", "")), ""), text)
+        for each in tree.xpath("//*[local-name()='metadata']//*[local-name()='title']")
+        if (text := clean_title(clean("".join(each.itertext()))))
+    ]
+    main = next(
+        (text for kind, text in titles if kind == "main"), next((text for kind, text in titles if not kind), "")
+    )
+    main = main or (titles[0][1] if titles else "")
+    if subtitle := next((text for kind, text in titles if kind == "subtitle" and text != main), ""):
+        metadata["subtitle"] = subtitle
+    return main, metadata
+
+
+def _texts(tree: Element, name: str) -> Iterator[str]:
+    for each in tree.xpath(f"//*[local-name()='metadata']//*[local-name()='{name}']"):
+        if text := clean("".join(each.itertext())).strip():
+            yield text
 
 
 def _parsed(data: bytes) -> Element:
@@ -89,17 +139,25 @@ def _package_file(package: zipfile.ZipFile) -> str:
     return str(paths[0])
 
 
-def _spine(tree: Element, folder: str) -> Iterator[str]:
-    """The names of the chapters in reading order."""
-    hrefs = {
-        str(entry.get("id")): str(entry.get("href", ""))
-        for entry in tree.xpath("//*[local-name()='manifest']/*[local-name()='item']")
-        if entry.get("media-type") in _PAGES and "nav" not in str(entry.get("properties", "")).split()
+def _spine(tree: Element, folder: str) -> tuple[list[str], list[str]]:
+    """The names of the chapters in reading order, and those that the package file does not list or that are no text."""
+    entries = {
+        str(entry.get("id")): entry for entry in tree.xpath("//*[local-name()='manifest']/*[local-name()='item']")
     }
-    for reference in tree.xpath("//*[local-name()='spine']/*[local-name()='itemref']/@idref"):
-        href = hrefs.pop(str(reference), "")  # a chapter is read once
-        if href:
-            yield posixpath.normpath(posixpath.join(folder, unquote(href.partition("#")[0])))
+    names: list[str] = []
+    missing: list[str] = []
+    references = tree.xpath("//*[local-name()='spine']/*[local-name()='itemref']/@idref")
+    for reference in dict.fromkeys(map(str, references)):  # a chapter is read once
+        entry = entries.get(reference)
+        if entry is None:
+            missing.append(reference)
+            continue
+        name = posixpath.normpath(posixpath.join(folder, unquote(str(entry.get("href", "")).partition("#")[0])))
+        if entry.get("media-type") not in _PAGES:
+            missing += [name] if entry.get("media-type") != _NAVIGATION else []
+        elif "nav" not in str(entry.get("properties", "")).split():
+            names.append(name)
+    return names, missing
 
 
 def _is_locked(package: zipfile.ZipFile, names: list[str]) -> bool:
@@ -110,11 +168,15 @@ def _is_locked(package: zipfile.ZipFile, names: list[str]) -> bool:
     return not set(names).isdisjoint(unquote(str(each)) for each in references)
 
 
-def _chapter(origin: Origin, package: zipfile.ZipFile, name: str, *, produced: Produced) -> str:
-    """The text of a chapter; empty if it is only a picture or is missing from the file."""
-    if name not in package.NameToInfo:
-        return ""
-    page = main_text(origin, package.read(name), encoding=None, produced=produced)
+def _page(origin: Origin, package: zipfile.ZipFile, name: str, *, produced: Produced) -> Page:
+    data = package.read(name)
+    if not data.strip():
+        return Page("", "", {}, ())
+    return main_text(origin, data, encoding=None, produced=produced, is_whole=True)
+
+
+def _chapter(page: Page) -> str:
+    """The text of a chapter; empty if it is only a picture."""
     if not page.text:
         return ""
     first = page.text.partition("\n")[0].lstrip("# ")

@@ -14,6 +14,7 @@ from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title, decode, marked_encoding
 from hlgraph.read.formats._format import FileFormat
+from hlgraph.read.notation import shifted
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.tables import WIDEST, Cell, Grid
 from hlgraph.records import Document, MetadataValue
@@ -84,7 +85,7 @@ class Page(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Produced) -> Page:
+def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Produced, is_whole: bool = False) -> Page:
     """The main text of a page as Markdown.
 
     Parameters
@@ -93,6 +94,7 @@ def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Pr
     data : the bytes of the page
     encoding : overrides the byte order mark and the declared encoding; None uses these, else a guess from the bytes
     produced : counts the text, and the cells of tables before they are built
+    is_whole : whether all of the page is its main text, as in a chapter of a book, default False
 
     Returns
     -------
@@ -114,9 +116,11 @@ def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Pr
     tree = load_html(page)
     if tree is not None:
         _simplify(tree, produced)
+        if is_whole:
+            _keep_all(tree)
         parts = _content(tree)
         extracted = _extracted(tree)
-    text = _ESCAPED.sub(r"\1", clean(str(extracted.text or "")).strip()) if extracted else ""
+    text = _ESCAPED.sub(r"\1", clean(str(extracted.text or "")).replace(_EMPTY, "").strip()) if extracted else ""
     produced.add(text)
     warnings += _lost(parts, text) if text else ()
     values = {name: clean(str(getattr(extracted, name, None) or "")) for name in _FIELDS}
@@ -159,11 +163,11 @@ _INLINE = re.compile(
     "|strike|time|tt|u|var|wbr"
 )
 _PARAGRAPHS = ("address", "figcaption", "legend", "summary")
-_CONTAINERS = ("aside", "details", "fieldset", "figure")
+_CONTAINERS = ("aside", "center", "details", "dialog", "fieldset", "figure", "hgroup", "marquee", "search")
+_LOOSE = ("article", "body", "div", "footer", "header", "main", "section")  # may hold text beside blocks
 _BLOCKS = frozenset(["p", "div", "ul", "ol", "dl", "table", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "blockquote"])
-_RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")
-_LOWERED = str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎")
 _STRIPPED = "stripped"
+_EMPTY = "\u2063"  # in an empty label: the extraction drops a header without text
 _KNOWN_TAG = re.compile(r"[a-z][a-z0-9]*")
 
 
@@ -173,17 +177,94 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
     Inline elements and unknown ones leave their text, captions and asides become paragraphs, spans of tables are filled, and an
     entry of a definition list is one item with its term.
     """
+    _move_notes(tree)
     for element in list(tree.iter()):
         if isinstance(element.tag, str) and element.getparent() is not None:
             _simplify_one(element)
     for element in reversed(list(tree.iter())):  # children before their parents
         _strip(element)
+    for element in list(tree.iter(*_LOOSE)):
+        _wrap(element)
     for entries in list(tree.iter("dl")):
         _join_terms(entries)
     for table in list(tree.iter("table")):
         _fill(table, produced)
     for cell in tree.iter("td", "th"):
         cell.attrib.pop("rowspan", None)  # of tables for layout
+
+
+_NOTE_TYPES = frozenset(["doc-endnote", "doc-footnote", "endnote", "footnote", "rearnote"])
+_LONGEST_MARK = 6
+_SECTIONS = ("article", "aside", "body", "div", "main", "section")
+
+
+def _move_notes(tree: HtmlElement) -> None:
+    """Put each note of the page after the paragraph, list or table that first refers to it, with the same mark in brackets."""
+    notes = {each.get("id"): each for each in tree.xpath("//*[@id]") if _is_note(each)}
+    for section in tree.xpath("//*[@role='doc-endnotes' or contains(concat(' ', @class, ' '), ' footnotes ')]"):
+        notes.update((each.get("id"), each) for each in section.iter("li") if each.get("id"))
+    if not notes:
+        return
+    own_links = {link for note in notes.values() for link in note.iter("a")}
+    moved: dict[HtmlElement, list[HtmlElement]] = {}
+    for link in [*tree.iter("a")]:
+        href, mark = str(link.get("href", "")), _words(link).strip("[]()")
+        if link in own_links or href[:1] != "#" or not 0 < len(mark) <= _LONGEST_MARK:
+            continue
+        note = notes.get(href[1:])
+        if note is None:
+            continue
+        for child in list(link):
+            link.remove(child)
+        link.text = f"[{mark}]"
+        link.tag = "span"  # many short links make a paragraph look like a menu
+        if note.getparent() is not None:
+            moved.setdefault(_block_of(link), []).append(note)
+            _remove(note)
+            _mark(note, mark)
+    for block, each in moved.items():
+        for note in reversed(each):
+            block.addnext(note)
+
+
+def _is_note(element: HtmlElement) -> bool:
+    kinds = f"{element.get('role', '')} {element.get('epub:type', '')}".split()
+    return not _NOTE_TYPES.isdisjoint(kinds)
+
+
+def _mark(note: HtmlElement, mark: str) -> None:
+    """Make a note a paragraph that begins with its mark in brackets, without links back to the reference."""
+    for link in note.xpath(".//a[starts-with(@href, '#')]"):
+        _remove(link)
+    note.tag = "div" if any(child.tag in _BLOCKS for child in note) else "p"
+    note.attrib.clear()
+    first = note
+    while not (first.text or "").strip() and len(first) and first[0].tag in _BLOCKS:
+        first = first[0]
+    own_mark = re.compile(rf"\s*[\[(]?{re.escape(mark)}[\])]?[.:]?\s+")
+    text = first.text or ""
+    own = own_mark.match(text)
+    first.text = f"[{mark}] {text[own.end() if own else 0 :].lstrip()}"
+
+
+def _block_of(element: HtmlElement) -> HtmlElement:
+    """The outermost paragraph, list or table around an element that is not a part of the page."""
+    above = element.getparent()
+    while above is not None and above.tag not in _SECTIONS:
+        element, above = above, above.getparent()
+    return element
+
+
+def _remove(element: HtmlElement) -> None:
+    """Remove an element and keep the text after it."""
+    parent, before = element.getparent(), element.getprevious()
+    if element.tail and element.tail.strip():
+        if before is None:
+            parent.text = (parent.text or "") + element.tail
+        else:
+            before.tail = (before.tail or "") + element.tail
+    element.tail = None
+    parent.remove(element)
 
 
 def _simplify_one(element: HtmlElement) -> None:
@@ -200,8 +281,24 @@ def _simplify_one(element: HtmlElement) -> None:
         element.tag = "div"
     elif tag in _PARAGRAPHS:
         element.tag = "p"
+    elif tag == "menu":
+        element.tag = "ul"
     elif is_free:
         element.tag = _STRIPPED
+
+
+def _keep_all(tree: HtmlElement) -> None:
+    """Remove what the extraction takes for a sign of boilerplate, in place."""
+    for body in tree.iter("body"):
+        article = body.makeelement("article")
+        article.extend(list(body))
+        body.append(article)
+        for element in article.iter():
+            for name in ("class", "hidden", "id", "role", "style"):
+                element.attrib.pop(name, None)
+            if element.tag in ("footer", "header"):
+                element.tag = "div"
+        break
 
 
 def _strip(parent: HtmlElement) -> None:
@@ -231,6 +328,34 @@ def _strip(parent: HtmlElement) -> None:
             last.tail = "".join(filter(None, run))
 
 
+def _wrap(element: HtmlElement) -> None:
+    """Make paragraphs of the text that stands beside blocks, with the inline elements around it."""
+    texts = (element.text, *(child.tail for child in element))
+    if not any(text and text.strip() for text in texts):
+        return
+    children = list(element)
+    run = element.makeelement("p")
+    run.text, element.text = element.text, None
+    del element[:]
+    for child in children:
+        tail, child.tail = child.tail, None
+        if child.tag in _INSIDE:
+            child.tail = tail
+            run.append(child)
+            continue
+        _append_run(element, run)
+        element.append(child)
+        run = element.makeelement("p")
+        run.text = tail
+    _append_run(element, run)
+
+
+def _append_run(element: HtmlElement, run: HtmlElement) -> None:
+    if len(run) or (run.text and run.text.strip()):
+        element.append(run)
+
+
+_INSIDE = frozenset(["a", "b", "br", "code", "del", "em", "i", "img", "s", "strong", "sub", "sup"])
 _CONTENT = (
     "//body//text()[ancestor::p or ancestor::li or ancestor::td or ancestor::th or ancestor::blockquote or ancestor::pre "
     "or ancestor::h1 or ancestor::h2 or ancestor::h3 or ancestor::h4 or ancestor::h5 or ancestor::h6]"
@@ -282,14 +407,11 @@ def _formula(element: HtmlElement) -> str:
 
 
 def _shifted(element: HtmlElement) -> str:
-    """An exponent or index as characters of that kind: 10 and 6 must not become 106. The mark of a note gets brackets."""
+    """An exponent or index as characters of that kind. The mark of a note gets brackets."""
     text = _words(element)
-    if element.xpath(".//a") and text.strip("[]").isalnum():
+    if (text[:1] == "[" or element.xpath(".//a")) and text.strip("[]").isalnum():
         return f"[{text.strip('[]')}]"
-    shifted = text.translate(_RAISED if element.tag == "sup" else _LOWERED)
-    if not any(char.isascii() for char in shifted if not char.isspace()):
-        return shifted
-    return f"^{text}" if element.tag == "sup" and not text.isalpha() else text
+    return shifted(text, is_raised=element.tag == "sup")
 
 
 _TEXT_OF: dict[str, Callable[[HtmlElement], str]] = {
@@ -338,7 +460,7 @@ def _fill(table: HtmlElement, produced: Produced) -> None:
     for child in list(table):
         table.remove(child)
     table.text = None
-    head = [builder.TR(*(builder.TH(text) for text in grid.head))] if grid.rows else []
+    head = [builder.TR(*(builder.TH(text or _EMPTY) for text in grid.head))] if grid.rows else []
     table.extend([*head, *(builder.TR(*(builder.TD(text) for text in row)) for row in grid.rows)])
     for text in captions:
         table.addprevious(builder.P(text))

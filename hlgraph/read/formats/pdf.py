@@ -3,32 +3,47 @@
 from __future__ import annotations
 
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced
 from hlgraph.read.content import Origin, clean, clean_title, parser_errors, tolerated
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.tables import RuledTables, may_be_ruled, may_have_table, with_markdown
-from hlgraph.records import Document, MetadataValue
+from hlgraph.read.pdf_tables import RuledTables, may_be_ruled
+from hlgraph.read.print_order import has_rtl, rejoined
+from hlgraph.read.tables import has_short_lines, may_have_table, with_markdown
+from hlgraph.records import PAGE_BREAK, Document, MetadataValue
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
+    from pypdf.generic import DictionaryObject
 
-_PAGE_BREAK = "\n\n"
+_BREAK = f"\n{PAGE_BREAK}\n"
 _MOST_LOST = 0.005  # of the characters of a page
+_MOST_PARENTS = 32
+_NO_COMMENTS = ("/Link", "/Popup")
+_PASSWORD = 1 << 13
+# What programs write when the author gives no title.
+_NO_TITLE = re.compile(
+    r"\(?(?:untitled|no title|title|anonymous|unknown|document|presentation|slide|layout|print|scan|book|sheet)[ _-]*\d*\)?"
+    r"|(?:powerpoint|pdf) (?:presentation|document)|microsoft (?:word|excel|powerpoint|office \w+) ?[-–—].*"
+    r"|\S*\.(?:docx?|dotx?|dvi|eps|fm|html?|indd|key|md|odp|ods|odt|pages|pdf|pmd|pptx?|ps|pub|qxd|rtf|tex|tiff?|txt|wpd|xlsx?)"
+    r"|[\w .,()+-]{1,200}\.(?:docx?|indd|odt|pdf|pptx?|qxd|rtf|xlsx?)|[\d\W]*",
+    re.IGNORECASE,
+)
 _MEND = "repair it, e.g. with qpdf"
 
 
 def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     """The document of a PDF: the text of its pages, separated by blank lines, and the offset at which each page begins.
 
-    A table with ruled lines becomes Markdown, see :mod:`hlgraph.read.tables`. A page with another table of numbers is
+    A table with ruled lines becomes Markdown, see :mod:`hlgraph.read.pdf_tables`. A page with another table of numbers is
     read line by line as it is laid out, and the table becomes Markdown, see
     :func:`hlgraph.read.tables.with_markdown`. Pages with text in columns, and pages whose layout lacks some of the text,
     keep the order of pypdf.
@@ -56,22 +71,26 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         if reader.is_encrypted and not reader.decrypt(""):
             raise _locked(origin)
         count = len(reader.pages)
-    pages = _pages(reader, data, count=count, produced=Produced(origin, len(data), options.max_bytes))
+    produced = Produced(origin, len(data), options.max_bytes)
+    pages, comments = _pages(reader, data, count=count, produced=produced)
     if not any(pages):
         raise ReadError(origin.uri, "has no text layer; it may be a scan", "run OCR on it first, e.g. ocrmypdf")
     with _locked_errors(origin):
         title, metadata = _properties(reader)
     return Document(
         uri=origin.uri,
-        text=_PAGE_BREAK.join(pages),
+        text=_BREAK.join(pages),
         title=title or clean_title(origin.stem),
         metadata={**metadata, "pages": count},
-        page_starts=tuple(accumulate((len(page) + len(_PAGE_BREAK) for page in pages[:-1]), initial=0)),
+        page_starts=tuple(accumulate((len(page) + len(_BREAK) for page in pages[:-1]), initial=0)),
+        warnings=(f"{comments:,} comments were not read",) if comments else (),
     )
 
 
-def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) -> list[str]:
+def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) -> tuple[list[str], int]:
+    """The texts of the pages, and the number of comments on them."""
     pages: list[str] = []
+    comments = 0
     tables = RuledTables(data, produced)
     for index in range(count):
         with (
@@ -79,29 +98,77 @@ def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) ->
             _locked_errors(produced.origin),
         ):
             page = reader.pages[index]
-            pages.append(_ruled(tables, index, page) or _page(page))
+            plain = clean(page.extract_text()).replace(PAGE_BREAK, "\n").strip()
+            if has_rtl(plain):
+                plain = tables.in_reading_order(index, plain)
+            text = _ruled(tables, index, page, plain) or (plain if has_rtl(plain) else _page(page, plain))
+            lines, count_here = _entries(page)
+            comments += count_here
+            pages.append("\n\n".join(filter(None, (text, *lines))))
         produced.add(pages[-1])  # a small file can repeat one long page a thousand times
-    return pages
+    return rejoined(pages), comments
 
 
-def _ruled(tables: RuledTables, index: int, page: PageObject) -> str:
+def _ruled(tables: RuledTables, index: int, page: PageObject, plain: str) -> str:
     """The text of a page with ruled tables, as Markdown; empty for other pages."""
     content = page.get_contents()
     if content is None or not may_be_ruled(content.get_data()):
         return ""
-    return tables.text_of(index, clean(page.extract_text()).strip())
+    return tables.text_of(index, plain)
 
 
-def _page(page: PageObject) -> str:
-    text = clean(page.extract_text()).strip()
-    if not may_have_table(text):
+def _page(page: PageObject, text: str) -> str:
+    """The text of a page, with its tables of numbers as Markdown."""
+    has_numbers = may_have_table(text)
+    if not has_numbers and not has_short_lines(text):
         return text
     laid_out = ""
     with tolerated():
         laid_out = clean(page.extract_text(extraction_mode="layout", layout_mode_space_vertically=False))
     # The layout mode leaves out some text, such as the text of forms.
     lost = Counter("".join(text.split())) - Counter(laid_out)
-    return (with_markdown(laid_out) if lost.total() <= len(text) * _MOST_LOST else "") or text
+    return (with_markdown(laid_out, has_numbers=has_numbers) if lost.total() <= len(text) * _MOST_LOST else "") or text
+
+
+def _entries(page: PageObject) -> tuple[list[str], int]:
+    """The values of the fields of a form, each with its name, the texts written on the page, and the number of comments."""
+    lines: list[str] = []
+    comments = 0
+    with tolerated():
+        for reference in page.get("/Annots") or ():
+            note = reference.get_object()
+            if note.get("/Subtype") == "/FreeText":
+                lines.append(clean_title(clean(str(note.get("/Contents") or ""))))
+            elif note.get("/Subtype") == "/Widget":
+                lines.append(_entry(note))
+            else:
+                comments += bool(note.get("/Contents")) and note.get("/Subtype") not in _NO_COMMENTS
+    return lines, comments
+
+
+def _entry(field: DictionaryObject) -> str:
+    """A line with the name and the value of a field; empty if it has none or is a password."""
+    name, value, kind, flags = "", None, "", 0
+    part: Any = field
+    for _ in range(_MOST_PARENTS):  # in a damaged file a field may be its own parent
+        if part is None:
+            break
+        part = part.get_object()
+        name = name or str(part.get("/TU") or part.get("/T") or "")
+        value = part.get("/V") if value is None else value
+        kind = kind or str(part.get("/FT") or "")
+        flags = flags or int(part.get("/Ff") or 0)
+        part = part.get("/Parent")
+    if kind == "/Btn":
+        value = field.get("/AS", value)
+        value = None if value == "/Off" else str(value or "").lstrip("/")
+    if not value or flags & _PASSWORD:
+        return ""
+    values = value if isinstance(value, list) else [value]
+    text = clean_title(
+        clean(", ".join(str(each.get_object() if hasattr(each, "get_object") else each) for each in values))
+    )
+    return f"{clean_title(clean(name))}: {text}" if text and name else text
 
 
 def _properties(reader: PdfReader) -> tuple[str, dict[str, MetadataValue]]:
@@ -113,7 +180,8 @@ def _properties(reader: PdfReader) -> tuple[str, dict[str, MetadataValue]]:
     except ValueError:  # an invalid date is no reason to lose the text
         created = ""
     values = {"author": clean(str(info.author or "")).strip(), "created": created}
-    return clean_title(clean(str(info.title or ""))), {name: value for name, value in values.items() if value}
+    title = clean_title(clean(str(info.title or "")))
+    return "" if _NO_TITLE.fullmatch(title) else title, {name: value for name, value in values.items() if value}
 
 
 def _locked(origin: Origin) -> ReadError:

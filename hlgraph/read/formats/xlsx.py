@@ -6,18 +6,21 @@ A blank row ends a table, so a title above a table is not one of its rows. A for
 from __future__ import annotations
 
 import io
+import posixpath
 import re
 import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
-from functools import cache
+from html import unescape
 from typing import TYPE_CHECKING, Any
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced, check_package, refused
-from hlgraph.read.content import Origin, clean, clean_title
+from hlgraph.read.content import Origin, clean, clean_title, tolerated
+from hlgraph.read.drawings import chart_titles, words_of
 from hlgraph.read.formats._format import FileFormat
+from hlgraph.read.notation import attribute, literals, local_name, shown_number
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.tables import Cell as GridCell
 from hlgraph.read.tables import Grid
@@ -35,10 +38,8 @@ _NO_VALUE = re.compile(
     rb'<(?:\w+:)?c r="([A-Z]{1,3}\d{1,7})"[^<>]*>\s*<(?:\w+:)?f\b(?:[^<>]*/>|[^<>]*>[^<>]*</(?:\w+:)?f>)\s*(?:<(?:\w+:)?v\s*/>|'
     rb"<(?:\w+:)?v></(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
 )
-_MARKS = re.compile(
-    r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<currency>[^\]-]*)[^\]]*\]|\[[^\]]*\]|_.|\*.|(?P<plain>[$€£¥₹ ])|(?P<code>.)'
-)
-_SECTION = re.compile(r';(?=(?:[^"]*"[^"]*")*[^"]*$)')  # a semicolon outside of quotes
+_HEADER = re.compile(rb"<(?:\w+:)?(?:odd|even|first)(?:Header|Footer)\b[^<>]*>([^<]*)<")
+_CODE = re.compile(r'&(?:[LCRPNDTZFAGSXYBIUEOH]|"[^"]*"|\d{1,3}|K[0-9A-Fa-f+-]{5,6})')
 _CORE = "docProps/core.xml"
 _PROPERTIES = {
     "creator": "author",
@@ -74,6 +75,8 @@ def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     produced = Produced(origin, len(data), options.max_bytes)
     blocks: list[str] = []
     lacking: list[str] = []
+    comments = 0
+    seen: set[str] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # openpyxl warns about parts that it drops; none of them is text
         check_package(origin, data, limit=options.max_bytes, most=_MOST_ELEMENTS)
@@ -82,14 +85,22 @@ def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
             sheet.reset_dimensions()  # the stored dimensions may be wrong
             stored = _Stored(data, sheet)
             tables = [produced.add(clean(text)) for text in _tables(sheet.iter_rows(), stored, produced) if text]
+            beside, count = _beside(data, stored.path, seen=seen)
+            tables = [*stored.headers, *tables, *map(produced.add, beside)]
+            comments += count
             blocks += [f"## {clean_title(clean(sheet.title))}", *tables] if tables else []
             lacking += [f"{sheet.title}!{place}" for place in stored.without_value]
         book.close()
         title, metadata = _properties(data)
     if not blocks:
         raise ReadError(origin.uri, "is empty: its sheets hold no text")
+    unread = (f"{comments:,} comments were not read",) if comments else ()
     return Document(
-        origin.uri, "\n\n".join(blocks), title or clean_title(origin.stem), metadata, warnings=_without_value(lacking)
+        origin.uri,
+        "\n\n".join(blocks),
+        title or clean_title(origin.stem),
+        metadata,
+        warnings=(*_without_value(lacking), *unread),
     )
 
 
@@ -106,18 +117,65 @@ class _Stored:
 
     Attributes
     ----------
+    path : name of the part of the sheet
     spans : width and height of the merged cells, by row and column, both from 1
     without_value : places of formulas that no program has computed
+    headers : texts of the headers and footers of printed pages, without numbers of pages
     """
 
     def __init__(self, data: bytes, sheet: Any) -> None:
         with zipfile.ZipFile(io.BytesIO(data)) as package:
-            source = package.read(sheet._worksheet_path)
+            self.path = str(sheet._worksheet_path)
+            source = package.read(self.path)
         self.spans: dict[tuple[int, int], tuple[int, int]] = {}
         for first, last in _MERGED.findall(source):
             (row, column), (below, right) = map(_place, (first, last))
             self.spans[row, column] = (right - column + 1, below - row + 1)
+        marked = (unescape(match[1].decode("utf-8", "replace")) for match in _HEADER.finditer(source))
+        texts = (clean_title(clean(_CODE.sub(" ", text).replace("&&", "&"))) for text in marked)
+        self.headers = [text for text in dict.fromkeys(texts) if any(map(str.isalpha, text))]
         self.without_value = [match[1].decode() for match in _NO_VALUE.finditer(source)]
+
+
+def _beside(data: bytes, sheet: str, *, seen: set[str]) -> tuple[list[str], int]:
+    """The texts of the shapes and the titles of the charts on a sheet, and the number of its comments.
+
+    Adds the names of the parts to ``seen``; a part is read once.
+    """
+    from openpyxl.xml.functions import fromstring
+
+    texts: list[str] = []
+    comments = 0
+    with zipfile.ZipFile(io.BytesIO(data)) as package, tolerated():
+        for kind, name in _related(package, sheet, seen=seen):
+            if kind == "comments":
+                comments += sum(local_name(each) == "comment" for each in fromstring(package.read(name)).iter())
+            elif kind == "drawing":
+                shapes = (each for each in fromstring(package.read(name)).iter() if local_name(each) == "txBody")
+                texts += map(words_of, shapes)
+                charts = (chart for of, chart in _related(package, name, seen=seen) if of == "chart")
+                texts += (chart_titles(fromstring(package.read(chart))) for chart in charts)
+    return [text for text in texts if text], comments
+
+
+def _related(package: zipfile.ZipFile, name: str, *, seen: set[str]) -> list[tuple[str, str]]:
+    """The kinds and the names of the parts that a part refers to and that were not seen before."""
+    from openpyxl.xml.functions import fromstring
+
+    folder, file = posixpath.split(name)
+    relations = f"{folder}/_rels/{file}.rels"
+    if relations not in package.NameToInfo:
+        return []
+    parts = (
+        (
+            attribute(each, "Type").rpartition("/")[2],
+            posixpath.normpath(posixpath.join("/", folder, attribute(each, "Target")))[1:],
+        )
+        for each in fromstring(package.read(relations))
+    )
+    related = [(kind, part) for kind, part in parts if part in package.NameToInfo and part not in seen]
+    seen.update(part for _, part in related)
+    return related
 
 
 def _place(name: bytes) -> tuple[int, int]:
@@ -165,40 +223,15 @@ def _shown(cell: Cell | MergedCell) -> str:
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, int | float):
-        return _number(value, shape)
+        return shown_number(value, shape)
     if isinstance(value, timedelta):  # a duration such as [h]:mm
         minutes, seconds = divmod(round(value.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
-    if isinstance(value, time) and "y" in _literals(shape)[0].lower():  # day 0 of a workbook that counts from 1904
+    if isinstance(value, time) and "y" in literals(shape)[0].lower():  # day 0 of a workbook that counts from 1904
         value = datetime.combine(_EPOCH_1904, value)
     if isinstance(value, datetime) and value.time() == time():
         value = value.date()
     return value.isoformat() if isinstance(value, date | time) else clean_title(str(value))
-
-
-def _number(value: float, shape: str) -> str:
-    """A number with the unit or currency that its format writes beside it."""
-    places, before, behind = _literals(shape)
-    if "%" in places:
-        return f"{before}{value * 100:.12g}%{behind}"
-    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
-    return f"{before}{int(value) if is_whole else value}{behind}"
-
-
-@cache
-def _literals(shape: str) -> tuple[str, str, str]:
-    """The places for digits in a number format, and the text that it writes before and behind the number."""
-    places = before = behind = ""
-    for mark in _MARKS.finditer(_SECTION.split(shape, maxsplit=1)[0]):
-        if mark["code"]:
-            places += mark["code"]
-            continue
-        text = mark["quoted"] or mark["escaped"] or mark["currency"] or mark["plain"] or ""
-        if any(place in places for place in "0#?"):
-            behind += text
-        else:
-            before += text
-    return (places, before, behind) if any(place in places for place in "0#?") else (places, "", "")
 
 
 def _properties(data: bytes) -> tuple[str, dict[str, MetadataValue]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from hlgraph.records import Evidence, Hit, Kind, Statement
+from hlgraph.records import Evidence, Hit, Kind, Statement, page_at
 from hlgraph.retrieve.session import Session
 from hlgraph.stores.derived import Summarised
 
@@ -62,8 +62,9 @@ def of_summaries(
     for name, statement in statements.items():
         if statement.chunk_id in chunks:
             chunk, score = chunks[statement.chunk_id], cosines.get(name, 0.0)
+            start, page = statement.start, page_at(chunk, statement.start)
             parts[name] = replace(
-                chunk, text=statement.text, score=score, start=statement.start, end=statement.end, statement_id=name
+                chunk, text=statement.text, score=score, start=start, end=statement.end, statement_id=name, page=page
             )
     summaries = (_summary(hit, resting[hit.id], parts) for hit in wanted)
     return [replace(summary, why=why.get(summary.id, {})) for summary in summaries if summary is not None]

@@ -213,6 +213,7 @@ def test_text_that_counts_as_boilerplate_is_in_a_warning(tmp_path: Path) -> None
         "<x-a>t</x-a> ",
         "<span><i>a</i><x-b>c</x-b></span>",
         "<dt>a</dt><dd>b</dd>",
+        "<p>a<a href='#n{0}'>1</a></p><aside role='doc-footnote' id='n{0}'>word{0}</aside> and",
     ],
 )
 @pytest.mark.parametrize("around", ["<div>{}</div>", '<div class="sidebar"><p>{}</p></div>'])
@@ -222,3 +223,31 @@ def test_time_is_linear_in_the_elements(tmp_path: Path, markup: str, around: str
         only(tmp_path / "a.html", f"<html><body><p>{PARAGRAPH * 3}</p>{body}</body></html>")
 
     assert_linear(work, 1_500, times=8, slack=3)
+
+
+FOOTNOTE = (
+    "<aside epub:type='footnote' id='n{0}'><p><a href='#r{0}'>{0}</a> Of <b>H<sub>2</sub>O</b> in {1}.</p></aside>"
+)
+
+
+@pytest.mark.parametrize(
+    ("markup", "lines"),
+    [
+        (f"<p>Dry.<a epub:type='noteref' href='#n1'>1</a></p><p>Next.</p>{FOOTNOTE.format(1, 'May')}",
+         ["Dry.[1]", "[1] Of **H₂O** in May.", "Next."]),
+        (f"<p>Dry<a href='#n1'>1</a> or wet<a href='#n2'>2</a>, dry<a href='#n1'>1</a>.</p>{FOOTNOTE.format(1, 'May')}"
+         f"{FOOTNOTE.format(2, 'June')}<p>Next.</p>",
+         ["Dry[1] or wet[2], dry[1].", "[1] Of **H₂O** in May.", "[2] Of **H₂O** in June.", "Next."]),
+        ("<p>Dry.<sup><a href='#n1' id='r1'>1</a></sup></p><p>Next.</p><section role='doc-endnotes'><ol><li id='n1'><p>No oil. "
+         "<a href='#r1'>back</a></p><p>None.</p></li></ol></section>", ["Dry.[1]", "[1] No oil.", "None.", "Next."]),
+        ("<ul><li>Open it.<a href='#n1'>a</a></li><li>Close it.</li></ul>"
+         "<div class='footnotes'><ul><li id='n1'>a. Slowly.</li></ul></div>",
+         ["- Open it.[a]", "- Close it.", "[a] Slowly."]),
+        (FOOTNOTE.format(1, "May"), ["1 Of **H₂O** in May."]),
+        ("<p>See <a href='#n1'>the section</a>.</p><aside role='doc-footnote' id='n1'>No oil.</aside>",
+         ["See the section.", "No oil."]),
+        ("<p>See <a href='#x'>1</a>.</p><p id='x'>No oil.</p>", ["See 1.", "No oil."]),
+    ],
+)  # fmt: skip
+def test_notes_stand_after_the_paragraph_that_refers_to_them(tmp_path: Path, markup: str, lines: list[str]) -> None:
+    assert body_of(tmp_path, markup).splitlines() == lines

@@ -11,6 +11,7 @@ from pathlib import Path
 import openpyxl
 import pptx
 import pytest
+from office_files import paragraph, shape, slide_file, word_file
 from openpyxl.utils.datetime import CALENDAR_MAC_1904
 from pptx.util import Inches
 
@@ -96,10 +97,10 @@ def slides() -> bytes:
 def test_slides_are_pages_with_titles_tables_and_notes(tmp_path: Path) -> None:
     found = only(tmp_path / "a.pptx", slides())
     assert isinstance(found, Document), found
-    one = "## Service\n\nOil it weekly.\nThen wait.\n\nNotes: Say it slowly."
+    one = "## Service\n\n- Oil it weekly.\n- Then wait.\n\nNotes: Say it slowly."
     two = "| Part | Price |\n| --- | --- |\n| Seal | 3.50 |\n\nin a group"
-    assert found.text == f"{one}\n\n{two}"
-    assert found.page_starts == (0, len(one) + 2)
+    assert found.text == f"{one}\n\f\n{two}"
+    assert found.page_starts == (0, len(one) + 3)
     assert (found.title, found.metadata["author"], found.metadata["slides"]) == ("Pumps", "Jane Doe", 2)
 
 
@@ -126,13 +127,16 @@ def book(**more: str) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as package:
         package.writestr("mimetype", "application/epub+zip")
-        package.writestr("META-INF/container.xml", CONTAINER)
-        package.writestr("OEBPS/book.opf", PACKAGE)
-        package.writestr("OEBPS/one 1.xhtml", PAGE.format("One", MADE))
-        package.writestr("OEBPS/two.xhtml", PAGE.format("Two", OIL))
-        package.writestr("OEBPS/nav.xhtml", PAGE.format("Contents", "One. Two."))
-        for name, text in more.items():
-            package.writestr(name.replace("__", "/"), text)
+        members = {
+            "META-INF/container.xml": CONTAINER,
+            "OEBPS/book.opf": PACKAGE,
+            "OEBPS/one 1.xhtml": PAGE.format("One", MADE),
+            "OEBPS/two.xhtml": PAGE.format("Two", OIL),
+            "OEBPS/nav.xhtml": PAGE.format("Contents", "One. Two."),
+            **{name.replace("__", "/"): text for name, text in more.items()},
+        }
+        for name, text in members.items():
+            package.writestr(name, text)
     return out.getvalue()
 
 
@@ -183,8 +187,8 @@ def sheet_of(rows: list[list[object]], *, formats: dict[str, str] | None = None,
     sheet = book.active
     for row in rows:
         sheet.append(row)
-    for cell, shape in (formats or {}).items():
-        sheet[cell].number_format = shape
+    for cell, form in (formats or {}).items():
+        sheet[cell].number_format = form
     for place in merged:
         sheet.merge_cells(place)
     out = io.BytesIO()
@@ -199,7 +203,7 @@ def sheet_of(rows: list[list[object]], *, formats: dict[str, str] | None = None,
         (0.125, "0.0%", "12.5%"),
         (12, '#,##0 "EUR"', "12 EUR"),
         (-12, '#,##0 "EUR";[Red]-#,##0 "EUR"', "-12 EUR"),
-        (12.5, "[$€-407] #,##0.00", "€ 12.5"),
+        (12.5, "[$€-407] #,##0.00", "€ 12.50"),
         (3, r"0\ \k\g", "3 kg"),
         (3, '_-* #,##0_-;-* #,##0_-;_-* "-"??_-', "3"),
         (7, "General", "7"),
@@ -268,3 +272,175 @@ def test_merged_cells_of_a_slide(tmp_path: Path) -> None:
     found = only(tmp_path / "a.pptx", out.getvalue())
     assert isinstance(found, Document), found
     assert found.text.splitlines()[-2:] == ["| North | Hub | 7 |", "| North | Rim | 9 |"]
+
+
+def read_slides(path: Path, *shapes: str, **parts: str) -> list[str]:
+    """The lines of the slides with these shapes that are not empty."""
+    document = only(path / "a.pptx", slide_file(*shapes, **parts))
+    assert isinstance(document, Document), document
+    return [line for line in document.text.splitlines() if line.strip()]
+
+
+def frame(uri: str, inner: str) -> str:
+    return (
+        "<p:graphicFrame><p:nvGraphicFramePr><p:cNvPr id='5' name='f'/><p:cNvGraphicFramePr/><p:nvPr/></p:nvGraphicFramePr>"
+        f"<p:xfrm/><a:graphic><a:graphicData uri='{uri}'>{inner}</a:graphicData></a:graphic></p:graphicFrame>"
+    )
+
+
+def points(*values: object, kind: str = "num", shape: str = "") -> str:
+    inner = "".join(f"<c:pt idx='{at}'><c:v>{value}</c:v></c:pt>" for at, value in enumerate(values))
+    code = f"<c:formatCode>{shape}</c:formatCode>" if shape else ""
+    return f"<c:{kind}Ref><c:f>A1</c:f><c:{kind}Cache>{code}{inner}</c:{kind}Cache></c:{kind}Ref>"
+
+
+def series(name: str, values: str, categories: str = "") -> str:
+    tx = f"<c:tx>{points(name, kind='str')}</c:tx>" if name else ""
+    cat = f"<c:cat>{categories}</c:cat>" if categories else ""
+    return f"<c:ser>{tx}{cat}<c:val>{values}</c:val></c:ser>"
+
+
+def words(text: str) -> str:
+    return f"<c:title><c:tx><c:rich><a:p><a:r><a:t>{text}</a:t></a:r></a:p></c:rich></c:tx></c:title>"
+
+
+YEARS = points("2023", "2024", kind="str")
+CHART = frame("chart", "<c:chart r:id='rIdchart'/>")
+
+
+@pytest.mark.parametrize(
+    ("plots", "lines"),
+    [
+        (f"<c:barChart>{series('Hub', points(7, 9), YEARS)}{series('Rim', points(1.5, 2), YEARS)}</c:barChart>"
+         f"<c:catAx>{words('Year')}</c:catAx><c:valAx>{words('EUR million')}</c:valAx>",
+         ["Sales", "EUR million", "| Year | Hub | Rim |", "| --- | --- | --- |", "| 2023 | 7 | 1.5 |", "| 2024 | 9 | 2 |"]),
+        (f"<c:pieChart>{series('Share', points(0.25, 0.75, shape='0%'), points('Hub', 'Rim', kind='str'))}</c:pieChart>",
+         ["Sales", "|  | Share |", "| --- | --- |", "| Hub | 25% |", "| Rim | 75% |"]),
+        (f"<c:lineChart>{series('Hub', points(7, 9), points(45292, 45658, shape='yyyy-mm-dd'))}</c:lineChart>",
+         ["Sales", "|  | Hub |", "| --- | --- |", "| 2024-01-01 | 7 |", "| 2025-01-01 | 9 |"]),
+        (f"<c:scatterChart><c:ser><c:tx><c:v>Run</c:v></c:tx><c:xVal>{points(1, 2)}</c:xVal><c:yVal>{points(3, 4)}</c:yVal></c:ser>"
+         f"<c:ser><c:xVal>{points(5)}</c:xVal><c:yVal>{points(6)}</c:yVal></c:ser></c:scatterChart>",
+         ["Sales", "|  | Run |", "| --- | --- |", "| 1 | 3 |", "| 2 | 4 |", "|  | Series 2 |", "| --- | --- |", "| 5 | 6 |"]),
+        ("<c:barChart><c:ser><c:cat><c:multiLvlStrRef><c:multiLvlStrCache><c:lvl><c:pt idx='0'><c:v>May</c:v></c:pt>"
+         "<c:pt idx='1'><c:v>June</c:v></c:pt></c:lvl><c:lvl><c:pt idx='0'><c:v>2024</c:v></c:pt></c:lvl></c:multiLvlStrCache>"
+         f"</c:multiLvlStrRef></c:cat><c:val>{points(1, 2)}</c:val></c:ser></c:barChart>",
+         ["Sales", "|  | Series 1 |", "| --- | --- |", "| 2024 May | 1 |", "| 2024 June | 2 |"]),
+        ("", ["Sales"]),
+    ],
+)  # fmt: skip
+def test_a_chart_is_a_table_of_its_categories_and_series(tmp_path: Path, plots: str, lines: list[str]) -> None:
+    chart = f"<c:chart>{words('Sales')}<c:plotArea>{plots}</c:plotArea></c:chart>"
+    assert read_slides(tmp_path, CHART, chart=chart) == lines
+    drawing = "<w:drawing><a:graphic><a:graphicData><c:chart r:id='rIdchart'/></a:graphicData></a:graphic></w:drawing>"
+    document = only(tmp_path / "a.docx", word_file(paragraph(f"<w:r>{drawing}</w:r>"), chart=chart))
+    assert isinstance(document, Document), document
+    assert [line for line in document.text.splitlines() if line] == lines
+
+
+def test_smart_art_is_a_nested_list(tmp_path: Path) -> None:
+    nodes = "".join(
+        f"<dgm:pt modelId='{key}' type='{kind}'><dgm:t><a:p><a:r><a:t>{text}</a:t></a:r></a:p></dgm:t></dgm:pt>"
+        for key, kind, text in (
+            ("0", "doc", ""),
+            ("1", "node", "Plan"),
+            ("2", "node", "Build"),
+            ("3", "asst", "Test"),
+            ("9", "pres", "x"),
+        )
+    )
+    links = "".join(
+        f"<dgm:cxn modelId='{number}' srcId='{above}' destId='{below}' srcOrd='{order}'/>"
+        for number, (above, below, order) in enumerate((("0", "2", 1), ("0", "1", 0), ("1", "3", 0), ("3", "1", 0)))
+    )
+    data = f"<dgm:ptLst>{nodes}</dgm:ptLst><dgm:cxnLst>{links}</dgm:cxnLst>"
+    shapes = frame("diagram", "<dgm:relIds r:dm='rIddiagramData' r:lo='x'/>")
+    assert read_slides(tmp_path, shapes, diagramData=data) == ["- Plan", "    - Test", "- Build"]
+
+
+def numbered(text: str, kind: str = "arabicPeriod", more: str = "") -> str:
+    return f"<a:pPr {more}><a:buAutoNum type='{kind}'/></a:pPr><a:r><a:t>{text}</a:t></a:r>"
+
+
+@pytest.mark.parametrize(
+    ("markup", "lines"),
+    [
+        (shape("Never do this:", "<a:pPr lvl='1'/><a:r><a:t>Open it.</a:t></a:r>", kind="body"),
+         ["- Never do this:", "    - Open it."]),
+        (shape("Only one.", kind="body"), ["Only one."]),
+        (shape("First.", "Second."), ["First.", "Second."]),
+        (shape(numbered("Open"), numbered("Close"), "Then:", numbered("Wait")), ["1. Open", "2. Close", "Then:", "1. Wait"]),
+        (shape(numbered("Open", "alphaLcParenR"), numbered("Deep", "romanUcParenBoth", "lvl='1'"),
+               numbered("Close", "alphaLcParenR")),
+         ["a) Open", "    (I) Deep", "b) Close"]),
+        (shape("Page 1 of it", kind="sldNum"), []),
+        (shape("<a:r><a:t>10</a:t></a:r><a:r><a:rPr baseline='30000'/><a:t>6</a:t></a:r><a:br/>"
+               "<a:r><a:t>m</a:t></a:r>"), ["10⁶", "m"]),
+        (shape("<a:r><a:t>At </a:t></a:r><mc:AlternateContent><mc:Choice Requires='a14'><a14:m><m:oMath><m:r><m:t>x=1</m:t></m:r>"
+               "</m:oMath></a14:m></mc:Choice><mc:Fallback><a:r><a:t>picture</a:t></a:r></mc:Fallback></mc:AlternateContent>"),
+         ["At x=1"]),
+        (f"<mc:AlternateContent><mc:Choice Requires='a14'>{shape('In a choice.')}</mc:Choice>"
+         f"<mc:Fallback>{shape('In a fallback.')}</mc:Fallback></mc:AlternateContent>", ["In a choice."]),
+        (f"<p:grpSp>{shape('Outer.')}<p:grpSp>{shape('Inner.')}</p:grpSp></p:grpSp>", ["Outer.", "Inner."]),
+    ],
+)  # fmt: skip
+def test_text_of_every_shape_is_kept(tmp_path: Path, markup: str, lines: list[str]) -> None:
+    assert read_slides(tmp_path, markup + shape("End.")) == [*lines, "End."]
+
+
+def test_a_footer_of_all_slides_stands_once(tmp_path: Path) -> None:
+    footer = shape("ACME, secret", kind="ftr", number=9)
+    assert read_slides(tmp_path, shape("One.") + footer, shape("Two.") + footer) == ["One.", "ACME, secret", "Two."]
+
+
+TITLES = (
+    "<dc:title id='s'>A Manual</dc:title><meta refines='#s' property='title-type'>subtitle</meta>"
+    "<dc:title id='t'>Pumps</dc:title><meta refines='#t' property='title-type'>main</meta>"
+)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "title", "expected"),
+    [
+        (
+            "<dc:creator>Jane Doe</dc:creator><dc:creator>Ada Falk</dc:creator>",
+            "a",
+            {"author": ("Jane Doe", "Ada Falk")},
+        ),
+        (TITLES, "Pumps", {"subtitle": "A Manual"}),
+        ("<dc:title>Pumps</dc:title><dc:title>Other</dc:title>", "Pumps", {}),
+        ("<dc:creator>Jane <i>Doe</i></dc:creator><dc:creator>Jane Doe</dc:creator>", "a", {"author": "Jane Doe"}),
+        ("<dc:title> </dc:title>", "a", {}),
+    ],
+)
+def test_authors_and_titles_of_a_book(tmp_path: Path, metadata: str, title: str, expected: dict[str, object]) -> None:
+    start, end = PACKAGE.index("<dc:title>"), PACKAGE.index("</metadata>")
+    document = only(tmp_path / "a.epub", book(**{"OEBPS__book.opf": PACKAGE[:start] + metadata + PACKAGE[end:]}))
+    assert isinstance(document, Document), document
+    assert (document.title, document.metadata) == (title, {"filename": "a.epub", **expected})
+
+
+def test_chapters_that_are_not_read_are_named(tmp_path: Path) -> None:
+    package = PACKAGE.replace(
+        "</spine>", "<itemref idref='gone'/><itemref idref='p'/><itemref idref='c'/></spine>"
+    ).replace(
+        "</manifest>",
+        "<item id='p' href='cover.svg' media-type='image/svg+xml'/>"
+        "<item id='c' href='three.xhtml' media-type='application/xhtml+xml'/></manifest>",
+    )
+    document = only(tmp_path / "a.epub", book(**{"OEBPS__book.opf": package}))
+    assert isinstance(document, Document), document
+    assert document.warnings == (
+        "3 chapters are missing or no text and were not read (gone, OEBPS/cover.svg, OEBPS/three.xhtml)",
+    )
+
+
+def test_a_note_of_a_book_follows_its_paragraph_and_lost_text_is_named(tmp_path: Path) -> None:
+    body = (
+        f"{MADE}<a epub:type='noteref' href='#n'>1</a></p><p>{OIL}</p><aside epub:type='footnote' id='n'>In Sarn.</aside>"
+        "<div class='sidebar'><p>Recall of the pump in 2001.</p></div><p>"
+    )
+    page = PAGE.format("One", body).replace("<html", "<html xmlns:epub='http://www.idpf.org/2007/ops'")
+    document = only(tmp_path / "a.epub", book(**{"OEBPS__one 1.xhtml": page}))
+    assert isinstance(document, Document), document
+    assert f"{MADE}[1]\n\n[1] In Sarn.\n\n{OIL}" in "\n\n".join(line for line in document.text.splitlines() if line)
+    assert all("Recall" in document.text or "Recall" in warning for warning in document.warnings or [document.text])

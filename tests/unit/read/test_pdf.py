@@ -1,18 +1,27 @@
 import io
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
+import matplotlib as mpl
 import pytest
+from growth import assert_linear
+from office_files import shape, slide_file
 from pypdf import PageObject, PdfReader, PdfWriter
 from pypdf.generic import NameObject
 from reportlab.lib.pagesizes import A4
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 
+from hlgraph import connect
 from hlgraph.errors import ReadError
 from hlgraph.read import ReadFailure, ReadOptions, read
+from hlgraph.read.pdf_tables import may_be_ruled
+from hlgraph.read.print_order import in_reading_order, rejoined
 from hlgraph.records import Document
 from hlgraph.retrieve.evidence.tables import cells
+from hlgraph.testing.embedder import WordEmbedder
 
 
 def pdf(pages: Sequence[str], title: str = "", author: str = "") -> bytes:
@@ -59,8 +68,8 @@ def test_pages_are_joined_and_their_starts_are_known(tmp_path: Path) -> None:
     data = pdf(["First page\nof words", "", "Third page"], title="A  Title", author="Jane Doe")
     found = only(tmp_path / "a.pdf", data)
     assert isinstance(found, Document)
-    assert found.text == "First page\nof words\n\n\n\nThird page"
-    assert [found.text[start:].split("\n\n")[0] for start in found.page_starts] == [
+    assert found.text == "First page\nof words\n\f\n\n\f\nThird page"
+    assert [found.text[start:].split("\n\f")[0] for start in found.page_starts] == [
         "First page\nof words",
         "",
         "Third page",
@@ -164,12 +173,12 @@ def test_a_table_of_numbers_becomes_markdown_and_spans_stay_exact(tmp_path: Path
     document = only(tmp_path / "x.pdf", out.getvalue())
     assert isinstance(document, Document)
     assert document.text[document.page_starts[1] :] == (
-        "Words above.\nSales (in millions)\n\n|  | 2023 | 2022 |\n| --- | --- | --- |\n| Revenue: |  |  |\n"
-        "| Goods | 5,234 | 4,900 |\n| Services | 12 | 9 |\n\nWords below."
+        "Words above.\nSales (in millions)\n\n|  |  | 2023 | 2022 |\n| --- | --- | --- | --- |\n"
+        "| Revenue | Goods | 5,234 | 4,900 |\n| Revenue | Services | 12 | 9 |\n\nWords below."
     )
     [first, *_] = cells(document.text)
     assert (first.row, first.column, first.caption) == ("Revenue, Goods", "2023", "Sales (in millions)")
-    assert document.text[first.start : first.end] == "| Goods | 5,234 | 4,900 |"
+    assert document.text[first.start : first.end] == "| Revenue | Goods | 5,234 | 4,900 |"
 
 
 def test_a_page_of_text_in_columns_is_read_in_its_own_order(tmp_path: Path) -> None:
@@ -260,3 +269,173 @@ def test_a_page_that_pdfplumber_cannot_read_keeps_its_text(tmp_path: Path, monke
     found = only(tmp_path / "a.pdf", ruled(PUMPS))
     assert isinstance(found, Document)
     assert "P-200" in found.text
+
+
+BROKEN = "The pump has many capa-\nbilities and a price-\ndetermining part."
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        ("Its capa-\nbilities grow.", "Its capabilities\ngrow."),
+        ("Its capa-\nbilities.", "Its capabilities."),
+        ("Its capabilities grow. The capa-\nbilities stay.", "Its capabilities grow. The capabilities\nstay."),
+        (
+            "A price-\ndetermining part. Its price is determining.",
+            "A price-determining\npart. Its price is determining.",
+        ),
+        ("Well-known. It is a well-\nknown pump.", "Well-known. It is a well-known\npump."),
+        ("From 2019-\n2020 it ran.", "From 2019-2020\nit ran."),
+        ("The Anglo-\nSaxon pump.", "The Anglo-Saxon\npump."),
+        ("The UNITED CAPA-\nBILITIES of it.", "The UNITED CAPABILITIES\nof it."),
+        ("In pre-\nand post-war pumps.", "In pre-\nand post-war pumps."),
+        ("A long-\nstand-\ning rule.", "A longstanding\nrule."),
+        ("It runs -\nand stops.", "It runs -\nand stops."),
+        ("Its capa-\n\nbilities.", "Its capa-\n\nbilities."),
+        ("The soft\u00adly \u00adrun ca\u00ad\npa.", "The softly run capa."),
+        ("Die Stromver-\nsorgung läuft.", "Die Stromversorgung\nläuft."),
+    ],
+)
+def test_words_divided_at_the_end_of_a_line_are_whole_again(lines: str, text: str) -> None:
+    assert rejoined([lines]) == [text]
+
+
+def test_the_lexicon_is_the_whole_document(tmp_path: Path) -> None:
+    document = only(tmp_path / "a.pdf", pdf([BROKEN, "A determining price."]))
+    assert isinstance(document, Document)
+    assert "capabilities\nand a price-determining\npart." in document.text
+
+
+def test_rejoining_is_linear() -> None:
+    for unit in ("capa-\nbilities ", "a-\n", "-\n", "\u00ad", "a-\ue000b", "a"):
+        texts = {size: unit * size for size in (5_000, 40_000)}
+        assert_linear(lambda size, texts=texts: rejoined([texts[size]]), 5_000, times=8, slack=3)
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["untitled", "Untitled 1", "(anonymous)", "Microsoft Word - report.docx", "report final (2).doc", "x.pdf",
+     "PowerPoint Presentation", "Slide 1", "12", "Microsoft PowerPoint – a"],
+)  # fmt: skip
+def test_a_useless_title_is_ignored(tmp_path: Path, title: str) -> None:
+    document = only(tmp_path / "a.pdf", pdf(["words"], title=title))
+    assert isinstance(document, Document)
+    assert document.title == "a"
+
+
+@pytest.mark.parametrize(
+    "title", ["Untitled works of Orne", "The title", "Node.js", "Microsoft Word - a history", "Report 12"]
+)
+def test_other_titles_stay(tmp_path: Path, title: str) -> None:
+    document = only(tmp_path / "a.pdf", pdf(["words"], title=title))
+    assert isinstance(document, Document)
+    assert document.title == ("a" if title.startswith("Microsoft") else title)
+
+
+def test_values_of_forms_and_written_texts_are_read(tmp_path: Path) -> None:
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4, invariant=1)
+    canvas.drawString(72, 760, "Please fill in.")
+    form = canvas.acroForm
+    form.textfield(name="town", tooltip="Town", value="Sarn", x=72, y=700)
+    form.textfield(name="empty", tooltip="Empty", value="", x=72, y=660)
+    form.textfield(name="word", tooltip="Secret", value="hush", fieldFlags="password", x=72, y=620)
+    form.checkbox(name="oil", tooltip="Oiled", checked=True, x=72, y=580)
+    form.checkbox(name="dry", tooltip="Dry", checked=False, x=72, y=540)
+    form.choice(name="part", tooltip="Part", value="Rim", options=["Hub", "Rim"], x=72, y=500)
+    canvas.textAnnotation("Really?", Rect=[1, 1, 20, 20])
+    canvas.freeTextAnnotation("Seen in May.", Rect=[72, 300, 200, 320], DA="/Helv 12 Tf")
+    canvas.save()
+    document = only(tmp_path / "a.pdf", data.getvalue())
+    assert isinstance(document, Document)
+    lines = [line for line in document.text.splitlines() if line]
+    assert sorted(lines[1:]) == ["Oiled: Yes", "Part: Rim", "Seen in May.", "Town: Sarn"]
+    assert document.warnings == ("1 comments were not read",)
+
+
+@pytest.mark.parametrize(
+    ("seen", "read_as"),
+    [
+        ("ריעב ACME ידי לע 1953 תנשב התנבנ הבאשמה", "המשאבה נבנתה בשנת 1953 על ידי ACME בעיר"),
+        ("The pump ריעב is old.", "The pump בעיר is old."),
+        (".1,234.50 הלע", "עלה 1,234.50."),
+        ("12/05/2020 םויב", "ביום 12/05/2020"),
+        ("(השדח) הבאשמ", "משאבה (חדשה)"),
+        ("2020 2019 תנש", "שנת 2019 2020"),
+        ("ACME Corp Ltd תרבח\nהליעפו הלודג", "חברת ACME Corp Ltd\nגדולה ופעילה"),
+        ("$5 לש ריחמ", "מחיר של $5"),
+        ("\ufef3\ufe91\ufefb", "\u0644\u0627\u0628\u064a"),
+        ("١٩٥٣ ةنس", "سنة ١٩٥٣"),
+        ("plain words 12", "plain words 12"),
+    ],
+)
+def test_right_to_left_lines_are_in_the_order_of_reading(seen: str, read_as: str) -> None:
+    assert in_reading_order(seen) == read_as
+
+
+def test_a_page_from_right_to_left_has_its_digits_in_order(tmp_path: Path) -> None:
+    pdfmetrics.registerFont(TTFont("Sans", str(Path(mpl.get_data_path()) / "fonts/ttf/DejaVuSans.ttf")))
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4, invariant=1)
+    canvas.setFont("Sans", 12)
+    canvas.drawRightString(500, 700, "ריעב ACME ידי לע 1953 תנשב התנבנ הבאשמה")
+    canvas.drawRightString(500, 680, "40 bar ץחל")
+    canvas.save()
+    document = only(tmp_path / "a.pdf", data.getvalue())
+    assert isinstance(document, Document)
+    assert document.text == "המשאבה נבנתה בשנת 1953 על ידי ACME בעיר\nלחץ 40 bar"
+
+
+def test_a_statement_has_the_page_of_its_first_character(tmp_path: Path) -> None:
+    lines = [f"The pump number {page} was made in Sarn." for page in range(1, 13)]
+    (tmp_path / "l.pdf").write_bytes(pdf(lines))
+    (tmp_path / "l.pptx").write_bytes(slide_file(*map(shape, lines)))
+    with connect(f"hlgraph://{tmp_path / 'kb'}", embedder=WordEmbedder(8)) as graph:
+        graph.ingest([str(tmp_path / "l.pdf"), str(tmp_path / "l.pptx")])
+        evidence = graph.search("pump number", unit="statement", k=50).evidence
+        assert len({piece.chunk_id for piece in evidence}) < 24
+    pages = {(PurePath(piece.source.uri).name, piece.text.removeprefix("l: ")): piece.page for piece in evidence}
+    assert pages == {(name, line): page for name in ("l.pdf", "l.pptx") for page, line in enumerate(lines, 1)}
+
+
+def test_text_in_three_columns_is_no_table(tmp_path: Path) -> None:
+    prose = [
+        [(60.0, f"the left words {at} go on"), (220.0, f"the words {at} between them"), (390.0, f"the right words {at} go on")]
+        for at in range(12)
+    ]  # fmt: skip
+    document = only(tmp_path / "a.pdf", placed(*prose))
+    assert isinstance(document, Document)
+    assert "|" not in document.text
+
+
+@pytest.mark.parametrize("lines", [2, 4])
+def test_other_numbers_of_horizontal_lines_are_no_table_of_their_own(tmp_path: Path, lines: int) -> None:
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4, invariant=1)
+    for number in range(6):
+        canvas.drawString(72, 700 - 20 * number, f"The pump number {number} runs, and so it goes on for a while.")
+    for number in range(lines):
+        canvas.line(72, 710 - 20 * number, 400, 710 - 20 * number)
+    canvas.save()
+    document = only(tmp_path / "a.pdf", data.getvalue())
+    assert isinstance(document, Document)
+    assert "|" not in document.text
+    assert document.text.count("The pump number") == 6
+
+
+def test_three_lines_under_paragraphs_are_no_table(tmp_path: Path) -> None:
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4, invariant=1)
+    for number in range(3):
+        canvas.drawString(72, 700 - 40 * number, f"Chapter {number}")
+        canvas.line(72, 695 - 40 * number, 400, 695 - 40 * number)
+        canvas.drawString(72, 680 - 40 * number, f"The pump number {number} runs, and so it goes on for a while.")
+    canvas.save()
+    document = only(tmp_path / "a.pdf", data.getvalue())
+    assert isinstance(document, Document)
+    assert "|" not in document.text
+
+
+def test_numbers_of_drawing_operators_may_be_wrong() -> None:
+    assert not may_be_ruled(b". 5 m 5 5 l S\n1.2.3 5 m 9 5 l S\n")
+    assert may_be_ruled(b"".join(b"72 %d m 400 %d l S\n" % (at, at) for at in (700, 680, 600)))

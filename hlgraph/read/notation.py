@@ -1,0 +1,501 @@
+"""What Office files and pages store as formatting or markup, as plain text: raised characters, equations, numbers of lists.
+
+The functions need only the interface of :mod:`xml.etree.ElementTree`, which lxml shares.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element as Element
+
+
+def local_name(element: Element) -> str:
+    """The tag of an element without its namespace; empty for comments and processing instructions."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def attribute(element: Element | None, name: str, *, default: str = "") -> str:
+    """The attribute with a local name.
+
+    Parameters
+    ----------
+    element : an element; None has no attributes
+    name : name without its namespace
+    default : value if it is missing, default empty
+    """
+    if element is None:
+        return default
+    return next((str(value) for key, value in element.attrib.items() if str(key).rpartition("}")[2] == name), default)
+
+
+def child(element: Element | None, *path: str) -> Element | None:
+    """The first child with a local name, its first child with the next name, and so on; None if there is none."""
+    for name in path:
+        if element is None:
+            return None
+        element = next((each for each in element if local_name(each) == name), None)
+    return element
+
+
+def children(element: Element | None) -> Iterable[Element]:
+    """The children of an element; none if there is no element."""
+    return () if element is None else element
+
+
+def is_on(element: Element | None) -> bool:
+    """Whether an Office property is present and not switched off."""
+    return element is not None and attribute(element, "val", default="1") not in ("0", "false", "off")
+
+
+def alternative(element: Element) -> Element:
+    """What a reader shows of ``mc:AlternateContent``: the first choice, else the fallback."""
+    choice = child(element, "Choice")
+    fallback = child(element, "Fallback")
+    return choice if choice is not None else element if fallback is None else fallback
+
+
+# Characters of symbol fonts, raised and lowered characters.
+
+
+_GREEK = str.maketrans(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+    "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖαβχδεφγηιϕκλμνοπθρστυϖωξψζ",
+)
+_SYMBOLS = {
+    0xA3: "≤",
+    0xA5: "∞",
+    0xAE: "→",
+    0xB0: "°",
+    0xB1: "±",
+    0xB3: "≥",
+    0xB4: "×",
+    0xB7: "•",
+    0xB9: "≠",
+    0xBB: "≈",
+    0xD6: "√",
+}
+_DINGBATS = {0x6F: "☐", 0xA8: "☐", 0xFB: "✗", 0xFC: "✓", 0xFD: "☒", 0xFE: "☑", 0xE0: "→"}
+
+
+def symbol(font: str, code: str) -> str:
+    """A character that Word stores as a font and a number; empty if its meaning is not known.
+
+    Parameters
+    ----------
+    font : name of the font
+    code : number of the character, hexadecimal
+
+    Examples
+    --------
+    >>> symbol("Symbol", "F061"), symbol("Wingdings", "F0FE"), symbol("Arial", "2264")
+    ('α', '☑', '≤')
+    """
+    if not re.fullmatch(r"[0-9A-Fa-f]{1,4}", code):
+        return ""
+    number = int(code, 16)
+    if not 0xF000 <= number <= 0xF0FF:
+        return chr(number)
+    number -= 0xF000
+    if font == "Symbol":
+        return _SYMBOLS.get(number) or chr(number).translate(_GREEK) if number in _SYMBOLS or number < 0x7F else ""
+    return _DINGBATS.get(number, "") if font.startswith("Wingdings") else ""
+
+
+_RAISED = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
+_LOWERED = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
+
+
+def shifted(text: str, *, is_raised: bool) -> str:
+    """An exponent or index as characters of that kind, because 10 and 6 must not become 106.
+
+    Parameters
+    ----------
+    text : the characters
+    is_raised : raised, else lowered
+
+    Examples
+    --------
+    >>> "10" + shifted("6", is_raised=True), "H" + shifted("2", is_raised=False), "2" + shifted("nd", is_raised=True)
+    ('10⁶', 'H₂', '2nd')
+    >>> "x" + shifted("a+b", is_raised=True)
+    'x^a+b'
+    """
+    moved = text.translate(_RAISED if is_raised else _LOWERED)
+    if not any(char.isascii() for char in moved if not char.isspace()):
+        return moved
+    return f"^{text}" if is_raised and not text.isalpha() else text
+
+
+# Equations.
+
+
+_ATOM = re.compile(r"\w+|\d[\d.,]*|[^\w\s]")
+_ROOTS = {"": "√", "2": "√", "3": "∛", "4": "∜"}
+
+
+def equation(element: Element) -> str:
+    """An equation of Office (OMML) on one line, in the notation of UnicodeMath.
+
+    Parameters
+    ----------
+    element : ``oMath``, or any element inside of one
+
+    References
+    ----------
+    ISO/IEC 29500-1, 22.1; Unicode Technical Note 28.
+    """
+    name = local_name(element)
+    if name == "t":
+        return element.text or ""
+    if name.endswith("Pr") or name in ("del", "moveFrom"):
+        return ""
+    inner = _EQUATIONS.get(name)
+    return inner(element) if inner else "".join(map(equation, element))
+
+
+def _part(element: Element, name: str) -> str:
+    inner = child(element, name)
+    return "" if inner is None else equation(inner).strip()
+
+
+def _parts(element: Element, name: str) -> list[str]:
+    return [equation(each).strip() for each in element if local_name(each) == name]
+
+
+def _setting(element: Element, name: str, default: str = "") -> str:
+    """A value from the properties of an element, such as the character of an operator."""
+    properties = next((each for each in element if local_name(each).endswith("Pr")), None)
+    return attribute(child(properties, name), "val", default=default)
+
+
+def _grouped(text: str) -> str:
+    """A text in brackets unless it is one word, number or character, or has brackets around all of it."""
+    if not text or _ATOM.fullmatch(text):
+        return text
+    open_brackets = 0
+    for at, char in enumerate(text):
+        open_brackets += (char == "(") - (char == ")")
+        if not open_brackets:
+            return text if at == len(text) - 1 and char == ")" else f"({text})"
+    return f"({text})"
+
+
+def _script(text: str, *, is_raised: bool) -> str:
+    if not text:
+        return ""
+    moved = text.translate(_RAISED if is_raised else _LOWERED)
+    if not any(char.isascii() or char.isspace() for char in moved):
+        return moved
+    return ("^" if is_raised else "_") + _grouped(text)
+
+
+def _scripts(element: Element) -> str:
+    low, high = _script(_part(element, "sub"), is_raised=False), _script(_part(element, "sup"), is_raised=True)
+    base = _part(element, "e")
+    return f"{low}{high}{base}" if local_name(element) == "sPre" else f"{_grouped(base)}{low}{high}"
+
+
+def _fraction(element: Element) -> str:
+    over, under = _part(element, "num"), _part(element, "den")
+    if _setting(element, "type") == "noBar":
+        return f"{over}¦{under}"
+    return f"{_grouped(over)}/{_grouped(under)}"
+
+
+def _root(element: Element) -> str:
+    degree, base = _part(element, "deg"), _part(element, "e")
+    return f"{_ROOTS[degree]}({base})" if degree in _ROOTS else f"√({degree}&{base})"
+
+
+def _operator(element: Element) -> str:
+    low, high = (_grouped(_part(element, name)) for name in ("sub", "sup"))
+    limits = (f"_{low}" if low else "") + (f"^{high}" if high else "")
+    return f"{_setting(element, 'chr', '∫')}{limits} {_part(element, 'e')}"
+
+
+def _delimited(element: Element) -> str:
+    inner = _setting(element, "sepChr", "|").join(_parts(element, "e"))
+    return f"{_setting(element, 'begChr', '(')}{inner}{_setting(element, 'endChr', ')')}"
+
+
+def _function(element: Element) -> str:
+    return f"{_part(element, 'fName')} {_part(element, 'e')}"
+
+
+def _limit(element: Element) -> str:
+    mark = "_" if local_name(element) == "limLow" else "^"
+    return f"{_part(element, 'e')}{mark}{_grouped(_part(element, 'lim'))}"
+
+
+def _accent(element: Element) -> str:
+    is_bar = local_name(element) == "bar"
+    mark = (
+        ("\u0305" if _setting(element, "pos") == "top" else "\u0332") if is_bar else _setting(element, "chr", "\u0302")
+    )
+    return f"{_grouped(_part(element, 'e'))}{mark}"
+
+
+_EQUATIONS: dict[str, Callable[[Element], str]] = {
+    "f": _fraction,
+    "rad": _root,
+    "nary": _operator,
+    "d": _delimited,
+    "func": _function,
+    "limLow": _limit,
+    "limUpp": _limit,
+    "acc": _accent,
+    "bar": _accent,
+    "m": lambda element: "; ".join(_parts(element, "mr")),
+    "mr": lambda element: ", ".join(_parts(element, "e")),
+    "eqArr": lambda element: "; ".join(_parts(element, "e")),
+    **dict.fromkeys(("sSup", "sSub", "sSubSup", "sPre"), _scripts),
+}
+
+
+# Numbers of lists.
+
+
+_ROMAN = (
+    *((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl")),
+    *((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i")),
+)
+_MOST_LETTERS = 780  # z thirty times
+_LIST_MARK = re.compile(r"\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\)|\d{1,3}\.")  # what hlgraph.text takes for an item
+_PLACE = re.compile(r"%([1-9])")
+LEVELS = 9
+
+
+def numeral(value: int, form: str) -> str:
+    """A number of a list in a format of Office; decimal for formats that are not known.
+
+    Parameters
+    ----------
+    value : the number
+    form : name of the format, such as ``lowerRoman``
+
+    Examples
+    --------
+    >>> [numeral(4, form) for form in ("decimal", "lowerRoman", "upperLetter", "decimalZero", "ordinal")]
+    ['4', 'iv', 'D', '04', '4th']
+    >>> numeral(28, "lowerLetter")
+    'bb'
+    """
+    kind = form.lower()
+    if kind.endswith("roman") and 0 < value < 4000:
+        text = ""
+        for size, letters in _ROMAN:
+            text += letters * (value // size)
+            value %= size
+        return text.upper() if form.startswith("upper") else text
+    if kind.endswith("letter") and 0 < value <= _MOST_LETTERS:
+        return chr((65 if form.startswith("upper") else 97) + (value - 1) % 26) * ((value - 1) // 26 + 1)
+    if form == "decimalZero":
+        return f"{value:02}"
+    if form == "ordinal":
+        last = "th" if value // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
+        return f"{value}{last}"
+    return "" if form == "none" else str(value)
+
+
+def list_item(text: str, label: str, *, level: int) -> str:
+    """A line of Markdown for an item of a list: its label is the marker if it can be, else its first words.
+
+    Parameters
+    ----------
+    text : text of the item
+    label : its number; empty for a bullet
+    level : its level, from 0
+
+    Examples
+    --------
+    >>> [list_item("Open it.", label, level=0) for label in ("", "1.", "(b)", "4.2")]
+    ['- Open it.', '1. Open it.', '(b) Open it.', '- 4.2 Open it.']
+    """
+    line = " ".join(text.split())
+    mark = label if _LIST_MARK.fullmatch(label) else f"- {label}".rstrip()
+    return f"{' ' * (4 * min(level, LEVELS))}{mark} {line}" if line else ""
+
+
+class _Level(NamedTuple):
+    start: int
+    form: str
+    shape: str
+    restarts_after: int | None  # number of the deepest level after which it restarts; None: any level above
+    is_legal: bool
+    style: str
+
+
+class ListNumbers:
+    """Counts the items of the numbered lists of a Word document.
+
+    Parameters
+    ----------
+    numbering : root of the numbering part; None if the file has none
+    lists_of_styles : list that each style belongs to, by the id of the style
+
+    References
+    ----------
+    ISO/IEC 29500-1, 17.9.
+    """
+
+    def __init__(self, numbering: Element | None, lists_of_styles: Mapping[str, str]) -> None:
+        self._shared: dict[str, dict[int, _Level]] = {}  # levels by abstract list
+        self._lists: dict[str, str] = {}  # abstract list of each list
+        self._own: dict[str, dict[int, _Level]] = {}  # levels that a list replaces
+        self._starts: dict[str, dict[int, int]] = {}  # numbers at which a list starts anew
+        self._counters: dict[str, list[int | None]] = {}
+        links: dict[str, str] = {}
+        for each in children(numbering):
+            if local_name(each) == "abstractNum":
+                key = attribute(each, "abstractNumId")
+                self._shared[key] = dict(_levels(each))
+                if style := attribute(child(each, "numStyleLink"), "val"):
+                    links[key] = lists_of_styles.get(style, "")
+            elif local_name(each) == "num":
+                self._add_list(each)
+        for key, number in links.items():
+            self._shared[key] = self._shared.get(self._lists.get(number, ""), {})
+
+    def _add_list(self, element: Element) -> None:
+        number = attribute(element, "numId")
+        self._lists[number] = attribute(child(element, "abstractNumId"), "val")
+        self._starts[number], self._own[number] = {}, {}
+        for each in element:
+            if local_name(each) == "lvlOverride":
+                level = _integer(attribute(each, "ilvl"), 0)
+                self._own[number].update(_levels(each))
+                if (start := child(each, "startOverride")) is not None:
+                    self._starts[number][level] = _integer(attribute(start, "val"), 1)
+
+    def level_of(self, number: str, style: str) -> int:
+        """The level of a list that belongs to a style; 0 if none does.
+
+        Parameters
+        ----------
+        number : id of the list
+        style : id of the style
+        """
+        levels = self._shared.get(self._lists.get(number, ""), {})
+        return next((at for at, level in levels.items() if level.style == style), 0)
+
+    def label(self, number: str, level: int) -> str | None:
+        """The label of the next item of a list: empty for a bullet; None if there is no such list.
+
+        Parameters
+        ----------
+        number : id of the list
+        level : level of the item, from 0
+        """
+        shared = self._lists.get(number)
+        if shared is None or not 0 <= level < LEVELS:
+            return None
+        levels = {**self._shared.get(shared, {}), **self._own[number]}
+        if level not in levels:
+            return None
+        self._count(shared, number, level, levels)
+        form = levels[level].form
+        if form == "bullet":
+            return ""
+        counters = self._counters[shared]
+
+        def place(match: re.Match[str]) -> str:
+            at = int(match[1]) - 1
+            own = levels.get(at)
+            if own is None:
+                return ""
+            value = counters[at]
+            shown = own.form if not levels[level].is_legal else "decimal"
+            return numeral(own.start if value is None else value, shown)
+
+        return _PLACE.sub(place, levels[level].shape).strip()
+
+    def _count(self, shared: str, number: str, level: int, levels: Mapping[int, _Level]) -> None:
+        counters = self._counters.setdefault(shared, [None] * LEVELS)
+        value = counters[level]
+        anew = self._starts[number].pop(level, None)  # once per list
+        counters[level] = anew if anew is not None else levels[level].start if value is None else value + 1
+        for below in range(level + 1, LEVELS):
+            after = levels[below].restarts_after if below in levels else None
+            if after is None or level < after:
+                counters[below] = None
+
+
+def _levels(element: Element) -> Iterator[tuple[int, _Level]]:
+    for each in element:
+        if local_name(each) != "lvl":
+            continue
+        restart = attribute(child(each, "lvlRestart"), "val")
+        yield (
+            _integer(attribute(each, "ilvl"), 0),
+            _Level(
+                _integer(attribute(child(each, "start"), "val"), 1),
+                attribute(child(each, "numFmt"), "val", default="decimal"),
+                attribute(child(each, "lvlText"), "val"),
+                _integer(restart, 0) if restart else None,
+                is_on(child(each, "isLgl")),
+                attribute(child(each, "pStyle"), "val"),
+            ),
+        )
+
+
+def _integer(text: str, default: int) -> int:
+    return int(text) if re.fullmatch(r"-?\d{1,9}", text) else default
+
+
+# Numbers as a number format shows them.
+
+
+_MARKS = re.compile(
+    r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<currency>[^\]-]*)[^\]]*\]|\[[^\]]*\]|_.|\*.|(?P<plain>[$€£¥₹ ])|(?P<code>.)'
+)
+_SECTION = re.compile(r';(?=(?:[^"]*"[^"]*")*[^"]*$)')  # a semicolon outside of quotes
+
+
+_DECIMALS = re.compile(r"\.(0+)")
+_LONGEST_FORMAT = 255  # Excel's limit
+
+
+def shown_number(value: float, shape: str) -> str:
+    """A number with all digits, at least the decimals of its format, and the unit or currency that the format writes beside it.
+
+    Parameters
+    ----------
+    value : the number
+    shape : the format
+
+    Examples
+    --------
+    >>> shown_number(0.125, "0%"), shown_number(12, '#,##0 "EUR"'), shown_number(3.5, "0.00"), shown_number(3.0, "General")
+    ('12.5%', '12 EUR', '3.50', '3')
+    """
+    places, before, behind = literals(shape)
+    if "%" in places:
+        return f"{before}{value * 100:.12g}%{behind}"
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
+    digits = str(int(value) if is_whole else value)
+    least = _DECIMALS.search(places)
+    if least and "e" not in digits and "E" not in places:
+        whole, _, decimals = digits.partition(".")
+        digits = f"{whole}.{decimals.ljust(len(least[1]), '0')}"
+    return f"{before}{digits}{behind}"
+
+
+@lru_cache(maxsize=1024)
+def literals(shape: str) -> tuple[str, str, str]:
+    """The places for digits in a number format, and the text that it writes before and behind the number."""
+    places = before = behind = ""
+    for mark in _MARKS.finditer(_SECTION.split(shape[:_LONGEST_FORMAT], maxsplit=1)[0]):
+        if mark["code"]:
+            places += mark["code"]
+            continue
+        text = mark["quoted"] or mark["escaped"] or mark["currency"] or mark["plain"] or ""
+        if any(place in places for place in "0#?"):
+            behind += text
+        else:
+            before += text
+    return (places, before, behind) if any(place in places for place in "0#?") else (places, "", "")

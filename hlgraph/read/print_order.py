@@ -1,0 +1,133 @@
+"""Undoes what printing does to a text: words divided at the ends of lines, and right-to-left text in the order of its places."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+CELL_BREAK = "\ue000"
+"""Stands for a line break in a table cell after a hyphen, until :func:`rejoined` has seen the whole document."""
+
+_SPLIT = re.compile(
+    rf"([^\W_]+)([-\u2010\u2011\u00ad])(?:\n[^\S\n]*|{CELL_BREAK})([^\W_]+)((?:(?!-\n)[^\s|])*)[^\S\n]?"
+)
+_END = re.compile(f"[-\u2010\u2011\u00ad][\n{CELL_BREAK}]")
+_TOKEN = re.compile(r"[^\W_]++(?:[-\u2010\u2011][^\W_]++)*+")
+_HYPHEN = re.compile("[-\u2010\u2011]")
+# After these a hyphen stands for a part that follows later: pre- and post-war.
+_JOINS = frozenset(["and", "or", "nor", "und", "oder", "bzw", "et", "ou", "y", "o", "e", "en", "of", "og", "och"])
+_SOFT = "\u00ad"
+
+
+def rejoined(pages: Sequence[str]) -> list[str]:
+    """Pages whose words that are divided at the end of a line are whole again, in time linear in their length.
+
+    The document itself is the lexicon. A hyphen goes if the joined word occurs elsewhere, or if one part occurs nowhere else as a
+    word. It stays if the word occurs elsewhere with it, if both parts occur as words, and before capitals and digits.
+
+    Parameters
+    ----------
+    pages : texts with line breaks
+
+    Examples
+    --------
+    >>> rejoined(["Its capa-\\nbilities set a price-\\ndetermining limit. The price is a determining factor."])
+    ['Its capabilities\\nset a price-determining\\nlimit. The price is a determining factor.']
+    """
+    divided = [at for at, page in enumerate(pages) if _END.search(page)]
+    if not divided:
+        return [page.replace(_SOFT, "") for page in pages]
+    words: Counter[str] = Counter()
+    compounds: set[str] = set()
+    for page in pages:
+        words.update(_TOKEN.findall(page.casefold()))
+    for token in [token for token in words if not token.isalnum()]:
+        parts = _HYPHEN.split(token)
+        for part in parts:
+            words[part] += words[token]
+        compounds.update(f"{left}-{right}" for left, right in pairwise(parts))
+    for at in divided:
+        for match in _SPLIT.finditer(pages[at]):
+            words[match[1].casefold()] -= 1
+            words[match[3].casefold()] -= 1
+
+    def whole(match: re.Match[str]) -> str:
+        left, mark, right, rest = match.groups()
+        first, second = left.casefold(), right.casefold()
+        is_cell = match[0][len(left) + 1] == CELL_BREAK
+        if second in _JOINS and mark != _SOFT and not rest.strip(",;"):
+            return match[0].replace(CELL_BREAK, " ")
+        is_compound = f"{first}-{second}" in compounds or (words[first] > 0 and words[second] > 0)
+        is_joined = mark == _SOFT or words[first + second] > 0 or not (is_compound or _keeps_hyphen(left, right))
+        end = match[0][-1] if match[0][-1].isspace() else ""
+        return f"{left}{'' if is_joined else mark}{right}{rest}{end if is_cell or not end else chr(10)}"
+
+    pages = [*pages]
+    for at in divided * 2:  # a word may be divided twice
+        pages[at] = _SPLIT.sub(whole, pages[at])
+    return [page.replace(CELL_BREAK, " ").replace(_SOFT, "") for page in pages]
+
+
+def _keeps_hyphen(left: str, right: str) -> bool:
+    return left[-1].isdigit() or right[0].isdigit() or (right[0].isupper() and not left.isupper())
+
+
+# Right-to-left text.
+
+
+_RTL = "\u0590-\u065f\u066a-\u06ef\u06fa-\u08ff\ufb1d-\ufdff\ufe70-\ufefe"
+_HAS_RTL = re.compile(f"[{_RTL}]")
+_LTR = rf"(?:(?![{_RTL}_])\w)"
+_PHRASE = re.compile(rf"[$€£]?{_LTR}(?:[^{_RTL}\n]*{_LTR})?[%$€£]?")
+_RTL_RUN = re.compile(rf"[{_RTL}](?:(?:(?!{_LTR})[^\n]|\d)*[{_RTL}])?")
+_MIRRORED = str.maketrans("()[]{}<>«»‹›", ")(][}{><»«›‹")
+_SHAPED = re.compile("[\ufb1d-\ufdff\ufe70-\ufefe]")
+
+
+def has_rtl(text: str) -> bool:
+    """Whether a text has a letter of a script that is written from right to left."""
+    return _HAS_RTL.search(text) is not None
+
+
+def is_rtl(text: str) -> bool:
+    """Whether at least half of the letters of a text are written from right to left."""
+    count = len(_HAS_RTL.findall(text))
+    return count > 0 and 2 * count >= sum(map(str.isalpha, text))
+
+
+def in_reading_order(text: str) -> str:
+    """Lines of a page, whose characters stand in the order of their places from left to right, in the order of reading.
+
+    The direction of a line with letters of both kinds is that of most letters of the page or of the line. In a line of
+    right-to-left text, numbers and words of other scripts keep their direction. Ligatures become letters.
+
+    Examples
+    --------
+    >>> in_reading_order("\u05d4\u05e0\u05e9 1953 \u05ea\u05e0\u05e9\u05d1") == "\u05d1\u05e9\u05e0\u05ea 1953 \u05e9\u05e0\u05d4"
+    True
+    """
+    if not has_rtl(text):
+        return text
+    is_page_rtl = is_rtl(text)
+    return "\n".join(_line_in_order(line, is_page_rtl=is_page_rtl) for line in text.split("\n"))
+
+
+def _line_in_order(line: str, *, is_page_rtl: bool) -> str:
+    if not has_rtl(line):
+        return line
+    line = _SHAPED.sub(lambda match: unicodedata.normalize("NFKC", match[0])[::-1], line)
+    return _turned(line) if is_page_rtl or is_rtl(line) else _RTL_RUN.sub(lambda match: _turned(match[0]), line)
+
+
+def _turned(text: str) -> str:
+    return _PHRASE.sub(lambda match: _phrase(match[0]), text[::-1].translate(_MIRRORED))
+
+
+def _phrase(text: str) -> str:
+    """A run from left to right, after its line was turned; the order of separate numbers is right already."""
+    if any(map(str.isalpha, text)):
+        return text[::-1].translate(_MIRRORED)
+    return re.sub(r"\S+", lambda match: match[0][::-1], text)
