@@ -510,15 +510,3 @@ class Answer:
     report: ReportFigures | None = field(default=None, compare=False)
     is_truncated: bool = False
     uncovered: tuple[str, ...] = ()
-
-
-def page_at(piece: Chunk | Evidence, start: int) -> int | None:
-    """The page of the character at ``start`` of the source; None for formats without pages.
-
-    Parameters
-    ----------
-    piece : a chunk with that character; its page is that of its first character
-    start : offset in the text of the source
-    """
-    passed = piece.text.count(PAGE_BREAK, 0, max(0, start - piece.start))
-    return None if piece.page is None else piece.page + passed

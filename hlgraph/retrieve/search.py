@@ -28,7 +28,6 @@ from hlgraph.records import (
     Scalar,
     Source,
     Statement,
-    page_at,
 )
 from hlgraph.retrieve.evidence.basis import of_summaries
 from hlgraph.retrieve.evidence.postprocess import diverse, settled, tau_of, with_labels
@@ -36,7 +35,7 @@ from hlgraph.retrieve.explain.describe import costs, explained
 from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.request import CommunityEvidence, Explanation, SearchRequest, SearchResult, Unit
 from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever, Why, by_of, by_score, chat_of, units_of, with_preset
-from hlgraph.retrieve.session import Session
+from hlgraph.retrieve.session import Session, page_at
 from hlgraph.retrieve.strategies import STRATEGIES
 from hlgraph.stores import trace
 from hlgraph.stores.one_state import repeated

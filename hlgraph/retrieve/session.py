@@ -23,7 +23,7 @@ from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
 from hlgraph.models.local.reranker import LexicalReranker, lexical_scores
 from hlgraph.models.protocols import ChatModel, Embedder, Reranker, question_vector
-from hlgraph.records import Calibration, Hit, Kind, Record, Scalar
+from hlgraph.records import PAGE_BREAK, Calibration, Chunk, Evidence, Hit, Kind, Record, Scalar
 from hlgraph.retrieve.explain.parts import Notes
 from hlgraph.retrieve.request import Mode, SearchRequest, StepTrace
 from hlgraph.stores import trace
@@ -604,3 +604,15 @@ def _query(session: Session, search: Search) -> VectorQuery:
     where = None if search.kind is Kind.ENTITY else session.request.where
     hidden, state = session.hidden, session.scope.state
     return VectorQuery(search.kind, session.request.corpus, search.k, vector, text, where, hidden, state)
+
+
+def page_at(piece: Chunk | Evidence, start: int) -> int | None:
+    """The page of the character at ``start`` of the source; None for formats without pages.
+
+    Parameters
+    ----------
+    piece : a chunk with that character; its page is that of its first character
+    start : offset in the text of the source
+    """
+    passed = piece.text.count(PAGE_BREAK, 0, max(0, start - piece.start))
+    return None if piece.page is None else piece.page + passed

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from hlgraph.records import Evidence, Hit, Kind, Statement, page_at
-from hlgraph.retrieve.session import Session
+from hlgraph.records import Evidence, Hit, Kind, Statement
+from hlgraph.retrieve.session import Session, page_at
 from hlgraph.stores.derived import Summarised
 
 
