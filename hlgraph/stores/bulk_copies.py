@@ -6,9 +6,10 @@ it is stopped; vectors and texts follow once it runs again. No search sees the c
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from hlgraph.change import Change, Synonym
 from hlgraph.ids import WITH_NAME
@@ -45,21 +46,26 @@ class Relation(NamedTuple):
     facts: int
 
 
-class CorpusReader(Protocol):
+class CorpusReader(ABC):
     """Reads a whole corpus in pieces of bounded size, always in the same order."""
 
+    @abstractmethod
     def sources(self) -> Iterator[Change]:
         """All sources in batches, each with its chunks, topics and statements and the links that its chunks assert."""
 
+    @abstractmethod
     def facts(self) -> Iterator[Change]:
         """All facts in batches: only :attr:`Change.facts` is set."""
 
+    @abstractmethod
     def entities(self) -> Iterator[list[NamedEntity]]:
         """All entities in batches."""
 
+    @abstractmethod
     def relations(self) -> Iterator[list[Relation]]:
         """All RELATES links in batches."""
 
+    @abstractmethod
     def synonyms(self) -> Iterator[list[Synonym]]:
         """All SYNONYM links in batches."""
 

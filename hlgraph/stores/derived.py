@@ -6,9 +6,10 @@ store, whose lock guards every write.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,7 +167,7 @@ class Member(NamedTuple):
     kind: Kind
 
 
-class DerivedStore(Protocol):
+class DerivedStore(ABC):
     """The communities of a corpus, by run, and their summaries.
 
     Deleting a source removes what it asserted from the communities in the same transaction. A summary is deleted as soon as
@@ -179,9 +180,11 @@ class DerivedStore(Protocol):
     def __init__(self) -> None:
         self._summaries = {}
 
+    @abstractmethod
     def runs(self, corpus: str) -> tuple[Run, ...]:
         """The runs of a corpus, by name."""
 
+    @abstractmethod
     def save(self, run: Run, tier: Made) -> Saved:
         """Replace the run of the same name: afterwards all of the new run is visible, or nothing of it.
 
@@ -198,6 +201,7 @@ class DerivedStore(Protocol):
             The corpus has changed since the version of the run.
         """
 
+    @abstractmethod
     def communities(self, corpus: str, name: str, *, level: int | None = None, k: int | None = None) -> list[Community]:
         """The communities of a run: finest level first, then largest first, then by id.
 
@@ -227,8 +231,10 @@ class DerivedStore(Protocol):
             cached = self._summaries[corpus, name] = (run, run.corpus_version, Summaries(items, matrix))
         return cached[2]
 
+    @abstractmethod
     def _read_summaries(self, run: Run) -> Iterable[Summarised]: ...
 
+    @abstractmethod
     def members(self, ids: Sequence[str], *, most: int | None = None) -> dict[str, tuple[Member, ...]]:
         """The members of each of these communities, by ascending id.
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 from hlgraph import progress
 from hlgraph.errors import HLGraphError, MigrationError, UnknownNameError
@@ -138,30 +139,35 @@ class Difference:
         return f"{self.name}: {self.seen}"
 
 
-class MigrationTarget(Protocol):
+class MigrationTarget(ABC):
     """A store that can be migrated. :func:`apply` and :func:`repair` call ``history``, ``apply`` and ``mend`` inside ``lock``."""
 
     kind: str
     """The kind of store: a key of ``EXTENSIONS``."""
 
+    @abstractmethod
     def lock(self) -> AbstractContextManager[None]:
         """Hold the migration lock of this store, across processes; waits while another process holds it.
 
         A process that dies releases it. Raises StoreLockedError if the wait takes too long.
         """
 
+    @abstractmethod
     def history(self) -> Sequence[Applied]:
         """The migrations that ran, by ascending version. Empty for a store that does not exist; does not create it."""
 
+    @abstractmethod
     def apply(self, migration: Migration) -> None:
         """Run a migration and record it in the history, atomically if the store has transactions. Needs the lock.
 
         Raises MigrationError, naming the statement, if the store rejects it.
         """
 
+    @abstractmethod
     def differences(self, ran: Sequence[Migration]) -> Sequence[Difference]:
         """What the store has in addition to, or lacks of, what these applied migrations make. Changes nothing."""
 
+    @abstractmethod
     def mend(self, found: Sequence[Difference], ran: Sequence[Migration]) -> None:
         """Repair parts of the schema. Needs the lock.
 

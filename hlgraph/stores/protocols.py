@@ -8,6 +8,7 @@ the vector store until the change is published: the caller drops a hit whose rec
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -610,9 +611,10 @@ class AlteredRecord(NamedTuple):
     is_links: bool
 
 
-class Seals(Protocol):
+class Seals(ABC):
     """Checksums of records as the store wrote them, for stores whose files anyone can alter."""
 
+    @abstractmethod
     def altered(self, corpus: str) -> tuple[AlteredRecord, ...]:
         """The records of a corpus that were altered, or whose links were, ordered by kind and id: reads all of them.
 
@@ -621,12 +623,14 @@ class Seals(Protocol):
         corpus : name of the corpus
         """
 
+    @abstractmethod
     def restore(self) -> bool:
         """Make the records readable: rebuild the indexes of a damaged database, and empty values that cannot be parsed.
 
         Needs the lock. Returns whether the database was damaged. Raises StoreCorruptError if its rows cannot be read.
         """
 
+    @abstractmethod
     def accept(self, corpus: str, records: Collection[AlteredRecord]) -> None:
         """Seal records in their current state after a repair; removes altered summaries, which are rebuilt. Needs the lock.
 
@@ -692,12 +696,14 @@ class Stores(NamedTuple):
 # Domains are stored with the graph, so that all processes and machines use the same ones.
 
 
-class DomainStore(Protocol):
+class DomainStore(ABC):
     """The domains of corpora. A domain can exist before its corpus, and is not part of the searched graph."""
 
+    @abstractmethod
     def read(self, corpus: str) -> Domain | None:
         """The domain of a corpus; None if it has none."""
 
+    @abstractmethod
     def write(self, corpus: str, domain: Domain) -> None:
         """Set the domain of a corpus, replacing the previous one. Needs the lock of the graph store.
 
@@ -707,6 +713,7 @@ class DomainStore(Protocol):
         domain : its new domain
         """
 
+    @abstractmethod
     def drop(self, corpus: str) -> None:
         """Remove the domain of a corpus, if it has one. Needs the lock of the graph store."""
 
@@ -862,7 +869,7 @@ class Decision:
         return min(self.alias, self.canonical), max(self.alias, self.canonical)
 
 
-class MergeStore(Protocol):
+class MergeStore(ABC):
     """Decisions about the entities of a corpus. Saving or dropping one raises the version of the corpus."""
 
     _aliases: dict[str, tuple[int, Aliases]]
@@ -870,6 +877,7 @@ class MergeStore(Protocol):
     def __init__(self) -> None:
         self._aliases = {}
 
+    @abstractmethod
     def decisions(self, corpus: str) -> tuple[Decision, ...]:
         """All decisions of a corpus, by id."""
 
@@ -890,6 +898,7 @@ class MergeStore(Protocol):
     def _groups(self, corpus: str, version: int) -> Groups:  # noqa: ARG002
         return grouped(self.decisions(corpus))
 
+    @abstractmethod
     def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
         """Write decisions in one transaction; each replaces an earlier one about its pair. Needs the lock.
 
@@ -904,6 +913,7 @@ class MergeStore(Protocol):
             An entity is not in the corpus.
         """
 
+    @abstractmethod
     def drop(self, corpus: str, decisions: Sequence[Decision]) -> None:
         """Remove decisions; ignores those that do not exist. Needs the lock of the graph store.
 
