@@ -11,7 +11,18 @@ from hlgraph.errors import ReadError
 from hlgraph.read.content import Origin, ReadFailure
 from hlgraph.read.formats._format import RowsFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.rows import Flaw, Lines, Row, RowMapping, cell_value, documents_of, not_text, row_lines, too_long
+from hlgraph.read.rows import (
+    Flaw,
+    Lines,
+    Row,
+    RowMapping,
+    Table,
+    cell_value,
+    documents_of,
+    not_text,
+    row_lines,
+    too_long,
+)
 from hlgraph.records import Document
 
 _DELIMITERS = ",;\t|"
@@ -40,9 +51,26 @@ def read_csv(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
         The file is binary; or its header cannot be parsed or names a column twice, raised while iterating.
     """
     mapping = RowMapping(options.mapping, value_of=cell_value)
+    table = csv_table(origin, stream, options=options)
+    return documents_of(origin, table.rows, mapping=mapping, unit=table.unit, warnings=table.warnings)
+
+
+def csv_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Table:
+    """The rows of a CSV file with a header.
+
+    Parameters
+    ----------
+    origin : the file, named in errors
+    stream : its decompressed bytes
+    options : the encoding and the size limit of a row
+
+    Raises
+    ------
+    ReadError
+        The file cannot be read.
+    """
     lines = row_lines(origin, stream, limit=options.max_bytes, encoding=options.encoding)
-    rows = _csv_rows(origin, lines, options.max_bytes)
-    return documents_of(origin, rows, mapping=mapping, unit="line", warnings=lines.warnings)
+    return Table(_csv_rows(origin, lines, options.max_bytes), "line", cell_value, lines.warnings)
 
 
 class _RowError(ValueError):
@@ -118,4 +146,4 @@ def _csv_rows(origin: Origin, source: Lines, limit: int) -> Iterator[Row | Flaw]
                 yield Flaw(number, reason, "quote the cells that hold a delimiter")
 
 
-FORMAT = RowsFormat("csv", suffixes=(".csv", ".tsv"), read=read_csv)
+FORMAT = RowsFormat("csv", suffixes=(".csv", ".tsv"), read=read_csv, table=csv_table)
