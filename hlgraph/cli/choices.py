@@ -14,7 +14,7 @@ def _names(folder: str) -> tuple[str, ...]:
 
 
 STRATEGIES = _names("retrieve/strategies")
-FORMATS = _names("read/formats")
+FORMATS = tuple(sorted(name for names in _names("read/formats") for name in names.split("_")))
 
 
 def listed(names: tuple[str, ...], joined_by: str = "or") -> str:

@@ -1,6 +1,7 @@
 """Reads paths into a stream of documents.
 
-Formats: text, Markdown, HTML, PDF, DOCX, XLSX, PPTX, EPUB, pages of manuals, CSV, JSON and JSON lines, each optionally
+Formats: text, Markdown, HTML, PDF, DOCX, XLSX, PPTX, EPUB, OpenDocument, RTF, mail, subtitles, notebooks, JATS, TEI,
+reStructuredText, AsciiDoc, Org, LaTeX, wikitext, pages of manuals, CSV, JSON, JSON lines, Parquet and Arrow, each optionally
 gzipped. Sources: files, folders, globs, S3 objects and standard input. A source or row that cannot be read becomes a
 :class:`ReadFailure` in the stream; reading continues with the next one.
 """

@@ -14,7 +14,7 @@ import stat
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from urllib.parse import quote
 
 from hlgraph.errors import InputError, MissingExtraError, ReadError
@@ -322,7 +322,8 @@ def _is_readable(name: str, file: Path | S3Object) -> bool:
         return False
     try:
         with file.opened() if isinstance(file, S3Object) else file.open("rb") as stream:
-            return format_by_content(stream.read(HEAD)) is not None
+            kind = format_by_content(stream.read(HEAD))
+            return kind is not None and not (kind == "text" and without_gz(name).lower().endswith(".xml"))
     except (OSError, ReadError):  # reading it reports the error
         return True
 
@@ -389,25 +390,61 @@ _NAMES = re.compile(
     re.IGNORECASE,
 )
 _ZIP = rb"(?s)PK\x03\x04.{0,4000}?"
+_ODF = _ZIP + rb"mimetypeapplication/vnd\.oasis\.opendocument\."
+_FLAT = rb"(?s)(?:\xef\xbb\xbf)?\s*<.{0,3000}?<office:document\s.{0,3000}?office:mimetype=.application/vnd\.oasis\.opendocument\."
 _TITLE = re.compile(rb"^\.[ \t]*(?:TH|Dd|SH)[ \t]", re.MULTILINE)
 _MACRO = re.compile(rb"\.[ \t]*(?:\\\"|(?:so|de)\b)")
 _LINES = 40  # at the beginning of a manual page; at least half of them are macros
+_OPEN_DOCUMENTS = ((rb"text", "odt"), (rb"spreadsheet", "ods"), (rb"presentation", "odp"))
 _KNOWN = tuple(
     (re.compile(pattern, re.IGNORECASE), name)
     for pattern, name in (
         (rb"%PDF-", "pdf"),
-        (rb"\s*(?:<!doctype html|<html)", "html"),
+        (
+            rb"(?:\xef\xbb\xbf)?\s*(?:<!doctype html|<html|<\?xml[^>]*>\s*(?:<!--.{0,500}?-->\s*)*(?:<!doctype html|<html))",
+            "html",
+        ),
+        (rb"\{\\rtf", "rtf"),
         (_ZIP + rb"application/epub\+zip", "epub"),
+        *((pattern + name, kind) for pattern in (_ODF, _FLAT) for name, kind in _OPEN_DOCUMENTS),
+        (rb"PAR1", "parquet"),
+        (rb"ARROW1", "arrow"),
         (_ZIP + rb"word/", "docx"),
         (_ZIP + rb"xl/", "xlsx"),
         (_ZIP + rb"ppt/", "pptx"),
     )
 )
+_OLE = b"\xd0\xcf\x11\xe0"
+_PACKED = frozenset({"docx", "epub", "odp", "ods", "odt", "pptx", "xlsx"})
+_ROOT = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*+(?:<\?(?:[^?]|\?(?!>))*+\?>\s*+|<!--(?:[^-]|-(?!->))*+-->\s*+|<!DOCTYPE(?:[^\[>]|\[[^\]]*+\])*+>\s*+)*+"
+    rb"<(?:[\w.-]+:)?([\w.-]+)([^>]*+)"
+)
+_ROOTS = {b"article": "jats", b"pmc-articleset": "jats", b"TEI": "tei", b"TEI.2": "tei", b"teiCorpus": "tei"}
+_CONVERSIONS = {
+    suffix: mend
+    for suffixes, mend in (
+        (".doc .dot .wpd .wps .pages", "save it as DOCX, for example with soffice --headless --convert-to docx"),
+        (".xls .xlsb .numbers", "save it as XLSX, for example with soffice --headless --convert-to xlsx"),
+        (".ppt .pps .key", "save it as PPTX, for example with soffice --headless --convert-to pptx"),
+        (".msg", "save it as EML, for example with msgconvert"),
+        (".pst .ost", "convert it to mbox, for example with readpst"),
+        (".mobi .azw .azw3 .fb2 .lit", "convert it to EPUB, for example with ebook-convert"),
+        (".djvu .ps .eps .xps", "convert it to PDF, for example with ddjvu or ps2pdf"),
+        (".7z .bz2 .rar .tar .tgz .xz .zip .zst", "unpack it and give the folder"),
+        (".bmp .gif .jpeg .jpg .png .tif .tiff .webp .heic", "make a PDF with a text layer, for example with ocrmypdf"),
+        (".aac .avi .flac .m4a .mkv .mov .mp3 .mp4 .ogg .wav .webm", "transcribe it to VTT, for example with whisper"),
+        (".db .sqlite .sqlite3 .mdb .accdb .dta .sav .orc .avro", "export its tables as CSV or Parquet"),
+        (".xml", "convert it to HTML, Markdown or JSON lines, for example with xsltproc or pandoc"),
+        (".docbook .dbk .fodg .textile .typ", "convert it to Markdown, for example with pandoc"),
+    )
+    for suffix in suffixes.split()
+}
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 def may_be_text(name: str) -> bool:
-    """Whether the content of a file of this name is examined: no suffix, a manual page, or a name like README.
+    """Whether the content of a file of this name is examined: no suffix, XML, a manual page, or a name like README.
 
     Examples
     --------
@@ -418,6 +455,7 @@ def may_be_text(name: str) -> bool:
     suffix = plain.rpartition(".")[2] if plain.rfind(".") > 0 else ""
     return (
         not suffix
+        or suffix.lower() == "xml"
         or _NAMES.match(plain) is not None
         or re.fullmatch(r"[1-9](?:p|pm|perl|ssl|x|type|posix)?", suffix) is not None
     )
@@ -440,13 +478,73 @@ def format_by_content(head: bytes) -> str | None:
             head = zlib.decompressobj(31).decompress(head, HEAD)
         except zlib.error:
             return None
-    for pattern, name in _KNOWN:
-        if pattern.match(head):
-            return name
+    if signed := _signature(head):
+        return signed
+    if root := _root(head):
+        return root
     if _is_manual(head):
         return "man"
     is_program = head.startswith((b"#!", b"PK\x03\x04", b"\x7fELF")) or not head.strip()
-    return "text" if not is_program and _is_text(head) else None
+    return "text" if not is_program and not head.lstrip().startswith(b"<?xml") and _is_text(head) else None
+
+
+def _signature(head: bytes) -> str | None:
+    """The format whose magic number a file begins with."""
+    return next((name for pattern, name in _KNOWN if pattern.match(head)), None)
+
+
+def _root(head: bytes) -> str | None:
+    """The format of XML by its first element. DocBook has articles, too."""
+    match = _ROOT.match(head)
+    if match is None or b"docbook" in head[: match.end()].lower():
+        return None
+    return _ROOTS.get(match[1])
+
+
+def settled_format(origin: Origin, head: bytes, *, named: str | None) -> tuple[str, tuple[str, ...]]:
+    """The format of a file, by its suffix and the content that must agree with it.
+
+    Parameters
+    ----------
+    origin : the file
+    head : its first bytes, unpacked
+    named : the format that its suffix stands for; None for an unknown suffix
+
+    Returns
+    -------
+    tuple
+        The format, and a warning if the suffix did not tell it.
+
+    Raises
+    ------
+    ReadError
+        The content contradicts the suffix, or the suffix is unknown and the content is not of a format that can be told.
+
+    Examples
+    --------
+    >>> settled_format(Origin("file:///a.dat", "a.dat"), b"%PDF-1.7", named=None)
+    ('pdf', ('its suffix .dat has no reader; read as pdf by its content',))
+    """
+    suffix = PurePath(without_gz(origin.name)).suffix.lower()
+    if head.startswith(_OLE) and named not in _PACKED:
+        mend = _CONVERSIONS.get(suffix, "save it as DOCX, XLSX, PPTX or EML")
+        raise ReadError(origin.uri, "holds a file of Office or Outlook 97 to 2003", mend)
+    if named is not None:
+        kind = _signature(head)
+        if kind and kind != named and not {kind, named} <= _PACKED:
+            reason = f"holds {kind}, but its suffix {suffix} stands for {named}"
+            raise ReadError(origin.uri, reason, f"rename it, or add --format {kind}")
+        return named, ()
+    kind = format_by_content(head)
+    if may_be_text(origin.name) and (suffix != ".xml" or kind not in (None, "text")):
+        return kind or "text", ()
+    if kind not in (None, "text"):
+        return kind, (f"its suffix {suffix} has no reader; read as {kind} by its content",)
+    if suffix == ".xml" and (root := _ROOT.match(head)):
+        reason = f"is XML whose first element {root[1].decode(errors='replace')!r} has no reader"
+        raise ReadError(origin.uri, reason, _CONVERSIONS[suffix])
+    mend = _CONVERSIONS.get(suffix, "if it is plain text, add --format text; else convert it to one that has a reader")
+    raise ReadError(origin.uri, f"its suffix {suffix} has no reader", mend)
 
 
 def _is_manual(head: bytes) -> bool:

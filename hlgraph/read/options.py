@@ -23,13 +23,14 @@ class ReadOptions:
     Parameters
     ----------
     format : one of ``FORMATS``, applied to every source whatever its suffix. Default None: a folder yields the files whose
-        suffix has a reader, and files without a suffix whose content has a known format. The format of a file given by name
-        or glob is detected from its content, else it is read as text. Standard input is text
-    mapping : for rows (CSV, JSON, JSON lines), part of a document to column, default empty. Parts are ``text``, ``title``,
-        ``id`` and ``metadata.<name>`` (or just the name). A column of a nested object has a dotted path,
+        suffix has a reader, and files without a suffix whose content has a known format. A file given by name or glob whose
+        suffix is unknown is read if its content tells its format, else refused. Standard input is text
+    mapping : for rows (CSV, JSON, JSON lines, Parquet, Arrow), part of a document to column, default empty. Parts are
+        ``text``, ``title``, ``id`` and ``metadata.<name>`` (or just the name). A column of a nested object has a dotted path,
         ``text=body.content``; several columns can be joined by a blank line, ``text=title+body``. A part that is not
         mapped takes the first column present: ``text``, ``body`` or ``content`` for the text; ``title`` or ``name`` for
-        the title; ``id``, ``_id`` or ``key`` for the id. All other columns become metadata
+        the title; ``id``, ``_id`` or ``key`` for the id. All other columns become metadata. CSV,
+        Parquet and Arrow without a column for the text are tables whose rows are statements
     encoding : of text, Markdown, HTML and rows. Default None: the byte order mark, else what an HTML page declares, else
         UTF-8, else a guess from the bytes, which adds a warning to the document
     max_bytes : the largest source after decompression, bytes, default 64 MiB; for JSON lines and CSV the largest row, so

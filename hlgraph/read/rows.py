@@ -11,9 +11,9 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, time
+from datetime import date, datetime, time
 from typing import NamedTuple, Protocol
 from urllib.parse import quote
 
@@ -33,6 +33,7 @@ from hlgraph.read.content import (
     marked_encoding,
     read_bounded,
 )
+from hlgraph.read.tables import markdown_rows
 from hlgraph.records import Document, MetadataValue, Scalar
 from hlgraph.text import canonical_time
 
@@ -248,6 +249,10 @@ class RowMapping:
     def has_text(self, columns: Mapping[str, object]) -> bool:
         """Return whether a text column is present and holds a string, even an empty one."""
         return any(isinstance(column_of(columns, path), str) for paths in self._text for path in paths)
+
+    def is_table(self, head: Sequence[str]) -> bool:
+        """Whether no column is mapped as the text or has a default name of it, so that each row is a statement."""
+        return self._text is _TEXT and not any(path in head for paths in _TEXT for path in paths)
 
     def document(self, origin: Origin, columns: Mapping[str, object]) -> Document:
         """Convert a row to a document.
@@ -481,6 +486,108 @@ class _Lacking:
             yield failure(
                 self._origin.uri, f"none of its {self._count:,} rows can be read: {first.reason}", mend=first.mend
             )
+
+
+_MOST_ROWS = 1_000  # of a part of a table
+_LONG_CELLS = 200  # characters on average
+_MOST_TEXT = 1 << 18  # characters of a part, unless one row is longer
+
+
+def table_documents(
+    origin: Origin, rows: Iterable[Row | Flaw], *, head: Sequence[str], unit: str, warnings: tuple[str, ...] = ()
+) -> Iterator[Document | ReadFailure]:
+    """Yield the tables of a file whose columns name no text: each row becomes a statement with the labels of its columns.
+
+    A table of up to 1,000 rows is one document with the URI of the file. A longer one is cut into parts of 1,000 rows, with the
+    URIs ``<file>#rows-1``, ``<file>#rows-1001`` and so on, so that a file of any length needs the memory of one part.
+
+    Parameters
+    ----------
+    origin : the file
+    rows : its rows, whose columns are in the order of ``head``
+    head : the label of each column
+    unit : word for a row in messages, ``line`` or ``row``
+    warnings : warnings about the file; the first document carries them
+    """
+    title = clean_title(origin.stem)
+    waiting: Document | None = None
+    for first, size, text in _tables(origin, rows, head=head, unit=unit):
+        if isinstance(text, ReadFailure):
+            yield text
+            continue
+        if waiting is not None:
+            yield replace(waiting, uri=f"{origin.uri}#rows-1") if waiting.uri == origin.uri else waiting
+        metadata: dict[str, MetadataValue] = {"rows": size}
+        if origin.name:
+            metadata["filename"] = origin.name
+        uri = f"{origin.uri}#rows-{first}" if first > 1 else origin.uri
+        notes = (*warnings, *_long_column(text)) if first == 1 else ()
+        waiting = Document(uri, text, title, metadata, warnings=notes)
+    if waiting is None:
+        yield failure(origin.uri, "is empty: it holds no rows")
+    elif origin.name or waiting.uri != origin.uri:
+        yield waiting
+    else:  # standard input
+        yield replace(waiting, uri=f"{origin.uri}#{checksum(waiting.text)[:_HASH_DIGITS]}")
+
+
+def _long_column(table: str) -> tuple[str, ...]:
+    """A warning that names the column of a table whose cells are paragraphs rather than values."""
+    head, _, *rows = (line[2:-2].split(" | ") for line in table.split("\n"))
+    means = [sum(map(len, column)) / len(rows) for column in zip(*rows, strict=False)]
+    name, mean = max(zip(head, means, strict=False), key=lambda pair: pair[1], default=("", 0.0))
+    if mean < _LONG_CELLS:
+        return ()
+    return (
+        f"each row is one statement; if the column {name!r} is a text, --map text={name} makes each row a document",
+    )
+
+
+def _tables(
+    origin: Origin, rows: Iterable[Row | Flaw], *, head: Sequence[str], unit: str
+) -> Iterator[tuple[int, int, str | ReadFailure]]:
+    """Yield the number of the first row, the number of rows and the text of each part, and the failures of rows."""
+    labels = [cell_text(label) for label in head]
+    part: list[list[str]] = []
+    first, length = 1, 0
+    for row in rows:
+        if isinstance(row, Flaw):
+            yield 0, 0, failure(origin.uri, f"{unit} {row.number} {row.reason}", mend=row.mend)
+            continue
+        cells = [cell_text(value) for value in row.columns.values()]
+        if not any(cells):
+            continue
+        size = sum(map(len, cells)) + len(cells)
+        if part and (len(part) >= _MOST_ROWS or length + size > _MOST_TEXT):
+            yield first, len(part), markdown_rows(labels, part)
+            first, length, part = first + len(part), 0, []
+        part.append(cells)
+        length += size
+    if part:
+        yield first, len(part), markdown_rows(labels, part)
+
+
+def cell_text(value: object) -> str:
+    """The value of a cell as text on one line.
+
+    Examples
+    --------
+    >>> [cell_text(value) for value in (None, True, 2.0, date(2024, 3, 5), [1, None, "a"], {"x": 1})]
+    ['', 'true', '2.0', '2024-03-05', '1, a', 'x: 1']
+    """
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case datetime() | date() | time():
+            return value.isoformat()
+        case list() | tuple():
+            return ", ".join(filter(None, map(cell_text, value)))
+        case Mapping():
+            pairs = ((cell_text(name), cell_text(each)) for name, each in value.items())
+            return ", ".join(f"{name}: {text}" for name, text in pairs if text)
+    return clean_title(clean(str(value)))
 
 
 def object_row(number: int, value: object) -> Row | Flaw:

@@ -24,7 +24,7 @@ from hlgraph.read.content import (
     read_bounded,
     without_runs,
 )
-from hlgraph.read.discover import HEAD, STDIN, STDIN_URI, Input, discover, format_by_content, size_of
+from hlgraph.read.discover import HEAD, STDIN, STDIN_URI, Input, discover, settled_format, size_of
 from hlgraph.read.formats import FORMATS, FileFormat, Format, RowsFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.outcomes import Files
@@ -118,7 +118,10 @@ def _read_one(
             _opened(source, stdin) as raw,
             plain_bytes(origin, raw, is_gzip=origin.name.lower().endswith(".gz")) as data,
         ):
-            reader = FORMATS[source.format or format_by_content(data.peek(HEAD)[:HEAD]) or "text"]
+            name, notes = source.format or "text", tuple[str, ...]()
+            if options.format is None and origin.name:
+                name, notes = settled_format(origin, data.peek(HEAD)[:HEAD], named=source.format)
+            reader = FORMATS[name]
             if options.rows is not None or isinstance(reader, RowsFormat):
                 with parser_errors(origin.uri, reader.name.upper(), mend=reader.mend):
                     for row in _row_documents(origin, data, reader=reader, options=options):
@@ -130,7 +133,7 @@ def _read_one(
                 whole = read_bounded(origin, data, limit=options.max_bytes)
                 document = _document(source, whole, reader=reader, options=options)
                 growth.check(origin, size=len(whole), text=len(document.text))
-                yield document
+                yield replace(document, warnings=(*notes, *document.warnings)) if notes else document
     except ReadError as error:
         yield ReadFailure(error.uri, error)
     except MissingExtraError as error:
@@ -180,7 +183,10 @@ def tables(paths: Sequence[str], options: ReadOptions) -> Iterator[tuple[Origin,
             _opened(source, None) as raw,
             plain_bytes(origin, raw, is_gzip=origin.name.lower().endswith(".gz")) as data,
         ):
-            reader = FORMATS[source.format or format_by_content(data.peek(HEAD)[:HEAD]) or "text"]
+            name = source.format or "text"
+            if options.format is None and origin.name:
+                name, _ = settled_format(origin, data.peek(HEAD)[:HEAD], named=source.format)
+            reader = FORMATS[name]
             with parser_errors(origin.uri, reader.name.upper()):
                 table = _table(origin, data, reader=reader, options=options)
             yield origin, table._replace(rows=_readable(origin, table.rows))
@@ -221,7 +227,7 @@ def _document(source: Input, data: bytes, *, reader: FileFormat, options: ReadOp
     except ReadError as error:
         if source.format is None and reader is FORMATS["text"]:
             mend = f"give its format with --format, one of {', '.join(FORMATS)}"
-            raise ReadError(error.uri, f"its suffix has no reader, and as text it {error.reason}", mend) from error
+            raise ReadError(error.uri, f"its name tells no format, and as text it {error.reason}", mend) from error
         raise
     return replace(document, metadata={"filename": origin.name, **document.metadata}) if origin.name else document
 

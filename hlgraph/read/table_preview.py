@@ -188,7 +188,9 @@ def preview(paths: Sequence[str], options: ReadOptions) -> TableMapping:
     """
     for origin, table in tables(paths, options):
         return infer_mapping(origin, table.rows)
-    raise InputError(f"there is no table among {', '.join(paths) or 'no paths'}; give CSV, XLSX, JSON or JSON lines")
+    raise InputError(
+        f"there is no table among {', '.join(paths) or 'no paths'}; give CSV, XLSX, Parquet, JSON or JSON lines"
+    )
 
 
 def as_yaml(mapping: TableMapping) -> str:

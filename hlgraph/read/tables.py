@@ -569,6 +569,24 @@ def _in_sections(table: Sequence[Sequence[Cell]]) -> tuple[list[list[str]], list
     return [[name, *texts] if has_sections else texts for name, texts in rows], names if is_new else []
 
 
+def markdown_rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table of rows that are data, one line each: no row is taken for a title, a section or a total.
+
+    Parameters
+    ----------
+    head : the label of each column
+    rows : the texts of each row, without line breaks
+
+    Examples
+    --------
+    >>> print(markdown_rows(["part", "count"], [["bolt", "3"]]))
+    | part | count |
+    | --- | --- |
+    | bolt | 3 |
+    """
+    return "\n".join([_barred(head), "|" + " --- |" * len(head), *map(_barred, rows)])
+
+
 def _barred(texts: Iterable[str]) -> str:
     return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
 

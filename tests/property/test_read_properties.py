@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 import docx
+import format_samples
 import openpyxl
 import pptx
 import pytest
@@ -120,6 +121,7 @@ def samples() -> dict[str, bytes]:
         )
         package.writestr("a.html", "<html><body><p>Some words.</p></body></html>")
     return {
+        **format_samples.files(),
         "csv": b'id,text,n\n1,"some, words",3\n2,more,4.5\n',
         "docx": out.getvalue(),
         "epub": book.getvalue(),

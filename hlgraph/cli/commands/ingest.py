@@ -150,7 +150,7 @@ Rows = Annotated[
     Path | None,
     option(
         "--rows FILE",
-        "Read tables (CSV, XLSX, JSON, JSON lines) as entities and facts, as this YAML file maps their columns; "
+        "Read tables (CSV, XLSX, Parquet, JSON, JSON lines) as entities and facts, as this YAML file maps their columns; "
         "hlgraph plan --rows infers one.",
     ),
 ]

@@ -1,6 +1,7 @@
-"""The file formats, one module each: to add a reader, add a module here.
+"""The file formats: to add a reader, add a module here.
 
-Every module without a leading underscore is named after its format and defines one ``FORMAT``.
+Every module without a leading underscore is named after its format and defines one ``FORMAT``. A module of related formats
+is named after all of them, joined by underscores, and defines ``FORMATS``.
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ __all__ = ["FORMATS", "SUFFIXES", "FileFormat", "Format", "RowsFormat"]
 
 def _formats() -> dict[str, Format]:
     """The formats of all modules in this package, by name."""
-    names = sorted(file.name for file in iter_modules(__path__) if not file.name.startswith("_"))
-    formats: dict[str, Format] = {name: import_module(f"{__name__}.{name}").FORMAT for name in names}
-    if wrong := [name for name, kind in formats.items() if kind.name != name]:
-        raise ImportError(
-            f"hlgraph/read/formats/{wrong[0]}.py holds the format {formats[wrong[0]].name!r}; give both one name"
-        )
-    return formats
+    formats: dict[str, Format] = {}
+    for file in iter_modules(__path__):
+        if file.name.startswith("_"):
+            continue
+        module = import_module(f"{__name__}.{file.name}")
+        own: tuple[Format, ...] = getattr(module, "FORMATS", None) or (module.FORMAT,)
+        if sorted(file.name.split("_")) != sorted(kind.name for kind in own):
+            names = ", ".join(repr(kind.name) for kind in own)
+            raise ImportError(f"hlgraph/read/formats/{file.name}.py holds the formats {names}; name it after them")
+        formats |= {kind.name: kind for kind in own}
+    return dict(sorted(formats.items()))
 
 
 FORMATS = _formats()

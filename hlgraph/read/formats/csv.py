@@ -1,4 +1,7 @@
-"""Reader of CSV files: one document per row. Rows are streamed, so a file of any length needs the memory of its largest row."""
+"""Reader of CSV and TSV files: one document per row, or a table if no column holds the text.
+
+Rows are streamed, so a file of any length needs the memory of its largest row, or of 1,000 rows of a table.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from hlgraph.errors import ReadError
-from hlgraph.read.content import Origin, ReadFailure
+from hlgraph.read.content import Origin, ReadFailure, without_gz
 from hlgraph.read.formats._format import RowsFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.rows import (
@@ -21,6 +24,7 @@ from hlgraph.read.rows import (
     documents_of,
     not_text,
     row_lines,
+    table_documents,
     too_long,
 )
 from hlgraph.records import Document
@@ -30,9 +34,9 @@ _LARGEST_FIELD = 2**31 - 1  # the largest C long on Windows
 
 
 def read_csv(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
-    """One document per row of a CSV file with a header.
+    """One document per row of a CSV file with a header, or one table of all rows if no column is named or mapped as the text.
 
-    The delimiter is the one of ``, ; tab |`` that occurs most often in the header.
+    The delimiter is the one of ``, ; tab |`` that occurs most often in the header; of a ``.tsv`` file it is the tab.
 
     Parameters
     ----------
@@ -43,7 +47,8 @@ def read_csv(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
     Returns
     -------
     Iterator[Document | ReadFailure]
-        A failure for each row that is too long, not text, not CSV, of the wrong length, or without a text.
+        A failure for each row that is too long, not text, not CSV, of the wrong length, or without a text. Of a table, each row
+        becomes a statement; see :func:`~hlgraph.read.rows.table_documents`.
 
     Raises
     ------
@@ -51,8 +56,12 @@ def read_csv(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
         The file is binary; or its header cannot be parsed or names a column twice, raised while iterating.
     """
     mapping = RowMapping(options.mapping, value_of=cell_value)
-    table = csv_table(origin, stream, options=options)
-    return documents_of(origin, table.rows, mapping=mapping, unit=table.unit, warnings=table.warnings)
+    lines = row_lines(origin, stream, limit=options.max_bytes, encoding=options.encoding)
+    head, rows = _csv_rows(origin, lines, limit=options.max_bytes, mapping=mapping)
+    if mapping.is_table(head) and head:
+        unused = (f"no column is the text, so --map {name} had no effect" for name in mapping.unused)
+        return table_documents(origin, rows, head=head, unit="line", warnings=(*lines.warnings, *unused))
+    return documents_of(origin, rows, mapping=mapping, unit="line", warnings=lines.warnings)
 
 
 def csv_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Table:
@@ -70,7 +79,8 @@ def csv_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions
         The file cannot be read.
     """
     lines = row_lines(origin, stream, limit=options.max_bytes, encoding=options.encoding)
-    return Table(_csv_rows(origin, lines, options.max_bytes), "line", cell_value, lines.warnings)
+    head, rows = _csv_rows(origin, lines, limit=options.max_bytes, mapping=RowMapping({"text": "text"}))
+    return Table(rows if head else iter(()), "line", cell_value, lines.warnings)
 
 
 class _RowError(ValueError):
@@ -111,15 +121,20 @@ class _CsvLines:
             raise _RowError(*not_text(line, self._encoding)) from error
 
 
-def _csv_rows(origin: Origin, source: Lines, limit: int) -> Iterator[Row | Flaw]:
+def _csv_rows(
+    origin: Origin, source: Lines, *, limit: int, mapping: RowMapping
+) -> tuple[list[str], Iterator[Row | Flaw]]:
+    """The header of a file, empty for an empty file, and its rows."""
     # csv has one field limit per process, 128 KiB by default; texts are longer. It is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), min(limit, _LARGEST_FIELD)))
     lines = _CsvLines(source.lines, encoding=source.encoding, limit=limit)
     try:
         first = next((line for line in lines if line.strip()), None)
         if first is None:
-            return
-        reader = csv.reader(chain([first], lines), delimiter=max(_DELIMITERS, key=first.count), strict=True)
+            return [], iter(())
+        is_tsv = without_gz(origin.name).lower().endswith(".tsv") and "\t" in first
+        delimiter = "\t" if is_tsv else max(_DELIMITERS, key=first.count)
+        reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
         header = [name.strip() for name in next(reader)]
     except _RowError as error:
         raise ReadError(origin.uri, f"its header {error}", error.mend) from error
@@ -128,6 +143,15 @@ def _csv_rows(origin: Origin, source: Lines, limit: int) -> Iterator[Row | Flaw]
     named = [name for name in header if name]
     if twice := {name for name in named if named.count(name) > 1}:
         raise ReadError(origin.uri, f"two columns are called {min(twice)!r}", "rename one of them")
+    return header, _rows_below(header, reader, lines, is_table=mapping.is_table(header))
+
+
+def _rows_below(
+    header: list[str], reader: Iterator[list[str]], lines: _CsvLines, *, is_table: bool
+) -> Iterator[Row | Flaw]:
+    names = (
+        [name or f"\0{at}" for at, name in enumerate(header)] if is_table else header
+    )  # a table keeps unnamed columns
     while True:
         number = lines.start_row()
         try:
@@ -140,7 +164,7 @@ def _csv_rows(origin: Origin, source: Lines, limit: int) -> Iterator[Row | Flaw]
             yield Flaw(number, f"is not CSV ({error})")
         else:
             if len(cells) == len(header) and any(cells):
-                yield Row(number, dict(zip(header, cells, strict=True)))
+                yield Row(number, dict(zip(names, cells, strict=True)))
             elif any(cells):
                 reason = f"has {len(cells)} cells, the header has {len(header)}"
                 yield Flaw(number, reason, "quote the cells that hold a delimiter")

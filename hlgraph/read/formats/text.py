@@ -26,4 +26,4 @@ def read_text(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     return Document(uri=origin.uri, text=text, title=clean_title(origin.stem), warnings=warnings)
 
 
-FORMAT = FileFormat("text", suffixes=(".rst", ".text", ".txt"), read=read_text)
+FORMAT = FileFormat("text", suffixes=(".text", ".txt"), read=read_text)

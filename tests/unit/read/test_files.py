@@ -30,17 +30,39 @@ def given(path: Path, data: bytes) -> Path:
 
 def test_every_format_has_one_reader_and_a_suffix() -> None:
     assert list(FORMATS) == [
-        "csv",
-        "docx",
-        "epub",
-        "html",
-        "json",
-        "jsonl",
-        "man",
-        "markdown",
-        "pdf",
-        "pptx",
-        "text",
+        *(
+            "arrow",
+            "asciidoc",
+            "csv",
+            "docx",
+            "eml",
+            "epub",
+            "html",
+            "ipynb",
+            "jats",
+            "json",
+            "jsonl",
+            "latex",
+            "man",
+            "markdown",
+        ),
+        *(
+            "mbox",
+            "odp",
+            "ods",
+            "odt",
+            "org",
+            "parquet",
+            "pdf",
+            "pptx",
+            "rst",
+            "rtf",
+            "srt",
+            "tei",
+            "text",
+            "vtt",
+            "wikitext",
+        ),
         "xlsx",
     ]
     assert set(SUFFIXES.values()) == set(FORMATS)
@@ -119,12 +141,14 @@ def test_empty_files_are_failures(tmp_path: Path, name: str, data: bytes) -> Non
     assert error(path).reason.startswith("is empty")
 
 
-def test_unknown_suffix_is_read_as_text_when_it_is_text(tmp_path: Path) -> None:
+def test_a_file_without_a_suffix_is_read_as_text_when_it_is_text(tmp_path: Path) -> None:
     assert document(given(tmp_path / "Makefile", b"all: words")).text == "all: words"
     assert document(given(tmp_path / ".profile", b"words")).title == ".profile"
     binary = error(given(tmp_path / "a.xyz", b"\x89PNG\r\n\x1a\n\0\0\0"))
-    assert "its suffix has no reader, and as text it is binary" in str(binary)
+    assert binary.reason == "its suffix .xyz has no reader"
     assert "--format" in binary.mend
+    nameless = error(given(tmp_path / "data", b"\x89PNG\r\n\x1a\n\0\0\0"))
+    assert nameless.reason == "its name tells no format, and as text it is binary, not text"
 
 
 def test_format_overrules_the_suffix(tmp_path: Path) -> None:
@@ -205,7 +229,7 @@ def test_standard_input_is_left_open_and_may_be_a_pipe(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
-        ({"format": "docs"}, UnknownNameError, "no format is called 'docs'; give one of csv, docx, epub, html"),
+        ({"format": "docs"}, UnknownNameError, "no format is called 'docs'; give one of arrow, asciidoc, csv"),
         ({"mapping": {"uri": "url"}}, InputError, "'uri' cannot be mapped"),
         ({"mapping": {"metadata.": "a"}}, InputError, "'metadata.' cannot be mapped"),
         ({"mapping": {"text": "a++b"}}, InputError, "a column name is empty"),

@@ -73,6 +73,13 @@ def write_as(path: Path, table: Sequence[dict[str, str]]) -> Path:
         path.write_text("\n".join(map(json.dumps, typed)), encoding="utf-8")
     elif path.suffix == ".json":
         path.write_text(json.dumps(typed), encoding="utf-8")
+    elif path.suffix in (".parquet", ".feather"):
+        import pyarrow as pa
+        from pyarrow import feather, parquet
+
+        typed = [row | {"Made": datetime.fromisoformat(str(row["Made"]))} for row in typed]
+        writer = parquet.write_table if path.suffix == ".parquet" else feather.write_feather
+        writer(pa.Table.from_pylist(typed), path)
     else:
         import openpyxl
 
@@ -91,7 +98,7 @@ def documents(path: Path, mapping: object = None) -> list[Document | ReadFailure
     return list(read([str(path)], ReadOptions(rows=chosen)))
 
 
-@pytest.mark.parametrize("suffix", ["csv", "jsonl", "json", "xlsx"])
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "json", "xlsx", "parquet", "feather"])
 def test_a_row_is_one_document_with_typed_values_in_every_format(tmp_path: Path, suffix: str) -> None:
     path = write_as(tmp_path / f"parts.{suffix}", rows(1000))
     parts = documents(path)
@@ -269,7 +276,7 @@ def test_a_file_without_rows_is_a_failure(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A\n\nText.", encoding="utf-8")
     (failed,) = documents(tmp_path / "a.md")
     assert isinstance(failed, ReadFailure)
-    assert "is markdown, which has no rows; give a table: csv, json, jsonl, xlsx" in str(failed.error)
+    assert "is markdown, which has no rows; give a table: arrow, csv, json, jsonl, parquet, xlsx" in str(failed.error)
 
 
 def test_a_sheet_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
@@ -279,7 +286,7 @@ def test_a_sheet_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
     assert "has no sheet 'Prices'; its sheets: 'Sheet'" in str(failed.error)
 
 
-@pytest.mark.parametrize("suffix", ["csv", "jsonl", "json", "xlsx"])
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "json", "xlsx", "parquet", "feather"])
 def test_the_inferred_mapping_can_be_given_back(tmp_path: Path, suffix: str) -> None:
     path = write_as(tmp_path / f"parts.{suffix}", rows(1000))
     mapping = preview([str(path)], ReadOptions())

@@ -1,0 +1,138 @@
+"""What readers of marked-up text share: headings, code, a count of what is not read, and the document of a list of blocks."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from hlgraph.errors import ReadError
+from hlgraph.read.bounds import Produced
+from hlgraph.read.content import clean, clean_title
+from hlgraph.records import Document, MetadataValue
+
+_DEEPEST = 6
+_MOST_SHOWN = 5
+_TICKS = re.compile(r"`{3,}")
+_ITEM = re.compile(r"\s*(?:-|\(?\w{1,5}[.)]) ")
+_RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")
+_LOWERED = str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎")
+
+
+class Unread(Counter[str]):
+    """Counts what a reader leaves out, by kind, for one warning."""
+
+    def warnings(self) -> tuple[str, ...]:
+        """One warning with all kinds, or none.
+
+        Examples
+        --------
+        >>> Unread({"image": 2, "chart (a.odc)": 1}).warnings()
+        ('not read: image (2), chart (a.odc)',)
+        """
+        shown = [f"{kind} ({count:,})" if count > 1 else kind for kind, count in self.most_common(_MOST_SHOWN)]
+        rest = sum(self.values()) - sum(count for _, count in self.most_common(_MOST_SHOWN))
+        return (f"not read: {', '.join([*shown, f'{rest:,} more'] if rest else shown)}",) if self else ()
+
+
+def heading(text: str, level: int) -> str:
+    """A Markdown heading; empty without text.
+
+    Parameters
+    ----------
+    text : its title
+    level : its level; more than 6 counts as 6
+    """
+    title = clean_title(text)
+    return f"{'#' * max(1, min(level, _DEEPEST))} {title}" if title else ""
+
+
+def code(text: str, language: str = "") -> str:
+    """Fenced code; the fence is longer than any in the text. Empty without text.
+
+    Parameters
+    ----------
+    text : the lines of code
+    language : the language, default none
+    """
+    body = text.strip("\n")
+    fence = "`" * max([3, *(len(ticks) + 1 for ticks in _TICKS.findall(body))])
+    return f"{fence}{language}\n{body}\n{fence}" if body.strip() else ""
+
+
+def item(text: str, *, marker: str = "-", depth: int = 0) -> str:
+    """An item of a list with its marker; empty without text.
+
+    Parameters
+    ----------
+    text : what it says
+    marker : a dash or a number, default a dash
+    depth : how many lists are around its list, default 0
+    """
+    return f"{'  ' * depth}{marker} {text}" if text else ""
+
+
+def joined_items(blocks: Iterable[str]) -> list[str]:
+    """The blocks that hold text; items of a list that follow each other become the lines of one block."""
+    joined: list[list[str]] = []
+    was_item = False
+    for block in blocks:
+        is_item = _ITEM.match(block) is not None
+        if is_item and was_item:
+            joined[-1].append(block)
+        elif block.strip():
+            joined.append([block])
+        was_item = is_item or (was_item and not block.strip())
+    return ["\n".join(parts) for parts in joined]
+
+
+def raised(text: str) -> str:
+    """An exponent as superscript digits: 10 and 6 must not become 106.
+
+    Examples
+    --------
+    >>> raised("6"), raised("a)"), raised("th")
+    ('⁶', '^a)', 'th')
+    """
+    shifted = text.translate(_RAISED)
+    return shifted if not any(map(str.isascii, shifted)) or text.isalpha() else f"^{text}"
+
+
+def lowered(text: str) -> str:
+    """An index as subscript digits if it has them."""
+    shifted = text.translate(_LOWERED)
+    return text if any(map(str.isascii, shifted)) else shifted
+
+
+def document_of(
+    produced: Produced,
+    blocks: Iterable[str],
+    *,
+    title: str = "",
+    metadata: dict[str, MetadataValue] | None = None,
+    warnings: Sequence[str] = (),
+    part: str = "it",
+) -> Document:
+    """The document of a file whose blocks are separated by blank lines.
+
+    Parameters
+    ----------
+    produced : names the file and counts the text
+    blocks : paragraphs, headings, items and tables as Markdown; empty ones are left out
+    title : the title that the file declares; default the stem of its name
+    metadata : what the file declares; empty values are left out
+    warnings : about what was not read
+    part : what should hold text, for the error
+
+    Raises
+    ------
+    ReadError
+        There is no text, or more than the limits of :mod:`hlgraph.read.bounds` allow.
+    """
+    origin = produced.origin
+    kept = [produced.add(text) for text in map(clean, blocks) if text.strip()]
+    if not kept:
+        raise ReadError(origin.uri, f"is empty: {part} holds no text")
+    values = {name: value for name, value in (metadata or {}).items() if value not in ("", ())}
+    name = clean_title(clean(title)) or clean_title(origin.stem)
+    return Document(origin.uri, "\n\n".join(kept), name, values, warnings=tuple(warnings))

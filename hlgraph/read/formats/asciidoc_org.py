@@ -1,0 +1,456 @@
+"""Readers of AsciiDoc and Org: line by line to Markdown. There is no library under a permissive licence that reads all of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from hlgraph.read.bounds import Produced
+from hlgraph.read.content import Origin, clean_title, decode
+from hlgraph.read.formats._blocks import Unread, code, document_of, heading, item, joined_items
+from hlgraph.read.formats._format import FileFormat
+from hlgraph.read.options import ReadOptions
+from hlgraph.read.tables import WIDEST, Cell, Grid
+from hlgraph.records import Document, MetadataValue
+
+_ABOUT = (
+    "author",
+    "authors",
+    "date",
+    "description",
+    "email",
+    "keywords",
+    "language",
+    "revdate",
+    "revnumber",
+    "subtitle",
+    "title",
+    "filetags",
+)
+
+
+class _Lines:
+    """The lines of a file, with what its blocks need to know.
+
+    Attributes
+    ----------
+    about : the attributes that are metadata
+    unread : what was left out
+    """
+
+    def __init__(self, text: str, produced: Produced) -> None:
+        self.about: dict[str, str] = {}
+        self.unread = Unread()
+        self.produced = produced
+        self._lines = text.split("\n")
+        self._at = 0
+        self._last: int | None = None  # of the lines that has_more looks for
+
+    def next(self) -> str | None:
+        """The next line; None at the end."""
+        if self._at >= len(self._lines):
+            return None
+        self._at += 1
+        return self._lines[self._at - 1]
+
+    def has_more(self, pattern: re.Pattern[str]) -> bool:
+        """Whether a line that is still to come matches; the same pattern in every call."""
+        if self._last is None:
+            self._last = max((at for at, line in enumerate(self._lines) if pattern.fullmatch(line)), default=-1)
+        return self._last >= self._at
+
+    def back(self) -> None:
+        """Give the last line again."""
+        self._at -= 1
+
+    def until(self, end: re.Pattern[str]) -> list[str]:
+        """The lines up to one that matches, which is taken too, or the end of the file."""
+        lines: list[str] = []
+        while (line := self.next()) is not None and not end.fullmatch(line.rstrip()):
+            lines.append(line)
+        return lines
+
+
+def _document(origin: Origin, data: bytes, options: ReadOptions, *, reader: type[_AsciiDoc | _Org]) -> Document:
+    text, warnings = decode(origin, data, encoding=options.encoding)
+    produced = Produced(origin, len(data), options.max_bytes)
+    lines = _Lines(text, produced)
+    blocks = joined_items(reader(lines).blocks())
+    title = clean_title(lines.about.pop("title", ""))
+    metadata: dict[str, MetadataValue] = {**lines.about}
+    return document_of(produced, blocks, title=title, metadata=metadata, warnings=(*warnings, *lines.unread.warnings()))
+
+
+# AsciiDoc
+
+_ATTRIBUTE = re.compile(r":(!?[\w-]+!?):(?:\s+(.*))?")
+_TITLE = re.compile(r"(={1,6}|#{1,6})\s+(\S.*)")
+_BULLET = re.compile(r"\s*(\*{1,6}|-|\.{1,6}|<?\d*\.?>?)\s+(\S.*)")
+_TERM = re.compile(r"(\S.*?)(?:::|;;)(?:\s+(.*))?")
+_DELIMITER = re.compile(r"(-{4,}|\.{4,}|\*{4,}|={4,}|_{4,}|\+{4,}|/{4,}|--|```\w*)")
+_TABLE_END = re.compile(r"[|,:!]={3,}")
+_LIST_ATTRIBUTES = re.compile(r"\[[^\[\]]*\]|\[\[[^\[\]]*\]\]")
+_MACRO = re.compile(r"(include|image|video|audio|toc|ifdef|ifndef|ifeval|endif)::([^\[\]]*)\[(.*)\]")
+_CALLED = re.compile(r"(?:link:|mailto:|xref:)?([^\s\[\],;]+?)\[([^\[\]]*)\]")
+_INLINE_MACRO = re.compile(
+    r"\b(?:link:|xref:|mailto:|https?://|footnote:|kbd:|btn:|menu:|pass:|image:|stem:|latexmath:)[^\s\[\]]{0,300}\[[^\[\]]*\]"
+)
+_REFERENCE = re.compile(r"<<([^<>,]*)(?:,([^<>]*))?>>")
+_FONT = re.compile(r"(?<![\w*_`#+])(\*\*|__|\*|_|#|\+)(?=\S)([^*_#+\n]{1,500}?)(?<=\S)\1(?!\w)")
+_CELL = re.compile(r"(?:(?:(?<=\s)|^)(?:(\d{1,4})?(?:\.(\d{1,4}))?([+*]))?[<^>.]{0,4}[aehlmsdv]?)?(?<!\\)\|")
+_ADMONITION = re.compile(r"(NOTE|TIP|IMPORTANT|WARNING|CAUTION): .*")
+
+
+class _AsciiDoc:
+    """The blocks of AsciiDoc."""
+
+    def __init__(self, lines: _Lines) -> None:
+        self._lines = lines
+        self._style = ""
+        self._end: str = ""
+
+    def blocks(self) -> Iterator[str]:
+        """All blocks up to the end of the file or of the block that encloses them."""
+        prose: list[str] = []
+        while (line := self._lines.next()) is not None:
+            bare = line.strip()
+            if bare and not self._begins(bare):
+                prose.append(self._line(bare))
+                continue
+            yield " ".join(prose)
+            prose = []
+            if bare:
+                yield from self._block(bare)
+        yield " ".join(prose)
+
+    def _begins(self, bare: str) -> bool:
+        """Whether a line is no part of a paragraph."""
+        if bare.startswith(("//", "|===", "!===", ",===", ":===", "[")) or bare in ("'''", "<<<", "+"):
+            return not bare.startswith("[") or _LIST_ATTRIBUTES.fullmatch(bare) is not None
+        kinds = (_TITLE, _DELIMITER, _BULLET, _MACRO, _ATTRIBUTE, _TERM)
+        return any(kind.fullmatch(bare) for kind in kinds) or (bare[0] == "." and len(bare) > 1 and bare[1] not in ". ")
+
+    def _block(self, bare: str) -> Iterator[str]:
+        style, self._style = self._style, ""
+        if title := _TITLE.fullmatch(bare):
+            text = self._line(title[2])
+            if len(title[1]) == 1 and "title" not in self._lines.about:
+                self._lines.about["title"] = text
+                self._byline()
+            yield heading(text, len(title[1]))
+        elif _TABLE_END.fullmatch(bare):
+            yield from self._table(bare, style)
+        elif delimiter := _DELIMITER.fullmatch(bare):
+            yield from self._delimited(delimiter[1], style)
+        elif attribute := _ATTRIBUTE.fullmatch(bare):
+            self._attribute(attribute[1], attribute[2] or "")
+        elif _LIST_ATTRIBUTES.fullmatch(bare):
+            self._style = bare
+            if bare.startswith("[quote") and "," in bare:
+                yield bare[1:-1].partition(",")[2].strip()
+        elif bare.startswith("//"):
+            self._lines.unread["comment"] += 1
+        elif macro := _MACRO.fullmatch(bare):
+            yield from self._macro(*macro.groups())
+        elif bullet := _BULLET.fullmatch(bare):
+            yield self._item(bullet[1], bullet[2])
+        elif term := _TERM.fullmatch(bare):
+            yield from self._entry(term[1], term[2] or "")
+        elif bare not in ("'''", "<<<", "+"):  # a title of a block
+            yield self._line(bare[1:])
+
+    def _byline(self) -> None:
+        """Take the lines of authors and of the revision below the title of the document."""
+        for name in ("author", "revdate"):
+            line = self._lines.next()
+            if line is None:
+                return
+            if not line.strip() or self._begins(line.strip()):
+                self._lines.back()
+                return
+            self._lines.about[name] = line.strip()
+
+    def _item(self, mark: str, text: str) -> str:
+        depth = len(mark) - 1 if mark[0] in "*." else 0
+        is_numbered = mark[0] in ".<" or mark[0].isdigit()
+        return item(self._line(text), marker="1." if is_numbered else "-", depth=depth)
+
+    def _attribute(self, name: str, value: str) -> None:
+        if name in _ABOUT and value:
+            self._lines.about[name] = value
+        elif value:
+            self._lines.unread[f"attribute {name}"] += 1
+
+    def _entry(self, term: str, definition: str) -> Iterator[str]:
+        """A term with its definition, which may begin on the next line."""
+        while not definition and (line := self._lines.next()) is not None:
+            definition = line.strip()
+            if definition and self._begins(definition):
+                self._lines.back()
+                definition = ""
+                break
+        yield item(f"{self._line(term)}: {self._line(definition)}".rstrip())
+
+    def _delimited(self, mark: str, style: str) -> Iterator[str]:
+        inner = self._lines.until(re.compile(re.escape("```" if mark.startswith("```") else mark)))
+        text = "\n".join(inner)
+        if mark[0] == "/":
+            self._lines.unread["comment"] += 1
+        elif (mark[0] in "-.`+" and mark != "--") or style.startswith(("[source", "[listing", "[stem")):
+            names = style.strip("[]").split(",")
+            yield code(
+                text,
+                names[1].strip()
+                if style.startswith("[source") and len(names) > 1
+                else mark[3:]
+                if mark[0] == "`"
+                else "",
+            )
+        else:
+            nested = _AsciiDoc(_Lines(text, self._lines.produced))
+            nested._lines.unread, nested._lines.about = self._lines.unread, self._lines.about
+            kind = style.strip("[]")
+            first, *rest = [*filter(None, nested.blocks()), ""]
+            yield (
+                f"{kind.capitalize()}: {first}" if kind in ("NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION") else first
+            )
+            yield from rest
+
+    def _macro(self, name: str, target: str, text: str) -> Iterator[str]:
+        if name == "include":
+            self._lines.unread[f"file {target}"] += 1
+        elif name in ("image", "video", "audio"):
+            self._lines.unread[f"{name} {target}"] += 1
+            yield text.partition(",")[0].strip('"')
+
+    def _table(self, end: str, style: str) -> Iterator[str]:
+        """A table with a cell after each bar. A blank line after the first line, or ``header``, marks the header."""
+        inner = self._lines.until(re.compile(re.escape(end)))
+        if end[0] in ",:" or "format=" in style:
+            sign = ":" if end[0] == ":" else ","
+            rows = [[Cell(self._line(part.strip(' "'))) for part in line.split(sign)] for line in inner if line.strip()]
+            yield Grid(rows, produced=self._lines.produced).markdown()
+            return
+        first = next((at for at, line in enumerate(inner) if line.strip()), 0)
+        has_head = "header" in style or (
+            len(inner) > first + 1 and not inner[first + 1].strip() and "noheader" not in style
+        )
+        parts: list[tuple[re.Match[str], list[str]]] = []
+        columns = _columns(style)
+        for line in inner:
+            marks = list(_CELL.finditer(line))
+            if parts:
+                parts[-1][1].append(line[: marks[0].start()] if marks else line)
+            ends = [mark.start() for mark in marks[1:]] + [len(line)]
+            parts += [(mark, [line[mark.end() : stop]]) for mark, stop in zip(marks, ends, strict=False)]
+            columns = columns or sum(cell.width for mark, texts in parts for cell in self._cells(mark, texts))
+        rows = _placed((cell for mark, texts in parts for cell in self._cells(mark, texts)), columns)
+        yield Grid(
+            [[cell._replace(is_head=has_head and not at) for cell in row] for at, row in enumerate(rows)],
+            produced=self._lines.produced,
+        ).markdown()
+
+    def _cells(self, mark: re.Match[str], texts: list[str]) -> list[Cell]:
+        text = " ".join(self._line(part.strip()) for part in texts if part.strip()).replace("\\|", "|")
+        wide, tall = (min(int(count), WIDEST) if count else 1 for count in (mark[1], mark[2]))
+        if mark[3] == "*":
+            return [Cell(text)] * wide
+        return [Cell(text, wide if mark[3] else 1, tall if mark[3] else 1)]
+
+    def _line(self, text: str) -> str:
+        """A line without fonts and macros."""
+        text = _INLINE_MACRO.sub(_called, text.removesuffix(" +"))
+        text = _REFERENCE.sub(lambda match: (match[2] or match[1]).strip(), text)
+        return _FONT.sub(lambda match: match[2], _FONT.sub(lambda match: match[2], text))
+
+
+def _called(match: re.Match[str]) -> str:
+    target, _, text = match[0][:-1].partition("[")
+    kind, _, name = target.partition(":")
+    if kind == "footnote":
+        return f" [{text}]"
+    shown = (
+        text.partition(",")[0].removesuffix("^").strip('"')
+        if kind in ("link", "xref", "mailto", "http", "https")
+        else text
+    )
+    return shown or (target if kind.startswith("http") else name)
+
+
+def _columns(style: str) -> int:
+    """The number of columns that ``cols=`` states; 0 without it."""
+    stated = re.search(r"cols\s*=\s*(?:\"([^\"]*)\"|([^,\]]*))", style)
+    if not stated:
+        return 0
+    parts = re.split(r"[,;]", stated[1] or stated[2] or "")
+    return sum(int(many[1]) if (many := re.match(r"\s*(\d{1,4})\*", part)) else 1 for part in parts)
+
+
+def _placed(cells: Iterator[Cell], columns: int) -> list[list[Cell]]:
+    """The cells in rows of a number of columns; a cell over several rows takes its columns in each of them."""
+    rows: list[list[Cell]] = []
+    taken: dict[int, int] = {}  # columns that cells of rows above cover, by row
+    width = columns
+    for cell in cells:
+        while width >= columns:
+            rows.append([])
+            width = taken.pop(len(rows), 0)
+        rows[-1].append(cell)
+        width += cell.width
+        for below in range(1, min(cell.height, 100)):
+            taken[len(rows) + below] = taken.get(len(rows) + below, 0) + cell.width
+    return rows
+
+
+# Org
+
+_LONGEST_TITLE = 1_000
+_HEADLINE = re.compile(r"(\*{1,20})\s+(\S.*)")
+_TODO = re.compile(r"(?:(?:TODO|DONE|NEXT|WAITING|CANCELLED)\s+)?(?:\[#\w\]\s+)?(.*?)(?:\s+(:[\w@:]+:))?\s*")
+_KEYWORD = re.compile(r"#\+(\w+)(?:\[[^\]]*\])?:\s*(.*)", re.IGNORECASE)
+_BEGIN = re.compile(r"\s*#\+begin_(\w+)(?:\s+(.*))?", re.IGNORECASE)
+_DRAWER = re.compile(r"\s*:(\w+):\s*")
+_END = re.compile(r"\s*:END:\s*", re.IGNORECASE)
+_ORG_LINK = re.compile(r"\[\[([^\[\]]+)\](?:\[([^\[\]]+)\])?\]")
+_ORG_NOTE = re.compile(r"\[fn:([^\[\]:]*)(?::([^\[\]]*))?\]")
+_ORG_FONT = re.compile(r"(?<![\w*/_=~+])([*/_=~+])(?=\S)([^\n*/_=~+]{1,500}?)(?<=\S)\1(?!\w)")
+_ORG_ITEM = re.compile(r"(\s*)([-+]|\d+[.)])\s+(?:\[@\d+\]\s*)?(\S.*)")
+_PLANNING = re.compile(r"\s*(?:SCHEDULED|DEADLINE|CLOSED|CLOCK):.*")
+
+
+class _Org:
+    """The blocks of Org."""
+
+    def __init__(self, lines: _Lines) -> None:
+        self._lines = lines
+
+    def blocks(self) -> Iterator[str]:
+        """All blocks."""
+        prose: list[str] = []
+        while (line := self._lines.next()) is not None:
+            bare = line.strip()
+            own = self._block(line, bare) if bare else iter(())
+            if bare and own is None:
+                prose.append(self._line(bare))
+                continue
+            yield " ".join(prose)
+            prose = []
+            yield from own or ()
+        yield " ".join(prose)
+
+    def _block(self, line: str, bare: str) -> Iterator[str] | None:
+        """The blocks that a line begins; None for a line of a paragraph."""
+        if headline := _HEADLINE.fullmatch(line):
+            return self._headline(headline)
+        if begin := _BEGIN.fullmatch(line):
+            return self._enclosed(begin[1], begin[2] or "")
+        if bare.startswith("|"):
+            self._lines.back()
+            return self._table()
+        if (entry := _ORG_ITEM.fullmatch(line)) is not None:
+            text = self._line(entry[3]).replace(" :: ", ": ", 1)
+            marker = "-" if entry[2] in "-+" else f"{entry[2][:-1]}."
+            return iter([item(text, marker=marker, depth=min(len(entry[1]) // 2, 10))])
+        return self._keyword(line, bare)
+
+    def _keyword(self, line: str, bare: str) -> Iterator[str] | None:
+        if keyword := _KEYWORD.fullmatch(bare):
+            name, value = keyword[1].lower(), keyword[2]
+            if name in _ABOUT:
+                self._lines.about[name] = value
+            elif name == "include":
+                self._lines.unread[f"file {value}"] += 1
+            elif value and name not in ("caption", "name"):
+                self._lines.unread[f"keyword {name}"] += 1
+            return iter([self._line(value)] if name in ("caption", "name") else [])
+        if bare.startswith("# ") or bare == "#":
+            self._lines.unread["comment"] += 1
+            return iter(())
+        if (drawer := _DRAWER.fullmatch(line)) and self._lines.has_more(_END):
+            inner = self._lines.until(_END)
+            if drawer[1].upper() == "PROPERTIES":
+                return iter([item(each.strip().lstrip(":")) for each in inner if each.strip()])
+            self._lines.unread[f"drawer {drawer[1]}"] += bool(inner)
+            return iter(())
+        if bare.startswith(": "):
+            return iter([code(bare[2:])])
+        return iter([bare]) if _PLANNING.fullmatch(line) else None
+
+    def _headline(self, match: re.Match[str]) -> Iterator[str]:
+        parts = _TODO.fullmatch(match[2]) if len(match[2]) < _LONGEST_TITLE else None
+        yield heading(self._line(parts[1] if parts else match[2]), len(match[1]))
+        if parts and parts[2]:
+            self._lines.unread["tag"] += parts[2].count(":") - 1
+
+    def _enclosed(self, kind: str, options: str) -> Iterator[str]:
+        inner = self._lines.until(re.compile(rf"\s*#\+end_{re.escape(kind)}", re.IGNORECASE))
+        if kind.lower() in ("src", "example", "export"):
+            yield code("\n".join(inner), options.split(maxsplit=1)[0] if options and kind.lower() == "src" else "")
+        elif kind.lower() == "comment":
+            self._lines.unread["comment"] += 1
+        else:
+            nested = _Org(_Lines("\n".join(inner), self._lines.produced))
+            nested._lines.unread, nested._lines.about = self._lines.unread, self._lines.about
+            yield from nested.blocks()
+
+    def _table(self) -> Iterator[str]:
+        """A table; the rows above the first rule are its header if rows follow."""
+        rows: list[list[Cell]] = []
+        rule = 0
+        while (line := self._lines.next()) is not None:
+            bare = line.strip()
+            if not bare.startswith("|"):
+                self._lines.back()
+                break
+            if bare.startswith("|-"):
+                rule = rule or len(rows)
+            else:
+                rows.append([Cell(self._line(part.strip())) for part in bare.strip("|").split("|")])
+        head = rule if rule < len(rows) else 0
+        yield Grid(
+            [[cell._replace(is_head=at < head) for cell in row] for at, row in enumerate(rows)],
+            produced=self._lines.produced,
+        ).markdown()
+
+    def _line(self, text: str) -> str:
+        text = _ORG_LINK.sub(lambda match: match[2] or match[1].partition(":")[2] or match[1], text)
+        text = _ORG_NOTE.sub(lambda match: f"[{match[2] or match[1]}]", text)
+        return _ORG_FONT.sub(lambda match: match[2], text)
+
+
+def read_asciidoc(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
+    """The document of an AsciiDoc file: headings, lists, tables, code, notes; nothing is included.
+
+    Parameters
+    ----------
+    origin : the file; its stem is the title if it has none
+    data : its bytes
+    options : the encoding and the size limit
+
+    Raises
+    ------
+    ReadError
+        It is not text, holds no text, or exceeds a limit of :mod:`hlgraph.read.bounds`.
+    """
+    return _document(origin, data, options, reader=_AsciiDoc)
+
+
+def read_org(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
+    """The document of an Org file: headlines, lists, tables, blocks of code; keywords as metadata; nothing is included.
+
+    Parameters
+    ----------
+    origin, data, options : as for :func:`read_asciidoc`
+
+    Raises
+    ------
+    ReadError
+        As :func:`read_asciidoc`.
+    """
+    return _document(origin, data, options, reader=_Org)
+
+
+FORMATS = (
+    FileFormat("asciidoc", suffixes=(".adoc", ".asc", ".asciidoc"), read=read_asciidoc),
+    FileFormat("org", suffixes=(".org",), read=read_org),
+)

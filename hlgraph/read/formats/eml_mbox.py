@@ -1,0 +1,433 @@
+"""Readers of mail: one message (EML), or a mailbox (mbox) whose messages are streamed.
+
+A message is a document: its subject is the title, its other headers are metadata. Each attachment with a reader is a document of
+its own, ``<uri of the message>/<name>``; other attachments are named in a warning.
+"""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC
+from email.errors import HeaderParseError
+from email.message import Message
+from email.utils import getaddresses, parsedate_to_datetime
+from urllib.parse import quote
+
+from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.ids import checksum
+from hlgraph.read.bounds import Produced, refused
+from hlgraph.read.content import (
+    Origin,
+    ReadFailure,
+    bounded_row,
+    clean,
+    clean_title,
+    failure,
+    not_installed,
+    parser_errors,
+    read_bounded,
+    without_runs,
+)
+from hlgraph.read.formats._blocks import Unread
+from hlgraph.read.formats._format import Format, RowsFormat
+from hlgraph.read.options import ReadOptions
+from hlgraph.read.rows import bounded_lines
+from hlgraph.records import Document, MetadataValue
+
+_HEADERS = (
+    "From",
+    "To",
+    "Cc",
+    "Date",
+    "Subject",
+    "Message-ID",
+    "MIME-Version",
+    "Content-Type",
+    "Received",
+    "Return-Path",
+)
+_PEOPLE = {"from": "From", "to": "To", "cc": "Cc", "bcc": "Bcc", "reply_to": "Reply-To"}
+_SHOWN = {"message_id": "Message-ID", "in_reply_to": "In-Reply-To", "list": "List-Id", "keywords": "Keywords"}
+_MOST_LEVELS = 8  # of messages attached to messages
+_MOST_PARTS = 1_000
+_LEAST_HEADERS = 2
+_FIELD = re.compile(rb"(?im)^content-(?:type|disposition):[^\n]*+(?:\n[ \t][^\n]*+)*+")
+_LONGEST_FIELD = 16_384  # time to parse one grows with its square
+_ENCRYPTED = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")
+_SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
+_BORDER = re.compile(rb"From \S+.*\d{2}:\d{2}")
+_QUOTED_BORDER = re.compile(rb">+From ")
+_QUOTE = re.compile(r"((?:>[ \t]?)+)(.*)")
+_BLANK_LINES = re.compile(r"\n{3,}")
+_BREAKS = re.compile(r"(?:[-*+•]|\(?\w{1,3}[.)])\s")
+
+
+def read_eml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
+    """The document of a message, then those of its attachments.
+
+    Parameters
+    ----------
+    origin : the file
+    stream : its decompressed bytes
+    options : the size limit; the attachments are read with the same options
+
+    Returns
+    -------
+    Iterator[Document | ReadFailure]
+        A failure for each attachment that has a reader but cannot be read.
+
+    Raises
+    ------
+    ReadError
+        It has no headers of a mail, is encrypted, too large, or holds no text; raised while iterating.
+    """
+    data = read_bounded(origin, stream, limit=options.max_bytes)
+    message = _parsed(origin, data)
+    if sum(message[name] is not None for name in _HEADERS) < _LEAST_HEADERS:
+        mend = "add --format mbox for a mailbox, or --format text"
+        raise ReadError(origin.uri, "is empty" if not data.strip() else "has no headers of a mail", mend)
+    uri = origin.uri if origin.name else f"{origin.uri}#{_key(message, data)}"
+    yield from _documents(Origin(uri, origin.name), message, size=len(data), options=options)
+
+
+def read_mbox(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
+    """The documents of a mailbox: each message has the uri ``<file>#<message id>``.
+
+    Parameters
+    ----------
+    origin : the file
+    stream : its decompressed bytes; it may be of any length
+    options : ``max_bytes`` limits one message
+
+    Returns
+    -------
+    Iterator[Document | ReadFailure]
+        A failure for each message or attachment that cannot be read.
+
+    Raises
+    ------
+    ReadError
+        It does not begin with a line ``From ``, or holds no message.
+    """
+    head = stream.peek(64)[:64].lstrip()
+    if not head.startswith(b"From "):
+        raise ReadError(
+            origin.uri, "is empty" if not head else "does not begin with a line 'From '", "add --format eml"
+        )
+    seen: dict[str, int] = {}
+    for number, data in enumerate(_messages(stream, options.max_bytes), 1):
+        if data is None:
+            yield failure(
+                origin.uri, f"message {number} is larger than {options.max_bytes:,} bytes", mend="raise --max-bytes"
+            )
+            continue
+        try:
+            with parser_errors(origin.uri, "mail", part=f"message {number}"):
+                message = _parsed(origin, data)
+                uri = _new_uri(f"{origin.uri}#{_key(message, data)}", number, seen)
+                yield from _documents(Origin(uri, origin.name), message, size=len(data), options=options)
+        except ReadError as error:
+            yield ReadFailure(error.uri, error)
+        except MissingExtraError as error:
+            yield not_installed(origin.uri, error)
+
+
+def _new_uri(uri: str, number: int, seen: dict[str, int]) -> str:
+    """The uri of a message, which no earlier message may have."""
+    first = seen.setdefault(uri, number)
+    if first != number:
+        raise ReadError(uri, f"message {number} has the same Message-ID as message {first}", "remove one of them")
+    return uri
+
+
+def _messages(stream: io.BufferedReader, limit: int) -> Iterator[bytes | None]:
+    """The messages of a mailbox, without the lines that separate them; None for one that is too large."""
+    lines: list[bytes] = []
+    size = 0
+    is_open = is_blank = False
+    for line in bounded_lines(stream, limit):
+        if (
+            line is not None
+            and line.startswith(b"From ")
+            and (is_blank or not is_open)
+            and (not is_open or _BORDER.match(line))
+        ):
+            if is_open:
+                yield b"".join(lines) if size <= limit else None
+            lines, size, is_open = [], 0, True
+            continue
+        size += limit + 1 if line is None else len(line)
+        if size > limit:
+            lines.clear()
+        elif line is not None:
+            lines.append(line[1:] if _QUOTED_BORDER.match(line) else line)
+        is_blank = line is not None and not line.strip()
+    if is_open:
+        yield b"".join(lines) if size <= limit else None
+
+
+def _parsed(origin: Origin, data: bytes) -> Message:
+    from email import message_from_bytes
+
+    if any(len(match[0]) > _LONGEST_FIELD for match in _FIELD.finditer(data)):
+        raise refused(origin, "characters in the header of a part", limit=_LONGEST_FIELD)
+    if data.lower().count(b"boundary=") > _MOST_PARTS:
+        raise refused(origin, "parts with parts", limit=_MOST_PARTS)
+    return message_from_bytes(data)
+
+
+def _key(message: Message, data: bytes) -> str:
+    stated = _header(message, "Message-ID").strip("<>")
+    return quote(stated, safe="@!$&'()*+,;=") or checksum(data.decode("latin-1"))[:16]
+
+
+def _header(message: Message, name: str) -> str:
+    """The value of a header on one line; empty if there is none. An encoding that is damaged stays as it is."""
+    return ", ".join(_decoded(str(raw)) for key, raw in message.raw_items() if key.lower() == name.lower())
+
+
+def _decoded(raw: str) -> str:
+    """The value of a header or a parameter, with its encoded words decoded."""
+    from email.header import decode_header
+
+    stored = raw[:_LONGEST_FIELD].encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    try:
+        parts = [
+            part.decode(charset or "utf-8", "replace") if isinstance(part, bytes) else part
+            for part, charset in decode_header(stored)
+        ]
+    except (HeaderParseError, LookupError, ValueError):
+        parts = [stored]
+    return clean_title(clean("".join(parts)))
+
+
+def _documents(
+    origin: Origin, message: Message, *, size: int, options: ReadOptions, depth: int = 0
+) -> Iterator[Document | ReadFailure]:
+    """The document of a message, and those of its attachments."""
+    if message.get_content_type() in _ENCRYPTED and "signed-data" not in str(message.get_param("smime-type", "")):
+        raise ReadError(origin.uri, "is encrypted", "decrypt it in a mail program and save it again")
+    unread = Unread()
+    texts, attached = _parts(message, unread)
+    produced = Produced(origin, size, options.max_bytes)
+    notes: list[str] = []
+    blocks = [block for part in texts for block in _blocks(origin, part, produced=produced, notes=notes)]
+    names = ", ".join(name for name, _ in attached)
+    if names:
+        blocks.append(f"Attached: {names}")
+    subject = _header(message, "Subject")
+    results: list[Document | ReadFailure] = []
+    for name, part in attached:
+        results += _attachment(origin, name, part, options=options, depth=depth, unread=unread)
+    text = "\n\n".join(filter(None, blocks)) or subject
+    if not text:
+        raise ReadError(origin.uri, "is empty: neither its subject nor its parts hold text")
+    metadata = {"filename": origin.name, **_metadata(message)} if origin.name else _metadata(message)
+    notes += unread.warnings()
+    yield without_runs(
+        Document(origin.uri, produced.add(text), subject or clean_title(origin.stem), metadata, warnings=tuple(notes))
+    )
+    yield from results
+
+
+def _metadata(message: Message) -> dict[str, MetadataValue]:
+    """The headers of a mail that people read; those of its transport are left out."""
+    metadata: dict[str, MetadataValue] = {}
+    for ours, name in _PEOPLE.items():
+        pairs = getaddresses([_header(message, name)])
+        people = tuple(f"{who} <{address}>" if who and address else who or address for who, address in pairs)
+        people = tuple(filter(None, people))
+        if people:
+            metadata[ours] = people[0] if len(people) == 1 else people
+    for ours, name in _SHOWN.items():
+        if value := _header(message, name):
+            metadata[ours] = value
+    if stated := _header(message, "Date"):
+        try:
+            date = parsedate_to_datetime(stated)
+            metadata["date"] = (date if date.tzinfo else date.replace(tzinfo=UTC)).isoformat()
+        except (ValueError, OverflowError, IndexError):
+            metadata["date"] = stated
+    return metadata
+
+
+def _parts(message: Message, unread: Unread) -> tuple[list[Message], list[tuple[str, Message]]]:
+    """The parts that are the text of a message, and the attachments with their names. Of alternatives the plain text counts."""
+    texts: list[Message] = []
+    attached: list[tuple[str, Message]] = []
+    waiting: list[Message] = [message]
+    count = 0
+    while waiting:
+        part = waiting.pop()
+        count += 1
+        if count > _MOST_PARTS:
+            unread["part"] += 1
+            continue
+        kind, name = part.get_content_type(), _decoded(part.get_filename() or "")
+        if kind == "message/rfc822" or name or part.get_content_disposition() == "attachment":
+            attached.append((_attached_name(name, part, {other for other, _ in attached}), part))
+        elif part.is_multipart():
+            inner = _inner(part)
+            if kind == "multipart/alternative":
+                inner = _best(inner)
+            waiting += reversed(inner)
+        elif kind.startswith(("text/", "multipart/")):  # the second: its boundary is missing
+            texts.append(part)
+        elif kind not in _SIGNATURES:
+            unread[f"part of type {kind}"] += 1
+    return texts, attached
+
+
+def _attached_name(name: str, part: Message, taken: set[str]) -> str:
+    """A name that no other attachment of the message has: that of the file, else the subject of an attached message."""
+    subject = next((_header(inner, "Subject") for inner in _inner(part)), "")
+    stated = (name or subject or f"attachment {len(taken) + 1}").replace("/", "_")
+    if stated not in taken:
+        return stated
+    stem, suffix = posixpath.splitext(stated)
+    return next(name for number in range(2, len(taken) + 3) if (name := f"{stem} ({number}){suffix}") not in taken)
+
+
+def _inner(part: Message) -> list[Message]:
+    payload = part.get_payload()
+    return [each for each in payload if isinstance(each, Message)] if isinstance(payload, list) else []
+
+
+def _best(parts: list[Message]) -> list[Message]:
+    """Of the forms of one text the plain one, if it has text; else the last one, which is the richest."""
+    plain = [part for part in parts if part.get_content_type() == "text/plain" and _content(part).strip()]
+    return plain[:1] or parts[-1:]
+
+
+def _content(part: Message) -> str:
+    """The text of a part. An unknown or wrong charset is read as UTF-8, else as Windows-1252."""
+    data = part.get_payload(decode=True)
+    raw = data if isinstance(data, bytes) else str(part.get_payload()).encode("utf-8", "replace")
+    for charset in (str(part.get_content_charset() or "utf-8"), "utf-8"):
+        try:
+            return clean(raw.decode(charset))
+        except (LookupError, ValueError):
+            continue
+    return clean(raw.decode("cp1252", "replace"))
+
+
+def _blocks(origin: Origin, part: Message, *, produced: Produced, notes: list[str]) -> Iterator[str]:
+    text = _content(part)
+    if part.get_content_type() == "text/html" and text.strip():
+        from hlgraph.read.formats.html import main_text
+
+        try:
+            page = main_text(origin, text.encode(), encoding="utf-8", produced=produced)
+        except ImportError as error:
+            raise MissingExtraError("html", "reading mail written in HTML") from error
+        notes += page.warnings if page.text else ()
+        yield page.text or _plain(text)
+    elif str(part.get_param("format", "")).lower() == "flowed":
+        yield _marked(_unflowed(text))
+    else:
+        yield _marked(text)
+
+
+def _plain(page: str) -> str:
+    """All text of a page that is too short to have a main text."""
+    from lxml import html
+
+    tree = html.document_fromstring(page.encode(), parser=html.HTMLParser(encoding="utf-8"))
+    for element in list(tree.iter("script", "style", "title")):
+        element.drop_tree()
+    for element in tree.iter("br", "p", "div", "tr", "li"):
+        element.tail = f"\n{element.tail or ''}"
+    return "\n".join(filter(None, (" ".join(line.split()) for line in str(tree.text_content()).split("\n"))))
+
+
+def _unflowed(text: str) -> str:
+    """Text of ``format=flowed`` with its soft line breaks removed (RFC 3676)."""
+    lines: list[str] = []
+    is_soft = False
+    for line in text.split("\n"):
+        quotes = len(line) - len(line.lstrip(">"))
+        words = line[quotes:].removeprefix(" ")
+        if is_soft and lines and len(lines[-1]) - len(lines[-1].lstrip(">")) == quotes and words != "-- ":
+            lines[-1] += words
+        else:
+            lines.append(f"{'>' * quotes}{' ' if quotes else ''}{words}")
+        is_soft = words.endswith(" ") and words != "-- "
+    return "\n".join(lines)
+
+
+def _marked(text: str) -> str:
+    """The text of a mail with each quoted paragraph on one line after ``> ``, and its signature named."""
+    lines: list[str] = []
+    depth = 0
+    for line in text.rstrip().split("\n"):
+        quoted = _QUOTE.fullmatch(line)
+        words = quoted[2].strip() if quoted else line
+        before, depth = depth, quoted[1].count(">") if quoted else 0
+        mark = "> " * depth
+        if not depth and line.rstrip() == "--":
+            lines += ["", "Signature:", ""]
+        elif not depth:
+            lines += ["", line] if before and line.strip() else [line]
+        elif not words:
+            lines.append("")
+        elif depth == before and lines[-1].strip() and not _BREAKS.match(words):
+            lines[-1] += f" {words}"
+        else:
+            lines += ["", f"{mark}{words}"] if depth != before and lines and lines[-1] else [f"{mark}{words}"]
+    return _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip("\n")
+
+
+def _attachment(
+    origin: Origin, name: str, part: Message, *, options: ReadOptions, depth: int, unread: Unread
+) -> Iterator[Document | ReadFailure]:
+    """The documents of an attachment."""
+    uri = f"{origin.uri}{'/' if '#' in origin.uri else '#'}{quote(name, safe='@!$&()*+,;=')}"
+    own = Origin(uri, name)
+    if part.get_content_type() == "message/rfc822":
+        inner = next(iter(_inner(part)), None)
+        if inner is None or depth >= _MOST_LEVELS:
+            unread[f"attached message {name}"] += 1
+            return
+        try:
+            yield from _documents(Origin(uri, name), inner, size=len(bytes(inner)), options=options, depth=depth + 1)
+        except ReadError as error:
+            yield ReadFailure(error.uri, error)
+        return
+    data = part.get_payload(decode=True)
+    reader = _reader_of(name, data) if isinstance(data, bytes) else None
+    if reader is None or not isinstance(data, bytes):
+        unread[f"attachment {name} ({part.get_content_type()})"] += 1
+        return
+    about: dict[str, MetadataValue] = {"filename": name, "attached_to": origin.uri}
+    try:
+        with parser_errors(uri, reader.name.upper(), mend=reader.mend):
+            if isinstance(reader, RowsFormat):
+                results = reader.read(own, io.BufferedReader(io.BytesIO(data)), options=options)
+            else:
+                results = iter([reader.read(own, data, options=options)])
+            for result in results:
+                row = bounded_row(result)
+                yield replace(row, metadata={**about, **row.metadata}) if isinstance(row, Document) else row
+    except ReadError as error:
+        yield ReadFailure(error.uri, error)
+    except MissingExtraError as error:
+        yield not_installed(uri, error)
+
+
+def _reader_of(name: str, data: bytes) -> Format | None:
+    """The reader of an attachment by its suffix; mail may hold mail, but no further mailbox."""
+    from hlgraph.read.discover import HEAD, format_by_content, format_of, may_be_text
+    from hlgraph.read.formats import FORMATS
+
+    kind = format_of(name) or (format_by_content(data[:HEAD]) if may_be_text(name) else None)
+    return FORMATS[kind] if kind and kind not in ("mbox", "eml") else None
+
+
+FORMATS = (
+    RowsFormat("eml", suffixes=(".eml",), read=read_eml, mend="save it again in a mail program"),
+    RowsFormat("mbox", suffixes=(".mbox",), read=read_mbox, mend="export the mailbox again"),
+)

@@ -1,0 +1,299 @@
+"""Readers of OpenDocument files (ODT, ODS, ODP), packed or flat: text, sheets and slides, with tables as Markdown.
+
+The XML is read with lxml. Comments, deleted text and embedded objects are left out; a warning counts them.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from hlgraph.errors import ReadError
+from hlgraph.read.bounds import Produced, check_package, refused
+from hlgraph.read.content import Origin, clean, clean_title
+from hlgraph.read.formats._blocks import Unread, document_of, heading
+from hlgraph.read.formats._format import FileFormat
+from hlgraph.read.formats._xml import Block, Flow, Inline, attribute, below, children, formula, listed, parsed, tag_of
+from hlgraph.read.options import ReadOptions
+from hlgraph.read.tables import Cell, Grid
+from hlgraph.records import Document, MetadataValue
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element as Element
+
+_EXTRA = "odf"
+_KINDS = {"odt": "text", "ods": "spreadsheet", "odp": "presentation"}
+_FIELDS = {
+    "creator": "author",
+    "date": "date",
+    "language": "language",
+    "subject": "subject",
+    "description": "description",
+}
+_BREAK = "\n\n"
+_MOST_ROWS = 20_000_000  # including empty ones, which cost nothing here
+_GONE = ("tracked-changes", "annotation", "forms", "sequence-decls", "variable-decls", "index-source")
+
+
+def read_open_document(origin: Origin, data: bytes, *, options: ReadOptions, kind: str) -> Document:
+    """The document of a file: headings, paragraphs, lists, notes in their places and tables; each slide is a page.
+
+    Parameters
+    ----------
+    origin : the file; its stem is the title if its properties name none
+    data : its bytes
+    options : ``max_bytes`` limits the unpacked size, and the text in characters
+    kind : ``odt``, ``ods`` or ``odp``
+
+    Raises
+    ------
+    MissingExtraError
+        lxml is not installed.
+    ReadError
+        It is damaged, needs a password, is of another kind, exceeds a limit of :mod:`hlgraph.read.bounds`, or holds no text.
+
+    References
+    ----------
+    OASIS, Open Document Format for Office Applications 1.3.
+    """
+    unread = Unread()
+    content, about = _trees(origin, data, options, unread=unread)
+    body = next((part for parent in below(content, "body") for part in children(parent, *_KINDS.values())), None)
+    if body is None or tag_of(body) != _KINDS[kind]:
+        actual = next((name for name, tag in _KINDS.items() if body is not None and tag_of(body) == tag), "")
+        reason = f"holds {actual}, not {kind}" if actual else f"holds no {_KINDS[kind]}"
+        raise ReadError(
+            origin.uri, reason, f"rename it, or add --format {actual}" if actual else "save it as ODT, ODS or ODP"
+        )
+    produced = Produced(origin, len(data), options.max_bytes)
+    flow = Flow(body, produced, blocks=_BLOCKS, inlines=_INLINES)
+    title, metadata = _properties(flow, about)
+    if kind == "odp":
+        pages = [produced.add(clean(_BREAK.join(filter(None, _slide(flow, page))))) for page in below(body, "page")]
+        metadata["slides"] = len(pages)
+        starts = tuple(accumulate((len(page) + len(_BREAK) for page in pages[:-1]), initial=0)) if pages else ()
+        if not any(pages):
+            raise ReadError(origin.uri, "is empty: its slides hold no text")
+        warnings = Unread({**unread, **flow.unread}).warnings()
+        return Document(
+            origin.uri,
+            _BREAK.join(pages),
+            title or clean_title(origin.stem),
+            metadata,
+            page_starts=starts,
+            warnings=warnings,
+        )
+    blocks = list(_sheets(flow, body) if kind == "ods" else flow.inside(body))
+    warnings = Unread({**unread, **flow.unread}).warnings()
+    return document_of(produced, blocks, title=title, metadata=metadata, warnings=warnings, part="its body")
+
+
+def _trees(origin: Origin, data: bytes, options: ReadOptions, *, unread: Unread) -> tuple[Element, Element | None]:
+    """The root of the content, and that of the properties."""
+    if not data.startswith((b"PK", b"\xd0\xcf")):  # flat
+        root = parsed(origin, data, extra=_EXTRA)
+        return root, root
+    check_package(origin, data, limit=options.max_bytes)
+    with zipfile.ZipFile(io.BytesIO(data)) as package:
+        names = package.namelist()
+        if "META-INF/manifest.xml" in names and b"encryption-data" in package.read("META-INF/manifest.xml"):
+            raise ReadError(origin.uri, "is protected by a password", "save it without a password")
+        if "content.xml" not in names:
+            raise ReadError(origin.uri, "is no OpenDocument file: it has no content.xml", "save it again")
+        for name in names:
+            if name.endswith("/content.xml"):
+                unread[f"embedded object {name.rpartition('/')[0]}"] += 1
+        about = parsed(origin, package.read("meta.xml"), extra=_EXTRA) if "meta.xml" in names else None
+        return parsed(origin, package.read("content.xml"), extra=_EXTRA), about
+
+
+def _properties(flow: Flow, root: Element | None) -> tuple[str, dict[str, MetadataValue]]:
+    meta = None if root is None else next(iter(below(root, "meta")), None)
+    if meta is None:
+        return "", {}
+    values = {
+        name: clean(flow.text(next(iter(children(meta, name)), None)))
+        for name in ("title", *_FIELDS, "initial-creator", "creation-date")
+    }
+    values["creator"] = values["initial-creator"] or values["creator"]
+    metadata: dict[str, MetadataValue] = {ours: values[name] for name, ours in _FIELDS.items() if values[name]}
+    if values["creation-date"]:
+        metadata["created"] = values["creation-date"]
+    if keywords := tuple(clean(flow.text(each)) for each in children(meta, "keyword")):
+        metadata["keywords"] = keywords
+    return clean_title(values["title"]), metadata
+
+
+def _heading(flow: Flow, element: Element) -> Iterator[str]:
+    level = attribute(element, "outline-level")
+    yield heading(flow.text(element), int(level) if level.isdecimal() else 1)
+    yield from _boxes(flow, element)
+
+
+def _paragraph(flow: Flow, element: Element) -> Iterator[str]:
+    yield flow.text(element)
+    yield from _boxes(flow, element)
+
+
+def _boxes(flow: Flow, element: Element) -> Iterator[str]:
+    """The text boxes that are anchored in a paragraph, and the tables in them."""
+    for box in below(element, "text-box"):
+        yield from flow.inside(box)
+
+
+def _gone(flow: Flow, element: Element) -> Iterator[str]:
+    _count(flow, element)
+    return iter(())
+
+
+def _count(flow: Flow, element: Element) -> str:
+    names = {"tracked-changes": "deleted text", "annotation": "comment", "forms": "form"}
+    if flow.text(next(iter(element), None)) and tag_of(element) in names:
+        flow.unread[names[tag_of(element)]] += 1
+    return ""
+
+
+def _note(flow: Flow, element: Element) -> str:
+    """A footnote or endnote in its place, in brackets."""
+    text = " ".join(flow.text(each).replace("\n", " ") for each in children(element, "note-body"))
+    return f" [{text}]" if text else ""
+
+
+def _space(_flow: Flow, _element: Element) -> str:
+    return " "
+
+
+def _table(flow: Flow, element: Element) -> Iterator[str]:
+    for rows in _groups(flow, element):
+        yield Grid(rows, produced=flow.produced).markdown()
+
+
+def _sheets(flow: Flow, body: Element) -> Iterator[str]:
+    """The sheets of a workbook, each a heading and the groups of rows between blank ones."""
+    for sheet in children(body, "table"):
+        blocks = [_sheet_block(flow, rows) for rows in _groups(flow, sheet, is_sheet=True)]
+        if blocks:
+            yield heading(attribute(sheet, "name"), 2)
+        yield from blocks
+        for shapes in children(sheet, "shapes"):
+            yield from flow.inside(shapes)
+
+
+def _sheet_block(flow: Flow, rows: list[list[Cell]]) -> str:
+    """A Markdown table, or plain lines if no row has two cells."""
+    if all(sum(bool(cell.text) for cell in row) <= 1 for row in rows):
+        return "\n".join(cell.text for row in rows for cell in row if cell.text)
+    first = min(cell.column or 0 for row in rows for cell in row if cell.text)
+    moved = [
+        [cell._replace(column=(cell.column or 0) - first) for cell in row if (cell.column or 0) >= first]
+        for row in rows
+    ]
+    return Grid(moved, produced=flow.produced).markdown()
+
+
+def _groups(flow: Flow, table: Element, *, is_sheet: bool = False) -> Iterator[list[list[Cell]]]:
+    """The rows of a table with the places of their cells; of a sheet, blank rows separate groups."""
+    group: list[list[Cell]] = []
+    covered = place = 0
+    for row, is_head in _rows(table):
+        cells = list(_cells(flow, row, is_head=is_head))
+        repeated = _repeated(row, "number-rows-repeated")
+        place += repeated
+        if place > _MOST_ROWS:
+            raise refused(flow.produced.origin, "rows", limit=_MOST_ROWS)
+        if any(cell.text for cell in cells):
+            flow.produced.add_cells(len(cells) * (repeated - 1))
+            group += [cells] * repeated
+            covered = max(covered, *(place + cell.height - 1 for cell in cells))
+        elif group and place <= covered:
+            group.append(cells)
+        elif is_sheet and group:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _rows(table: Element, *, is_head: bool = False) -> Iterator[tuple[Element, bool]]:
+    for child in table:
+        if tag_of(child) == "table-row":
+            yield child, is_head
+        elif tag_of(child) in ("table-header-rows", "table-row-group", "table-rows"):
+            yield from _rows(child, is_head=is_head or tag_of(child) == "table-header-rows")
+
+
+def _cells(flow: Flow, row: Element, *, is_head: bool) -> Iterator[Cell]:
+    """The cells with text or a span, at their columns. Empty cells may be repeated up to the last column of a sheet."""
+    at = 0
+    for cell in children(row, "table-cell", "covered-table-cell"):
+        repeated = _repeated(cell, "number-columns-repeated")
+        if tag_of(cell) == "table-cell":
+            text = _cell_text(flow, cell)
+            width, height = (_repeated(cell, f"number-{name}-spanned") for name in ("columns", "rows"))
+            if text:
+                flow.produced.add_cells(repeated - 1)
+                for number in range(repeated):
+                    yield Cell(text, width, height, is_head=is_head, column=at + number)
+        at += repeated
+
+
+def _cell_text(flow: Flow, cell: Element) -> str:
+    """What a cell shows, on one line; the stored value of one that shows nothing."""
+    shown = " ".join(filter(None, (" ".join(block.split()) for block in flow.inside(cell))))
+    value = attribute(cell, "date-value") or attribute(cell, "value") or attribute(cell, "string-value")
+    if attribute(cell, "formula") and not shown and not value:
+        flow.unread["formula without a stored value"] += 1
+    return clean_title(clean(shown or value))
+
+
+def _repeated(element: Element, name: str) -> int:
+    value = attribute(element, name)[:9]
+    return max(1, int(value)) if value.isdecimal() else 1
+
+
+def _slide(flow: Flow, page: Element) -> Iterator[str]:
+    """The title of a slide, its other texts and tables in the order of the file, and its notes."""
+    frames = [frame for frame in page if tag_of(frame) not in ("notes", "forms", "")]
+    titles = [frame for frame in frames if attribute(frame, "class") == "title"]
+    yield heading(" ".join(" ".join(flow.inside(frame)) for frame in titles), 2)
+    for frame in frames:
+        if frame not in titles:
+            yield from flow.inside(frame)
+    for notes in children(page, "notes"):
+        frames = [frame for frame in children(notes, "frame") if attribute(frame, "class") == "notes"]
+        text = " ".join(filter(None, (block for frame in frames for block in flow.inside(frame))))
+        yield f"Notes: {text}" if text else ""
+
+
+def _list(flow: Flow, element: Element) -> Iterator[str]:
+    for block in listed(flow, element, entries=("list-header", "list-item")):
+        yield block.removeprefix("- ") if block.startswith("- #") else block  # a numbered heading is an item of a list
+
+
+_BLOCKS: Mapping[str, Block] = {
+    "h": _heading,
+    "p": _paragraph,
+    "list": _list,
+    "table": _table,
+    **dict.fromkeys(_GONE, _gone),
+}
+_INLINES: Mapping[str, Inline] = {
+    "note": _note,
+    "annotation": _count,
+    "s": _space,
+    "tab": _space,
+    "line-break": lambda _flow, _element: "\n",
+    "text-box": lambda _flow, _element: "",
+    "math": formula,
+    **dict.fromkeys(("title", "desc"), lambda _flow, _element: ""),
+}
+_MEND = "open it in LibreOffice and save it again"
+_SUFFIXES = {"odt": (".fodt", ".odt", ".ott"), "ods": (".fods", ".ods", ".ots"), "odp": (".fodp", ".odp", ".otp")}
+FORMATS = tuple(
+    FileFormat(kind, suffixes=suffixes, read=partial(read_open_document, kind=kind), mend=_MEND)
+    for kind, suffixes in _SUFFIXES.items()
+)

@@ -1,0 +1,299 @@
+"""A small sound file of each text format: every element that holds text has a marker such as ``kanu07`` in it."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from email.message import EmailMessage
+from functools import cache
+
+import pyarrow as pa
+from pyarrow import ipc, parquet
+
+JATS = """<?xml version="1.0"?><article><front><journal-meta><journal-title>kanu01</journal-title></journal-meta><article-meta>
+<title-group><article-title>kanu02</article-title><subtitle>kanu03</subtitle></title-group><contrib-group><contrib><name>
+<surname>kanu04</surname><given-names>kanu05</given-names></name></contrib><aff>kanu06</aff></contrib-group><abstract><title>kanu07
+</title><p>kanu08</p></abstract><kwd-group><kwd>kanu09</kwd></kwd-group></article-meta></front><body><sec><title>kanu10</title>
+<p>kanu11 <italic>kanu12</italic> 10<sup>6</sup>
+<inline-formula><tex-math>kanu13</tex-math></inline-formula></p><sec><label>1</label>
+<title>kanu14</title><list><list-item><label>kanu15</label><p>kanu16</p></list-item></list></sec><fig><label>kanu17</label><caption>
+<title>kanu18</title><p>kanu19</p></caption></fig><table-wrap><label>kanu20</label><caption><p>kanu21</p></caption><table><thead><tr>
+<th>Name</th><th>Year</th></tr></thead><tbody><tr><td rowspan="2">Orlen</td><td>1900</td></tr><tr><td>1901</td></tr></tbody></table>
+<table-wrap-foot><fn><label>kanu22</label><p>kanu23</p></fn></table-wrap-foot></table-wrap><disp-quote><p>kanu24</p></disp-quote>
+<boxed-text><p>kanu25</p></boxed-text><def-list><def-item><term>kanu26</term><def><p>kanu27</p></def></def-item></def-list>
+<disp-formula>kanu28</disp-formula><unknown>kanu29</unknown></sec></body><back><ack><p>kanu30</p></ack><fn-group><fn><p>kanu31</p></fn>
+</fn-group><ref-list><ref><label>kanu32</label><mixed-citation><name><surname>kanu33</surname><given-names>kanu34</given-names></name>
+</mixed-citation></ref></ref-list></back></article>"""
+TEI = """<TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader><fileDesc><titleStmt><title>kanu01</title><author>kanu02</author></titleStmt>
+<publicationStmt><publisher>kanu03</publisher></publicationStmt><sourceDesc><p>kanu04</p></sourceDesc></fileDesc></teiHeader><text>
+<front><titlePage><titlePart>kanu05</titlePart></titlePage></front>
+<body><div><head>kanu06</head><p>kanu07 <hi>kanu08</hi><note>kanu09
+</note> <choice><sic>kanu10</sic><corr>kanu11</corr></choice></p>
+<sp><speaker>kanu12</speaker><p>kanu13</p></sp><lg><l>kanu14</l></lg>
+<list><item>kanu15</item></list><table><head>kanu16</head>
+<row role="label"><cell>Name</cell><cell>Year</cell></row><row><cell rows="2">
+Orlen</cell><cell>1900</cell></row><row><cell>1901</cell></row></table><figure><head>kanu17</head><figDesc>kanu18</figDesc></figure>
+<quote>kanu19</quote><del>kanu20</del></div></body><back><listBibl><bibl>kanu21</bibl></listBibl></back></text></TEI>"""
+RST = """kanu01
+======
+
+:Author: kanu02
+
+kanu03 *kanu04* ``kanu05`` :ref:`kanu06 <x>` |y| [1]_
+
+.. |y| replace:: kanu07
+.. note:: kanu08
+.. unknown:: kanu09
+
+   kanu10
+
+kanu11
+------
+
+- kanu12
+
+  - kanu13
+
+1. kanu14
+
+kanu15
+   kanu16
+
+.. code-block:: python
+
+   kanu17
+
+.. table:: kanu18
+
+   ====== ======
+   Name   Year
+   ====== ======
+   Orlen  1900
+   ====== ======
+
+| kanu19
+
+    kanu20
+
+.. [1] kanu21
+.. figure:: a.png
+
+   kanu22
+"""
+LATEX = r"""\documentclass{article}\title{kanu01}\author{kanu02}
+\begin{document}\maketitle
+\begin{abstract}kanu03\end{abstract}
+\section{kanu04}
+kanu05 \emph{kanu06} \unknown{kanu07}\footnote{kanu08} $kanu09$ \cite{kanu10} \href{http://a}{kanu11}
+\begin{itemize}\item kanu12 \begin{enumerate}\item kanu13\end{enumerate}\end{itemize}
+\begin{description}\item[kanu14] kanu15\end{description}
+\begin{equation}kanu16\end{equation}
+\begin{table}\caption{kanu17}\begin{tabular}{ll}\toprule Name & Year \\ \midrule \multirow{2}{*}{Orlen} & 1900 \\ & 1901 \\
+\bottomrule\end{tabular}\end{table}
+\begin{verbatim}
+kanu18
+\end{verbatim}
+\begin{theorem}[kanu19]kanu20\end{theorem}
+\begin{thebibliography}{9}\bibitem{kanu21} kanu22\end{thebibliography}
+\input{kanu23}
+\end{document}
+"""
+WIKITEXT = """{{Infobox kanu01
+| kanu02 = kanu03
+| name = kanu04
+}}
+'''kanu05''' [[x|kanu06]] [[kanu07]] <ref name="a">kanu08</ref> {{lang|de|kanu09}} [http://a kanu10] <nowiki>kanu11</nowiki>
+== kanu12 ==
+* kanu13
+** kanu14
+; kanu15 : kanu16
+{|
+|+ kanu17
+! Name !! Year
+|-
+| rowspan="2" | Orlen || 1900
+|-
+| 1901
+|}
+<pre>kanu18</pre>
+[[File:a.png|thumb|a caption with kanu19]]
+[[Category:kanu20]]
+<div>kanu21</div>
+{{kanu22}}
+"""
+ASCIIDOC = """= kanu01
+kanu02
+
+kanu03 *kanu04* `kanu05` https://a.example[kanu06] <<x,kanu07>> footnote:[kanu08]
+
+== kanu09
+
+NOTE: kanu10
+
+* kanu11
+** kanu12
+kanu13:: kanu14
+
+.kanu15
+|===
+|Name |Year
+
+.2+|Orlen |1900
+|1901
+|===
+
+----
+kanu16
+----
+
+====
+kanu17
+====
+
+include::kanu18.adoc[]
+image::kanu19.png[kanu20]
+"""
+ORG = """#+TITLE: kanu01
+#+AUTHOR: kanu02
+* TODO kanu03
+:PROPERTIES:
+:kanu04: kanu05
+:END:
+kanu06 *kanu07* [[http://a][kanu08]] [fn:1]
+- kanu09
+  - kanu10
+- kanu11 :: kanu12
+#+CAPTION: kanu13
+| Name  | Year |
+|-------+------|
+| Orlen | 1900 |
+#+BEGIN_SRC python
+kanu14
+#+END_SRC
+#+BEGIN_QUOTE
+kanu15
+#+END_QUOTE
+: kanu16
+[fn:1] kanu17
+"""
+RTF = r"""{\rtf1\ansi{\fonttbl{\f0 Times;}}{\stylesheet{\s1 heading 1;}}{\info{\title kanu01}{\author kanu02}}
+\pard\s1 kanu03\par\pard kanu04 \b kanu05\b0{\footnote kanu06} {\field{\*\fldinst HYPERLINK "a"}{\fldrslt kanu07}}\par
+\pard{\listtext 1.\tab}\ls1 kanu08\par
+\trowd\cellx1000\cellx2000\pard\intbl Name\cell Year\cell\row
+\trowd\clvmgf\cellx1000\cellx2000\pard\intbl Orlen\cell 1900\cell\row
+\trowd\clvmrg\cellx1000\cellx2000\pard\intbl\cell 1901\cell\row
+\pard {\shp{\*\shpinst{\sp{\sn a}{\sv b}}{\shptxt kanu09\par}}}caf\'e9 \u8217?\par}"""
+VTT = """WEBVTT - kanu01
+
+00:00:01.000 --> 00:00:04.000
+<v kanu02>kanu03 <b>kanu04</b>
+
+00:01:04.000 --> 00:01:06.000
+<v Ben>kanu05
+- kanu06
+"""
+SRT = "1\n00:00:01,000 --> 00:00:04,000\nANN: kanu01\n\n2\n00:01:04,000 --> 00:01:06,000\nBEN: kanu02\n- kanu03\n"
+_BORDER = "From a Tue Mar  5 09:30:00 2024\n"
+_OFFICE = (
+    '<office:document xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
+    'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" '
+    'xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" xmlns:dc="http://purl.org/dc/elements/1.1/" '
+    'xmlns:presentation="urn:oasis:names:tc:opendocument:xmlns:presentation:1.0" '
+    'xmlns:meta="urn:oasis:names:tc:opendocument:xmlns:meta:1.0" '
+    'office:mimetype="application/vnd.oasis.opendocument.{kind}">{meta}<office:body><office:{kind}>{body}</office:{kind}>'
+    "</office:body></office:document>"
+)
+_META = "<office:meta><dc:title>kanu01</dc:title><meta:initial-creator>kanu02</meta:initial-creator></office:meta>"
+_TABLE = (
+    '<table:table table:name="kanu03"><table:table-row><table:table-cell><text:p>Name</text:p></table:table-cell><table:table-cell>'
+    '<text:p>Year</text:p></table:table-cell></table:table-row><table:table-row><table:table-cell table:number-rows-spanned="2">'
+    "<text:p>Orlen</text:p></table:table-cell><table:table-cell><text:p>1900</text:p></table:table-cell></table:table-row>"
+    "<table:table-row><table:covered-table-cell/><table:table-cell><text:p>1901</text:p></table:table-cell></table:table-row>"
+    '<table:table-row table:number-rows-repeated="1048000"><table:table-cell table:number-columns-repeated="1024"/>'
+    "</table:table-row></table:table>"
+)
+_TEXT = (
+    '<text:h text:outline-level="1">kanu04</text:h><text:p>kanu05 <text:span>kanu06</text:span><text:note><text:note-citation>1'
+    "</text:note-citation><text:note-body><text:p>kanu07</text:p></text:note-body></text:note><draw:frame><draw:text-box><text:p>"
+    "kanu08</text:p></draw:text-box></draw:frame></text:p><text:list><text:list-item><text:p>kanu09</text:p><text:list><text:list-item>"
+    "<text:p>kanu10</text:p></text:list-item></text:list></text:list-item></text:list><text:section><text:p>kanu11</text:p>"
+    "</text:section>"
+)
+_SLIDE = (
+    '<draw:page><draw:frame presentation:class="title"><draw:text-box><text:p>kanu04</text:p></draw:text-box></draw:frame>'
+    "<draw:g><draw:custom-shape><text:p>kanu05</text:p></draw:custom-shape></draw:g><draw:frame>{table}</draw:frame>"
+    '<presentation:notes><draw:frame presentation:class="notes"><draw:text-box><text:p>kanu06</text:p></draw:text-box></draw:frame>'
+    "</presentation:notes></draw:page><draw:page><draw:frame><draw:text-box><text:p>kanu07</text:p></draw:text-box></draw:frame></draw:page>"
+)
+
+
+def flat(kind: str, body: str, *, meta: str = "") -> str:
+    """A flat OpenDocument file."""
+    return _OFFICE.format(kind=kind, body=body, meta=meta)
+
+
+def packed(source: str) -> bytes:
+    """A flat OpenDocument file as a package."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as package:
+        package.writestr("mimetype", source.partition('office:mimetype="')[2].partition('"')[0])
+        package.writestr("content.xml", source)
+        package.writestr("meta.xml", source)
+    return out.getvalue()
+
+
+@cache
+def sources() -> dict[str, str]:
+    """The text of a file of each format, before it is packed."""
+    table = _TABLE.replace("kanu03", "Table1")
+    cells = {"odt": _TEXT + table, "ods": _TABLE, "odp": _SLIDE.format(table=table)}
+    kinds = {"odt": "text", "ods": "spreadsheet", "odp": "presentation"}
+    mail = EmailMessage()
+    for name, value in (
+        ("From", "kanu01 <a@b.example>"),
+        ("To", "kanu02 <c@b.example>"),
+        ("Subject", "kanu03"),
+        ("Message-ID", "<kanu04@b>"),
+    ):
+        mail[name] = value
+    mail["Date"] = "Tue, 05 Mar 2024 09:30:00 +0100"
+    mail.set_content("kanu05\n\nAnn wrote:\n> kanu06\n> kanu07\n\n-- \nkanu08\n")
+    mail.add_attachment(b"# kanu09\n\nkanu10\n", maintype="text", subtype="markdown", filename="kanu11.md")
+    mail.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="kanu12.png")
+    cell = {"cell_type": "code", "source": ["kanu03"], "metadata": {}, "execution_count": 1}
+    outputs = [
+        {"output_type": "stream", "text": ["kanu04"]},
+        {"output_type": "execute_result", "data": {"text/plain": "kanu05"}},
+    ]
+    cells_of_book = [{"cell_type": "markdown", "source": "# kanu01\n\nkanu02"}, {**cell, "outputs": outputs}]
+    return {
+        "asciidoc": ASCIIDOC,
+        "eml": mail.as_string(),
+        "ipynb": json.dumps({"nbformat": 4, "metadata": {"title": "kanu06"}, "cells": cells_of_book}),
+        "jats": JATS,
+        "latex": LATEX,
+        "mbox": f"{_BORDER}{mail.as_string()}\n{_BORDER}From: kanu20\nTo: b\n\nkanu21\n",
+        **{name: flat(kind, cells[name], meta=_META) for name, kind in kinds.items()},
+        "org": ORG,
+        "rst": RST,
+        "rtf": RTF,
+        "srt": SRT,
+        "tei": TEI,
+        "vtt": VTT,
+        "wikitext": WIKITEXT,
+    }
+
+
+@cache
+def files() -> dict[str, bytes]:
+    """A sound file of each format."""
+    table = pa.table(
+        {"Name": ["Orlen", "Orlen"], "Year": [1900, 1901], "tags": [["a", "b"], None], "raw": [b"a", b"b"]}
+    )
+    columns, batches = io.BytesIO(), io.BytesIO()
+    parquet.write_table(table, columns)
+    with ipc.new_file(batches, table.schema) as writer:
+        writer.write_table(table)
+    texts = {name: packed(text) if name.startswith("od") else text.encode() for name, text in sources().items()}
+    return {**texts, "parquet": columns.getvalue(), "arrow": batches.getvalue()}

@@ -1,0 +1,411 @@
+"""Mail, subtitles, notebooks, scholarly XML, OpenDocument, RTF, light markup, LaTeX, wikitext, Parquet and Arrow."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+from pathlib import Path
+
+import format_samples
+import pyarrow as pa
+import pytest
+from growth import assert_linear
+from pyarrow import parquet
+
+from hlgraph.errors import MissingExtraError
+from hlgraph.read import FORMATS, ReadFailure, ReadOptions, bounds, read
+from hlgraph.read.content import Origin
+from hlgraph.records import Document
+
+KINDS = sorted(format_samples.files())
+TEXTS = sorted(format_samples.sources())
+MARKUP = sorted(set(TEXTS) - {"eml", "mbox", "odp", "ods", "odt"})
+
+
+def given(folder: Path, kind: str, data: bytes | str, name: str = "a") -> Path:
+    suffix = {"jats": ".nxml"}.get(kind, FORMATS[kind].suffixes[-1])
+    path = folder / f"{name}{suffix}"
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    return path
+
+
+def documents(path: Path, **options: object) -> list[Document]:
+    items = list(read([str(path)], ReadOptions(**options)))
+    assert all(isinstance(item, Document) for item in items), items
+    return [item for item in items if isinstance(item, Document)]
+
+
+def reason(path: Path) -> str:
+    [item] = read([str(path)])
+    assert isinstance(item, ReadFailure), item
+    return item.error.reason
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_each_word_of_the_source_is_in_the_document_or_in_a_warning(tmp_path: Path, kind: str) -> None:
+    items = documents(given(tmp_path, kind, format_samples.files()[kind]))
+    text = " ".join(" ".join([item.uri, item.text, item.title, str(item.metadata), *item.warnings]) for item in items)
+    markers = set(re.findall(r"kanu\d\d", format_samples.sources()[kind]))
+    assert len(markers) >= 3
+    assert markers - set(re.findall(r"kanu\d\d", text)) == set()
+    assert "kanu" in items[0].text
+
+
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"eml", "ipynb", "mbox", "srt", "vtt"}))
+def test_a_table_has_its_labels_and_its_spans_are_filled(tmp_path: Path, kind: str) -> None:
+    [found] = documents(given(tmp_path, kind, format_samples.files()[kind]))
+    lines = [line for line in found.text.splitlines() if line.startswith("| ")]
+    at = next(at for at, line in enumerate(lines) if line.startswith("| Name | Year |"))
+    assert lines[at + 2].startswith("| Orlen | 1900 |")
+    if kind not in ("org", "rst"):  # the first has no spans, and the second none in simple tables
+        assert lines[at + 3].startswith("| Orlen | 1901 |")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_says_the_same_when_it_is_packed_or_piped(tmp_path: Path, kind: str) -> None:
+    data = format_samples.files()[kind]
+    plain = documents(given(tmp_path, kind, data))
+    (tmp_path / "gz").mkdir()
+    path = tmp_path / "gz" / f"a{FORMATS[kind].suffixes[-1]}.gz"
+    path.write_bytes(gzip.compress(data))
+    piped = list(read(["-"], ReadOptions(format=kind), stdin=io.BytesIO(data)))
+    assert [item.text for item in documents(path)] == [item.text for item in plain]
+    assert [item.text for item in piped if isinstance(item, Document)] == [item.text for item in plain]
+    assert all(item.uri.startswith("stdin:") and item.uri != "stdin:" for item in piped)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("data", [b"", b" \n\t\n", bytes(range(256)) * 9, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"])
+def test_what_is_no_such_file_is_one_failure_and_the_others_are_read(tmp_path: Path, kind: str, data: bytes) -> None:
+    given(tmp_path, kind, data, "b")
+    for name in "ac":
+        given(tmp_path, kind, format_samples.files()[kind], name)
+    items = list(read([str(tmp_path)]))
+    [failed] = [item for item in items if isinstance(item, ReadFailure)]
+    assert "/b." in failed.uri
+    names = {item.uri.removeprefix(tmp_path.as_uri())[1] for item in items if isinstance(item, Document)}
+    assert names == {"a", "c"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_that_is_cut_anywhere_gives_documents_or_one_clear_failure(tmp_path: Path, kind: str) -> None:
+    data = format_samples.files()[kind]
+    for number in range(1, 12):
+        items = list(read([str(given(tmp_path, kind, data[: len(data) * number // 12]))]))
+        assert items
+        assert all(isinstance(item, Document) or item.error.reason for item in items)
+
+
+@pytest.mark.parametrize("kind", MARKUP)
+def test_text_in_another_encoding_is_read(tmp_path: Path, kind: str) -> None:
+    if kind in ("jats", "tei"):
+        data = format_samples.sources()[kind].replace('<?xml version="1.0"?>', "").encode("utf-16")
+    elif kind == "rtf":
+        data = format_samples.files()[kind]
+    else:
+        data = format_samples.sources()[kind].encode("utf-16")
+    [found] = documents(given(tmp_path, kind, data))
+    assert "kanu03" in found.text + found.title + str(found.metadata)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_with_the_suffix_of_another_format_is_refused_or_read_with_its_own_error(
+    tmp_path: Path, kind: str
+) -> None:
+    wrong = {"pdf": b"%PDF-1.7\n", "rtf": b"{\\rtf1 words}", "html": b"<!doctype html><p>words</p>"}
+    for name, data in wrong.items():
+        if name != kind:
+            failed = reason(given(tmp_path, kind, data))
+            assert failed == f"holds {name}, but its suffix {given(tmp_path, kind, data).suffix} stands for {kind}"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected", "mend"),
+    [
+        ("a.log", b"words", "its suffix .log has no reader", "if it is plain text, add --format text"),
+        ("a.doc", b"\xd0\xcf\x11\xe0", "holds a file of Office or Outlook 97 to 2003", "save it as DOCX"),
+        ("a.msg", b"\xd0\xcf\x11\xe0", "holds a file of Office or Outlook 97 to 2003", "save it as EML"),
+        ("a.pst", b"!BDN", "its suffix .pst has no reader", "convert it to mbox"),
+        ("a.png", b"\x89PNG", "its suffix .png has no reader", "make a PDF with a text layer"),
+        ("a.mp3", b"ID3", "its suffix .mp3 has no reader", "transcribe it to VTT"),
+        (
+            "a.xml",
+            b"<?xml version='1.0'?>\n<rss><p>a</p></rss>",
+            "is XML whose first element 'rss' has no reader",
+            "convert it",
+        ),
+        ("b.xml", b"<rss/>", "is XML whose first element 'rss' has no reader", "convert it"),
+        ("a.jats", b"<rss/>", "is XML whose first element 'rss' is not a JATS article", "convert it"),
+        ("a.vtt", b"1\n00:00:01,000 --> 00:00:02,000\na\n", "does not begin with WEBVTT", "add --format srt"),
+        ("a.ipynb", b'{"a": 1}', "is JSON, but not a notebook: it has no cells", "add --format json"),
+        ("a.eml", b"just words\n", "has no headers of a mail", "add --format mbox"),
+        ("a.mbox", b"just words\n", "does not begin with a line 'From '", "add --format eml"),
+        ("a.odt", format_samples.packed(format_samples.flat("spreadsheet", "")), "holds ods, not odt", "rename it"),
+    ],
+)
+def test_a_named_file_is_never_read_as_another_format_in_silence(
+    tmp_path: Path, name: str, data: bytes, expected: str, mend: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    [failed] = read([str(tmp_path / name)])
+    assert isinstance(failed, ReadFailure)
+    assert failed.error.reason == expected
+    assert mend in failed.error.mend
+
+
+def test_an_unknown_suffix_with_content_that_tells_its_format_is_read_with_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "a.dat").write_text(format_samples.RTF)
+    [found] = documents(tmp_path / "a.dat")
+    assert found.warnings == ("its suffix .dat has no reader; read as rtf by its content",)
+    for name in ("jats", "tei"):
+        (tmp_path / f"{name}.xml").write_text(format_samples.sources()[name])
+    (tmp_path / "other.xml").write_text("<rss/>")
+    (tmp_path / "a.dat").unlink()
+    assert len(documents(tmp_path)) == 2
+
+
+LAUGHS = '<!DOCTYPE x [<!ENTITY a "laugh"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY c SYSTEM "file:///etc/hostname">]>'
+
+
+@pytest.mark.parametrize("kind", ["jats", "tei", "odt"])
+def test_no_entity_is_expanded_and_no_file_fetched(tmp_path: Path, kind: str) -> None:
+    source = format_samples.sources()[kind].replace('<?xml version="1.0"?>', "").replace("kanu06", "kanu06 &b; &c;", 1)
+    [found] = documents(given(tmp_path, kind, f"{LAUGHS}{source}"))
+    whole = found.text + str(found.metadata)
+    assert "laugh" not in whole
+    assert "&b; &c;" in whole
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "expected"),
+    [
+        ("jats", f"<article><body>{'<sec>' * 300}", "is not XML"),
+        ("jats", f"<article><body>{'<p/>' * 2_000}</body></article>", "holds more than 1,000 elements"),
+        (
+            "odt",
+            format_samples.packed(format_samples.flat("text", "<text:p>a</text:p>" + " " * 3_000_000)),
+            "is a packed file of",
+        ),
+        (
+            "ods",
+            format_samples.packed(format_samples.flat("spreadsheet", "<table:table>" + "<a>" * 300)),
+            "holds more than 255",
+        ),
+        ("rtf", "{\\rtf1" + "{" * 1_500, "holds more than 1,000 groups"),
+        ("rtf", "{\\rtf1" + "{" * 900 + "{}" * 900, "holds more than 1,000 groups"),
+        ("latex", "\\textbf{" * 3_000, "nests groups too deeply"),
+        ("rst", "a " * 120_000, "holds more than 200,000 characters without a blank line"),
+        ("ipynb", "[" * 3_000, "is not JSON"),
+        (
+            "eml",
+            "From: a\nTo: b\nContent-Type: text/plain; " + "a=1;" * 9_000 + "\n\nwords",
+            "holds more than 16,384 characters",
+        ),
+        ("eml", "From: a\nTo: b\n\n" + "boundary=a\n" * 1_001, "holds more than 1,000 parts with parts"),
+        ("rst", "\n".join("  " * level + "- a\n" for level in range(900)), "cannot be read as RST"),
+    ],
+)
+def test_a_bomb_is_one_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, data: str | bytes, expected: str
+) -> None:
+    monkeypatch.setattr("hlgraph.read.formats._xml.MOST_ELEMENTS", 1_000)
+    monkeypatch.setattr("hlgraph.read.formats.rtf.MOST_ELEMENTS", 1_000)
+    monkeypatch.setattr(bounds, "GRACE", 1 << 20)
+    assert reason(given(tmp_path, kind, data)).startswith(expected)
+
+
+def test_a_column_that_repeats_one_value_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "GRACE", 1 << 20)
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"a": ["the same words in every row"] * 200_000}), path)
+    assert path.stat().st_size < 9_000
+    *parts, failed = read([str(path)])
+    assert isinstance(failed, ReadFailure)
+    assert failed.error.reason.startswith("is a packed file of")
+    assert len(parts) < 60
+
+
+def test_a_damaged_clock_asks_for_no_pages(tmp_path: Path) -> None:
+    [found] = documents(given(tmp_path, "srt", "1\n99999:00:00,000 --> 99999:00:01,000\nwords\n"))
+    assert (found.text, found.page_starts) == ("words", ())
+    assert found.warnings == ("its clock reaches minute 5,999,941: chunks have no minute",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "part", "around"),
+    [
+        ("wikitext", "{{a|", "{}"),
+        ("wikitext", "[http://a ", "{}"),
+        ("wikitext", "<ref>", "{}"),
+        ("wikitext", "<pre>", "{}"),
+        ("wikitext", "a=bb=", "{{|\n| {}"),
+        ("wikitext", "<!--", "{}"),
+        ("wikitext", "| a || b\n", "{{|\n{}"),
+        ("rtf", "{\\field{\\*\\fldinst{", "{{\\rtf1 {}"),
+        ("rtf", "\\pard\\ls1 a\\par\n", "{{\\rtf1 {}"),
+        ("asciidoc", "link:", "{}"),
+        ("asciidoc", "* a\n", "{}"),
+        ("asciidoc", "|a ", "|===\n{}\n|==="),
+        ("org", ":a:\n", "{}"),
+        ("org", "- [[a\n", "{}"),
+        ("org", "* a   \n", "{}"),
+        ("srt", "1\n00:00:01,000 --> 00:00:02,000\na\n\n", "{}"),
+        ("vtt", "<v ", "WEBVTT\n\n00:00:01.000 --> 00:00:02.000\n{}"),
+        ("jats", "<p>a<italic>b</italic></p>", "<article><body>{}</body></article>"),
+        ("jats", "<td>a</td>", "<article><body><table><tr>{}</tr><tr><td>a</td></tr></table></body></article>"),
+        ("eml", "> quoted words\n", "From: a\nTo: b\n\n{}"),
+        ("mbox", "From a Tue Mar  5 09:30:00 2024\nFrom: a\nTo: b\n\nwords\n\n", "{}"),
+        ("latex", "\\emph{{a}} \\[", "{}"),
+        ("rst", "*a* word\n\n", "{}"),
+        ("rst", "Title\n=====\n\nwords\n\n", "{}"),
+    ],
+)
+def test_time_is_linear_in_the_text(tmp_path: Path, kind: str, part: str, around: str) -> None:
+    def work(size: int) -> None:
+        body = around.format(part.replace("{{", "{").replace("}}", "}") * size if kind == "latex" else part * size)
+        list(read([str(given(tmp_path, kind, body))]))
+
+    assert_linear(work, 400, times=8, slack=3)
+
+
+def test_cues_are_paragraphs_of_one_speaker_and_each_minute_is_a_page(tmp_path: Path) -> None:
+    source = (
+        "WEBVTT\n\n00:00:01.000 --> 00:00:03.000\n<v Ada Falk>The bridge was closed\n\n"
+        "00:00:03.000 --> 00:00:05.000\n<v Ada Falk>in March.\n\n"
+        "00:01:10.000 --> 00:01:12.000\n<v Ben Moro>When will it open?\n\n"
+        "00:03:00.000 --> 00:03:02.000\nIn May.\n"
+    )
+    [found] = documents(given(tmp_path, "vtt", source))
+    assert (
+        found.text == "Ada Falk: The bridge was closed in March.\n\nBen Moro: When will it open?\n\nBen Moro: In May."
+    )
+    assert [found.text[start:][:10] for start in found.page_starts] == [
+        "Ada Falk: ",
+        "Ben Moro: ",
+        "Ben Moro: ",
+        "Ben Moro: ",
+    ]
+    assert dict(found.metadata) == {"filename": "a.vtt", "minutes": 4, "speaker": ("Ada Falk", "Ben Moro")}
+
+
+def test_a_colon_does_not_make_a_speaker(tmp_path: Path) -> None:
+    cue = "{0}\n00:00:{0:02},000 --> 00:00:{1:02},000\n{2}\n\n"
+    lines = ("Remember: close the valve.", "Then leave.", "Ada: Yes.", "Ben: No.", "Ada: Why?")
+    source = "".join(cue.format(at, at + 1, line) for at, line in enumerate(lines, 1))
+    [found] = documents(given(tmp_path, "srt", source))
+    assert found.text == "Remember: close the valve. Then leave.\n\nAda: Yes. Ben: No. Why?"
+
+
+def test_a_mail_has_its_headers_as_metadata_and_its_attachments_are_sources(tmp_path: Path) -> None:
+    path = given(tmp_path, "eml", format_samples.files()["eml"])
+    mail, attached = documents(path)
+    assert (mail.uri, attached.uri) == (path.as_uri(), f"{path.as_uri()}#kanu11.md")
+    assert mail.title == "kanu03"
+    assert mail.metadata["from"] == "kanu01 <a@b.example>"
+    assert mail.metadata["date"] == "2024-03-05T09:30:00+01:00"
+    assert (
+        mail.text
+        == "kanu05\n\nAnn wrote:\n\n> kanu06 kanu07\n\nSignature:\n\nkanu08\n\nAttached: kanu11.md, kanu12.png"
+    )
+    assert attached.metadata == {"filename": "kanu11.md", "attached_to": path.as_uri()}
+    assert mail.warnings == ("not read: attachment kanu12.png (image/png)",)
+
+
+def test_a_mailbox_gives_each_message_its_own_uri_and_a_damaged_one_alone_fails(tmp_path: Path) -> None:
+    source = format_samples.sources()["mbox"]
+    border = "\nFrom a Tue Mar  5 09:30:00 2024\n"
+    path = given(tmp_path, "mbox", f"{source}{border}X: y\n\n{border}From: c\nTo: d\nMessage-ID: <kanu04@b>\n\nagain\n")
+    items = list(read([str(path)]))
+    uris = [item.uri.removeprefix(path.as_uri()) for item in items]
+    assert uris[:2] == ["#kanu04@b", "#kanu04@b/kanu11.md"]
+    failed = [item.error.reason for item in items if isinstance(item, ReadFailure)]
+    assert failed == [
+        "is empty: neither its subject nor its parts hold text",
+        "message 4 has the same Message-ID as message 1",
+    ]
+
+
+def test_a_table_without_a_text_is_one_statement_per_row(tmp_path: Path) -> None:
+    path = tmp_path / "ships.tsv"
+    path.write_text("Name\tYear, built\nOrlen\t1900\nBolt\t\n\t\n")
+    [found] = documents(path)
+    assert found.text == "| Name | Year, built |\n| --- | --- |\n| Orlen | 1900 |\n| Bolt |  |"
+    assert (found.uri, found.title, found.metadata["rows"]) == (path.as_uri(), "ships", 2)
+
+
+def test_a_long_table_is_cut_into_parts_of_a_thousand_rows(tmp_path: Path) -> None:
+    path = tmp_path / "ships.csv"
+    path.write_text("Name,Count\n" + "".join(f"Part {number},{3 * number}\n" for number in range(1, 2_501)))
+    parts = documents(path)
+    assert [part.uri.removeprefix(path.as_uri()) for part in parts] == ["#rows-1", "#rows-1001", "#rows-2001"]
+    assert [part.metadata["rows"] for part in parts] == [1000, 1000, 500]
+    assert all(part.text.startswith("| Name | Count |\n| --- | --- |\n| Part ") for part in parts)
+
+
+def test_columns_with_a_text_are_documents_with_typed_metadata(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    parquet.write_table(
+        pa.table({"id": [7], "text": ["some words"], "n": [1.5], "when": [pa.scalar(0, pa.timestamp("s"))]}), path
+    )
+    [found] = documents(path)
+    assert (found.uri, found.text, found.key) == (f"{path.as_uri()}#7", "some words", "7")
+    assert dict(found.metadata) == {"n": 1.5, "when": "1970-01-01T00:00:00"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "module", "extra"),
+    [
+        ("jats", "lxml", "xml"),
+        ("odt", "lxml", "odf"),
+        ("rst", "docutils.frontend", "rst"),
+        ("latex", "pylatexenc.latexwalker", "latex"),
+        ("parquet", "pyarrow", "parquet"),
+    ],
+)
+def test_a_reader_that_is_not_installed_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch, kind: str, module: str, extra: str
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, module, None)
+    data = format_samples.files()[kind]
+    source = io.BufferedReader(io.BytesIO(data)) if kind == "parquet" else data
+    with pytest.raises(MissingExtraError, match=rf"hlgraph\[{extra}\]"):
+        list(FORMATS[kind].read(Origin("x", "x"), source, options=ReadOptions()))
+
+
+def test_a_link_out_of_a_folder_is_refused_for_every_format(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.eml").symlink_to(given(tmp_path, "eml", format_samples.files()["eml"]))
+    [failed] = read([str(tmp_path / "in")])
+    assert isinstance(failed, ReadFailure)
+    assert "leads out of" in failed.error.reason
+
+
+def test_sections_of_rst_have_their_levels_and_tables_are_no_titles(tmp_path: Path) -> None:
+    source = (
+        "====\nTop\n====\n\nOne\n---\n\n1. Two\n~~~~~~\nwords\n\n- no title\n----------\n\n"
+        "===== =====\nA     B\n===== =====\n1     2\n===== =====\n\nThree\n-----\n"
+    )
+    [found] = documents(given(tmp_path, "rst", source))
+    assert [line for line in found.text.splitlines() if line.startswith("#")] == [
+        "# Top",
+        "## One",
+        "### 1. Two",
+        "## Three",
+    ]
+    assert "| A | B |" in found.text
+    assert found.title == "Top"
+
+
+def test_an_encrypted_file_says_so(tmp_path: Path) -> None:
+    mail = "From: a\nTo: b\nContent-Type: multipart/encrypted; boundary=x\n\n--x\n\na\n--x--\n"
+    assert reason(given(tmp_path, "eml", mail)) == "is encrypted"
+
+
+@pytest.mark.parametrize("damaged", [b"%PDF-1.7\nbroken", b"%PDF-1.7\n%%EOF", b"%PDF-"])
+def test_one_damaged_pdf_does_not_stop_its_folder(tmp_path: Path, damaged: bytes) -> None:
+    given(tmp_path, "pdf", damaged, "b")
+    for name in "ac":
+        given(tmp_path, "markdown", "Some words.", name)
+    items = list(read([str(tmp_path)]))
+    assert [isinstance(item, Document) for item in items] == [True, False, True]
