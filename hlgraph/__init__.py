@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from hlgraph.models.protocols import ChatModel, Embedder, Reranker
     from hlgraph.progress import OnProgress, Progress
     from hlgraph.read.outcomes import Files, LeftOut
+    from hlgraph.read.table_mapping import AnyTableMapping, TableColumn, TableMapping
     from hlgraph.resolve.candidates import CandidateQuery, Candidates
     from hlgraph.resolve.decide import JudgedMerges
     from hlgraph.retrieve.request import Explanation, Mode, SearchRequest, SearchResult, Unit
@@ -102,6 +103,7 @@ __all__ = [
     "AnyChat",
     "AnyEmbedder",
     "AnyReranker",
+    "AnyTableMapping",
     "AnyWhere",
     "AsyncHLGraph",
     "Backup",
@@ -183,6 +185,8 @@ __all__ = [
     "Stores",
     "Summary",
     "Table",
+    "TableColumn",
+    "TableMapping",
     "Topic",
     "Unit",
     "Unsupported",
@@ -221,6 +225,7 @@ _LATER = {
         "models.protocols": "ChatModel Embedder Reranker",
         "progress": "OnProgress Progress",
         "read.outcomes": "Files LeftOut",
+        "read.table_mapping": "AnyTableMapping TableColumn TableMapping",
         "resolve.candidates": "CandidateQuery Candidates",
         "resolve.decide": "JudgedMerges",
         "retrieve.request": "Explanation Mode SearchRequest SearchResult Unit",

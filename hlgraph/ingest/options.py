@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hlgraph.extract import Extractor
     from hlgraph.models.accounts.budget import Budget
     from hlgraph.models.executor import Executor
+    from hlgraph.read.table_mapping import TableMapping
     from hlgraph.records import Domain
     from hlgraph.settings import Settings
 
@@ -39,6 +40,8 @@ class IngestOptions:
     extractions : JSON lines files for ``precomputed``
     missing : how ``precomputed`` extracts a chunk without a record: ``nothing`` (default; the report lists it) or ``local``
     is_chunked : each document is already one chunk (a passage)
+    rows : maps the columns of tables to entities and facts, in place of an extractor;
+        see :func:`hlgraph.read.table_mapping.table_mapping`
     delete_missing : remove stored sources under the given paths that no longer exist there
     budget : limit for ``chat``. When it is spent, the run stops with BudgetError and keeps what was extracted; the same call
         continues
@@ -47,7 +50,8 @@ class IngestOptions:
 
     Raises
     ------
-    InputError : a budget or ``adapt`` without ``chat``, or ``spacy_model`` without ``spacy``
+    InputError : a budget or ``adapt`` without ``chat``, ``spacy_model`` without ``spacy``, or ``rows`` with an extractor
+        or with ``mapping``
     """
 
     format: str | None = None
@@ -63,11 +67,17 @@ class IngestOptions:
     delete_missing: bool = False
     budget: Budget | None = None
     adapt: bool = False
+    rows: TableMapping | None = None
 
     def __post_init__(self) -> None:
         """Refuse unknown names, and options that have no effect with the chosen extractor."""
         if self.missing not in ("nothing", "local"):
             raise InputError(f"missing is {self.missing!r}; choose nothing or local")
+        if self.rows is not None and (self.extract != "local" or self.mapping):
+            given = f"extract={self.extract!r}" if self.extract != "local" else "mapping"
+            raise InputError(
+                f"a mapping of rows says what is extracted, so {given} has no effect; leave one of them out"
+            )
         if self.adapt and self.extract != "chat":
             raise InputError(
                 f"extraction by {self.extract!r} has no use for a domain: only the prompts of a chat model name it; write "
@@ -100,7 +110,7 @@ def chunker_of(options: IngestOptions, settings: Settings) -> Chunker:
     """
     from hlgraph.chunk import ContentDefinedChunker, WholeChunker
 
-    if options.is_chunked:
+    if options.is_chunked or options.rows is not None:
         return WholeChunker()
     return ContentDefinedChunker(settings.chunk.max_tokens, settings.chunk.overlap)
 
@@ -136,6 +146,10 @@ def extractor_of(
     """
     from hlgraph.extract import LocalExtractor, PrecomputedExtractor
 
+    if options.rows is not None:
+        from hlgraph.extract.rows import RowExtractor
+
+        return RowExtractor(options.rows)
     if options.extract == "local":
         return LocalExtractor()
     if options.extract == "spacy":

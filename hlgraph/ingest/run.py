@@ -247,12 +247,23 @@ def read_sources(
     Returns
     -------
     Iterator of Document or ReadFailure
+
+    Raises
+    ------
+    InputError : the mapping of rows does not fit the tables, or there are documents beside it
     """
     from hlgraph.read import ReadOptions, read
+    from hlgraph.read.stream import check_tables
 
-    reading = ReadOptions(options.format, options.mapping, options.encoding, follow_links=options.follow_links)
+    reading = ReadOptions(
+        options.format, options.mapping, options.encoding, follow_links=options.follow_links, rows=options.rows
+    )
     if options.max_bytes is not None:
         reading = replace(reading, max_bytes=options.max_bytes)
+    if options.rows is not None:
+        if documents:
+            raise InputError("a mapping of rows is for files, not for documents; ingest them in two calls")
+        check_tables(paths, reading)
     for document in documents:
         if files is not None:
             # A check elsewhere reports texts of another type.

@@ -5,8 +5,12 @@ from __future__ import annotations
 import codecs
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from hlgraph.errors import InputError, UnknownNameError
+
+if TYPE_CHECKING:
+    from hlgraph.read.table_mapping import TableMapping
 
 MIB = 1 << 20
 _RESERVED = ("key", "metadata", "page_starts", "uri")
@@ -32,6 +36,7 @@ class ReadOptions:
     max_bytes : the largest source after decompression, bytes, default 64 MiB; for JSON lines and CSV the largest row, so
         files may be of any length
     follow_links : follow links that lead out of a folder. Default False: each of them is a failure
+    rows : read every source as a table, and its rows as entities with facts; default None
 
     Raises
     ------
@@ -46,6 +51,7 @@ class ReadOptions:
     encoding: str | None = None
     max_bytes: int = 64 * MIB
     follow_links: bool = False
+    rows: TableMapping | None = None
 
     def __post_init__(self) -> None:
         if self.format is not None:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, time
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from urllib.parse import quote
 
 from hlgraph.errors import ReadError
@@ -163,7 +163,7 @@ def metadata_of(
 _TEXT = (("text",), ("body",), ("content",))
 _TITLE = ("title", "name")
 _ID = ("id", "_id", "key")
-_IN_FRAGMENT = "/?:@!$&'()*+,;="  # characters that RFC 3986 allows in a fragment
+IN_FRAGMENT = "/?:@!$&'()*+,;="  # characters that RFC 3986 allows in a fragment
 _HASH_DIGITS = 16
 _MOST_PENDING = 1_000  # failures held back while no row has the mapped columns
 
@@ -193,6 +193,23 @@ class Flaw:
     number: int
     reason: str
     mend: str = ""
+
+
+class Table(NamedTuple):
+    """The rows of a file, for a :class:`hlgraph.read.table_mapping.TableMapping`.
+
+    Attributes
+    ----------
+    rows : the rows, parsed or not
+    unit : word for a row in messages, ``line`` or ``row``
+    value_of : converts a cell to a metadata value, or to None to leave it out
+    warnings : warnings about the file
+    """
+
+    rows: Iterator[Row | Flaw]
+    unit: str = "row"
+    value_of: Callable[[object], MetadataValue | None] = metadata_value
+    warnings: tuple[str, ...] = ()
 
 
 class RowMapping:
@@ -258,7 +275,7 @@ class RowMapping:
         id_path, key = _first_scalar(columns, self._id)
         if not key and self._must_have_id:
             raise _NoColumnError(origin.uri, f"has no id in the column {self._id[0]!r}", "correct --map id=COLUMN")
-        uri = f"{origin.uri}#{quote(key or _hash_of(columns), safe=_IN_FRAGMENT)}"
+        uri = f"{origin.uri}#{quote(key or hash_of(columns), safe=IN_FRAGMENT)}"
         text_paths, text = self._text_of(uri if key else origin.uri, columns)
         title_path, title = _first_scalar(columns, self._title)
         return Document(
@@ -340,12 +357,35 @@ def column_of(columns: Mapping[str, object], path: str) -> object:
     return column_of(inner, rest) if isinstance(inner, Mapping) else None
 
 
-def _hash_of(columns: Mapping[str, object]) -> str:
-    return checksum(json.dumps(columns, sort_keys=True))[:_HASH_DIGITS]
+def hash_of(columns: Mapping[str, object]) -> str:
+    """The id of a row without one: a hash of its columns."""
+    return checksum(json.dumps(columns, sort_keys=True, default=str))[:_HASH_DIGITS]
+
+
+class RowDocuments(Protocol):
+    """Converts rows to documents."""
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """The mapped columns that no row has had so far."""
+
+    def document(self, origin: Origin, columns: Mapping[str, object]) -> Document:
+        """Convert a row to a document.
+
+        Parameters
+        ----------
+        origin : the file
+        columns : the values by column name
+
+        Raises
+        ------
+        ReadError
+            The row cannot be converted.
+        """
 
 
 def documents_of(
-    origin: Origin, rows: Iterable[Row | Flaw], *, mapping: RowMapping, unit: str, warnings: tuple[str, ...] = ()
+    origin: Origin, rows: Iterable[Row | Flaw], *, mapping: RowDocuments, unit: str, warnings: tuple[str, ...] = ()
 ) -> Iterator[Document | ReadFailure]:
     """Yield a document or a failure for each row.
 
@@ -373,7 +413,7 @@ def documents_of(
 
 
 def _read_rows(
-    origin: Origin, rows: Iterable[Row | Flaw], *, mapping: RowMapping, unit: str
+    origin: Origin, rows: Iterable[Row | Flaw], *, mapping: RowDocuments, unit: str
 ) -> Iterator[Document | ReadFailure]:
     seen: dict[str, int] = {}
     lacking = _Lacking(origin, unit)

@@ -7,7 +7,7 @@ import io
 import logging
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import BinaryIO, cast
 
@@ -24,10 +24,12 @@ from hlgraph.read.content import (
     read_bounded,
     without_runs,
 )
-from hlgraph.read.discover import HEAD, STDIN_URI, Input, discover, settled_format, size_of
-from hlgraph.read.formats import FORMATS, FileFormat, RowsFormat
+from hlgraph.read.discover import HEAD, STDIN, STDIN_URI, Input, discover, settled_format, size_of
+from hlgraph.read.formats import FORMATS, FileFormat, Format, RowsFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.outcomes import Files
+from hlgraph.read.rows import Flaw, Row, Table, documents_of
+from hlgraph.read.table_mapping import TableDocuments, check_table
 from hlgraph.records import Document
 
 _logger = logging.getLogger(__name__)
@@ -120,9 +122,9 @@ def _read_one(
             if options.format is None and origin.name:
                 name, notes = settled_format(origin, data.peek(HEAD)[:HEAD], named=source.format)
             reader = FORMATS[name]
-            if isinstance(reader, RowsFormat):
+            if options.rows is not None or isinstance(reader, RowsFormat):
                 with parser_errors(origin.uri, reader.name.upper(), mend=reader.mend):
-                    for row in reader.read(origin, data, options=options):
+                    for row in _row_documents(origin, data, reader=reader, options=options):
                         if source.path is not None:
                             files.size = before + raw.tell()  # compressed bytes, like the size of the file
                         yield bounded_row(row)
@@ -138,6 +140,81 @@ def _read_one(
         yield not_installed(origin.uri, error)
     except OSError as error:
         yield failure(origin.uri, f"cannot be read: {error.strerror or error}")
+
+
+def _row_documents(
+    origin: Origin, data: io.BufferedReader, *, reader: Format, options: ReadOptions
+) -> Iterator[Document | ReadFailure]:
+    if options.rows is None:
+        return cast("Iterator[Document | ReadFailure]", reader.read(origin, data, options=options))
+    table = _table(origin, data, reader=reader, options=options)
+    mapping = TableDocuments(options.rows, table.value_of)
+    return documents_of(origin, table.rows, mapping=mapping, unit=table.unit, warnings=table.warnings)
+
+
+def _table(origin: Origin, data: io.BufferedReader, *, reader: Format, options: ReadOptions) -> Table:
+    if reader.table is None:
+        tables = ", ".join(name for name, each in FORMATS.items() if each.table is not None)
+        raise ReadError(origin.uri, f"is {reader.name}, which has no rows", f"give a table: {tables}")
+    return reader.table(origin, data, options=options)
+
+
+def tables(paths: Sequence[str], options: ReadOptions) -> Iterator[tuple[Origin, Table]]:
+    """The tables that paths stand for; each can be read until the next one. What cannot be read is left out.
+
+    Parameters
+    ----------
+    paths : see :func:`hlgraph.read.discover.discover`
+    options : format, encoding and size limit, and the sheet of workbooks
+
+    Raises
+    ------
+    InputError
+        The paths include standard input, which can be read only once.
+    """
+    if STDIN in paths:
+        raise InputError("rows are checked before they are stored, and standard input can be read once; give a file")
+    for source in discover(paths, options.format, follow_links=options.follow_links):
+        if isinstance(source, ReadFailure):
+            continue
+        origin = source.origin
+        with (
+            suppress(ReadError, MissingExtraError, OSError),
+            _opened(source, None) as raw,
+            plain_bytes(origin, raw, is_gzip=origin.name.lower().endswith(".gz")) as data,
+        ):
+            name = source.format or "text"
+            if options.format is None and origin.name:
+                name, _ = settled_format(origin, data.peek(HEAD)[:HEAD], named=source.format)
+            reader = FORMATS[name]
+            with parser_errors(origin.uri, reader.name.upper()):
+                table = _table(origin, data, reader=reader, options=options)
+            yield origin, table._replace(rows=_readable(origin, table.rows))
+
+
+def _readable(origin: Origin, rows: Iterator[Row | Flaw]) -> Iterator[Row | Flaw]:
+    """The rows up to the first error, which the ingest reports."""
+    with suppress(ReadError), parser_errors(origin.uri, "a table"):
+        yield from rows
+
+
+def check_tables(paths: Sequence[str], options: ReadOptions) -> None:
+    """Compare the mapping of rows with all tables, before anything is stored.
+
+    Parameters
+    ----------
+    paths : see :func:`tables`
+    options : ``rows`` is the mapping
+
+    Raises
+    ------
+    InputError
+        The mapping does not fit, see :func:`hlgraph.read.table_mapping.check_table`.
+    """
+    if options.rows is None:
+        return
+    for origin, table in tables(paths, options):
+        check_table(origin, table.rows, mapping=options.rows, value_of=table.value_of, unit=table.unit)
 
 
 def _document(source: Input, data: bytes, *, reader: FileFormat, options: ReadOptions) -> Document:

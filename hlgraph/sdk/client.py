@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
     from hlgraph.models.executor import Executor
     from hlgraph.progress import OnProgress
+    from hlgraph.read.table_mapping import AnyTableMapping
     from hlgraph.records import Answer, Document
     from hlgraph.retrieve import Mode, Retriever, SearchRequest, SearchResult, Unit
     from hlgraph.sdk.align import Alignment
@@ -138,6 +139,7 @@ class HLGraph:
         delete_missing: bool = False,
         budget: Budget | None = None,
         adapt: bool = False,
+        rows: AnyTableMapping | None = None,
         on_progress: OnProgress | None = None,
     ) -> Report:
         """Update the corpus to match these sources.
@@ -158,6 +160,8 @@ class HLGraph:
         delete_missing : remove stored sources under the given paths that no longer exist there
         budget : limit for ``chat``. When it is spent, the run stops and keeps what was extracted; the same call continues
         adapt : ``chat`` first infers the domain of a corpus that has none, by one call about five chunks
+        rows : for tables: a mapping of their columns to entities and facts (a YAML file, or the same tree), in place of an
+            extractor; see :func:`hlgraph.read.table_mapping.table_mapping`
         on_progress : called with a :class:`hlgraph.Progress` when a step of a batch begins and ends, and at most ten times a
             second in between, also while texts are embedded; an error that it raises ends the ingest
 
@@ -172,6 +176,8 @@ class HLGraph:
         StoreLockedError : another process is writing
         BudgetError : the budget was spent before everything was extracted; what was extracted is stored
         """
+        from hlgraph.read.table_mapping import table_mapping
+
         options = IngestOptions(
             format=format,
             mapping=dict(mapping or {}),
@@ -186,6 +192,7 @@ class HLGraph:
             delete_missing=delete_missing,
             budget=budget,
             adapt=adapt,
+            rows=None if rows is None else table_mapping(rows),
         )
         return self.ingestion.bring(sources, options, on_progress=on_progress)
 

@@ -30,8 +30,9 @@ from hlgraph.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from hlgraph.ingest.bulk_load import BulkOptions
-    from hlgraph.ingest.options import ExtractorName
+    from hlgraph.ingest.options import ExtractorName, IngestOptions
     from hlgraph.ingest.report import Report
+    from hlgraph.sdk.client import HLGraph
 
 PLACE = 10  # position in the list of commands
 
@@ -134,6 +135,27 @@ def _bulk_options(folder: Path | None, import_command: str | None, *, ray: bool)
     return BulkOptions(folder, import_command or "")
 
 
+def _brought(
+    graph: HLGraph, paths: list[str], options: IngestOptions, *, workers: int | None, address: str | None
+) -> Report:
+    """Ingest in this process, or with workers on a Ray cluster."""
+    if workers is None:
+        return graph.ingestion.bring(paths, options)
+    from hlgraph.integrations.ray import ingest as ingest_on_ray
+
+    return ingest_on_ray(graph, paths, options=options, workers=workers, address=address)
+
+
+Rows = Annotated[
+    Path | None,
+    option(
+        "--rows FILE",
+        "Read tables (CSV, XLSX, Parquet, JSON, JSON lines) as entities and facts, as this YAML file maps their columns; "
+        "hlgraph plan --rows infers one.",
+    ),
+]
+
+
 @command(app, "ingest", "corpus", "wait", "quiet")
 def ingest(
     cli: Invocation,
@@ -157,6 +179,7 @@ def ingest(
     ray_address: RayAddress = None,
     bulk: BulkFolder = None,
     import_command: ImportCommand = None,
+    rows: Rows = None,
 ) -> None:
     """Read sources and update the corpus to match them.
 
@@ -169,6 +192,7 @@ def ingest(
       hlgraph ingest docs/
       hlgraph ingest docs/ --delete-missing --json
       hlgraph ingest articles.jsonl.gz --map text=body,title=headline
+      hlgraph ingest parts.csv --rows parts.yaml --delete-missing
       hlgraph ingest passages.jsonl --extract precomputed --extractions e.jsonl
       hlgraph ingest docs/ --extract spacy
       hlgraph ingest docs/ --extract chat --max-usd 2
@@ -179,6 +203,7 @@ def ingest(
       curl -s https://example.org | hlgraph ingest - --format html
     """
     from hlgraph.ingest.options import IngestOptions
+    from hlgraph.read.table_mapping import table_mapping
 
     options = IngestOptions(
         format=format_,
@@ -194,6 +219,7 @@ def ingest(
         delete_missing=delete_missing,
         budget=budget_of(max_tokens, max_usd),
         adapt=adapt,
+        rows=None if rows is None else table_mapping(rows),
     )
     if ray_address is not None and not ray:
         raise InputError(f"--ray-address {ray_address} has no effect without --ray; add --ray")
@@ -205,12 +231,7 @@ def ingest(
             load = bulk_load(graph.ingestion, paths, options=options, bulk=chosen)
             tree, lines, report = bulk_tree(load), bulk_lines(load), load.ingest
         else:
-            if ray:
-                from hlgraph.integrations.ray import ingest as ingest_on_ray
-
-                report = ingest_on_ray(graph, list(paths), options=options, workers=workers, address=ray_address)
-            else:
-                report = graph.ingestion.bring(list(paths), options)
+            report = _brought(graph, paths, options, workers=workers if ray else None, address=ray_address)
             tree, lines = report_tree(report), report_lines(report)
     cli.show(tree, lines)
     if report is not None:

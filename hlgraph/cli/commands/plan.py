@@ -34,6 +34,10 @@ _Paths = Annotated[
         callback=existing,
     ),
 ]
+_Rows = Annotated[
+    bool,
+    option("--rows", "Print the inferred mapping of a table, as YAML for the option of hlgraph ingest with this name."),
+]
 _QuestionText = Annotated[
     str | None, option("--question TEXT", "Plan an answer to this question, in place of an ingest.")
 ]
@@ -126,18 +130,21 @@ def plan(
     by: _By = None,
     sets: _Set = None,
     context_tokens: _ContextTokens = None,
+    rows: _Rows = False,
 ) -> None:
-    """Estimate the cost of the chat model for an ingest or an answer.
+    """Estimate the cost of the chat model for an ingest or an answer, or infer a mapping of rows.
 
     For an ingest: reads and chunks the sources, fills in the prompts, and consults the store, the stored replies and the
     ledger. For an answer: runs the search, and fills in the prompts of the answer. No model is called, nothing is written,
-    and no API key is needed. Embedding is not included.
+    and no API key is needed. Embedding is not included. With --rows: reads a table and infers which column is its key, its name,
+    a number with a unit, a date, a boolean or a reference. Check the mapping before you give it to the ingest.
 
     \b
     Examples:
       hlgraph plan docs/ --chat openai:gpt-4o-mini
       hlgraph plan docs/ --adapt
       hlgraph plan articles.jsonl.gz --map text=body --corpus news --json
+      hlgraph plan parts.csv --rows > parts.yaml
       hlgraph plan --question "How did the floods change the towns?" --strategy global --mode report
     """
     of_ingest: dict[str, object] = {"PATH": paths, "--format": cli.format_, "--map": cli.map_}
@@ -145,6 +152,13 @@ def plan(
     of_ingest |= {"--chunked": cli.chunked, "--adapt": adapt}
     of_answer: dict[str, object] = {"--strategy": strategy, "--preset": preset, "--mode": mode, "--by": by}
     of_answer |= {"--set": sets, "--context-tokens": context_tokens}
+    of_ingest["--rows"] = rows
+    if rows and question is None:
+        _check_none(
+            of_answer | {"--map": cli.map_, "--chunked": cli.chunked, "--adapt": adapt}, "has no effect with --rows"
+        )
+        _show_mapping(cli, paths or [])
+        return
     if question is None:
         _check_none(of_answer, "is about an answer; give its question with --question, or leave it out")
         if not paths:
@@ -167,6 +181,18 @@ def plan(
     with cli.connect() as graph:
         answer_plan = graph.answers.plan(request, strategy=retriever)
     cli.show(answer_plan, answer_plan_lines(answer_plan))
+
+
+def _show_mapping(cli: Invocation, paths: list[str]) -> None:
+    """Print the mapping that fits a table."""
+    import msgspec
+
+    from hlgraph.read import ReadOptions
+    from hlgraph.read.table_preview import as_yaml, preview
+
+    options = ReadOptions(cli.format_, encoding=cli.encoding, follow_links=cli.follow_links)
+    mapping = preview(paths, options)
+    cli.show(msgspec.to_builtins(mapping), as_yaml(mapping).splitlines())
 
 
 def _check_none(options: Mapping[str, object], why: str) -> None:

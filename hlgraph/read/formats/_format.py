@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from hlgraph.read.content import ReadFailure
+from hlgraph.read.rows import Table
 from hlgraph.records import Document
 
 FileReader: TypeAlias = Callable[..., Document]
@@ -16,6 +17,8 @@ Whatever its parser raises besides becomes a ReadError in :func:`hlgraph.read.re
 """
 RowsReader: TypeAlias = Callable[..., Iterator[Document | ReadFailure]]
 """``read(origin, stream, options=...)`` turns each row of a stream into a document or a failure; a ReadError ends the file."""
+TableReader: TypeAlias = Callable[..., Table]
+"""``table(origin, stream, options=...)`` gives the rows of a stream for a mapping of tables; a ReadError ends the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +31,14 @@ class FileFormat:
     suffixes : suffixes of its files, in lower case, with the dot
     read : reads the document
     mend : what to do about a damaged file, default empty
+    table : reads the rows for a mapping of tables; None if the format has no rows
     """
 
     name: str
     suffixes: tuple[str, ...]
     read: FileReader
     mend: str = ""
+    table: TableReader | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,7 @@ class RowsFormat:
     suffixes: tuple[str, ...]
     read: RowsReader
     mend: str = ""
+    table: TableReader | None = None
 
 
 Format = FileFormat | RowsFormat

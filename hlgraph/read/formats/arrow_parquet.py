@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
@@ -15,7 +16,7 @@ from hlgraph.read.content import Origin, ReadFailure, read_bounded
 from hlgraph.read.formats._blocks import Unread
 from hlgraph.read.formats._format import RowsFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.rows import Flaw, Row, RowMapping, cell_text, documents_of, table_documents
+from hlgraph.read.rows import Flaw, Row, RowMapping, Table, cell_text, documents_of, table_documents
 from hlgraph.records import Document
 
 if TYPE_CHECKING:
@@ -49,23 +50,57 @@ def read_columns(
     ReadError
         It is damaged, or holds more than 100 times its size; raised while iterating.
     """
+    with _arrow_errors(origin, kind):
+        schema, batches = _columns(origin, stream, limit=options.max_bytes, kind=kind)
+        yield from _documents(origin, schema, batches, options=options)
+
+
+def columns_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions, kind: str) -> Table:
+    """The rows of a file with their typed values.
+
+    Parameters
+    ----------
+    origin, stream, options, kind : see :func:`read_columns`
+    """
+    return Table(_typed_rows(origin, stream, limit=options.max_bytes, kind=kind))
+
+
+def _typed_rows(origin: Origin, stream: io.BufferedReader, *, limit: int, kind: str) -> Iterator[Row | Flaw]:
+    with _arrow_errors(origin, kind):
+        schema, batches = _columns(origin, stream, limit=limit, kind=kind)
+        yield from _rows(batches, _distinct(origin, schema), value_of=_typed)
+
+
+@contextmanager
+def _arrow_errors(origin: Origin, kind: str) -> Iterator[None]:
     try:
         import pyarrow as pa
     except ImportError as error:
         raise MissingExtraError("parquet", f"reading {kind.title()}") from error
-    source: BinaryIO = (
-        stream if stream.seekable() else io.BytesIO(read_bounded(origin, stream, limit=options.max_bytes))
-    )
+    try:
+        yield
+    except (pa.ArrowException, MemoryError) as error:
+        said = " ".join(str(error).split())[:200]
+        raise ReadError(origin.uri, f"cannot be read as {kind} ({said})", "write it again") from error
+
+
+def _columns(
+    origin: Origin, stream: io.BufferedReader, *, limit: int, kind: str
+) -> tuple[Schema, Iterator[RecordBatch]]:
+    source: BinaryIO = stream if stream.seekable() else io.BytesIO(read_bounded(origin, stream, limit=limit))
     size = source.seek(0, io.SEEK_END)
     source.seek(0)
     if not size:
         raise ReadError(origin.uri, "is empty")
-    try:
-        schema, batches = _parquet(origin, source, size) if kind == "parquet" else _arrow(source)
-        yield from _documents(origin, schema, _bounded(origin, batches, size), options=options)
-    except (pa.ArrowException, MemoryError) as error:
-        said = " ".join(str(error).split())[:200]
-        raise ReadError(origin.uri, f"cannot be read as {kind} ({said})", "write it again") from error
+    schema, batches = _parquet(origin, source, size) if kind == "parquet" else _arrow(source)
+    return schema, _bounded(origin, batches, size)
+
+
+def _distinct(origin: Origin, schema: Schema) -> list[str]:
+    names = list(schema.names)
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise ReadError(origin.uri, f"two columns are called {min(twice)!r}", "rename one of them")
+    return names
 
 
 def _parquet(origin: Origin, source: BinaryIO, size: int) -> tuple[Schema, Iterator[RecordBatch]]:
@@ -109,28 +144,32 @@ def _documents(
 ) -> Iterator[Document | ReadFailure]:
     from pyarrow import types
 
-    names = list(schema.names)
-    if twice := {name for name in names if names.count(name) > 1}:
-        raise ReadError(origin.uri, f"two columns are called {min(twice)!r}", "rename one of them")
+    names = _distinct(origin, schema)
     kinds = {name: schema.field(name).type for name in names}
     binary = [name for name, kind in kinds.items() if types.is_binary(kind) or types.is_large_binary(kind)]
     kept = [name for name in names if name not in binary]
     texts = [name for name in kept if types.is_string(kinds[name]) or types.is_large_string(kinds[name])]
     mapping = RowMapping(options.mapping)
     warnings = Unread({f"binary column {name!r}": 1 for name in binary}).warnings()
-    rows = _rows(batches, kept)
+    rows = _rows(batches, kept, value_of=_plain)
     if mapping.is_table(texts) and kept:
         unused = tuple(f"no column is the text, so --map {name} had no effect" for name in mapping.unused)
         return table_documents(origin, rows, head=kept, unit="row", warnings=warnings + unused)
     return documents_of(origin, rows, mapping=mapping, unit="row", warnings=warnings)
 
 
-def _rows(batches: Iterator[RecordBatch], names: list[str]) -> Iterator[Row | Flaw]:
+def _rows(
+    batches: Iterator[RecordBatch], names: list[str], *, value_of: Callable[[object], object]
+) -> Iterator[Row | Flaw]:
     number = 0
     for batch in batches:
         for values in batch.select(names).to_pylist():
             number += 1
-            yield Row(number, {name: _plain(value) for name, value in values.items()})
+            yield Row(number, {name: value_of(value) for name, value in values.items()})
+
+
+def _typed(value: object) -> object:
+    return value if isinstance(value, date | time) else _plain(value)
 
 
 def _plain(value: object) -> object:
@@ -146,7 +185,7 @@ def _plain(value: object) -> object:
     return None if isinstance(value, bytes) else str(value) if isinstance(value, timedelta) else value
 
 
-FORMATS = (
-    RowsFormat("arrow", suffixes=(".arrow", ".arrows", ".feather"), read=partial(read_columns, kind="arrow")),
-    RowsFormat("parquet", suffixes=(".parquet",), read=partial(read_columns, kind="parquet")),
+FORMATS = tuple(
+    RowsFormat(kind, suffixes, partial(read_columns, kind=kind), table=partial(columns_table, kind=kind))
+    for kind, suffixes in (("arrow", (".arrow", ".arrows", ".feather")), ("parquet", (".parquet",)))
 )

@@ -19,6 +19,7 @@ from hlgraph.read.rows import (
     Lines,
     Row,
     RowMapping,
+    Table,
     cell_value,
     documents_of,
     not_text,
@@ -61,6 +62,25 @@ def read_csv(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
         unused = (f"no column is the text, so --map {name} had no effect" for name in mapping.unused)
         return table_documents(origin, rows, head=head, unit="line", warnings=(*lines.warnings, *unused))
     return documents_of(origin, rows, mapping=mapping, unit="line", warnings=lines.warnings)
+
+
+def csv_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Table:
+    """The rows of a CSV file with a header.
+
+    Parameters
+    ----------
+    origin : the file, named in errors
+    stream : its decompressed bytes
+    options : the encoding and the size limit of a row
+
+    Raises
+    ------
+    ReadError
+        The file cannot be read.
+    """
+    lines = row_lines(origin, stream, limit=options.max_bytes, encoding=options.encoding)
+    head, rows = _csv_rows(origin, lines, limit=options.max_bytes, mapping=RowMapping({"text": "text"}))
+    return Table(rows if head else iter(()), "line", cell_value, lines.warnings)
 
 
 class _RowError(ValueError):
@@ -150,4 +170,4 @@ def _rows_below(
                 yield Flaw(number, reason, "quote the cells that hold a delimiter")
 
 
-FORMAT = RowsFormat("csv", suffixes=(".csv", ".tsv"), read=read_csv)
+FORMAT = RowsFormat("csv", suffixes=(".csv", ".tsv"), read=read_csv, table=csv_table)

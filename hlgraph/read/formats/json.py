@@ -11,7 +11,7 @@ from hlgraph.errors import ReadError
 from hlgraph.read.content import Origin, ReadFailure, decode, read_bounded
 from hlgraph.read.formats._format import RowsFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.rows import RowMapping, documents_of, object_row
+from hlgraph.read.rows import RowMapping, Table, documents_of, object_row
 from hlgraph.records import Document
 
 
@@ -37,15 +37,33 @@ def read_json(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions
     ReadError
         The file is too large, not text or not JSON.
     """
+    table = json_table(origin, stream, options=options)
+    mapping = RowMapping(options.mapping)
+    return documents_of(origin, table.rows, mapping=mapping, unit=table.unit, warnings=table.warnings)
+
+
+def json_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Table:
+    """The objects of a JSON array.
+
+    Parameters
+    ----------
+    origin : the file, named in errors
+    stream : its decompressed bytes
+    options : the encoding and the size limit of the file
+
+    Raises
+    ------
+    ReadError
+        The file cannot be read.
+    """
     text, warnings = decode(origin, read_bounded(origin, stream, limit=options.max_bytes), encoding=options.encoding)
     try:
         value: object = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
         mend = "if it holds one object per line, use --format jsonl"
         raise ReadError(origin.uri, f"is not JSON ({error})", mend) from error
-    mapping = RowMapping(options.mapping)
-    rows = (object_row(number, entry) for number, entry in enumerate(_entries(value, mapping), 1))
-    return documents_of(origin, rows, mapping=mapping, unit="row", warnings=warnings)
+    entries = _entries(value, RowMapping(options.mapping))
+    return Table((object_row(number, entry) for number, entry in enumerate(entries, 1)), warnings=warnings)
 
 
 def _entries(value: object, mapping: RowMapping) -> list[object]:
@@ -58,4 +76,4 @@ def _entries(value: object, mapping: RowMapping) -> list[object]:
     return [value]
 
 
-FORMAT = RowsFormat("json", suffixes=(".json",), read=read_json)
+FORMAT = RowsFormat("json", suffixes=(".json",), read=read_json, table=json_table)

@@ -10,7 +10,18 @@ import msgspec
 from hlgraph.read.content import Origin, ReadFailure
 from hlgraph.read.formats._format import RowsFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.rows import Flaw, Lines, Row, RowMapping, documents_of, not_text, object_row, row_lines, too_long
+from hlgraph.read.rows import (
+    Flaw,
+    Lines,
+    Row,
+    RowMapping,
+    Table,
+    documents_of,
+    not_text,
+    object_row,
+    row_lines,
+    too_long,
+)
 from hlgraph.records import Document
 
 
@@ -35,9 +46,27 @@ def read_json_lines(
     ReadError
         The file is binary.
     """
+    table = json_lines_table(origin, stream, options=options)
+    mapping = RowMapping(options.mapping)
+    return documents_of(origin, table.rows, mapping=mapping, unit=table.unit, warnings=table.warnings)
+
+
+def json_lines_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Table:
+    """The objects of JSON lines.
+
+    Parameters
+    ----------
+    origin : the file, named in errors
+    stream : its decompressed bytes
+    options : the encoding and the size limit of a row
+
+    Raises
+    ------
+    ReadError
+        The file cannot be read.
+    """
     lines = row_lines(origin, stream, limit=options.max_bytes, encoding=options.encoding)
-    rows = _json_lines(lines, options.max_bytes)
-    return documents_of(origin, rows, mapping=RowMapping(options.mapping), unit="line", warnings=lines.warnings)
+    return Table(_json_lines(lines, options.max_bytes), "line", warnings=lines.warnings)
 
 
 def _json_lines(source: Lines, limit: int) -> Iterator[Row | Flaw]:
@@ -56,4 +85,4 @@ def _json_lines(source: Lines, limit: int) -> Iterator[Row | Flaw]:
                 yield object_row(number, value)
 
 
-FORMAT = RowsFormat("jsonl", suffixes=(".jsonl", ".ndjson"), read=read_json_lines)
+FORMAT = RowsFormat("jsonl", suffixes=(".jsonl", ".ndjson"), read=read_json_lines, table=json_lines_table)

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced, check_package, refused
-from hlgraph.read.content import Origin, clean, clean_title, tolerated
+from hlgraph.read.content import Origin, clean, clean_title, read_bounded, tolerated
 from hlgraph.read.drawings import chart_titles, words_of
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import attribute, literals, local_name, shown_number
 from hlgraph.read.options import ReadOptions
+from hlgraph.read.rows import Flaw, Row, Table
 from hlgraph.read.tables import Cell as GridCell
 from hlgraph.read.tables import Grid
 from hlgraph.records import Document, MetadataValue
@@ -102,6 +103,63 @@ def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         metadata,
         warnings=(*_without_value(lacking), *unread),
     )
+
+
+def xlsx_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Table:
+    """The rows of one sheet of a workbook, below a header in its first row with two cells.
+
+    Parameters
+    ----------
+    origin : the file
+    stream : its bytes
+    options : ``rows.sheet`` names the sheet, default the first with a header; ``max_bytes`` limits the unpacked size
+
+    Raises
+    ------
+    MissingExtraError
+        openpyxl is not installed.
+    ReadError
+        The file cannot be read, has no such sheet, or its header names a column twice.
+    """
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise MissingExtraError("xlsx", "reading XLSX") from error
+    data = read_bounded(origin, stream, limit=options.max_bytes)
+    check_package(origin, data, limit=options.max_bytes, most=_MOST_ELEMENTS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
+    wanted = options.rows.sheet if options.rows else ""
+    if wanted and wanted not in book.sheetnames:
+        there = ", ".join(map(repr, book.sheetnames))
+        raise ReadError(origin.uri, f"has no sheet {wanted!r}; its sheets: {there}", "correct the mapping")
+    for name in [wanted] if wanted else book.sheetnames:
+        sheet: Any = book[name]
+        sheet.reset_dimensions()
+        rows = enumerate(sheet.iter_rows(values_only=True), 1)
+        header = next((_names(cells) for _, cells in rows if sum(cell is not None for cell in cells) > 1), None)
+        if header:
+            return Table(_sheet_rows(origin, header, rows))
+    return Table(iter(()))
+
+
+def _names(cells: Iterable[object]) -> list[str]:
+    return ["" if cell is None else clean_title(clean(str(cell))) for cell in cells]
+
+
+def _sheet_rows(
+    origin: Origin, header: Sequence[str], rows: Iterable[tuple[int, Sequence[object]]]
+) -> Iterator[Row | Flaw]:
+    named = [name for name in header if name]
+    if twice := {name for name in named if named.count(name) > 1}:
+        raise ReadError(origin.uri, f"two columns are called {min(twice)!r}", "rename one of them")
+    for number, cells in rows:
+        if number > _MOST_PLACES // len(header):
+            raise refused(origin, "empty cells", limit=_MOST_PLACES)
+        columns = {name: cell for name, cell in zip(header, cells, strict=False) if name and cell is not None}
+        if columns:
+            yield Row(number, dict.fromkeys(named) | columns)
 
 
 def _without_value(places: Sequence[str]) -> tuple[str, ...]:
@@ -248,5 +306,9 @@ def _properties(data: bytes) -> tuple[str, dict[str, MetadataValue]]:
 
 
 FORMAT = FileFormat(
-    "xlsx", suffixes=(".xlsm", ".xlsx"), read=read_xlsx, mend="open it in a spreadsheet program and save it again"
+    "xlsx",
+    suffixes=(".xlsm", ".xlsx"),
+    read=read_xlsx,
+    mend="open it in a spreadsheet program and save it again",
+    table=xlsx_table,
 )

@@ -1,0 +1,457 @@
+"""Map the columns of a table to an entity and its facts: key, name, typed values and references.
+
+:func:`table_mapping` reads a mapping from YAML, :class:`TableDocuments` converts rows to documents with it, and
+:func:`check_table` compares it with a whole table before anything is stored. The text of a row has one line per fact,
+``Label: value``; :mod:`hlgraph.extract.rows` reads the facts from these lines.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date, datetime, time
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
+from urllib.parse import quote
+
+import msgspec
+
+from hlgraph.errors import InputError, ReadError
+from hlgraph.ids import checksum
+from hlgraph.read.content import Origin, clean
+from hlgraph.read.rows import IN_FRAGMENT, Flaw, Row, column_of, hash_of, metadata_of
+from hlgraph.records import Document, MetadataValue, Scalar
+from hlgraph.text import canonical_time
+
+ColumnType = Literal["text", "number", "date", "boolean", "reference"]
+YES_NO = {"true": True, "yes": True, "y": True, "1": True, "false": False, "no": False, "n": False, "0": False}
+_BETWEEN = ": "  # label and value in a line
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_ISO_INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
+_NUMBERS = {
+    ".": re.compile(r"[+-]?((\d{1,3}(,\d{3})+|\d{1,3}( \d{3})+|\d+)(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE),
+    ",": re.compile(r"[+-]?((\d{1,3}(\.\d{3})+|\d{1,3}( \d{3})+|\d+)(,\d*)?|,\d+)(e[+-]?\d+)?", re.IGNORECASE),
+}
+_INT64 = 1 << 63
+_MOST_WRONG = 0.1  # share of rows; more is a wrong mapping, not damaged rows
+_SHOWN = 30  # columns in an error
+
+
+class TableColumn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How the values of a column are read.
+
+    Attributes
+    ----------
+    type : ``text``, ``number``, ``date`` or ``boolean`` (a fact with a literal object), or ``reference`` (a fact between two
+        entities)
+    label : label in the statement; default the name of the column
+    predicate : predicate of the fact; default the label
+    unit : unit of a number, which the cell may write before or behind it
+    decimal : decimal sign of numbers that are written as text; the other sign may separate groups of three digits
+    format : form of dates that are not written as ISO 8601, as in :meth:`datetime.datetime.strptime`
+    kind : kind of the entities of a reference
+    separator : separates the values of a cell with several references; default none, the cell is one
+    """
+
+    type: ColumnType = "text"
+    label: str = ""
+    predicate: str = ""
+    unit: str = ""
+    decimal: Literal[".", ","] = "."
+    format: str = ""
+    kind: str = ""
+    separator: str = ""
+
+
+class TableMapping(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, dict=True
+):
+    """Maps the columns of a table.
+
+    Attributes
+    ----------
+    name : column with the name of the row's entity
+    key : column that identifies a row; without one, an edited row is a new source
+    kind : kind of the entities
+    sheet : sheet of a workbook, default the first with rows
+    columns : the columns that give facts. Columns that are not mapped become metadata of the row, without a fact
+    """
+
+    name: str
+    key: str = ""
+    kind: str = ""
+    sheet: str = ""
+    columns: dict[str, TableColumn] = {}
+
+    def __post_init__(self) -> None:
+        """Refuse labels that are ambiguous, and options that have no effect. Raises InputError."""
+        labels: dict[str, str] = {}
+        for name, column in self.facts.items():
+            label = self.label(name)
+            if not label or _BETWEEN in f"{label} ":
+                raise _wrong(name, f"its label {label!r} is empty or holds a colon; give it another label")
+            if label in labels:
+                raise _wrong(name, f"column {labels[label]!r} has the same label {label!r}; give one another label")
+            labels[label] = name
+            for option, types in _OF_TYPES.items():
+                if getattr(column, option) not in ("", ".") and column.type not in types:
+                    raise _wrong(name, f"{option} has no effect on a {column.type}; leave it out")
+        if self.facts[self.name].type != "text":
+            raise _wrong(self.name, "it is the name, so its type is text")
+
+    @cached_property
+    def facts(self) -> dict[str, TableColumn]:
+        """The columns that are part of the statement, in its order: name, key, then the others."""
+        first = [name for name in dict.fromkeys((self.name, self.key)) if name]
+        return {name: self.columns.get(name, TableColumn()) for name in first} | dict(self.columns)
+
+    def label(self, name: str) -> str:
+        """The label of a column in the statement."""
+        return self.facts[name].label or _one_line(name)
+
+    @cached_property
+    def by_label(self) -> dict[str, tuple[str, TableColumn]]:
+        """The name and the mapping of each column of the statement, by label."""
+        return {self.label(name): (name, column) for name, column in self.facts.items()}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the mapping."""
+        return checksum(msgspec.json.encode(self).decode())
+
+    def split(self, line: str) -> tuple[str, TableColumn, str]:
+        """The column, its mapping and the value of a line of a row's text; an unknown label gives an empty column."""
+        label, _, value = line.partition(_BETWEEN)
+        name, column = self.by_label.get(label, ("", TableColumn()))
+        return name, column, value
+
+
+_OF_TYPES = {
+    "unit": ("number",),
+    "decimal": ("number",),
+    "format": ("date",),
+    "kind": ("reference",),
+    "separator": ("reference",),
+}
+AnyTableMapping: TypeAlias = TableMapping | Mapping[str, object] | str | Path
+
+
+def _wrong(column: str, reason: str) -> InputError:
+    return InputError(f"mapping of rows, column {column!r}: {reason}")
+
+
+def table_mapping(source: AnyTableMapping) -> TableMapping:
+    """A mapping from a YAML file, or from the same tree as an object.
+
+    Parameters
+    ----------
+    source : path of a YAML file, or its tree; a mapping is returned unchanged. In ``columns``, a type alone may stand for a column
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or the mapping cannot be used.
+
+    Examples
+    --------
+    >>> columns = {"Mass": {"type": "number", "unit": "kg"}, "Made": "date"}
+    >>> mapping = table_mapping({"key": "No", "name": "Part", "columns": columns})
+    >>> mapping.columns["Made"].type
+    'date'
+    """
+    if isinstance(source, TableMapping):
+        return source
+    where = f"{source}: " if isinstance(source, str | Path) else ""
+    tree = _yaml(Path(source)) if isinstance(source, str | Path) else source
+    if not isinstance(tree, Mapping):
+        raise InputError(f"{where}a mapping of rows needs at least a name, such as name: Part; see hlgraph plan --rows")
+    columns = tree.get("columns")
+    if isinstance(columns, Mapping):
+        columns = {name: {"type": rule} if isinstance(rule, str) else rule or {} for name, rule in columns.items()}
+        tree = {**tree, "columns": columns}
+    try:
+        return msgspec.convert(dict(tree), TableMapping)
+    except msgspec.ValidationError as error:
+        cause = error.__cause__
+        raise InputError(f"{where}{cause if isinstance(cause, InputError) else f'mapping of rows: {error}'}") from error
+
+
+def _yaml(path: Path) -> object:
+    import yaml
+
+    try:
+        # All scalars are text: a column may be called No, which YAML reads as false.
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506 - BaseLoader makes no objects
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror}); give the YAML file with a mapping of rows"
+        ) from error
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        raise InputError(f"{path}: is no mapping of rows ({' '.join(str(error).split())})") from error
+
+
+# Cells
+
+
+class Value(NamedTuple):
+    """A cell as text for the statement, and as a typed value."""
+
+    text: str
+    typed: Scalar
+
+
+class _CellError(ReadError):
+    """A cell that cannot be read as the type of its column.
+
+    Parameters
+    ----------
+    uri : URI of the row
+    column : its column
+    reason : why, as a predicate of the column
+    """
+
+    def __init__(self, uri: str, column: str, reason: str) -> None:
+        super().__init__(uri, f"its column {column!r} {reason}", "correct the cell, or the mapping of its column")
+        self.column = column
+
+
+def _one_line(text: str) -> str:
+    return " ".join(clean(text).split())
+
+
+def shown(cell: object) -> str:
+    """A cell as text on one line: dates as ISO 8601, whole floats as integers; empty for a cell that is not a scalar.
+
+    Examples
+    --------
+    >>> shown(450.0), shown(" a\\n b "), shown(True), shown(None)
+    ('450', 'a b', 'true', '')
+    """
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:
+        return str(int(cell))
+    if isinstance(cell, datetime) and cell.time() == time():
+        return cell.date().isoformat()
+    if isinstance(cell, date | time):
+        return cell.isoformat()
+    return _one_line(str(cell)) if isinstance(cell, str | int | float) else ""
+
+
+def number(cell: object, *, unit: str = "", decimal: str = ".") -> int | float | None:
+    """The number in a cell, or None if the cell holds no number.
+
+    Parameters
+    ----------
+    cell : a number, or a text that holds one, with or without the unit
+    unit : see :class:`TableColumn`
+    decimal : see :class:`TableColumn`
+
+    Examples
+    --------
+    >>> number("1,250 kg", unit="kg"), number("1.250,5", decimal=","), number("n/a")
+    (1250, 1250.5, None)
+    """
+    if isinstance(cell, bool) or not isinstance(cell, str | int | float):
+        return None
+    if isinstance(cell, str):
+        text = _one_line(cell)
+        if unit:
+            text = text.removesuffix(unit).removeprefix(unit).strip()
+        text = text.replace("\u2212", "-")
+        if not text.isascii() or not _NUMBERS[decimal].fullmatch(text):
+            return None
+        text = text.replace(" ", "").replace("." if decimal == "," else ",", "").replace(",", ".")
+        cell = int(text) if text.lstrip("+-").isdecimal() and len(text) < _LONGEST_INT else float(text)
+    if isinstance(cell, int):
+        return cell if -_INT64 <= cell < _INT64 else float(cell)
+    return cell if math.isfinite(cell) else None
+
+
+_LONGEST_INT = 300  # digits; more overflow a float
+
+
+def instant(cell: object, form: str = "") -> str | None:
+    """The date or time in a cell in its canonical form, or None if the cell holds neither.
+
+    Parameters
+    ----------
+    cell : a date, or a text that holds one
+    form : see ``format`` of :class:`TableColumn`; default ISO 8601
+
+    Examples
+    --------
+    >>> instant("2024-03-05"), instant("05/03/2024", "%d/%m/%Y"), instant("2024-02-31"), instant(2024)
+    ('2024-03-05', '2024-03-05', None, None)
+    """
+    if isinstance(cell, date | time):
+        return str(canonical_time(date.fromisoformat(shown(cell)) if _ISO_DATE.fullmatch(shown(cell)) else cell))
+    text = shown(cell)
+    try:
+        if form:
+            read = datetime.strptime(text, form)  # noqa: DTZ007 - canonical_time takes a time without a zone as UTC
+            return str(canonical_time(read.date() if read.time() == time() else read))
+        if _ISO_DATE.fullmatch(text):
+            return date.fromisoformat(text).isoformat()
+    except ValueError:
+        return None
+    canonical = str(canonical_time(text)) if _ISO_INSTANT.fullmatch(text) else text
+    return canonical if canonical != text or canonical.endswith("+00:00") else None
+
+
+def _values(cell: object, column: TableColumn) -> list[Value] | None:
+    """The values of a cell that is not empty; None if it is not of the type of its column."""
+    text = shown(cell)
+    if column.type == "number":
+        read = number(cell, unit=column.unit, decimal=column.decimal)
+        is_bare = not column.unit or (text.endswith(column.unit) or text.startswith(column.unit))
+        return None if read is None else [Value(text if is_bare else f"{text} {column.unit}", read)]
+    if column.type == "date":
+        canonical = instant(cell, column.format)
+        return None if canonical is None else [Value(canonical, canonical)]
+    if column.type == "boolean":
+        return [Value(text, YES_NO[text.lower()])] if text.lower() in YES_NO else None
+    if column.type == "reference":
+        cells = cell if isinstance(cell, list | tuple) else text.split(column.separator) if column.separator else [cell]
+        return [Value(each, each) for each in dict.fromkeys(map(shown, cells)) if each]
+    return [Value(text, text)] if text else None
+
+
+# Rows
+
+
+class TableDocuments:
+    """Converts rows to documents: the text has a line ``Label: value`` for each fact, the metadata have the typed values.
+
+    Parameters
+    ----------
+    mapping : maps the columns
+    value_of : converts a cell of a column that is not mapped to metadata
+    """
+
+    def __init__(self, mapping: TableMapping, value_of: Callable[[object], MetadataValue | None]) -> None:
+        self._mapping = mapping
+        self._value_of = value_of
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Always empty: :func:`check_table` refuses columns that no row has."""
+        return ()
+
+    def document(self, origin: Origin, columns: Mapping[str, object]) -> Document:
+        """Convert a row to a document.
+
+        Parameters
+        ----------
+        origin : the file
+        columns : the values by column name
+
+        Raises
+        ------
+        ReadError
+            The row has no key or no name, or a cell is not of the type of its column.
+        """
+        mapping = self._mapping
+        key = shown(column_of(columns, mapping.key)) if mapping.key else ""
+        if mapping.key and not key:
+            raise _CellError(origin.uri, mapping.key, "is the key, and empty")
+        uri = f"{origin.uri}#{quote(key or hash_of(columns), safe=IN_FRAGMENT)}"
+        title = shown(column_of(columns, mapping.name))
+        if not title:
+            raise _CellError(uri, mapping.name, "is the name, and empty")
+        lines: list[str] = []
+        metadata: dict[str, MetadataValue] = {}
+        for name, column in mapping.facts.items():
+            cell = column_of(columns, name)
+            if cell is None or cell in ("", []) or (isinstance(cell, str) and not cell.strip()):
+                continue
+            values = _values(cell, column)
+            if values is None:
+                raise _CellError(uri, name, f"is {shown(cell)[:80]!r}, no {column.type}")
+            lines.extend(f"{mapping.label(name)}{_BETWEEN}{value.text}" for value in values)
+            if values:
+                typed = tuple(value.typed for value in values)
+                metadata[clean(name)] = typed[0] if len(typed) == 1 else typed
+        others = {name: cell for name, cell in columns.items() if name and name not in mapping.facts}
+        metadata = metadata_of(others, value_of=self._value_of) | metadata
+        return Document(uri, "\n".join(lines), title, metadata, key=key or None)
+
+
+def check_table(
+    origin: Origin,
+    rows: Iterable[Row | Flaw],
+    *,
+    mapping: TableMapping,
+    value_of: Callable[[object], MetadataValue | None],
+    unit: str = "row",
+) -> None:
+    """Compare a mapping with a whole table.
+
+    A cell that cannot be read makes its row a failure and leaves the others. If that happens in more than a tenth of the rows,
+    the mapping is wrong.
+
+    Parameters
+    ----------
+    origin : the file
+    rows : its rows
+    mapping : maps its columns
+    value_of : see :class:`TableDocuments`
+    unit : word for a row in messages, ``line`` or ``row``
+
+    Raises
+    ------
+    InputError
+        No row has a mapped column, or more than a tenth of the rows cannot be read because of one column.
+    """
+    documents = TableDocuments(mapping, value_of)
+    columns: dict[str, None] = {}
+    missing = dict.fromkeys(mapping.facts)
+    wrong: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    uris: dict[str, int] = {}
+    count = 0
+    for row in rows:
+        if isinstance(row, Flaw):
+            continue
+        count += 1
+        columns |= dict.fromkeys(row.columns)
+        for name in [name for name in missing if _has(row.columns, name)]:
+            del missing[name]
+        try:
+            uri = documents.document(origin, row.columns).uri
+        except _CellError as error:
+            wrong[error.column] += 1
+            first.setdefault(error.column, f"{unit} {row.number}: {error.reason}")
+            continue
+        except (ValueError, RecursionError, ReadError):  # the ingest reports the row
+            continue
+        earlier = uris.setdefault(uri, row.number)
+        if earlier != row.number and mapping.key:
+            wrong[mapping.key] += 1
+            key = shown(column_of(row.columns, mapping.key))
+            first.setdefault(mapping.key, f"{unit}s {earlier} and {row.number} have the same key {key!r}")
+    there = f"; its columns: {', '.join(list(columns)[:_SHOWN])}; nothing was written"
+    if count and missing:
+        raise InputError(f"{origin.uri}: the mapping names the column {next(iter(missing))!r}, which no row has{there}")
+    for name, number_wrong in wrong.most_common(1):
+        if number_wrong > _MOST_WRONG * count:
+            reason = f"does not fit {number_wrong:,} of {count:,} rows ({first[name]})"
+            raise InputError(f"{origin.uri}: the mapping of the column {name!r} {reason}{there}")
+
+
+def _has(columns: Mapping[str, object], name: str) -> bool:
+    return name in columns or column_of(columns, name) is not None
+
+
+def mapped_lines(text: str, mapping: TableMapping) -> Iterator[tuple[str, TableColumn, str]]:
+    """The columns, their mappings and values in the text of a row.
+
+    Parameters
+    ----------
+    text : text of a document of :class:`TableDocuments`
+    mapping : the mapping of the table
+    """
+    return (part for part in map(mapping.split, text.split("\n")) if part[0])

@@ -1,0 +1,343 @@
+"""Mappings of rows: what a row becomes, which mappings are refused, and which mapping a table suggests."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hlgraph.errors import InputError
+from hlgraph.extract import ChunkInput
+from hlgraph.extract.rows import RowExtractor
+from hlgraph.read import ReadFailure, ReadOptions, read
+from hlgraph.read.stream import check_tables
+from hlgraph.read.table_mapping import instant, number, table_mapping
+from hlgraph.read.table_preview import as_yaml, preview
+from hlgraph.records import Document
+
+HEADER = ("No", "Part", "Mass", "Made", "Maker", "Is used", "Uses", "Note")
+MAPPING: dict[str, Any] = {
+    "key": "No",
+    "name": "Part",
+    "kind": "part",
+    "columns": {
+        "Mass": {"type": "number", "unit": "kg", "predicate": "weighs"},
+        "Made": "date",
+        "Maker": {"type": "reference", "predicate": "made by", "kind": "organization"},
+        "Is used": "boolean",
+        "Uses": {"type": "reference", "separator": ";"},
+    },
+}
+MAKERS = ("Acme Ltd", "Bolt GmbH", "Carve SA")
+
+
+def rows(count: int) -> list[dict[str, str]]:
+    """A table of parts."""
+    return [
+        {
+            "No": f"P{at}",
+            "Part": f"Part {at}",
+            "Mass": f"{at * 1.5 + 1:,.1f}",
+            "Made": f"20{at % 25:02}-0{at % 9 + 1}-1{at % 10}",
+            "Maker": MAKERS[at % 3],
+            "Is used": "yes" if at % 4 else "no",
+            "Uses": f"Part {at - 1}; Part {at - 2}" if at > 2 else "",
+            "Note": f"note: {at}; kept, as is",
+        }
+        for at in range(count)
+    ]
+
+
+def write_csv(path: Path, table: Iterable[dict[str, str]], header: Sequence[str] = HEADER) -> Path:
+    """Write a table as CSV."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, header)
+    writer.writeheader()
+    writer.writerows(table)
+    path.write_text(text.getvalue(), encoding="utf-8")
+    return path
+
+
+def write_as(path: Path, table: Sequence[dict[str, str]]) -> Path:
+    """Write a table in the format of the suffix, with typed values where the format has types."""
+    if path.suffix == ".csv":
+        return write_csv(path, table)
+    typed = [row | {"Mass": float(row["Mass"].replace(",", "")), "Is used": row["Is used"] == "yes"} for row in table]
+    if path.suffix == ".jsonl":
+        path.write_text("\n".join(map(json.dumps, typed)), encoding="utf-8")
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(typed), encoding="utf-8")
+    elif path.suffix in (".parquet", ".feather"):
+        import pyarrow as pa
+        from pyarrow import feather, parquet
+
+        typed = [row | {"Made": datetime.fromisoformat(str(row["Made"]))} for row in typed]
+        writer = parquet.write_table if path.suffix == ".parquet" else feather.write_feather
+        writer(pa.Table.from_pylist(typed), path)
+    else:
+        import openpyxl
+
+        book = openpyxl.Workbook()
+        sheet: Any = book.active
+        sheet.append(list(HEADER))
+        for row in typed:
+            sheet.append(list((row | {"Made": date.fromisoformat(str(row["Made"]))}).values()))
+        book.save(path)
+    return path
+
+
+def documents(path: Path, mapping: object = None) -> list[Document | ReadFailure]:
+    """The documents of a table."""
+    chosen = table_mapping(MAPPING if mapping is None else mapping)  # type: ignore[arg-type]
+    return list(read([str(path)], ReadOptions(rows=chosen)))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "json", "xlsx", "parquet", "feather"])
+def test_a_row_is_one_document_with_typed_values_in_every_format(tmp_path: Path, suffix: str) -> None:
+    path = write_as(tmp_path / f"parts.{suffix}", rows(1000))
+    parts = documents(path)
+    assert len(parts) == 1000
+    part = parts[7]
+    assert isinstance(part, Document)
+    assert part.uri == f"{path.as_uri()}#P7"
+    assert part.title == "Part 7"
+    assert part.text.split("\n")[:3] == ["Part: Part 7", "No: P7", "Mass: 11.5 kg"]
+    assert part.text.split("\n")[6:] == ["Uses: Part 6", "Uses: Part 5"]
+    assert part.metadata == {
+        "No": "P7",
+        "Part": "Part 7",
+        "Mass": 11.5,
+        "Made": "2007-08-17",
+        "Maker": "Bolt GmbH",
+        "Is used": True,
+        "Uses": ("Part 6", "Part 5"),
+        "Note": "note: 7; kept, as is",
+    }
+
+
+def test_the_extractor_finds_every_fact_of_a_row(tmp_path: Path) -> None:
+    part = documents(write_csv(tmp_path / "parts.csv", rows(10)))[7]
+    assert isinstance(part, Document)
+    extractor = RowExtractor(table_mapping(MAPPING))
+    (proposition,) = extractor.extract([ChunkInput(part.text, part.title)])[0].propositions
+    assert proposition.text.startswith("Part: Part 7; No: P7; Mass: 11.5 kg; Made: 2007-08-17; Maker: Bolt GmbH")
+    assert (proposition.start, proposition.end) == (0, len(part.text))
+    assert [(each.subject, each.predicate, each.object, each.is_literal) for each in proposition.triples] == [
+        ("Part 7", "No", "P7", True),
+        ("Part 7", "weighs", "11.5 kg", True),
+        ("Part 7", "Made", "2007-08-17", True),
+        ("Part 7", "made by", "Bolt GmbH", False),
+        ("Part 7", "Is used", "yes", True),
+        ("Part 7", "Uses", "Part 6", False),
+        ("Part 7", "Uses", "Part 5", False),
+    ]
+    assert [(each.name, each.kind) for each in proposition.mentions][:2] == [
+        ("Part 7", "part"),
+        ("Bolt GmbH", "organization"),
+    ]
+
+
+def test_values_that_look_like_labels_and_lines_stay_values(tmp_path: Path) -> None:
+    table = [{"Part": "A", "Note": "x; Made: 2001\nMaker: Acme", "Maker": "B"}]
+    path = write_csv(tmp_path / "parts.csv", table, ("Part", "Note", "Maker"))
+    mapping = table_mapping({"name": "Part", "columns": {"Note": "text", "Maker": "reference"}})
+    (part,) = documents(path, mapping)
+    assert isinstance(part, Document)
+    (proposition,) = RowExtractor(mapping).extract([ChunkInput(part.text, part.title)])[0].propositions
+    assert [(each.predicate, each.object) for each in proposition.triples] == [
+        ("Note", "x; Made: 2001 Maker: Acme"),
+        ("Maker", "B"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cell", "unit", "decimal", "value"),
+    [
+        ("450", "kg", ".", 450),
+        ("450 kg", "kg", ".", 450),
+        ("$1,234.50", "$", ".", 1234.5),
+        ("1.234,50", "", ",", 1234.5),
+        ("\u22125", "", ".", -5),
+        ("1e3", "", ".", 1000.0),
+        (" 7 ", "", ".", 7),
+        ("1,2345", "", ".", None),
+        ("12 lb", "kg", ".", None),
+        ("12 345", "", ".", 12345),
+        ("5 3", "", ".", None),
+        ("", "", ".", None),
+        ("e5", "", ".", None),
+        ("1e999", "", ".", None),
+        ("\u0661", "", ".", None),
+        (True, "", ".", None),
+        (float("nan"), "", ".", None),
+        ("9" * 30, "", ".", 1e30),
+    ],
+)
+def test_numbers(cell: object, unit: str, decimal: str, value: float | None) -> None:
+    assert number(cell, unit=unit, decimal=decimal) == value
+
+
+@pytest.mark.parametrize(
+    ("cell", "form", "value"),
+    [
+        ("2024-03-05", "", "2024-03-05"),
+        (date(2024, 3, 5), "", "2024-03-05"),
+        (datetime(2024, 3, 5), "", "2024-03-05"),  # noqa: DTZ001 - as a workbook has them
+        ("2024-03-05T10:30:00+01:00", "", "2024-03-05T09:30:00+00:00"),
+        ("2024-03-05T09:30:00+00:00", "", "2024-03-05T09:30:00+00:00"),
+        ("5.3.2024", "%d.%m.%Y", "2024-03-05"),
+        ("2024-13-05", "", None),
+        ("2024-13-05T09:30", "", None),
+        ("March", "", None),
+        ("2024", "", None),
+    ],
+)
+def test_dates(cell: object, form: str, value: str | None) -> None:
+    assert instant(cell, form) == value
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (
+            {"columns": {"Weight": "number"}},
+            "the mapping names the column 'Weight', which no row has; its columns: No, Part, Mass",
+        ),
+        ({"key": "Id"}, "the mapping names the column 'Id'"),
+        (
+            {"key": "Maker"},
+            "column 'Maker' does not fit 97 of 100 rows (lines 2 and 5 have the same key 'Acme Ltd'); its columns",
+        ),
+        (
+            {"columns": {"Maker": "number"}},
+            "column 'Maker' does not fit 100 of 100 rows (line 2: its column 'Maker' is 'Acme Ltd', no",
+        ),
+        ({"columns": {"Mass": "date"}}, "column 'Mass' does not fit 100 of 100 rows"),
+        ({"name": "Uses"}, "column 'Uses' does not fit"),
+    ],
+)
+def test_a_mapping_that_does_not_fit_is_one_error(tmp_path: Path, change: dict[str, object], reason: str) -> None:
+    path = write_csv(tmp_path / "parts.csv", rows(100))
+    mapping = {"key": "No", "name": "Part"} | change
+    if mapping["name"] == "Uses":
+        path = write_csv(tmp_path / "parts.csv", [row | {"Uses": ""} for row in rows(100)])
+    with pytest.raises(InputError) as error:
+        check_tables([str(path)], ReadOptions(rows=table_mapping(mapping)))
+    assert reason in str(error.value)
+    assert "nothing was written" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "reason"),
+    [
+        ({}, "missing required field `name`"),
+        ({"name": "Part", "columns": {"Mass": "weight"}}, "Invalid enum value 'weight' - at `$.columns[...].type`"),
+        ({"name": "Part", "colour": "red"}, "unknown field `colour`"),
+        ({"name": "Part", "columns": {"a: b": "text"}}, "column 'a: b': its label 'a: b' is empty or holds a colon"),
+        ({"name": "Part", "columns": {"a": {"label": "Part"}}}, "column 'a': column 'Part' has the same label 'Part'"),
+        ({"name": "Part", "columns": {"a": {"unit": "kg"}}}, "column 'a': unit has no effect on a text"),
+        ({"name": "Part", "columns": {"Part": "number"}}, "column 'Part': it is the name"),
+    ],
+)
+def test_a_mapping_that_cannot_be_used_is_refused(mapping: dict[str, object], reason: str) -> None:
+    with pytest.raises(InputError, match="mapping of rows") as error:
+        table_mapping(mapping)
+    assert reason in str(error.value)
+
+
+def test_a_file_that_is_no_mapping_is_refused(tmp_path: Path) -> None:
+    for text in ("a: [", "- a", "", "\0"):
+        (tmp_path / "m.yaml").write_text(text, encoding="utf-8")
+        with pytest.raises(InputError, match=r"m\.yaml"):
+            table_mapping(tmp_path / "m.yaml")
+    with pytest.raises(InputError, match="No such file"):
+        table_mapping(tmp_path / "none.yaml")
+
+
+def test_a_bad_cell_is_a_failure_of_its_row_and_protects_its_source(tmp_path: Path) -> None:
+    table = rows(100)
+    table[40]["Mass"] = "n/a"
+    path = write_csv(tmp_path / "parts.csv", table)
+    check_tables([str(path)], ReadOptions(rows=table_mapping(MAPPING)))
+    results = documents(path)
+    (failed,) = [each for each in results if isinstance(each, ReadFailure)]
+    assert failed.uri == f"{path.as_uri()}#P40"
+    assert "line 42: its column 'Mass' is 'n/a', no number" in str(failed.error)
+    assert len(results) == 100
+
+
+def test_a_file_without_rows_is_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n\nText.", encoding="utf-8")
+    (failed,) = documents(tmp_path / "a.md")
+    assert isinstance(failed, ReadFailure)
+    assert "is markdown, which has no rows; give a table: arrow, csv, json, jsonl, parquet, xlsx" in str(failed.error)
+
+
+def test_a_sheet_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
+    path = write_as(tmp_path / "parts.xlsx", rows(10))
+    (failed,) = documents(path, MAPPING | {"sheet": "Prices"})
+    assert isinstance(failed, ReadFailure)
+    assert "has no sheet 'Prices'; its sheets: 'Sheet'" in str(failed.error)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "json", "xlsx", "parquet", "feather"])
+def test_the_inferred_mapping_can_be_given_back(tmp_path: Path, suffix: str) -> None:
+    path = write_as(tmp_path / f"parts.{suffix}", rows(1000))
+    mapping = preview([str(path)], ReadOptions())
+    assert (mapping.key, mapping.name) == ("No", "Part")
+    types = {name: column.type for name, column in mapping.columns.items()}
+    assert types == {
+        "Mass": "number",
+        "Made": "date",
+        "Maker": "reference",
+        "Is used": "boolean",
+        "Uses": "text",
+        "Note": "text",
+    }
+    (tmp_path / "m.yaml").write_text(as_yaml(mapping), encoding="utf-8")
+    assert table_mapping(tmp_path / "m.yaml") == mapping
+    check_tables([str(path)], ReadOptions(rows=mapping))
+
+
+def test_units_formats_codes_and_names_of_rows_are_inferred(tmp_path: Path) -> None:
+    header = ("Name", "Height (m)", "Price", "Share", "Opened", "Postcode", "Part of")
+    table = [
+        {
+            "Name": f"Bridge {at}",
+            "Height (m)": f"{at},5",
+            "Price": f"${at},000",
+            "Share": f"{at} %",
+            "Opened": f"{at + 10}.3.1999",
+            "Postcode": f"0{at}123",
+            "Part of": f"Bridge {at // 2}",
+        }
+        for at in range(1, 10)
+    ]
+    table[0]["Part of"] = ""
+    mapping = preview([str(write_csv(tmp_path / "bridges.csv", table, header))], ReadOptions())
+    assert mapping.name == "Name"
+    assert as_yaml(mapping).split("columns:\n")[1] == (
+        "  Height (m):\n    type: number\n    label: Height\n    unit: m\n    decimal: ','\n"
+        "  Price:\n    type: number\n    unit: $\n"
+        "  Share:\n    type: number\n    unit: '%'\n"
+        "  Opened:\n    type: date\n    format: '%d.%m.%Y'\n"
+        "  Postcode: text\n"
+        "  Part of: reference\n"
+    )
+
+
+def test_a_table_without_rows_or_names_gives_no_mapping(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b\n", encoding="utf-8")
+    with pytest.raises(InputError, match="has no rows to infer a mapping from"):
+        preview([str(tmp_path / "a.csv")], ReadOptions())
+    (tmp_path / "a.md").write_text("Text.", encoding="utf-8")
+    with pytest.raises(InputError, match="there is no table among"):
+        preview([str(tmp_path / "a.md")], ReadOptions())
+    with pytest.raises(InputError, match="standard input"):
+        preview(["-"], ReadOptions())
