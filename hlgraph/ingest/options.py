@@ -12,6 +12,7 @@ from hlgraph.errors import InputError, UnknownNameError
 if TYPE_CHECKING:
     from hlgraph.chunk import Chunker
     from hlgraph.extract import Extractor
+    from hlgraph.extract.grounding import Ground
     from hlgraph.models.accounts.budget import Budget
     from hlgraph.models.executor import Executor
     from hlgraph.records import Domain
@@ -44,10 +45,13 @@ class IngestOptions:
         continues
     adapt : ``chat`` first infers the domain of a corpus that has none, in one call about five chunks. If a corpus has a
         domain, the prompts always use it (see :mod:`hlgraph.sdk.domain`)
+    ground : how ``chat`` checks a proposition against its chunk, with title, headings and the lines above it: ``words`` (names,
+        numbers, dates and negations must be there), ``chat`` (the chat model judges it), or ``off``; None for the setting
+        ``models.ground``. What fails is quarantined and counted, not stored. Stored sources are not checked again
 
     Raises
     ------
-    InputError : a budget or ``adapt`` without ``chat``, or ``spacy_model`` without ``spacy``
+    InputError : a budget, ``adapt`` or ``ground`` without ``chat``, or ``spacy_model`` without ``spacy``
     """
 
     format: str | None = None
@@ -63,11 +67,21 @@ class IngestOptions:
     delete_missing: bool = False
     budget: Budget | None = None
     adapt: bool = False
+    ground: Ground | None = None
 
     def __post_init__(self) -> None:
         """Refuse unknown names, and options that have no effect with the chosen extractor."""
         if self.missing not in ("nothing", "local"):
             raise InputError(f"missing is {self.missing!r}; choose nothing or local")
+        if self.ground is not None:
+            from hlgraph.extract.grounding import check_ground
+
+            check_ground(self.ground)
+        if self.ground is not None and self.extract != "chat":
+            raise InputError(
+                f"extraction by {self.extract!r} takes its statements from the text, so there is nothing to ground; write "
+                "extract='chat', or leave ground out"
+            )
         if self.adapt and self.extract != "chat":
             raise InputError(
                 f"extraction by {self.extract!r} has no use for a domain: only the prompts of a chat model name it; write "
@@ -155,5 +169,6 @@ def extractor_of(
         from hlgraph.extract.quarantine import quarantine
 
         failures, most = quarantine(settings, corpus), settings.models.max_tokens
-        return ChatExtractor(executor, quarantine=failures, max_tokens=most, domain=domain)
+        ground = options.ground or settings.models.ground
+        return ChatExtractor(executor, quarantine=failures, max_tokens=most, domain=domain, ground=ground)
     raise UnknownNameError(f"there is no extractor {options.extract!r}; choose local, spacy, precomputed or chat")

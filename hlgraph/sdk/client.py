@@ -138,6 +138,7 @@ class HLGraph:
         delete_missing: bool = False,
         budget: Budget | None = None,
         adapt: bool = False,
+        ground: Literal["words", "chat", "off"] | None = None,
         on_progress: OnProgress | None = None,
     ) -> Report:
         """Update the corpus to match these sources.
@@ -158,6 +159,8 @@ class HLGraph:
         delete_missing : remove stored sources under the given paths that no longer exist there
         budget : limit for ``chat``. When it is spent, the run stops and keeps what was extracted; the same call continues
         adapt : ``chat`` first infers the domain of a corpus that has none, by one call about five chunks
+        ground : how ``chat`` checks propositions against their chunk: ``words`` (names, numbers, dates, negations), ``chat``
+            (the chat model judges them) or ``off``; None: the setting ``models.ground``. What fails is quarantined, not stored
         on_progress : called with a :class:`hlgraph.Progress` when a step of a batch begins and ends, and at most ten times a
             second in between, also while texts are embedded; an error that it raises ends the ingest
 
@@ -186,6 +189,7 @@ class HLGraph:
             delete_missing=delete_missing,
             budget=budget,
             adapt=adapt,
+            ground=ground,
         )
         return self.ingestion.bring(sources, options, on_progress=on_progress)
 

@@ -29,6 +29,7 @@ from hlgraph.cli.output import bulk_lines, bulk_tree, report_lines, report_tree
 from hlgraph.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
+    from hlgraph.extract.grounding import Ground
     from hlgraph.ingest.bulk_load import BulkOptions
     from hlgraph.ingest.options import ExtractorName
     from hlgraph.ingest.report import Report
@@ -76,6 +77,14 @@ Adapt = Annotated[
     option(
         "--adapt",
         "With chat: first infer the entity kinds and topics of the corpus from five chunks, unless it has some.",
+    ),
+]
+GroundName = Annotated[
+    str | None,
+    option(
+        "NAME",
+        "With chat: how propositions are checked against their text: words (names, numbers, dates, negations), chat (the "
+        "model judges them) or off (default: the setting models.ground, words). What fails is quarantined, not stored.",
     ),
 ]
 RayAddress = Annotated[
@@ -146,6 +155,7 @@ def ingest(
     extractions: Extractions = None,
     missing: Missing = "nothing",
     adapt: Adapt = False,
+    ground: GroundName = None,
     max_bytes: Annotated[int | None, option("N", "Refuse larger sources (default: 64 MiB).")] = None,
     follow_links: FollowLinks = False,
     chunked: Chunked = False,
@@ -173,6 +183,7 @@ def ingest(
       hlgraph ingest docs/ --extract spacy
       hlgraph ingest docs/ --extract chat --max-usd 2
       hlgraph ingest docs/ --extract chat --adapt
+      hlgraph ingest docs/ --extract chat --ground chat
       hlgraph ingest docs/ --extract chat --ray --workers 4
       hlgraph ingest s3://library/reports/
       hlgraph ingest s3://library/reports/ --bulk load
@@ -194,6 +205,7 @@ def ingest(
         delete_missing=delete_missing,
         budget=budget_of(max_tokens, max_usd),
         adapt=adapt,
+        ground=cast("Ground | None", ground),  # and here
     )
     if ray_address is not None and not ray:
         raise InputError(f"--ray-address {ray_address} has no effect without --ray; add --ray")
