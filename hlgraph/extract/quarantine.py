@@ -125,9 +125,8 @@ class Quarantine:
         model: str,
         extractor: str,
         call: str,
-        reason: str,
+        reason: str | Sequence[Dropped],
         replies: Sequence[str],
-        dropped: Sequence[Dropped] = (),
     ) -> Path | None:
         """Save a failed chunk with its replies.
 
@@ -137,9 +136,8 @@ class Quarantine:
         model : the model that replied last
         extractor : fingerprint of the extractor that the next ingest uses
         call : version of the prompt that failed
-        reason : why the last reply could not be used
+        reason : why the last reply could not be used, so that the whole extraction is lost; or what alone was lost
         replies : raw replies, in order
-        dropped : what alone was lost; default: the whole extraction
 
         Returns
         -------
@@ -152,9 +150,9 @@ class Quarantine:
             model=model,
             extractor=extractor,
             call=call,
-            reason=reason,
+            reason=reason if isinstance(reason, str) else "; ".join(dropped.reason for dropped in reason),
             replies=tuple(replies),
-            dropped=tuple(dropped),
+            dropped=() if isinstance(reason, str) else tuple(reason),
             at=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         )
         with self._lock:  # two chunks of a source may have the same text, and so the same file

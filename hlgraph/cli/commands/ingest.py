@@ -130,8 +130,12 @@ def _exit(report: Report) -> None:
         raise typer.Exit(1)
 
 
-def _bulk_options(folder: Path | None, import_command: str | None, *, ray: bool) -> BulkOptions | None:
-    """The options of a bulk load; None without --bulk."""
+def _bulk_options(
+    folder: Path | None, import_command: str | None, *, ray: bool, address: str | None
+) -> BulkOptions | None:
+    """The options of a bulk load; None without --bulk. Raises InputError for options that have no effect together."""
+    if address is not None and not ray:
+        raise InputError(f"--ray-address {address} has no effect without --ray; add --ray")
     if folder is None:
         if import_command is not None:
             raise InputError("--import-command has no effect without --bulk; add --bulk FOLDER")
@@ -207,9 +211,7 @@ def ingest(
         adapt=adapt,
         ground=cast("Ground | None", ground),  # and here
     )
-    if ray_address is not None and not ray:
-        raise InputError(f"--ray-address {ray_address} has no effect without --ray; add --ray")
-    chosen = _bulk_options(bulk, import_command, ray=ray)
+    chosen = _bulk_options(bulk, import_command, ray=ray, address=ray_address)
     with cli.connect("ingesting") as graph:
         if chosen is not None:
             from hlgraph.ingest.bulk_load import bulk_load

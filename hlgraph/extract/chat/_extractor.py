@@ -172,7 +172,6 @@ class ChatExtractor(Extractor, Metered):
     ----------
     model : the chat model, called from several threads; an Executor contributes its ledger, stored replies and budget
     quarantine : stores unusable replies, which are removed once their chunk is in the graph
-    concurrency : maximum number of concurrent chunks, if ``model`` is not an Executor; default 8
     max_tokens : maximum length of a reply, in tokens; default 4096
     domain : domain of the corpus, which the prompts name; default None
     most_tries : failures of this extractor after which a chunk fails without a call, since another call would probably cost
@@ -190,13 +189,12 @@ class ChatExtractor(Extractor, Metered):
         model: ChatModel,
         *,
         quarantine: Quarantine,
-        concurrency: int = 8,
         max_tokens: int = 4096,
         domain: Domain | None = None,
         most_tries: int | None = MOST_TRIES,
         ground: str = "words",
     ) -> None:
-        self._model = model if isinstance(model, Executor) else Executor(model, most=concurrency).begin()
+        self._model = model if isinstance(model, Executor) else Executor(model).begin()
         self._quarantine = quarantine
         self._max_tokens = max_tokens
         self._most_tries = most_tries
@@ -272,7 +270,7 @@ class ChatExtractor(Extractor, Metered):
             _log.info(message, chunk.position, chunk.uri, len(left_out))
         lost = [*exchange.dropped, *(Dropped(text, reason) for text, reason in ungrounded.items())]
         if lost:
-            self._keep(exchange, "; ".join(dropped.reason for dropped in lost), failure, lost)
+            self._keep(exchange, lost, failure)
         return replace(extraction, dropped=len(exchange.dropped), ungrounded=len(propositions) - len(grounded))
 
     def _ungrounded(self, chunk: ChunkInput, propositions: Sequence[FoundProposition]) -> dict[str, str]:
@@ -290,10 +288,12 @@ class ChatExtractor(Extractor, Metered):
                     self._model, chunk, texts, stage="extract", max_tokens=self._max_tokens, usage=self.usage
                 )
             if verdicts is None or isinstance(verdicts, str):  # words, also where the model's verdicts cannot be read
-                found = [grounds.objection(proposition.text, proposition.entities) for proposition in part]
+                objections = [grounds.objection(proposition.text, proposition.entities) for proposition in part]
             else:
-                found = ["" if verdict.is_accurate else verdict.reason or "not in the text" for verdict in verdicts]
-            reasons |= {text: reason for text, reason in zip(texts, found, strict=True) if reason}
+                objections = [
+                    "" if verdict.is_accurate else verdict.reason or "not in the text" for verdict in verdicts
+                ]
+            reasons |= {text: reason for text, reason in zip(texts, objections, strict=True) if reason}
         return reasons
 
     def _ask(self, name: str, messages: Messages, exchange: _Exchange, *, form: type[Reply]) -> Reply:
@@ -354,9 +354,7 @@ class ChatExtractor(Extractor, Metered):
         where = f"its replies are in {path}" if path else "its replies could not be saved"
         return _failed(exchange.chunk, f"{reason}; {where}")
 
-    def _keep(
-        self, exchange: _Exchange, reason: str, failure: Quarantined | None, dropped: Sequence[Dropped] = ()
-    ) -> Path | None:
+    def _keep(self, exchange: _Exchange, reason: str | Sequence[Dropped], failure: Quarantined | None) -> Path | None:
         # The source waits for the extractor of its ingest, even if a retry used another one.
         is_retry = self._most_tries is None and failure is not None
         return self._quarantine.keep(
@@ -366,7 +364,6 @@ class ChatExtractor(Extractor, Metered):
             call=exchange.calls[-1],
             reason=reason,
             replies=exchange.replies,
-            dropped=dropped,
         )
 
 

@@ -32,6 +32,7 @@ from hlgraph.extract.chat.messages import (
     parse,
 )
 from hlgraph.ids import source_id
+from hlgraph.models.executor import Executor
 from hlgraph.models.prompts import delimited
 from hlgraph.models.protocols import Completion
 from hlgraph.records import Extraction, Mention, Triple
@@ -64,8 +65,9 @@ _PROPOSITIONS = json.dumps(
 )
 
 
-def _extractor(chat: ScriptedChat, folder: Path, **more: int) -> ChatExtractor:
-    return ChatExtractor(chat, quarantine=Quarantine(folder, store="s", corpus="c"), **more)
+def _extractor(chat: ScriptedChat, folder: Path, *, concurrency: int = 8) -> ChatExtractor:
+    executor = Executor(chat, most=concurrency).begin()
+    return ChatExtractor(executor, quarantine=Quarantine(folder, store="s", corpus="c"))
 
 
 def _one(chat: ScriptedChat, folder: Path) -> Extraction:
