@@ -135,12 +135,16 @@ class Extraction:
     topics : names of topics of the chunk
     problem : why the result is empty or partial, for the report; otherwise empty
     is_failed : the extraction failed; the stored records of the chunk stay, and the next ingest retries
+    dropped : number of items, and parts of items, of a model's replies that could not be read
+    ungrounded : number of propositions that were left out since the chunk does not say them
     """
 
     propositions: tuple[Proposition, ...] = ()
     topics: tuple[str, ...] = ()
     problem: str = ""
     is_failed: bool = False
+    dropped: int = 0
+    ungrounded: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,9 @@ class ModelSettings:
     timeout : seconds for one call to a provider, default 60; a chat call is abandoned after twice this time
     concurrency : maximum number of concurrent calls of a chat model, default 8; fewer while its provider is busy or slow
     max_tokens : maximum tokens of a reply of the chat model, default 4,096
-    quarantine : folder for unusable replies; None for a folder in the cache folder
+    ground : how the propositions of a chat model are checked against their chunk before they are stored: ``words`` (default: names,
+        numbers, dates and negations), ``chat`` (the chat model judges them), or ``off``
+    quarantine : folder for unusable replies and what was left out; None for a folder in the cache folder
     ledger : folder of the ledger of chat calls and of the stored replies; None for the folder of an embedded store, otherwise
         the user's data folder
     keep_replies : store the replies of chat models, so that no call is paid for twice, default True
@@ -166,6 +168,7 @@ class ModelSettings:
     timeout: float = 60.0
     concurrency: int = 8
     max_tokens: int = 4096
+    ground: str = "words"
     quarantine: str | None = None
     ledger: str | None = None
     keep_replies: bool = True
@@ -180,6 +183,8 @@ class ModelSettings:
                 raise SettingsError(f"models.{name} is {value}; choose a number above 0")
         if self.runtime not in ("onnxruntime", "openvino"):
             raise SettingsError(f"models.runtime is {self.runtime!r}; choose onnxruntime or openvino")
+        if self.ground not in ("words", "chat", "off"):
+            raise SettingsError(f"models.ground is {self.ground!r}; choose words, chat or off")
         for name in ("embedder_url", "chat_url", "judge_url", "reranker_url"):
             value = urlsplit(getattr(self, name))
             if value.username or value.password:

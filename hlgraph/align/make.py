@@ -33,12 +33,13 @@ from hlgraph.align.pairs import (
     split_by_source,
     write_lines,
 )
-from hlgraph.answer.citations import CITED, MARK, cited_sentences, named_numbers, objection, said
+from hlgraph.answer.citations import CITED, MARK, cited_sentences, named_numbers, said
 from hlgraph.errors import BudgetError, InputError, ModelAnswerError
 from hlgraph.evaluate.datasets import Dataset, Question, load
 from hlgraph.evaluate.figures import Table, as_html
 from hlgraph.evaluate.metrics.answer_scores import exact_match, has_answer, normalised
 from hlgraph.evaluate.runner import PREFIX, ingest_set, prepare
+from hlgraph.extract.wording import objection
 from hlgraph.ids import checksum
 from hlgraph.models import choose
 from hlgraph.models.accounts.budget import MEASURED_FROM, Budget, ExpectedCost, guessed_seconds
@@ -218,7 +219,7 @@ def fault_of(task: Task, parts: Parts) -> Fault | None:
     """Why a reason is rejected; None if it leads to the gold answer and cites what it uses.
 
     The reply must end with the gold answer, and the reason must name it, unless it is a verdict such as yes. With contexts each
-    sentence cites at least one, and what it cites supports it (:func:`hlgraph.answer.citations.objection`); the last sentence,
+    sentence cites at least one, and what it cites supports it (:func:`hlgraph.extract.wording.objection`); the last sentence,
     which may draw the conclusion, is looked up in all that the reason cites. Without contexts it cites nothing.
 
     Parameters

@@ -8,11 +8,12 @@ from dataclasses import replace
 from string import ascii_uppercase
 from typing import NamedTuple
 
-from hlgraph.answer.citations import Wording, checked, is_refusal, telling_words
+from hlgraph.answer.citations import checked, is_refusal
 from hlgraph.answer.context import CONTEXT_TOKENS, fitted
 from hlgraph.answer.extractive import NOT_FOUND
 from hlgraph.answer.writer import Writer, made_by
 from hlgraph.errors import InputError, ModelAnswerError
+from hlgraph.extract.wording import Wording, telling_words
 from hlgraph.models.prompts import delimited
 from hlgraph.records import Answer, Choice, Citation, Evidence
 from hlgraph.text import fold

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple
 
-from hlgraph.answer.citations import Wording, telling_words
+from hlgraph.extract.wording import Wording, telling_words
 from hlgraph.retrieve.question.keywords import MONTHS
 from hlgraph.text import STOP_WORDS, fold, words
 

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms.calibration import usual_cosine
 from hlgraph.algorithms.word_counts import rarity
-from hlgraph.answer.citations import Wording, telling_words
 from hlgraph.answer.constraints import Constraints, Statements, constraints_of, lacking, weight
 from hlgraph.answer.forms import comparison, counted, is_yes_no, verdict
+from hlgraph.extract.wording import Wording, telling_words
 from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
 from hlgraph.retrieve.question.keywords import MONTHS
 from hlgraph.text import content_words, fold

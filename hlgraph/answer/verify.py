@@ -8,10 +8,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
-from hlgraph.answer.citations import MARK, CitedSentence, Wording, cited_sentences, objection, telling_words
+from hlgraph.answer.citations import MARK, CitedSentence, cited_sentences
 from hlgraph.answer.context import CONTEXT_TOKENS, fitted, numbered
 from hlgraph.answer.extractive import NOT_FOUND
 from hlgraph.answer.writer import Writer, made_by
+from hlgraph.extract.wording import Wording, objection, telling_words
 from hlgraph.models.prompts import delimited, estimated_tokens
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
 
@@ -42,7 +43,7 @@ Check: TypeAlias = Callable[[Sequence[Cited]], tuple[list[str], str]]
 
 
 def by_words(sentences: Sequence[Cited]) -> tuple[list[str], str]:
-    """The lexical check; see :func:`hlgraph.answer.citations.objection`.
+    """The lexical check; see :func:`hlgraph.extract.wording.objection`.
 
     A sentence that cites a summary is checked twice: against the summary, and against the chunks that it rests on. It is
     supported only if both support it, so what a summary adds to its sources does not count as evidence.

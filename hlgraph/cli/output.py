@@ -274,6 +274,7 @@ def report_tree(report: Report) -> dict[str, object]:
         "warnings": [{"uri": warning.uri, "warning": warning.error} for warning in report.warnings],
         "resumed": report.resumed,
         **usage_tree(report.usage),
+        **(pick(report, "dropped ungrounded") if report.usage else {}),
         **({"domain": domain_tree(report.domain)} if report.domain else {}),
         "seconds": {step: round(seconds, 3) for step, seconds in report.seconds.items()},
     }
@@ -358,9 +359,23 @@ def report_lines(report: Report) -> list[str]:
             lines.append(
                 f"dropped: {report.usage.left_out} names found neither in the entity list nor in their sentence"
             )
+    lines.extend(lost_lines(report))
     seconds = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in report.seconds.items())
     lines.append(f"time: {seconds or 'none'}")
     return lines
+
+
+def lost_lines(report: Report) -> list[str]:
+    """What was left out of a chat model's replies."""
+    parts = (
+        (report.dropped, "dropped", "part", "of replies that could not be read"),
+        (report.ungrounded, "not grounded", "proposition", "left out, since their chunk does not say them"),
+    )
+    return [
+        f"{name}: {_counted(count, noun)} {what}; to see: hlgraph failures list"
+        for count, name, noun, what in parts
+        if count
+    ]
 
 
 def place(evidence: Evidence) -> str:

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from hlgraph.answer.citations import objection
 from hlgraph.answer.extractive import Expected, expected
 from hlgraph.evaluate.metrics.answer_scores import normalised
+from hlgraph.extract.wording import objection
 from hlgraph.text import STOP_WORDS, content_words, fold, sentences
 
 _MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
@@ -85,7 +85,7 @@ def best_span(question: str, texts: Sequence[str], *, known: Known | None = None
     """The span of the kind that a question asks for with most of the question's words around it.
 
     Questions that begin with a verb ask for yes or no: yes where words give no
-    objection to it (:func:`hlgraph.answer.citations.objection`). Questions that end with two
+    objection to it (:func:`hlgraph.extract.wording.objection`). Questions that end with two
     things to choose from ask for one of these: by the year nearest to each where the question compares times, else the one with
     more of the question's words around it. All others ask for something that they do not name: times are dates or years, numbers
     are in digits, persons and places are names, anything else is a name or an entity of the graph. A question for an

@@ -22,9 +22,23 @@ _log = logging.getLogger(__name__)
 _SHORT = 16
 
 
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A part of a reply that is not in the graph: an item that could not be read, or a proposition that its chunk does not say.
+
+    Attributes
+    ----------
+    text : the item as the model wrote it, or the text of the proposition
+    reason : why it was dropped
+    """
+
+    text: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quarantined:
-    """A chunk whose extraction failed, with all replies about it.
+    """A chunk whose extraction failed, or is incomplete, with all replies about it.
 
     Attributes
     ----------
@@ -37,6 +51,7 @@ class Quarantined:
     replies : raw replies of both calls, in order
     tries : number of failures of this extractor, retries included
     at : time of the last failure, UTC, ISO 8601
+    dropped : what alone was lost; the rest of the chunk's extraction is in the graph. Empty: all of it is lost
     """
 
     id: str
@@ -48,6 +63,7 @@ class Quarantined:
     replies: tuple[str, ...]
     tries: int = 1
     at: str = ""
+    dropped: tuple[Dropped, ...] = ()
 
 
 class _Row(msgspec.Struct):
@@ -68,6 +84,7 @@ class _Row(msgspec.Struct):
     call: str = ""
     tries: int = 1
     at: str = ""
+    dropped: tuple[Dropped, ...] = ()
 
 
 def failure_id(source: str, text: str) -> str:
@@ -102,7 +119,14 @@ class Quarantine:
         self._lock = threading.Lock()
 
     def keep(
-        self, chunk: ChunkInput, *, model: str, extractor: str, call: str, reason: str, replies: Sequence[str]
+        self,
+        chunk: ChunkInput,
+        *,
+        model: str,
+        extractor: str,
+        call: str,
+        reason: str | Sequence[Dropped],
+        replies: Sequence[str],
     ) -> Path | None:
         """Save a failed chunk with its replies.
 
@@ -112,7 +136,7 @@ class Quarantine:
         model : the model that replied last
         extractor : fingerprint of the extractor that the next ingest uses
         call : version of the prompt that failed
-        reason : why the last reply could not be used
+        reason : why the last reply could not be used, so that the whole extraction is lost; or what alone was lost
         replies : raw replies, in order
 
         Returns
@@ -126,8 +150,9 @@ class Quarantine:
             model=model,
             extractor=extractor,
             call=call,
-            reason=reason,
+            reason=reason if isinstance(reason, str) else "; ".join(dropped.reason for dropped in reason),
             replies=tuple(replies),
+            dropped=() if isinstance(reason, str) else tuple(reason),
             at=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         )
         with self._lock:  # two chunks of a source may have the same text, and so the same file

@@ -181,7 +181,9 @@ def _release_removed(settings: Settings, corpus: str, *, graph: GraphStore) -> N
     failed = kept.sources()
     if not failed:
         return
-    awaited = {failure.id: awaited_hash(failure.extractor, failure.chunk) for failure in kept.entries()}
+    entries = kept.entries()
+    awaited = {failure.id: awaited_hash(failure.extractor, failure.chunk) for failure in entries}
+    incomplete = {failure.id for failure in entries if failure.dropped}
     wanted: dict[str, set[str]] = {}
     for start in range(0, len(failed), _SOURCES_AT_ONCE):
         part = tuple(failed[start : start + _SOURCES_AT_ONCE])
@@ -191,9 +193,9 @@ def _release_removed(settings: Settings, corpus: str, *, graph: GraphStore) -> N
         for record in by_id(chunks, Chunk).values():
             source, name = sources[record.source_id], failure_id(record.source_id, record.text)
             # A source that another extractor has processed since is complete, whichever extractor made its records.
-            is_mended = is_same_extraction(record.fingerprint, awaited.get(name, "")) or not is_incomplete(
-                source.checksum
-            )
+            is_extracted = is_same_extraction(record.fingerprint, awaited.get(name, ""))
+            # What was left out of an extraction is kept for as long as that extraction is.
+            is_mended = not is_extracted if name in incomplete else is_extracted or not is_incomplete(source.checksum)
             if not (record.fingerprint and is_mended):
                 wanted.setdefault(source.id, set()).add(name)
     kept.retain(wanted)

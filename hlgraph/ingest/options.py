@@ -12,6 +12,7 @@ from hlgraph.errors import InputError, UnknownNameError
 if TYPE_CHECKING:
     from hlgraph.chunk import Chunker
     from hlgraph.extract import Extractor
+    from hlgraph.extract.grounding import Ground
     from hlgraph.models.accounts.budget import Budget
     from hlgraph.models.executor import Executor
     from hlgraph.read.table_mapping import TableMapping
@@ -47,11 +48,14 @@ class IngestOptions:
         continues
     adapt : ``chat`` first infers the domain of a corpus that has none, in one call about five chunks. If a corpus has a
         domain, the prompts always use it (see :mod:`hlgraph.sdk.domain`)
+    ground : how ``chat`` checks a proposition against its chunk, with title, headings and the lines above it: ``words`` (names,
+        numbers, dates and negations must be there), ``chat`` (the chat model judges it), or ``off``; None for the setting
+        ``models.ground``. What fails is quarantined and counted, not stored. Stored sources are not checked again
 
     Raises
     ------
-    InputError : a budget or ``adapt`` without ``chat``, ``spacy_model`` without ``spacy``, or ``rows`` with an extractor
-        or with ``mapping``
+    InputError : a budget, ``adapt`` or ``ground`` without ``chat``, ``spacy_model`` without ``spacy``, or ``rows`` with an
+        extractor or with ``mapping``
     """
 
     format: str | None = None
@@ -68,6 +72,7 @@ class IngestOptions:
     budget: Budget | None = None
     adapt: bool = False
     rows: TableMapping | None = None
+    ground: Ground | None = None
 
     def __post_init__(self) -> None:
         """Refuse unknown names, and options that have no effect with the chosen extractor."""
@@ -77,6 +82,15 @@ class IngestOptions:
             given = f"extract={self.extract!r}" if self.extract != "local" else "mapping"
             raise InputError(
                 f"a mapping of rows says what is extracted, so {given} has no effect; leave one of them out"
+            )
+        if self.ground is not None:
+            from hlgraph.extract.grounding import check_ground
+
+            check_ground(self.ground)
+        if self.ground is not None and self.extract != "chat":
+            raise InputError(
+                f"extraction by {self.extract!r} takes its statements from the text, so there is nothing to ground; write "
+                "extract='chat', or leave ground out"
             )
         if self.adapt and self.extract != "chat":
             raise InputError(
@@ -169,5 +183,6 @@ def extractor_of(
         from hlgraph.extract.quarantine import quarantine
 
         failures, most = quarantine(settings, corpus), settings.models.max_tokens
-        return ChatExtractor(executor, quarantine=failures, max_tokens=most, domain=domain)
+        ground = options.ground or settings.models.ground
+        return ChatExtractor(executor, quarantine=failures, max_tokens=most, domain=domain, ground=ground)
     raise UnknownNameError(f"there is no extractor {options.extract!r}; choose local, spacy, precomputed or chat")

@@ -509,7 +509,7 @@ def extract(
     Parameters
     ----------
     planned : sources with their chunks
-    report : receives the chunks that could not be extracted, as problems
+    report : receives the chunks that could not be extracted, as problems, and counts of what was left out
     extractor : does the work
     known : earlier extractions, by id and fingerprint of their chunk; default none
 
@@ -533,6 +533,8 @@ def extract(
             extraction = known.get((chunk.id, chunk.fingerprint))
             if extraction is None:
                 extraction = next(results)
+                report.dropped += extraction.dropped
+                report.ungrounded += extraction.ungrounded
                 if extraction.problem:
                     report.problems.append(Failure(source.comparison.source.uri, extraction.problem))
             own.append(extraction)

@@ -46,6 +46,8 @@ class Report:
     seconds : time by step
     files : the files of an ingest by outcome, with a list of those that were left out
     resumed : changes of interrupted runs that were completed first
+    dropped : items, and parts of items, of a chat model's replies that could not be read; each is in the quarantine
+    ungrounded : propositions of a chat model that were not stored since their chunk does not say them; each is in the quarantine
     usage : calls and tokens of the chat model; None without one
     domain : the domain that was inferred for the corpus first; None if none was inferred
     """
@@ -64,6 +66,8 @@ class Report:
     seconds: dict[str, float] = field(default_factory=dict)
     files: Files = field(default_factory=Files)
     resumed: int = 0
+    dropped: int = 0
+    ungrounded: int = 0
     usage: Usage | None = None
     domain: Domain | None = None
 
@@ -84,7 +88,8 @@ class Report:
 
     def include(self, other: Report) -> None:
         """Add the counts, failures, problems, warnings and seconds of another report, and mark its failed files."""
-        for name in ("sources_added", "sources_changed", "sources_unchanged", "sources_removed", "resumed"):
+        counts = "sources_added sources_changed sources_unchanged sources_removed resumed dropped ungrounded"
+        for name in counts.split():
             setattr(self, name, getattr(self, name) + getattr(other, name))
         add_counts(self.added, other.added)
         add_counts(self.removed, other.removed)

@@ -140,6 +140,7 @@ class HLGraph:
         budget: Budget | None = None,
         adapt: bool = False,
         rows: AnyTableMapping | None = None,
+        ground: Literal["words", "chat", "off"] | None = None,
         on_progress: OnProgress | None = None,
     ) -> Report:
         """Update the corpus to match these sources.
@@ -162,6 +163,8 @@ class HLGraph:
         adapt : ``chat`` first infers the domain of a corpus that has none, by one call about five chunks
         rows : for tables: a mapping of their columns to entities and facts (a YAML file, or the same tree), in place of an
             extractor; see :func:`hlgraph.read.table_mapping.table_mapping`
+        ground : how ``chat`` checks propositions against their chunk: ``words`` (names, numbers, dates, negations), ``chat``
+            (the chat model judges them) or ``off``; None: the setting ``models.ground``. What fails is quarantined, not stored
         on_progress : called with a :class:`hlgraph.Progress` when a step of a batch begins and ends, and at most ten times a
             second in between, also while texts are embedded; an error that it raises ends the ingest
 
@@ -193,6 +196,7 @@ class HLGraph:
             budget=budget,
             adapt=adapt,
             rows=None if rows is None else table_mapping(rows),
+            ground=ground,
         )
         return self.ingestion.bring(sources, options, on_progress=on_progress)
 

@@ -1,10 +1,11 @@
-"""The chunks whose extraction by a chat model failed: list them, retry, correct by hand, or accept as lost."""
+"""The chunks whose extraction by a chat model failed or is incomplete: list them, retry, correct by hand, or accept as lost."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from hlgraph import progress
 from hlgraph.errors import InputError, UnknownNameError
@@ -44,7 +45,7 @@ class Mending:
     Attributes
     ----------
     mended : ids of failures that are solved; their chunks are in the graph
-    failed : failures that were tried and failed again, with the new reason
+    failed : failures that were tried and failed again, or are still incomplete, with the new reason
     waiting : failures of chunks that are not in the graph, since their ingest was killed; the next ingest tries them
     gone : ids of named failures that an interrupted run of the same command had solved
     left_out : names in a manual reply that are neither in its list of entities nor in their sentence
@@ -71,7 +72,7 @@ class _Solved:
 @checked
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """The failed chunks of one corpus.
+    """The failed chunks of one corpus, and those of which parts were left out (``dropped``).
 
     Parameters
     ----------
@@ -106,7 +107,13 @@ class Failures:
             {failure.id: failure for name in ids for failure in [_named(entries, name, self.settings.corpus)]}.values()
         )
 
-    def retry(self, ids: Sequence[str] | None = None, *, budget: Budget | None = None) -> Mending:
+    def retry(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        budget: Budget | None = None,
+        ground: Literal["words", "chat", "off"] | None = None,
+    ) -> Mending:
         """Extract failed chunks again with the chat model of the settings.
 
         A chunk that succeeds is written as an ingest writes it, and is no longer a failure. A chunk that fails again stays a
@@ -117,6 +124,8 @@ class Failures:
         ----------
         ids : of failures; None: all
         budget : of the calls
+        ground : how propositions are checked against their chunk, see :meth:`hlgraph.HLGraph.ingest`; None: the setting
+            ``models.ground``. With ``off``, propositions that were left out are stored, from the stored replies if they are kept
 
         Returns
         -------
@@ -142,6 +151,7 @@ class Failures:
             max_tokens=self.settings.models.max_tokens,
             domain=domain_of(self.stores, self.settings.corpus),
             most_tries=None,
+            ground=ground or self.settings.models.ground,
         )
         mending.report.usage = extractor.usage
         with self._writing(mending.report), self._named(ids, mending) as wanted:
@@ -158,8 +168,10 @@ class Failures:
                     for entry, extraction in pairs
                     if not extraction.is_failed
                 ]
+                mending.report.dropped += sum(extraction.dropped for extraction in extractions)
+                mending.report.ungrounded += sum(extraction.ungrounded for extraction in extractions)
                 self._write(good, mending)
-                again = (self._kept.find(entry.chunk) for entry, extraction in pairs if extraction.is_failed)
+                again = (self._kept.find(entry.chunk) for entry, extraction in pairs if not _is_whole(extraction))
                 mending.failed += [entry for entry in again if entry is not None]
                 if extractor.end is not None:
                     break
@@ -207,13 +219,18 @@ class Failures:
         return mending
 
     def drop(self, name: str) -> Mending:
-        """Accept that a chunk has no statements, so that it no longer counts as a failure.
+        """Accept that a chunk has no statements, or of an incomplete one no others, so that it no longer counts as a failure.
 
-        Statements that another extractor made from it are removed too. Raises UnknownNameError for an id that no failure has.
+        Statements that another extractor made from a chunk without an extraction are removed. Raises UnknownNameError for an id
+        that no failure has.
         """
         mending = Mending()
         with self._writing(mending.report), self._named([name], mending) as entries:
             for entry in entries:
+                if entry.dropped:
+                    self._kept.release(entry.chunk)
+                    mending.mended.append(entry.id)
+                    continue
                 self._check_stored(entry)
                 self._write([_Solved(entry, Extraction(), f"{entry.extractor} {DROPPED}")], mending)
         return mending
@@ -294,8 +311,9 @@ class Failures:
         mending.report.count(outcome.added, outcome.vanished)
         mending.report.sources_changed += len(batch)
         for item in extracted:
-            self._kept.release(item.entry.chunk)
-            mending.mended.append(item.entry.id)
+            if _is_whole(item.extraction):
+                self._kept.release(item.entry.chunk)
+                mending.mended.append(item.entry.id)
 
     def _keep_replies(self, entry: Quarantined, calls: Sequence[tuple[str, tuple[str, str], str]]) -> None:
         """Store the corrected replies as those of the model, so that no model is asked about the same text again."""
@@ -310,6 +328,11 @@ class Failures:
                     executor.keep(Request(*messages, most, purpose, bool), Completion(reply))
         finally:
             executor.close()
+
+
+def _is_whole(extraction: Extraction) -> bool:
+    """Whether an extraction succeeded and nothing was left out of it."""
+    return not (extraction.is_failed or extraction.dropped or extraction.ungrounded)
 
 
 def _same_text(entry: Quarantined, chunks: Sequence[Chunk]) -> list[Chunk]:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hlgraph import progress
 from hlgraph.algorithms.intervals import Share, wilson
-from hlgraph.answer.citations import objection
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.extract.extractor import ChunkInput
+from hlgraph.extract.wording import objection
 from hlgraph.ids import checksum
 from hlgraph.ingest.delete import named
 from hlgraph.models.accounts.budget import Budget, Usage
@@ -340,7 +340,7 @@ class Quality:
         ----------
         sample : number of statements; all if there are fewer
         seed : of the sample
-        by : ``model`` asks the chat model, ``words`` compares words (:func:`hlgraph.answer.citations.objection`), ``auto`` asks the
+        by : ``model`` asks the chat model, ``words`` compares words (:func:`hlgraph.extract.wording.objection`), ``auto`` asks the
             model if there is one
         budget : of the model; repeating the call continues, and no call is paid for twice
 

@@ -544,3 +544,101 @@ def test_bad_input_is_2_and_one_line(store: Path, arguments: tuple[str, ...], sa
     code, out, err = call(*arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert says in err
+
+
+# What was left out of a chunk that is in the graph
+
+INVENTED = "Zorblax invaded Haldrey."
+
+
+def incomplete(graph: HLGraph, server: Server, *, propositions: list[dict[str, object]] | None = None) -> Quarantined:
+    """The one failure after an ingest whose model adds an invented proposition about the poet, or replies with these."""
+    said = [*GOOD["propositions"], {"text": INVENTED}] if propositions is None else propositions
+
+    def fault(number: int, asked: Asked) -> str | None:
+        if "Brandt wrote" not in asked.text or "You check" in asked.text:
+            return None
+        return json.dumps({"entities": GOOD["entities"]} if asked.is_for_entities else {"propositions": said})
+
+    server.fault = fault
+    report = graph.ingest(DOCUMENTS, **keywords(CHAT))
+    assert (report.problems, report.sources_added, report.dropped + report.ungrounded) == ([], 3, 1)
+    (failure,) = graph.failures.find()
+    return failure
+
+
+def test_what_was_left_out_is_listed_while_its_extraction_is_stored(tmp_path: Path, server: Server) -> None:
+    with opened(tmp_path, server) as graph:
+        failure = incomplete(graph, server)
+        assert [(item.text, item.reason) for item in failure.dropped] == [(INVENTED, "the text has no Haldrey")]
+        assert "Ivo Brandt wrote about the Orne." in statements(graph)
+        assert INVENTED not in statements(graph)
+        before = server.calls
+        assert graph.ingest(DOCUMENTS, **keywords(CHAT)).sources_unchanged == 3
+        assert graph.ingest(DOCUMENTS, **keywords(replace(CHAT, ground="off"))).sources_unchanged == 3
+        assert server.calls == before
+        assert graph.failures.find() == [failure]
+        assert is_clean(graph)
+        graph.delete([POET.uri])
+        assert graph.failures.find() == []
+
+
+def test_a_retry_without_grounding_stores_it_from_the_kept_replies(tmp_path: Path, server: Server) -> None:
+    with opened(tmp_path, server) as graph:
+        failure = incomplete(graph, server)
+        before = server.calls
+        still = graph.failures.retry()
+        assert (still.mended, [item.id for item in still.failed], still.report.ungrounded) == ([], [failure.id], 1)
+        assert "Ivo Brandt wrote about the Orne." in statements(graph)
+        done = graph.failures.retry([failure.id], ground="off")
+        assert (done.mended, done.failed, server.calls) == ([failure.id], [], before)
+        assert INVENTED in statements(graph)
+        assert graph.failures.find() == []
+        assert graph.ingest(DOCUMENTS, **keywords(CHAT)).sources_unchanged == 3
+        with pytest.raises(InputError, match="choose words, chat or off"):
+            graph.failures.retry(ground="maybe")  # type: ignore[arg-type]
+
+
+def test_a_dropped_item_is_asked_for_again_by_a_retry(tmp_path: Path, server: Server) -> None:
+    with opened(tmp_path, server) as graph:
+        failure = incomplete(graph, server, propositions=[*GOOD["propositions"], {"text": None}])
+        assert failure.dropped[0].text == '{"text": null}'
+        kept = statements(graph)
+        server.fault = lambda number, asked: None
+        assert graph.failures.retry().mended == [failure.id]
+        assert statements(graph) != kept
+        assert graph.failures.find() == []
+
+
+def test_dropping_what_was_left_out_keeps_the_statements(tmp_path: Path, server: Server) -> None:
+    with opened(tmp_path, server) as graph:
+        failure = incomplete(graph, server)
+        before = statements(graph)
+        assert graph.failures.drop(failure.id).mended == [failure.id]
+        assert (graph.failures.find(), statements(graph)) == ([], before)
+        graph.ingest([replace(POET, text=f"{POET.text} He died.")], **keywords(CHAT))
+
+
+def test_a_reply_accepted_by_hand_is_not_checked(tmp_path: Path, server: Server) -> None:
+    with opened(tmp_path, server) as graph:
+        failure = incomplete(graph, server)
+        reply = json.dumps({"propositions": [{"text": INVENTED}]})
+        assert graph.failures.accept(failure.id, reply).mended == [failure.id]
+        assert INVENTED in statements(graph)
+        assert graph.failures.find() == []
+
+
+def test_the_command_line_prints_what_was_left_out(store: Path, server: Server) -> None:
+    ferry = {"propositions": [{"text": "The ferry crosses the river."}, {"text": INVENTED}]}
+    server.fault = lambda number, asked: None if asked.is_for_entities else json.dumps(ferry)
+    (store / "new.md").write_text("The ferry crosses the river.")
+    code, out, _ = call("ingest", store / "new.md", "--extract", "chat", "--ground", "words")
+    assert (code, "not grounded: 1 proposition left out" in out) == (0, True)
+    code, out, _ = call("failures", "list", "--json")
+    (name,) = (item["id"] for item in json.loads(out)["failures"] if item["dropped"])
+    assert f"{name}  chunk 0 of" in call("failures", "list")[1]
+    assert "incomplete: 1 left out" in call("failures", "list")[1]
+    assert f"--- left out: the text has no Haldrey\n{INVENTED}" in call("failures", "show", name)[1]
+    assert call("failures", "retry", name, "--ground", "off")[0] == 0
+    code, _, err = call("ingest", store / "new.md", "--ground", "off")
+    assert (code, "there is nothing to ground" in err) == (2, True)

@@ -1,17 +1,19 @@
-"""The commands ``hlgraph failures``: chunks whose extraction by a chat model failed."""
+"""The commands ``hlgraph failures``: chunks whose extraction by a chat model failed or is incomplete."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from hlgraph.cli.command import Invocation, argument, command, group, option, read_file
-from hlgraph.cli.output import pick, usage_line, usage_tree
+from hlgraph.cli.commands.ingest import GroundName
+from hlgraph.cli.output import lost_lines, pick, usage_line, usage_tree
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
+    from hlgraph.extract.grounding import Ground
     from hlgraph.extract.quarantine import Quarantined
     from hlgraph.sdk.failures import Mending
 
@@ -24,10 +26,10 @@ Id = Annotated[str, argument("ID", "The id of the failure, or its first characte
 
 @command(app, "list", "corpus")
 def list_failures(cli: Invocation) -> None:
-    """List the chunks for which the model's replies were unusable, with the reasons.
+    """List the chunks for which the model's replies were unusable in whole or in part, with the reasons.
 
     Their text can be found by chunk search, but they have no statements. Further ingests of the same sources try each
-    chunk up to three times, and then report it without another call.
+    chunk up to three times, and then report it without another call. Of an incomplete chunk only what is listed is missing.
 
     \b
     Examples:
@@ -41,11 +43,13 @@ def list_failures(cli: Invocation) -> None:
 
 def _list_lines(failures: Sequence[Quarantined]) -> Iterator[str]:
     for failed in failures:
-        yield f"{failed.id}  chunk {failed.chunk.position} of {failed.chunk.uri}"
+        lost = f", incomplete: {len(failed.dropped)} left out" if failed.dropped else ""
+        yield f"{failed.id}  chunk {failed.chunk.position} of {failed.chunk.uri}{lost}"
         details = f"{failed.model}  {failed.call or '-'}  tries: {failed.tries}  {_short(failed.reason)}"
         yield f"    {failed.at or '-'}  {details}"
+    incomplete = " or are incomplete" if any(failed.dropped for failed in failures) else ""
     yield (
-        f"{len(failures)} chunks failed; next: hlgraph failures show ID, or hlgraph failures retry --all"
+        f"{len(failures)} chunks failed{incomplete}; next: hlgraph failures show ID, or hlgraph failures retry --all"
         if failures
         else "no chunk failed"
     )
@@ -53,7 +57,7 @@ def _list_lines(failures: Sequence[Quarantined]) -> Iterator[str]:
 
 @command(app, "show", "corpus")
 def show(cli: Invocation, name: Id) -> None:
-    """Print the text of a failed chunk, the reason, and every raw reply.
+    """Print the text of a failed chunk, the reason, every part that was left out, and every raw reply.
 
     \b
     Examples:
@@ -68,6 +72,8 @@ def show(cli: Invocation, name: Id) -> None:
         f"model: {failed.model}, {failed.call or 'call unknown'}, tries: {failed.tries}, {failed.at or 'time unknown'}",
         f"reason: {failed.reason}",
     ]
+    for dropped in failed.dropped:
+        lines += [f"--- left out: {dropped.reason}", *dropped.text.splitlines()]
     for number, reply in enumerate(failed.replies, 1):
         lines += [f"--- reply {number} of {len(failed.replies)}", *reply.splitlines()]
     tree = {**_tree(failed), **pick(chunk, "title headings"), "extractor": failed.extractor}
@@ -79,21 +85,24 @@ def retry(
     cli: Invocation,
     names: Annotated[list[str] | None, argument("ID", "Ids of failures.")] = None,
     all_: Annotated[bool, option("--all", "Retry all failures of the corpus.")] = False,
+    ground: GroundName = None,
 ) -> None:
     """Extract failed chunks again with the chat model of the settings.
 
     A chunk that succeeds enters the graph as if its ingest had succeeded, whichever model extracted it. A chunk that fails
-    again stays listed with the new reason, and the exit code is 1.
+    again, or is still incomplete, stays listed with the new reason, and the exit code is 1. With --ground off,
+    propositions that were left out are stored; replies that are kept are not asked for again.
 
     \b
     Examples:
       hlgraph failures retry 1f0c2a9b
       hlgraph failures retry --all --max-usd 0.5
+      hlgraph failures retry 1f0c2a9b --ground off
     """
     if all_ == bool(names):
         raise InputError("give either the ids of the failures to retry, or --all")
     with cli.connect("extracting again") as graph:
-        done = graph.failures.retry(names or None, budget=cli.budget)
+        done = graph.failures.retry(names or None, budget=cli.budget, ground=cast("Ground | None", ground))
     _finish(cli, done)
 
 
@@ -102,7 +111,7 @@ def accept(
     cli: Invocation,
     name: Id,
     file: Annotated[str | None, option("FILE", "The corrected reply, or - for standard input.")] = None,
-    drop: Annotated[bool, option("--drop", "Accept that the chunk has no statements.")] = False,
+    drop: Annotated[bool, option("--drop", "Accept that the chunk has no statements, or no others.")] = False,
 ) -> None:
     """Add a reply that you corrected by hand to the graph, or accept that a chunk has no statements.
 
@@ -149,6 +158,7 @@ def _finish_lines(done: Mending, counts: Mapping[str, int]) -> Iterator[str]:
         yield f"{count} are not in the graph, because their ingest was interrupted; the next ingest tries them"
     if done.left_out:
         yield f"dropped names, found neither in the entity list nor in their sentence: {', '.join(done.left_out)}"
+    yield from lost_lines(done.report)
     if done.report.usage:
         yield usage_line(done.report.usage)
 
@@ -165,4 +175,5 @@ def _tree(failed: Quarantined) -> dict[str, object]:
         **pick(failed.chunk, "uri position"),
         **model,
         **pick(failed, "reason tries", at=failed.at or None),
+        "dropped": [pick(dropped, "text reason") for dropped in failed.dropped],
     }

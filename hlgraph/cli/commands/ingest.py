@@ -29,6 +29,7 @@ from hlgraph.cli.output import bulk_lines, bulk_tree, report_lines, report_tree
 from hlgraph.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
+    from hlgraph.extract.grounding import Ground
     from hlgraph.ingest.bulk_load import BulkOptions
     from hlgraph.ingest.options import ExtractorName, IngestOptions
     from hlgraph.ingest.report import Report
@@ -79,6 +80,14 @@ Adapt = Annotated[
         "With chat: first infer the entity kinds and topics of the corpus from five chunks, unless it has some.",
     ),
 ]
+GroundName = Annotated[
+    str | None,
+    option(
+        "NAME",
+        "With chat: how propositions are checked against their text: words (names, numbers, dates, negations), chat (the "
+        "model judges them) or off (default: the setting models.ground, words). What fails is quarantined, not stored.",
+    ),
+]
 RayAddress = Annotated[
     str | None,
     option("ADDRESS", "With --ray: the cluster, auto or host:port (default: start one on this machine for this run)."),
@@ -122,8 +131,12 @@ def _exit(report: Report) -> None:
         raise typer.Exit(1)
 
 
-def _bulk_options(folder: Path | None, import_command: str | None, *, ray: bool) -> BulkOptions | None:
-    """The options of a bulk load; None without --bulk."""
+def _bulk_options(
+    folder: Path | None, import_command: str | None, *, ray: bool, address: str | None
+) -> BulkOptions | None:
+    """The options of a bulk load; None without --bulk. Raises InputError for options that have no effect together."""
+    if address is not None and not ray:
+        raise InputError(f"--ray-address {address} has no effect without --ray; add --ray")
     if folder is None:
         if import_command is not None:
             raise InputError("--import-command has no effect without --bulk; add --bulk FOLDER")
@@ -168,6 +181,7 @@ def ingest(
     extractions: Extractions = None,
     missing: Missing = "nothing",
     adapt: Adapt = False,
+    ground: GroundName = None,
     max_bytes: Annotated[int | None, option("N", "Refuse larger sources (default: 64 MiB).")] = None,
     follow_links: FollowLinks = False,
     chunked: Chunked = False,
@@ -197,6 +211,7 @@ def ingest(
       hlgraph ingest docs/ --extract spacy
       hlgraph ingest docs/ --extract chat --max-usd 2
       hlgraph ingest docs/ --extract chat --adapt
+      hlgraph ingest docs/ --extract chat --ground chat
       hlgraph ingest docs/ --extract chat --ray --workers 4
       hlgraph ingest s3://library/reports/
       hlgraph ingest s3://library/reports/ --bulk load
@@ -220,10 +235,9 @@ def ingest(
         budget=budget_of(max_tokens, max_usd),
         adapt=adapt,
         rows=None if rows is None else table_mapping(rows),
+        ground=cast("Ground | None", ground),  # and here
     )
-    if ray_address is not None and not ray:
-        raise InputError(f"--ray-address {ray_address} has no effect without --ray; add --ray")
-    chosen = _bulk_options(bulk, import_command, ray=ray)
+    chosen = _bulk_options(bulk, import_command, ray=ray, address=ray_address)
     with cli.connect("ingesting") as graph:
         if chosen is not None:
             from hlgraph.ingest.bulk_load import bulk_load

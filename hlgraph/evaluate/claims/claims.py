@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from hlgraph import progress
-from hlgraph.answer.citations import Wording, objection, telling_words
 from hlgraph.errors import BudgetError, InputError, ModelAccessError, ModelAnswerError, ModelUnavailableError
 from hlgraph.evaluate.metrics.answer_scores import f1
 from hlgraph.evaluate.parsed_replies import MAX_TOKENS, ask_twice
 from hlgraph.evaluate.statistics import Section
 from hlgraph.extract.chat.messages import Messages, ReplyError, Words
+from hlgraph.extract.wording import Wording, objection, telling_words
 from hlgraph.models import choose
 from hlgraph.models.accounts.ledger import Purpose, Spent
 from hlgraph.models.accounts.open import executor_of

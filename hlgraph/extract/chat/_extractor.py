@@ -1,4 +1,4 @@
-"""The chat extractor: two calls per chunk, one repair each, a quarantine, and a stop if the provider is unavailable.
+"""The chat extractor: two calls per chunk, one repair each, grounding, a quarantine, and a stop if the provider is unavailable.
 
 :func:`to_extraction` converts parsed replies to an extraction: it checks names against the list and finds spans in the chunk.
 :class:`ChatExtractor` makes the calls. :func:`mended` accepts replies that a person corrected.
@@ -6,13 +6,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from hlgraph.errors import BudgetError, ModelAccessError, ModelAnswerError, ModelError, ModelUnavailableError
+from hlgraph.extract.chat._salvage import Salvaged, salvage, whole
+from hlgraph.extract.chat._verdicts import ask_for_verdicts
 from hlgraph.extract.chat.messages import (
     FoundEntities,
     FoundEntity,
@@ -23,17 +28,18 @@ from hlgraph.extract.chat.messages import (
     Messages,
     Reply,
     ReplyError,
+    accepts,
     ask_and_repair,
     ask_entities,
     ask_propositions,
-    is_readable,
     parse,
     schema,
     version,
     versions,
 )
 from hlgraph.extract.extractor import ChunkInput, ChunkText, Extractor, Metered, spelled
-from hlgraph.extract.quarantine import Quarantine, Quarantined
+from hlgraph.extract.grounding import Grounds, check_ground
+from hlgraph.extract.quarantine import Dropped, Quarantine, Quarantined
 from hlgraph.ids import checksum, normalise_name
 from hlgraph.models.accounts.budget import Usage
 from hlgraph.models.accounts.ledger import Purpose
@@ -133,20 +139,30 @@ MOST_TRIES = 3
 """Number of failures after which ingests no longer call the model for a chunk."""
 
 
+_MOST_JUDGED = 25
+"""Number of propositions that one grounding call is about."""
+
+
 class _Exchange(NamedTuple):
-    """A chunk, the replies about it so far, and the versions of the prompts sent for it."""
+    """A chunk, the replies about it so far, the versions of the prompts sent for it, and what was dropped from its replies."""
 
     chunk: ChunkInput
     replies: list[str]
     calls: list[str]
+    dropped: list[Dropped]
 
 
 class ChatExtractor(Extractor, Metered):
     """An extractor that calls a chat model: for the entities, then for propositions with topics and facts about them.
 
-    An unreadable reply is requested once more, with the reason (with twice the token limit if it was cut off). If that
-    fails, the extraction of the chunk is empty, its replies go to the quarantine, and ``Extraction.problem`` and
-    ``is_failed`` are set. Later ingests retry the chunk until it has failed ``most_tries`` times.
+    A reply with parts that cannot be read is requested once more, with the reason (with twice the token limit if it was cut
+    off). If that reply has such parts, too, the one with more readable items counts: the others are dropped, counted in
+    ``Extraction.dropped``, and go to the quarantine. If nothing can be read, the extraction of the chunk is empty, its replies
+    go to the quarantine, and ``Extraction.problem`` and ``is_failed`` are set. Later ingests retry the chunk until it has
+    failed ``most_tries`` times.
+
+    A proposition that its chunk does not say, with its title, headings and the lines above it, is left out, counted in
+    ``Extraction.ungrounded``, and goes to the quarantine.
 
     If the provider stays unavailable or refuses the key, or if the budget is spent, the results so far are returned, the
     remaining chunks fail without a call, and the next call of :meth:`extract` raises. So nothing that was paid for is lost,
@@ -156,11 +172,12 @@ class ChatExtractor(Extractor, Metered):
     ----------
     model : the chat model, called from several threads; an Executor contributes its ledger, stored replies and budget
     quarantine : stores unusable replies, which are removed once their chunk is in the graph
-    concurrency : maximum number of concurrent chunks, if ``model`` is not an Executor; default 8
     max_tokens : maximum length of a reply, in tokens; default 4096
     domain : domain of the corpus, which the prompts name; default None
     most_tries : failures of this extractor after which a chunk fails without a call, since another call would probably cost
         money for nothing; None: no limit (for an explicit retry); default 3
+    ground : how propositions are checked against their chunk: ``words`` (default; see :mod:`hlgraph.extract.grounding`),
+        ``chat`` (the chat model judges them, 25 a call), or ``off``; no part of the fingerprint
 
     References
     ----------
@@ -172,15 +189,17 @@ class ChatExtractor(Extractor, Metered):
         model: ChatModel,
         *,
         quarantine: Quarantine,
-        concurrency: int = 8,
         max_tokens: int = 4096,
         domain: Domain | None = None,
         most_tries: int | None = MOST_TRIES,
+        ground: str = "words",
     ) -> None:
-        self._model = model if isinstance(model, Executor) else Executor(model, most=concurrency).begin()
+        self._model = model if isinstance(model, Executor) else Executor(model).begin()
         self._quarantine = quarantine
         self._max_tokens = max_tokens
         self._most_tries = most_tries
+        check_ground(ground)
+        self._ground = ground
         self._end: ModelError | None = None
         self._lock = threading.Lock()
         self.domain = domain
@@ -231,77 +250,121 @@ class ChatExtractor(Extractor, Metered):
         if failure is not None and self._is_given_up(failure):
             reason = f"it failed {failure.tries} times ({failure.reason})"
             return _failed(chunk, reason, mend=f"run hlgraph failures retry {failure.id}, or hlgraph failures accept")
-        exchange = _Exchange(chunk, [], [])
+        exchange = _Exchange(chunk, [], [], [])
         try:
             entities = self._ask("entities", ask_entities(chunk, self.domain), exchange, form=FoundEntities).entities
             messages = ask_propositions(chunk, entities, domain=self.domain)
             propositions = self._ask("propositions", messages, exchange, form=FoundPropositions).propositions
+            ungrounded = self._ungrounded(chunk, propositions)
         except (ModelUnavailableError, ModelAccessError, BudgetError) as error:
             with self._lock:
                 self._end = self._end or error
             return self._unasked(chunk, str(error), failure)
         except (ModelAnswerError, ReplyError) as error:
             return self._quarantined(exchange, str(error), failure)
-        extraction, left_out = to_extraction(chunk, entities, propositions)
+        grounded = [proposition for proposition in propositions if proposition.text not in ungrounded]
+        extraction, left_out = to_extraction(chunk, entities, grounded)
         if left_out:
             self.usage.leave_out(len(left_out))
             message = "chunk %d of %s: left out %d names that are neither listed nor in their sentence"
             _log.info(message, chunk.position, chunk.uri, len(left_out))
-        return extraction
+        lost = [*exchange.dropped, *(Dropped(text, reason) for text, reason in ungrounded.items())]
+        if lost:
+            self._keep(exchange, lost, failure)
+        return replace(extraction, dropped=len(exchange.dropped), ungrounded=len(propositions) - len(grounded))
+
+    def _ungrounded(self, chunk: ChunkInput, propositions: Sequence[FoundProposition]) -> dict[str, str]:
+        """The propositions that the chunk does not say, with the reasons."""
+        if self._ground == "off":
+            return {}
+        grounds = Grounds(chunk)
+        reasons: dict[str, str] = {}
+        for start in range(0, len(propositions), _MOST_JUDGED):
+            part = propositions[start : start + _MOST_JUDGED]
+            texts = [proposition.text for proposition in part]
+            verdicts = None
+            if self._ground == "chat":
+                verdicts = ask_for_verdicts(
+                    self._model, chunk, texts, stage="extract", max_tokens=self._max_tokens, usage=self.usage
+                )
+            if verdicts is None or isinstance(verdicts, str):  # words, also where the model's verdicts cannot be read
+                objections = [grounds.objection(proposition.text, proposition.entities) for proposition in part]
+            else:
+                objections = [
+                    "" if verdict.is_accurate else verdict.reason or "not in the text" for verdict in verdicts
+                ]
+            reasons |= {text: reason for text, reason in zip(texts, objections, strict=True) if reason}
+        return reasons
 
     def _ask(self, name: str, messages: Messages, exchange: _Exchange, *, form: type[Reply]) -> Reply:
-        """The parsed reply, from a second call if the first reply cannot be read."""
+        """What can be read of the reply, or of a second one if a part of the first cannot be read."""
         prompt = version(name, self.domain)
         exchange.calls.append(prompt)
+        partial: list[Salvaged[Reply]] = []
 
         def about(version: str) -> Asking:
             chunk = exchange.chunk
             purpose = Purpose(stage="extract", source=chunk.source, part=checksum(chunk.text), prompt=version)
-            return self._model.about(purpose, accept=lambda text: is_readable(text, form), form=schema(form))
+            accept = lambda text: accepts(lambda reply: whole(reply, form), text)  # noqa: E731
+            return self._model.about(purpose, accept=accept, form=schema(form))
 
         def on_reply(completion: Completion) -> None:
-            """Count a reply. Raises ReplyError if it is cut off even with more room: a part is never parsed or repaired."""
+            """Count a reply. Raises ReplyError if it is cut off even with more room: a part is never repaired."""
             self.usage.add(completion)
             exchange.replies.append(completion.text)
             if completion.is_cut:
                 self._model.purse.check()  # raises if the budget was too small for more room: the chunk only waits
                 room = self._max_tokens * (MORE_ROOM if completion.calls > 1 else 1)
-                raise ReplyError(f"the reply is cut off at {room} tokens; raise models.max_tokens")
+                reason = f"the reply is cut off at {room} tokens; raise models.max_tokens"
+                with contextlib.suppress(ReplyError):
+                    partial.append(salvage(completion.text, form, cut=reason))
+                raise ReplyError(reason)
 
-        return ask_and_repair(
-            about,
-            messages,
-            version=prompt,
-            max_tokens=self._max_tokens,
-            read=lambda completion: parse(completion.text, form),
-            on_reply=on_reply,
-        )
+        def read(completion: Completion) -> Reply:
+            salvaged = salvage(completion.text, form)
+            if salvaged.dropped:
+                partial.append(salvaged)
+            return whole(completion.text, form)
+
+        try:
+            return ask_and_repair(
+                about, messages, version=prompt, max_tokens=self._max_tokens, read=read, on_reply=on_reply
+            )
+        except (ReplyError, ModelAnswerError):
+            if not partial:
+                raise
+            best = max(partial, key=lambda salvaged: salvaged.size)
+            exchange.dropped.extend(best.dropped)
+            return best.reply
 
     def _is_given_up(self, failure: Quarantined | None) -> bool:
-        if failure is None or self._most_tries is None or failure.extractor != self.fingerprint:
+        if failure is None or failure.dropped or self._most_tries is None or failure.extractor != self.fingerprint:
             return False
         return failure.tries >= self._most_tries
 
     def _unasked(self, chunk: ChunkInput, reason: str, failure: Quarantined | None) -> Extraction:
-        if failure is not None and self._most_tries is not None and failure.extractor != self.fingerprint:
+        is_other = failure is not None and failure.extractor != self.fingerprint
+        if failure is not None and is_other and not failure.dropped and self._most_tries is not None:
             # The store notes that the source waits for this extractor, so its failures must wait for it, too.
             self._quarantine.expect(failure, self.fingerprint)
         return _failed(chunk, reason)
 
     def _quarantined(self, exchange: _Exchange, reason: str, failure: Quarantined | None) -> Extraction:
-        chunk, fingerprint = exchange.chunk, self.fingerprint
+        path = self._keep(exchange, reason, failure)
+        where = f"its replies are in {path}" if path else "its replies could not be saved"
+        return _failed(exchange.chunk, f"{reason}; {where}")
+
+    def _keep(self, exchange: _Exchange, reason: str | Sequence[Dropped], failure: Quarantined | None) -> Path | None:
         # The source waits for the extractor of its ingest, even if a retry used another one.
         is_retry = self._most_tries is None and failure is not None
-        path = self._quarantine.keep(
-            chunk,
+        return self._quarantine.keep(
+            exchange.chunk,
             model=self._model.fingerprint,
-            extractor=failure.extractor if is_retry and failure else fingerprint,
+            extractor=failure.extractor if is_retry and failure else self.fingerprint,
             call=exchange.calls[-1],
             reason=reason,
             replies=exchange.replies,
         )
-        where = f"its replies are in {path}" if path else "its replies could not be saved"
-        return _failed(chunk, f"{reason}; {where}")
 
 
 def _failed(chunk: ChunkInput, reason: str, *, mend: str = "the next ingest retries it") -> Extraction:
@@ -373,9 +436,9 @@ def mended(chunk: ChunkInput, reply: str, *, replies: Sequence[str], domain: Dom
 def _entities(parsed: MendedReply, replies: Sequence[str]) -> Sequence[FoundEntity]:
     if parsed.entities is not None:
         return parsed.entities
-    own = next((text for text in reversed(replies) if is_readable(text, FoundEntities)), None)
-    if own is not None:
-        return parse(own, FoundEntities).entities
+    for own in reversed(replies):
+        with contextlib.suppress(ReplyError):
+            return salvage(own, FoundEntities).reply.entities
     names = dict.fromkeys(name for proposition in parsed.propositions for name in proposition.entities)
     return [FoundEntity(name=name) for name in names]
 

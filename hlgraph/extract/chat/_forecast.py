@@ -6,17 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from hlgraph.extract.chat._domain import DOMAIN_TOKENS, GUESSED, FoundDomain, read_domain
+from hlgraph.extract.chat._salvage import whole
 from hlgraph.extract.chat.messages import (
     FoundEntities,
     FoundPropositions,
     Messages,
     Reply,
     ReplyError,
+    accepts,
     ask_domain,
     ask_entities,
     ask_propositions,
     is_readable,
-    parse,
     prompt,
     version,
 )
@@ -63,10 +64,10 @@ def next_call(
     first, entities = ask_entities(chunk, domain), version("entities", domain)
     reply = _stored(kept, entities, first, form=FoundEntities)
     if reply is None:
-        return NextCall(entities, first, lambda text: is_readable(text, FoundEntities))
+        return NextCall(entities, first, lambda text: accepts(lambda own: whole(own, FoundEntities), text))
     second, propositions = ask_propositions(chunk, reply.entities, domain=domain), version("propositions", domain)
     if _stored(kept, propositions, second, form=FoundPropositions) is None:
-        return NextCall(propositions, second, lambda text: is_readable(text, FoundPropositions))
+        return NextCall(propositions, second, lambda text: accepts(lambda own: whole(own, FoundPropositions), text))
     return None
 
 
@@ -76,7 +77,7 @@ def _stored(
     """The parsed stored reply; None if there is none, or if it cannot be read."""
     reply = kept(prompt, messages)
     try:
-        return None if reply is None else parse(reply, form)
+        return None if reply is None else whole(reply, form)
     except ReplyError:
         return None
 

@@ -79,6 +79,46 @@ def read_verdicts(reply: str, count: int) -> list[Verdict]:
     ]
 
 
+def ask_for_verdicts(
+    model: Executor, chunk: ChunkInput, statements: Sequence[str], *, stage: str, max_tokens: int, usage: Usage
+) -> list[Verdict] | str:
+    """The verdicts of a chat model on statements of one chunk: one call, and a second one if its reply cannot be read.
+
+    Parameters
+    ----------
+    model : executor of the chat model
+    chunk : the chunk
+    statements : texts of the statements
+    stage : the stage that makes the call, for the ledger
+    max_tokens : maximum length of a reply, in tokens
+    usage : counts the calls and their tokens
+
+    Returns
+    -------
+    list or str
+        One verdict per statement, or the reason why there are none.
+    """
+
+    def read(reply: str) -> list[Verdict]:
+        return read_verdicts(reply, len(statements))
+
+    def about(version: str) -> Asking:
+        purpose = Purpose(stage=stage, source=chunk.source, part=checksum(chunk.text), prompt=version)
+        return model.about(purpose, accept=lambda reply: accepts(read, reply), form=schema(FoundVerdicts))
+
+    try:
+        return ask_and_repair(
+            about,
+            ask_verdicts(chunk, statements),
+            version=prompt("verdicts").version,
+            max_tokens=max_tokens,
+            read=lambda completion: read(completion.text),
+            on_reply=usage.add,
+        )
+    except (ReplyError, ModelAnswerError) as error:
+        return str(error)
+
+
 class ChatJudge:
     """Judge statements with a chat model: one call per chunk, and a second one if the reply cannot be read.
 
@@ -113,22 +153,6 @@ class ChatJudge:
 
     def _judge(self, group: tuple[ChunkInput, Sequence[str]]) -> list[Verdict] | str:
         chunk, statements = group
-
-        def read(reply: str) -> list[Verdict]:
-            return read_verdicts(reply, len(statements))
-
-        def about(version: str) -> Asking:
-            purpose = Purpose(stage="quality", source=chunk.source, part=checksum(chunk.text), prompt=version)
-            return self._model.about(purpose, accept=lambda reply: accepts(read, reply), form=schema(FoundVerdicts))
-
-        try:
-            return ask_and_repair(
-                about,
-                ask_verdicts(chunk, statements),
-                version=prompt("verdicts").version,
-                max_tokens=self._max_tokens,
-                read=lambda completion: read(completion.text),
-                on_reply=self.usage.add,
-            )
-        except (ReplyError, ModelAnswerError) as error:
-            return str(error)
+        return ask_for_verdicts(
+            self._model, chunk, statements, stage="quality", max_tokens=self._max_tokens, usage=self.usage
+        )

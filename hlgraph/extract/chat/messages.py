@@ -22,9 +22,9 @@ from hlgraph.models.protocols import Completion
 from hlgraph.read.content import clean
 from hlgraph.records import Domain
 
-# The parser is strict: a lenient one would let wrong data into the graph. The docstrings of the ``Found`` classes are part of
-# the JSON schemas that providers get, so to change one is to change a prompt. The messages of ReplyError are part of repair
-# requests.
+# The parser is strict: a lenient one would let wrong data into the graph. `_salvage` reads item by item what it refuses. The
+# docstrings of the ``Found`` classes are part of the JSON schemas that providers get, so to change one is to change a prompt. The
+# messages of ReplyError are part of repair requests.
 
 
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
@@ -128,6 +128,13 @@ Reply = TypeVar("Reply", bound=BaseModel)
 Read = TypeVar("Read")
 
 
+def without_frame(reply: str) -> str:
+    """A reply without the model's thoughts; only what is in the first code fence, if there is one."""
+    text = _THOUGHTS.sub("", reply)
+    fenced = _FENCE.search(text)
+    return fenced[1] if fenced else text
+
+
 def parse(reply: str, form: type[Reply]) -> Reply:
     """The JSON object of a reply, parsed; ignores a code fence around it, thoughts before it and text after it.
 
@@ -146,9 +153,7 @@ def parse(reply: str, form: type[Reply]) -> Reply:
     ReplyError
         There is no JSON object, or it does not match ``form``.
     """
-    text = _THOUGHTS.sub("", reply)
-    fenced = _FENCE.search(text)
-    text = fenced[1] if fenced else text
+    text = without_frame(reply)
     start = text.find("{")
     if start < 0:
         raise ReplyError("the reply holds no JSON object")

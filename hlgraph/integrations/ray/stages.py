@@ -335,6 +335,7 @@ def _chat_extractor(work: Work, far: FarBooks) -> Extractor:
         quarantine=far.quarantine(),
         max_tokens=models.max_tokens,
         domain=work.domain,
+        ground=work.options.ground or models.ground,
     )
 
 

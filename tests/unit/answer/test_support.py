@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hlgraph.answer.citations import Wording, objection, telling_words
+from hlgraph.extract.wording import Wording, objection, telling_words
 
 _BRIDGE = "The Aldane Bridge was designed by Mara Quill in 1931. It cost 1,250,000 crowns and has three arches."
 _FLOOD = "The mill was not destroyed by the flood. The council never paid for it."

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.errors import (
+    InputError,
     MissingExtraError,
     ModelAccessError,
     ModelAnswerError,
@@ -31,6 +32,7 @@ from hlgraph.extract.chat.messages import (
     parse,
 )
 from hlgraph.ids import source_id
+from hlgraph.models.executor import Executor
 from hlgraph.models.prompts import delimited
 from hlgraph.models.protocols import Completion
 from hlgraph.records import Extraction, Mention, Triple
@@ -63,8 +65,9 @@ _PROPOSITIONS = json.dumps(
 )
 
 
-def _extractor(chat: ScriptedChat, folder: Path, **more: int) -> ChatExtractor:
-    return ChatExtractor(chat, quarantine=Quarantine(folder, store="s", corpus="c"), **more)
+def _extractor(chat: ScriptedChat, folder: Path, *, concurrency: int = 8) -> ChatExtractor:
+    executor = Executor(chat, most=concurrency).begin()
+    return ChatExtractor(executor, quarantine=Quarantine(folder, store="s", corpus="c"))
 
 
 def _one(chat: ScriptedChat, folder: Path) -> Extraction:
@@ -223,6 +226,12 @@ def test_truncated_reply_gets_twice_the_limit(tmp_path: Path) -> None:
     assert chat.asked[1][:2] == chat.asked[2][:2]
     cut = Completion(_PROPOSITIONS[:-9], is_cut=True)
     found = _one(ScriptedChat([_ENTITIES, cut, cut]), tmp_path)
+    assert (len(found.propositions), found.dropped, found.is_failed) == (2, 1, False)
+    (kept,) = _kept(tmp_path)
+    assert "cut off at 8192 tokens; raise models.max_tokens" in str(kept["reason"])
+    nothing = Completion('{"propositions": [{"text": "Mara', is_cut=True)
+    found = _one(ScriptedChat([_ENTITIES, nothing, nothing]), tmp_path)
+    assert (found.propositions, found.is_failed) == ((), True)
     assert "cut off at 8192 tokens; raise models.max_tokens" in found.problem
 
 
@@ -260,6 +269,102 @@ def test_unwritable_quarantine_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     found = _one(ScriptedChat(["no", "no"]), tmp_path / "file")
     assert "its replies could not be saved" in found.problem
+
+
+# Parts of replies
+
+
+def test_a_bad_item_alone_is_dropped_counted_and_quarantined(tmp_path: Path) -> None:
+    good, bad = {"text": "Mara Quill drew plans.", "facts": None}, {"text": None}
+    reply = json.dumps({"propositions": [good, bad], "note": "done"})
+    chat = ScriptedChat([_ENTITIES, reply, reply])
+    found = _one(chat, tmp_path)
+    assert [item.text for item in found.propositions] == ["Mara Quill drew plans."]
+    assert (found.problem, found.is_failed, found.dropped, found.ungrounded) == ("", False, 1, 0)
+    assert "propositions.1.text" in chat.asked[2][1] or "text: Input should be" in chat.asked[2][1]
+    (kept,) = _kept(tmp_path)
+    assert kept["dropped"] == [
+        {"text": '{"text": null}', "reason": "proposition: text: Input should be a valid string"}
+    ]
+    assert (kept["replies"], kept["tries"]) == ([_ENTITIES, reply, reply], 1)
+
+
+def test_a_reply_from_which_nothing_is_dropped_is_not_asked_for_again(tmp_path: Path) -> None:
+    fact = {"subject": "Aldane Bridge", "predicate": "opened in", "object": 1931}
+    reply = json.dumps([{"text": "The Aldane Bridge opened in 1931.", "entities": "Aldane Bridge", "facts": fact}])
+    found = _one(ScriptedChat([_ENTITIES.replace('"place"', "null"), reply]), tmp_path)
+    assert found.propositions[0].triples == (Triple("Aldane Bridge", "opened in", "1931", is_literal=True),)
+    assert (found.dropped, _kept(tmp_path)) == (0, [])
+
+
+def test_the_better_of_two_partial_replies_counts(tmp_path: Path) -> None:
+    one = json.dumps({"propositions": [{"text": "Mara Quill drew plans."}, {}]})
+    found = _one(ScriptedChat([_ENTITIES, one, "no"]), tmp_path)
+    assert (len(found.propositions), found.dropped) == (1, 1)
+    found = _one(ScriptedChat([_ENTITIES, one, _PROPOSITIONS]), tmp_path)
+    assert (len(found.propositions), found.dropped) == (3, 0)
+    refused = ModelAnswerError("p:m: the provider refused the request")
+    found = _one(ScriptedChat([_ENTITIES, one, refused]), tmp_path)
+    assert (len(found.propositions), found.dropped) == (1, 1)
+
+
+def test_an_incomplete_chunk_is_never_given_up(tmp_path: Path) -> None:
+    one = json.dumps({"propositions": [{"text": "Mara Quill drew plans."}, {}]})
+    for _ in range(5):
+        assert len(_one(ScriptedChat([_ENTITIES, one, one]), tmp_path).propositions) == 1
+    assert not _extractor(ScriptedChat([]), tmp_path).gives_up(_CHUNK)
+
+
+# Grounding
+
+_INVENTED = json.dumps({"propositions": [{"text": "Mara Quill drew plans."}, {"text": "Zorblax invaded Haldrey."}]})
+
+
+def test_a_proposition_that_its_chunk_does_not_say_is_quarantined_and_counted(tmp_path: Path) -> None:
+    found = _one(ScriptedChat([_ENTITIES, _INVENTED]), tmp_path)
+    assert [item.text for item in found.propositions] == ["Mara Quill drew plans."]
+    assert (found.problem, found.is_failed, found.dropped, found.ungrounded) == ("", False, 0, 1)
+    (kept,) = _kept(tmp_path)
+    assert kept["dropped"] == [{"text": "Zorblax invaded Haldrey.", "reason": "the text has no Haldrey"}]
+
+
+def test_grounding_is_no_part_of_the_fingerprint_and_can_be_off(tmp_path: Path) -> None:
+    def extractor(ground: str) -> ChatExtractor:
+        chat = ScriptedChat([_ENTITIES, _INVENTED])
+        return ChatExtractor(chat, quarantine=Quarantine(tmp_path, store="s", corpus="c"), ground=ground)
+
+    (found,) = extractor("off").extract([_CHUNK])
+    assert (len(found.propositions), found.ungrounded, _kept(tmp_path)) == (2, 0, [])
+    assert len({extractor(ground).fingerprint for ground in ("off", "words", "chat")}) == 1
+    with pytest.raises(InputError, match="choose words, chat or off"):
+        extractor("maybe")
+
+
+def test_the_chat_model_judges_propositions_in_batches(tmp_path: Path) -> None:
+    texts = [f"Mara Quill drew plan {number}." for number in range(30)]
+
+    def script(system: str, user: str) -> str:
+        if "You check statements" in system:
+            count = user.count("<statement ")
+            verdicts = [
+                {"number": n, "is_accurate": n != 2, "reason": "" if n != 2 else "No."} for n in range(1, count + 1)
+            ]
+            return json.dumps({"verdicts": verdicts})
+        return json.dumps({"propositions": [{"text": text} for text in texts]}) if "list of" in user else _ENTITIES
+
+    chat = ScriptedChat(script)
+    extractor = ChatExtractor(chat, quarantine=Quarantine(tmp_path, store="s", corpus="c"), ground="chat")
+    (found,) = extractor.extract([_CHUNK])
+    assert (len(chat.asked), len(found.propositions), found.ungrounded) == (4, 28, 2)
+    (kept,) = _kept(tmp_path)
+    assert kept["dropped"] == [{"text": texts[at], "reason": "No."} for at in (1, 26)]
+
+
+def test_words_decide_where_no_verdict_can_be_read(tmp_path: Path) -> None:
+    chat = ScriptedChat([_ENTITIES, _INVENTED, "no", "no"])
+    extractor = ChatExtractor(chat, quarantine=Quarantine(tmp_path, store="s", corpus="c"), ground="chat")
+    (found,) = extractor.extract([_CHUNK])
+    assert (len(found.propositions), found.ungrounded) == (1, 1)
 
 
 # When the provider goes away

@@ -14,9 +14,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hlgraph.algorithms.diversity import retain, tf_idf
-from hlgraph.retrieve.evidence import tables as numbers_module
+from hlgraph.read import numbers as numbers_module
+from hlgraph.read.numbers import Number, numbers
 from hlgraph.retrieve.evidence import tables as terms_module
-from hlgraph.retrieve.evidence.tables import Number, _lemma, has_lemmas, may_repeat, numbers, says_the_same_order, terms
+from hlgraph.retrieve.evidence.tables import _lemma, has_lemmas, may_repeat, says_the_same_order, terms
 from hlgraph.text import words
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import hlgraph
-from hlgraph.answer.citations import objection
 from hlgraph.extract import ChunkInput, LocalExtractor
+from hlgraph.extract.wording import objection
 
 SAMPLES = Path(hlgraph.__file__).parent / "samples"
 TEXT = (
