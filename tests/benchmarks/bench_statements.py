@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from measure import table
+from measure import say, table
 
 from hlgraph.extract import ChunkInput, LocalExtractor
 from hlgraph.records import Proposition
@@ -94,12 +94,12 @@ def main() -> None:
             is_right = bool(wanted) and agrees(label, given, wanted)
             counts[label] = [right + is_right, given_count + bool(given), wanted_count + bool(wanted)]
             if show and (bool(given) != bool(wanted) or (wanted and not is_right)):
-                print(f"{label}: {given!r}, judged {wanted!r}: {passage['text'][row['start'] : row['end']][:250]!r}")
+                say(f"{label}: {given!r}, judged {wanted!r}: {passage['text'][row['start'] : row['end']][:250]!r}")
     lines = [
         (label, str(wanted), str(given), f"{100 * right / max(given, 1):.0f}", f"{100 * right / max(wanted, 1):.0f}")
         for label, (right, given, wanted) in counts.items()
     ]
-    print(table(("label", "judged", "found", "precision %", "recall %"), lines))
+    table(("label", "judged", "found", "precision %", "recall %"), lines)
 
 
 if __name__ == "__main__":

@@ -17,9 +17,12 @@ from hlgraph.extract.local._clauses import (
     LEADING,
     Tagged,
     clause,
+    details,
     is_subject,
     may_be_person,
+    open_spans,
     read_verb,
+    statements,
     subjects,
     tagged,
 )
@@ -42,6 +45,7 @@ _CHAIN = re.compile(r"[iot]d?(?=M,M)")
 _PLACE_WORDS = frozenset(("in", "at", "near", "from", "to", "around", "outside"))
 _DIGIT = re.compile(r"\d")
 _KEYS = frozenset(("field", "item", "property", "attribute", "key", "particular"))
+_PROSE = frozenset((BlockKind.PROSE, BlockKind.ITEM, BlockKind.HEADING))
 _LONGEST_SENTENCE = 300  # words; longer ones are lists, and the rules are not linear
 _LONGEST_LABEL, _LONGEST_CELL = 40, 60
 _MOST = 12
@@ -86,9 +90,20 @@ def find_triples(text: str, mentions: Sequence[MentionSpan], title: Title) -> li
     sentence = tagged(text, mentions)
     if len(sentence.tags) > _LONGEST_SENTENCE:
         return []
-    triples = [*_life(text, mentions), *_clauses(sentence, title), *_beside(sentence, title)]
+    asserted = _asserted(text, sentence, mentions)
+    triples = [*_life(text, mentions), *_clauses(asserted, title), *_beside(sentence, title)]
     known = dict.fromkeys(triple for triple in triples if triple.subject != triple.object and triple.object)
     return list(known)[:_MOST]
+
+
+def _asserted(text: str, sentence: Tagged, mentions: Sequence[MentionSpan]) -> Tagged:
+    """The sentence with its verbs marked as negated where it does not assert them."""
+    tags = list(sentence.tags)
+    for start, end in open_spans(text):
+        first = len(tagged(text[:start], [each for each in mentions if each.end <= start]).tags)
+        last = len(tagged(text[:end], [each for each in mentions if each.end <= end]).tags)
+        tags[first:last] = "N" * (last - first)
+    return sentence._replace(tags="".join(tags))
 
 
 def row_triples(unit: Unit, mentions: Sequence[MentionSpan], title: Title) -> list[Triple]:
@@ -319,6 +334,7 @@ class Reading:
                 topics=unit_topics(unit, self.topics, self.title),
                 mentions=_distinct(names, all_kinds),
                 triples=tuple(facts),
+                details=details(unit.text, unit_mentions) if unit.kind in _PROSE else (),
             )
         return Extraction(tuple(propositions.values()), self.topics)
 
@@ -326,7 +342,9 @@ class Reading:
 def read_chunk(chunk: ChunkInput) -> Reading:
     """The units of a chunk with their mentions, and its topics, in time linear in the length of its text."""
     title = read_title(chunk.title)
-    parts = tuple(unit for unit in units(chunk.text, chunk.headings, above=chunk.above) if _asserts(unit))
+    parts = statements(
+        [unit for unit in units(chunk.text, chunk.headings, above=chunk.above) if _asserts(unit)], chunk.text
+    )
     if not parts:
         return Reading(title, (), (), (), Shape(frozenset(), frozenset(), frozenset(), is_german=False))
     mentions, evidence = find_mentions(chunk.text, parts, title)
@@ -408,7 +426,7 @@ class LocalExtractor:
     @property
     def fingerprint(self) -> str:
         """Name and version of the rules."""
-        return "local/3"
+        return "local/4"
 
     @property
     def problems(self) -> tuple[str, ...]:
