@@ -26,7 +26,7 @@ from hlgraph.extract.local._clauses import (
     subjects,
     tagged,
 )
-from hlgraph.extract.local._mentions import find_mentions
+from hlgraph.extract.local._mentions import find_mentions, with_antecedents
 from hlgraph.extract.local._names import Shape
 from hlgraph.extract.local._topics import Title, chunk_topics, is_named, read_title, unit_topics
 from hlgraph.extract.local._units import MentionSpan, Unit, units
@@ -349,7 +349,8 @@ def read_chunk(chunk: ChunkInput) -> Reading:
         return Reading(title, (), (), (), Shape(frozenset(), frozenset(), frozenset(), is_german=False))
     mentions, evidence = find_mentions(chunk.text, parts, title)
     topics = chunk_topics(parts, mentions, title, headings=chunk.headings)
-    return Reading(title, parts, tuple(map(tuple, mentions)), topics, evidence)
+    resolved, named = with_antecedents(parts, mentions, title)
+    return Reading(title, resolved, tuple(map(tuple, named)), topics, evidence)
 
 
 def _asserts(unit: Unit) -> bool:
@@ -403,8 +404,8 @@ class LocalExtractor:
 
     A proposition is a sentence (or a table row, or a block of code), preceded by the title and the deepest heading if the
     sentence does not name them: ``Title, Heading: sentence``. Its text depends on the sentence, the title and the heading
-    only, so that a sentence in the overlap of two chunks is one statement. So pronouns are not resolved and acronyms are not
-    expanded in the text, since both need more context; mentions do take the full name from the chunk.
+    only, so that a sentence in the overlap of two chunks is one statement. Acronyms are not expanded in the
+    text, since that needs more context; mentions do take the full name from the chunk.
 
     If the title is a name, every proposition mentions it, without a disambiguation in parentheses ("The Beach" for "The
     Beach (film)"). The first proposition of a chunk also mentions the full title and the name without its article. Names in

@@ -123,3 +123,31 @@ def test_what_is_denied_or_open_is_no_fact(text: str) -> None:
 def test_a_modal_verb_holds_for_the_verbs_after_it() -> None:
     text = "Acme Corp may be acquired by Moro Mills and moved to Paris."
     assert [fact[1] for fact in facts(text)] == ["may be acquired by", "may be moved to"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ada Roe bought the mill. She closed it.", "She [Ada Roe] closed it."),
+        ("Ada Roe bought the mill. It was old. She closed it.", "She [Ada Roe] closed it."),
+        ("Acme Corp bought the mill. The company closed it.", "The company [Acme Corp] closed it."),
+        ("Ada Roe met Eve Lund. She closed the mill.", "She closed the mill."),
+        ("Ada Roe met a singer. She closed the mill.", "She closed the mill."),
+        ("Ada Roe sold it to him. He closed the mill.", "He closed the mill."),
+        ("Acme Corp bought Moro Ltd. The company closed it.", "The company closed it."),
+        ("Acme Corp bought the mill. He closed it.", "He closed it."),
+        ("Acme Corp bought the mill. It was closed.", "It was closed."),
+        ("Ada Roe bought the mill.\n\n# Later\n\nShe closed it.", "She closed it."),
+        ("“Ada Roe bought the mill. She closed it.”", "She closed it.”"),
+    ],
+)
+def test_an_antecedent_stands_in_brackets_where_it_is_certain(text: str, expected: str) -> None:
+    found = found_in(text, "What has become of the mills?")[-1]
+    assert found.text.endswith(f": {expected}") or found.text == expected
+    assert text[found.start : found.end].split(maxsplit=1)[0] == expected.split(maxsplit=1)[0]
+
+
+def test_a_resolved_pronoun_is_a_mention_and_the_subject_of_facts() -> None:
+    found = found_in("Ada Roe bought the mill. She moved to Paris.")[-1]
+    assert "Ada Roe" in [mention.name for mention in found.mentions]
+    assert [(each.subject, each.predicate, each.object) for each in found.triples] == [("Ada Roe", "moved to", "Paris")]
