@@ -669,6 +669,8 @@ _INNER_END = re.compile(r"[.!?…][\"”’')\]]*\s")
 _WORD = re.compile(r"[^\W\d_]+")
 _DATA = re.compile(r"[\d:=/@|<>\\]")
 _PAIR = re.compile(r"\b[A-Z]\w* and [A-Z]")
+_CONTRACTED = re.compile(r"['’](?:s|re|ll|ve|d|m|t)\b|cannot")
+_LONGEST_QUESTION = 300  # longer ones are several sentences without marks between them
 _LONGEST_FRAGMENT = 12
 # A verb, or a plural or -ing form that may be one; a pronoun or a name before a word; an instruction "Turn the valve".
 _VERBAL = re.compile(r"[bexyvzghm]|^n[dk#a]")
@@ -713,6 +715,8 @@ def _stating(units: Sequence[Unit], text: str) -> Iterator[Unit]:
 
 def _is_question(text: str) -> bool:
     bare = text.rstrip(_EDGE)
+    if len(bare) > _LONGEST_QUESTION:
+        return False
     return bare.endswith("?") and not _INNER_END.search(bare) and not _QUESTION_LABEL.match(text) and is_english(text)
 
 
@@ -723,7 +727,7 @@ def _is_debris(text: str) -> bool:
 
 def _is_fragment(text: str) -> bool:
     """Whether a few words have no verb, no value and no form that could be a verb, and are English."""
-    if len(text) > 100 or _DATA.search(text):
+    if len(text) > 100 or _DATA.search(text) or _CONTRACTED.search(text):
         return False
     words = [word.lower() for word in _WORD.findall(text)]
     if not 1 < len(words) <= _LONGEST_FRAGMENT or not _PLURALS.isdisjoint(words) or _PAIR.search(text):

@@ -41,6 +41,8 @@ def test_fragments_debris_and_bare_questions_are_no_statements(text: str) -> Non
     "text",
     [
         "People die.",
+        "That can't happen.",
+        "There’s a lot to like.",
         "Dogs bark at night.",
         "Ada Roe and Ben Moro meet in Cork.",
         "Turn the red valve.",
