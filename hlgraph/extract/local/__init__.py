@@ -1,6 +1,6 @@
 """Rule-based extraction."""
 
-from hlgraph.extract.local._clauses import KIND_OF_NOUN, may_be_person
+from hlgraph.extract.local._clauses import KIND_OF_NOUN, may_be_person, open_spans
 from hlgraph.extract.local._extractor import LocalExtractor, Reading, read_chunk
 from hlgraph.extract.local._lexicon import SELF_NOUNS
 from hlgraph.extract.local._topics import Title
@@ -15,5 +15,6 @@ __all__ = [
     "Title",
     "Unit",
     "may_be_person",
+    "open_spans",
     "read_chunk",
 ]

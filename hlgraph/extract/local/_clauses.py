@@ -2,6 +2,8 @@
 
 :func:`tagged` gives every word a one-letter tag from closed lists and endings, so that rules are patterns over letters.
 :func:`subjects` finds the subjects with their verbs, and :func:`clause` reads the facts about one subject.
+:func:`statements` drops the units of a chunk that state nothing, :func:`details` reads the stance of a sentence, and
+:func:`open_spans` finds the words whose facts the sentence does not assert.
 The letters: ``M`` a name, ``D`` a date, ``#`` a number; ``b`` a form of "be" or "become", ``x`` one of "have", ``y`` a
 modal verb, ``e`` "be" and "been", ``v`` another verb form, ``z`` a verb or a plural, ``g`` a word in -ing; ``d`` an
 article or another determiner, ``k`` "his", "her", "its", "their"; ``i`` a preposition, ``o`` "of", ``t`` "to"; ``a`` an
@@ -18,8 +20,9 @@ from typing import NamedTuple
 
 from hlgraph.extract.local._lexicon import ADJECTIVES, ORGANIZATIONS, PLACES, SELF_NOUNS, word_set
 from hlgraph.extract.local._topics import Title
-from hlgraph.extract.local._units import MentionSpan
+from hlgraph.extract.local._units import MentionSpan, Unit
 from hlgraph.records import Triple
+from hlgraph.text import BlockKind
 
 # Closed word lists of the rules for facts: function words with their tags (see ``_TAGS``), and forms of verbs.
 
@@ -235,6 +238,7 @@ def tagged(text: str, mentions: Sequence[MentionSpan]) -> Tagged:
 VERB = re.compile(
     r"a*(?:ya*(?:xa*)?(?:ea*)*[vgnzb]?|xa*(?:ea*)*[vgb]?|ba*(?:ea*)*(?:v|g(?!n))?|v|z(?![bxyv]))(?:t(?:ev?|[nzx](?![,.])))*"
 )
+_MODAL = re.compile(r"(?:will|would|can|could|may|might|shall|should|must)\b(?: be\b)?")
 _PARTICIPLE = re.compile(r",?c?(?=v[ito]|g)")
 # Words allowed between a verb and its object: a noun phrase, and prepositions.
 _DIRECT = re.compile(r"[dka]*[nz#]*")
@@ -328,12 +332,15 @@ def clause(sentence: Tagged, subject: Subject) -> Iterator[Triple]:
         The facts, in the order of the sentence.
     """
     verb = read_verb(sentence, subject.verb_at)
+    modal = _MODAL.match(verb.text) if verb else None
     while verb is not None:
         objects = _Objects(sentence, verb)
         for predicate, name, is_literal in objects.read():
             for about in subject.names:
                 yield Triple(about, f"{subject.part} {predicate}".strip(), name, is_literal=is_literal)
         verb = objects.next_verb()
+        if verb and modal and not _MODAL.match(verb.text):
+            verb = verb._replace(text=f"{modal.group()} {verb.text}")
 
 
 class _Objects:
@@ -613,3 +620,327 @@ def _coordinated(sentence: Tagged, at: int) -> list[str]:
         names.insert(0, sentence.name(before))
         at = before
     return names
+
+
+# What a sentence asserts: whether anything, and whether it is denied, reported, future or conditional. English only.
+
+_ENGLISH = word_set(
+    """the and is of to was in for with that not he she it said will would may has had are at by on you your if"""
+)
+_FOREIGN = word_set(
+    """der das und ist nicht ein eine mit auf von den dem zu wurde sich auch les des est une et dans que los las una y el il
+di che un per het een van en se os uma não com nie jest och att som"""
+)
+_OTHER_SCRIPT = re.compile(r"[¿¡\u0370-\u1fff\u2e80-\ud7ff]")
+
+
+def is_english(text: str) -> bool:
+    """Whether a text is not in another language, by its function words; a text without any counts as English.
+
+    Examples
+    --------
+    >>> is_english("Acme bought it."), is_english("Acme hat das und mehr.")
+    (True, False)
+    """
+    words = text.lower().split()
+    foreign = sum(map(_FOREIGN.__contains__, words))
+    if not text.isascii():
+        foreign += len(_OTHER_SCRIPT.findall(text))
+    return not foreign or foreign < sum(map(_ENGLISH.__contains__, words))
+
+
+# Units that state nothing
+
+_EDGE = " \t\"'“”‘’«»()[]–—-*"
+_DEBRIS = re.compile(
+    r"(?:(?:if you haven.t(?: already)?, )?(?:read|see|view|show|load) (?:more|all)(?: (?:on|about|from|here)\b.{0,80})?"
+    r"|(?:if you haven.t(?: already)?, )?(?:sign ?up|subscribe|log ?in|sign ?in|register)"
+    r"(?: (?:(?:here|now|today)\b.{0,80}|for free|(?:to|for) (?:our|the|get|receive)\b.{0,80}))?"
+    r"|click (?:here|below)\b.{0,80}|advertisements?|sponsored|share (?:this|on|via)\b.{0,40}|follow us\b.{0,60}"
+    r"|(?:please )?enter (?:a valid|your) e-?mail\b.{0,40}|skip to (?:main )?content|all rights reserved"
+    r"|related (?:articles|stories)"
+    r"|(?:back|return) to top|accept (?:all )?cookies|(?:top )?(?:photos?|images?|pictures?)(?: credits?)?(?: by"
+    r"| of\b[^.]{0,200}|:)[^.]{0,120}"
+    r"|loading)[.!…:]*",
+    re.IGNORECASE,
+)
+_FORM = re.compile(r"enter a valid email address|would like to be emailed about", re.IGNORECASE)
+_INNER_END = re.compile(r"[.!?…][\"”’')\]]*\s")
+_WORD = re.compile(r"[^\W\d_]+")
+_DATA = re.compile(r"[\d:=/@|<>\\]")
+_PAIR = re.compile(r"\b[A-Z]\w* and [A-Z]")
+_CONTRACTED = re.compile(r"['’](?:s|re|ll|ve|d|m|t)\b|cannot")
+_LONGEST_QUESTION = 300  # longer ones are several sentences without marks between them
+_LONGEST_FRAGMENT = 12
+# A verb, or a plural or -ing form that may be one; a pronoun or a name before a word; an instruction "Turn the valve".
+_VERBAL = re.compile(r"[bexyvzghm]|^n[dk#a]")
+_PLURALS = word_set("people children police men women you we i they let lets thanks")
+_QUESTION_LABEL = re.compile(r"\W*(?:Q|Question)\s?\d{0,3}\s?[:.)]", re.IGNORECASE)
+_REPLY = re.compile(r"(?:Yes|No)\b(?! (?:one|matter|longer|[a-z]+ (?:is|was|has)))")
+
+
+def statements(units: Sequence[Unit], text: str) -> tuple[Unit, ...]:
+    """The units without debris, fragments and bare questions; all units if nothing else remains.
+
+    "Yes" and "No" right after a question begin with the question.
+
+    Parameters
+    ----------
+    units : the units of a chunk
+    text : text of the chunk
+
+    Returns
+    -------
+    tuple
+        The units that state something.
+    """
+    if not is_english(text):
+        return tuple(units)
+    return tuple(_stating(units, text)) or tuple(units)
+
+
+def _stating(units: Sequence[Unit], text: str) -> Iterator[Unit]:
+    question: Unit | None = None
+    for unit in units:
+        before, question = question, None
+        if unit.kind is not BlockKind.PROSE:
+            yield unit
+        elif _is_question(unit.text):
+            question = unit
+        elif before and _REPLY.match(unit.text) and not text[before.end : unit.start].strip():
+            yield unit._replace(start=before.start, text=f"{before.text} {unit.text}")
+        elif not _is_debris(unit.text) and not _is_fragment(unit.text):
+            yield unit
+
+
+def _is_question(text: str) -> bool:
+    bare = text.rstrip(_EDGE)
+    if len(bare) > _LONGEST_QUESTION:
+        return False
+    return bare.endswith("?") and not _INNER_END.search(bare) and not _QUESTION_LABEL.match(text) and is_english(text)
+
+
+def _is_debris(text: str) -> bool:
+    bare = text.strip(_EDGE)
+    return (len(bare) <= 400 and _DEBRIS.fullmatch(bare) is not None) or _FORM.search(text) is not None
+
+
+def _is_fragment(text: str) -> bool:
+    """Whether a few words have no verb, no value and no form that could be a verb, and are English."""
+    if len(text) > 100 or _DATA.search(text) or _CONTRACTED.search(text):
+        return False
+    words = [word.lower() for word in _WORD.findall(text)]
+    if not 1 < len(words) <= _LONGEST_FRAGMENT or not _PLURALS.isdisjoint(words) or _PAIR.search(text):
+        return False
+    tags = tagged(text.lower(), ()).tags if is_english(text) else "v"
+    return not _VERBAL.search(tags) and bool(set(tags) & set("doickN"))
+
+
+# The stance of a sentence
+
+_NEGATION_CUES = ("not", "n't", "n’t", "never", "no ", "neither", "den", "nobody", "none of")
+_FUTURE_CUES = tuple(
+    """will|'ll|’ll|won't|won’t|going to|set to|due to|about to|poised|expected to|scheduled|plan|intend|aim|hope|vow|pledge
+|promise|agree|announced""".replace("\n", "").split("|")
+)
+_CONDITIONAL_CUES = (
+    "would",
+    "could",
+    "might",
+    "may ",
+    "if ",
+    "unless",
+    "perhaps",
+    "maybe",
+    "possibl",
+    "alleg",
+    "reported",
+    "supposed",
+)
+_OPEN_CUES = (
+    *(
+        "deny",
+        "denie",
+        "no ",
+        "nothing",
+        "nobody",
+        "true",
+        "false",
+        "rumo",
+        "doubt",
+        "whether",
+        "if",
+        "unless",
+        "in case",
+    ),
+    *("should", "alleg", "reported", "supposed", "possibl", "perhaps", "maybe"),
+)
+_NEGATION = re.compile(
+    r"\b(?:not(?! (?:only|to mention|least|so long ago))|never|cannot|neither)\b|(?<=[a-z])n['’]t\b"
+    r"|\b(?:ha(?:s|ve|d)|is|are|was|were|be|found|saw|sees?) no (?!longer|doubt|matter)|\bthere['’]s no (?!doubt|way)"
+    r"|\b(?:denie[sd]|deny|denying)\b|\bno (?:evidence|proof|sign|indication)s? (?:that|of)\b"
+    r"|\bnothing to (?:indicate|suggest|show|prove)\b|\b(?:nobody|no one|none of [a-z]+) (?:[a-z]+)\b",
+    re.IGNORECASE,
+)
+_AFFIRMED = re.compile(
+    r"(?:\bno way they|\bif|\bwhether or|\bimpossible|\b(?:did|does|do|was|is) not (?:deny|denie))\s$", re.IGNORECASE
+)
+_CLAUSE = re.compile(
+    r"[.;:!?—–“”]|, (?:and|but|he|she|it|they|the|a)\b|\b(?:but|said|says|that|who|which|because|if|when|whose"
+    r"|what|where|than|unless|whether|until)\b",
+    re.IGNORECASE,
+)
+_SUBORDINATE = word_set("who which because if when whose what where than unless whether until")
+_LEADING_CLAUSE = word_set("because if when unless until where")
+_CLAUSE_WINDOW = 160
+_FUTURE = re.compile(
+    r"\b(?:will(?! \w+ed\b)|(?:is|are|['’][sm]|['’]re) (?:not )?(?:going|set|due|about|poised|expected|scheduled) to"
+    r"|(?:plan(?:s|ned)?|planning|intends?|aims?|hopes?|vow(?:s|ed)?|pledge[sd]?|promise[sd]?"
+    r"|agree[sd]?) (?:not )?to)\b|(?<=\w)['’]ll\b|\bwon['’]t\b"
+    r"|\bannounced (?:that )?(?:[\w’'-]+ ){1,4}would\b",
+)
+_CONDITIONAL = re.compile(
+    r"\b(?:would(?! like\b)|could|might|may(?= [a-z])|(?<!out )(?<!know )(?<!see )(?<!asked )(?<!even )if|unless"
+    r"|perhaps|maybe|possibly|allegedly|reportedly|supposedly"
+    r"|If|Unless|Perhaps|Maybe|Possibly|Allegedly|Reportedly|Supposedly)\b"
+)
+_SAY = (
+    "said|says|say|told|tells|added|adds|noted|notes|explained|explains|argued|argues|claimed|claims|alleged|alleges|reported"
+    "|announced|announces|announcing|wrote|writes|testified|insisted|insists|suggested|confirmed|stated|states|warned|warns|believes?|alleging"
+    "|accuse|accuses|tweeted|quipped|recalled|recalls|admitted|admits|revealed|reveals|continued|Announced|thinks|thought"
+)
+_SAYING = re.compile(rf"\b(?:{_SAY})\b")
+_NAME = r"[A-Z][\w.’'&-]{0,30}(?: (?:(?:of|the|de|van|von) )?[A-Z][\w.’'&-]{0,30}){0,4}"
+_WHO = (
+    rf"(?P<who>\b(?:[Hh]e|[Ss]he|[Tt]hey|[Ii]t|I|[Ww]e)|(?:\b(?:[Tt]he|[Aa]n?|[Oo]ne|[Ss]ome"
+    rf"|[Mm]any) )?{_NAME}(?:['’]s [a-z]+)?"
+    r"|\b(?:[Tt]he|[Aa]n?|[Oo]ne|[Ss]ome) [a-z-]+(?: [a-z-]+)?|\b(?:workers|publishers|experts|officials|critics"
+    r"|researchers|prosecutors|police|analysts))"
+)
+# A clause follows: "noted that", "says the mill is"; or the quotation stands before: "…," Ada Roe said.
+_SAID = re.compile(
+    rf"{_WHO}(?:(?:, (?!and |but |[A-Z])[^,.“”\"]{{1,90}}){{1,2}},)?(?: (?:has|have|had|also|first|later"
+    rf"|previously|then|specifically)){{0,2}}"
+    rf" (?P<verb>{_SAY})\b(?P<after>,? that\b|[:,]? [“\"]|[.,](?=[ \"”]|$)|$"
+    r"| (?:on|in|to|of) [^,.]{1,40} that\b| (?:\w+,? ){1,4}that\b| (?:(?:the|a|an|it|he|she|they|its|his|her"
+    r"|their|I|we|there|this|[A-Z][\w’'-]+)"
+    r" ){1,3}(?:[\w’'-]+ ){0,3}?(?:is|are|was|were|has|have|had|will|would|could|may|might|does|do|did"
+    r"|[a-z]+(?:n['’]t|’ll|'ll))\b)?"
+)
+# Verbs of saying that need no clause after them, and those that need at least the end of a quotation.
+_ALWAYS_SAY = word_set("said says say told tells testified believe believes thinks thought accuse accuses")
+_PLAIN_SAY = _ALWAYS_SAY | word_set("wrote writes noted explained added recalled quipped")
+_INVERTED = re.compile(rf"[”\"’],? (?:{_SAY}) (?P<who>(?:the )?{_NAME}|he|she|(?:the|a|an) [a-z-]+(?: [a-z-]+)?)")
+_ACCORDING = re.compile(
+    rf"\b[Aa]ccording to (?P<who>(?:(?:the|an?) )?{_NAME}|(?:the|an?|his|her|its|their) [a-z-]+(?: (?!published|of"
+    rf"|by|in|from|on|that|who)[a-z-]+)?)"
+)
+
+
+def details(text: str, mentions: Sequence[MentionSpan]) -> tuple[str, ...]:
+    """The stance of a sentence: "denied", "said by NAME", "future", "conditional"; none of them for a plain assertion.
+
+    A negation in a relative or adverbial clause does not deny the sentence. The sayer has the name of its mention.
+
+    Parameters
+    ----------
+    text : the sentence
+    mentions : its mentions
+
+    Returns
+    -------
+    tuple
+        The details that apply, in this order.
+    """
+    if not is_english(text):
+        return ()
+    lower = text.lower()
+    stance = []
+    if _has(lower, _NEGATION_CUES) and any(_is_main(text, match) for match in _NEGATION.finditer(text)):
+        stance.append("denied")
+    if sayer := _sayer(text, mentions):
+        stance.append(f"said by {sayer}")
+    if _has(lower, _FUTURE_CUES) and any(_is_main(text, match) for match in _FUTURE.finditer(text)):
+        stance.append("future")
+    if _has(lower, _CONDITIONAL_CUES) and any(
+        _is_main(text, match, even_if=True) for match in _CONDITIONAL.finditer(text)
+    ):
+        stance.append("conditional")
+    return tuple(stance)
+
+
+def _has(lower: str, cues: Sequence[str]) -> bool:
+    """Whether a text may match a pattern: a search for plain strings is much faster than the pattern."""
+    return any(cue in lower for cue in cues)
+
+
+def _is_main(text: str, cue: re.Match[str], *, even_if: bool = False) -> bool:
+    """Whether a cue stands in a main or reported clause, not in a relative or adverbial one."""
+    start = max(0, cue.start() - _CLAUSE_WINDOW)
+    if _AFFIRMED.search(text, max(0, cue.start() - 20), cue.start()):
+        return False
+    last, end = "", start
+    for border in _CLAUSE.finditer(text, start, cue.start()):
+        last, end = border.group().lower(), border.end()
+    if last in _LEADING_CLAUSE and "," in text[end : cue.start()]:
+        return True
+    return last not in _SUBORDINATE or (even_if and last in ("if", "unless"))
+
+
+def _sayer(text: str, mentions: Sequence[MentionSpan]) -> str:
+    if "ccording to" in text and (match := _ACCORDING.search(text)):
+        return _sayer_name(match, mentions)
+    if not _SAYING.search(text):
+        return ""
+    if match := _INVERTED.search(text):
+        return _sayer_name(match, mentions)
+    for match in _SAID.finditer(text):
+        after, verb = match["after"], match["verb"]
+        ends = after is not None and after[:1] in (".", ",", "") and not after.endswith(("that", "“", '"'))
+        if verb in _ALWAYS_SAY or (after is not None and (not ends or verb in _PLAIN_SAY)):
+            return _sayer_name(match, mentions)
+    return ""
+
+
+def _sayer_name(match: re.Match[str], mentions: Sequence[MentionSpan]) -> str:
+    start, end = match.span("who")
+    names = (mention.name for mention in mentions if mention.start < end and start < mention.end)
+    return next(names, match["who"])
+
+
+# Words whose facts are not asserted
+
+_REFUSED = re.compile(
+    r"\b(?:denie[sd]|deny|denying|no (?:evidence|proof|sign|indication)s? (?:that|of)|nothing to (?:indicate"
+    r"|suggest|show|prove)"
+    r"|nobody (?:believes|thinks|said)|not true|untrue|false|rumou?rs?|doubt(?:s|ed)?|whether|asked if)\b",
+    re.IGNORECASE,
+)
+_IF = re.compile(r"\b(?:if|unless|in case|should [A-Z]\w+ \w+,)", re.IGNORECASE)
+_UNSURE = re.compile(r"\b(?:allegedly|reportedly|supposedly|possibly|perhaps|maybe)\b", re.IGNORECASE)
+_OPEN = re.compile(rf"{_REFUSED.pattern}|{_IF.pattern}|{_UNSURE.pattern}", re.IGNORECASE)
+_MOST_OPEN = 8
+_PAUSE = re.compile(r"[,;.]")
+
+
+def open_spans(text: str) -> list[tuple[int, int]]:
+    """Spans of a sentence whose verbs state no fact: after a denial, in an "if" clause, and beside "allegedly".
+
+    Examples
+    --------
+    >>> open_spans("If it rains, Acme sells umbrellas.")
+    [(0, 11)]
+    """
+    spans: list[tuple[int, int]] = []
+    if not _has(text.lower(), _OPEN_CUES):
+        return spans
+    for cue in _OPEN.finditer(text):
+        start, end = cue.start(), len(text)
+        if _UNSURE.fullmatch(cue.group()):
+            start = 0
+        elif _IF.match(cue.group()) and (pause := _PAUSE.search(text, cue.end())):
+            end = pause.start()
+        spans.append((start, end))
+    if len(spans) > _MOST_OPEN:
+        spans = [(min(start for start, _ in spans), len(text))]
+    return spans if spans and is_english(text) else []

@@ -17,13 +17,16 @@ from hlgraph.extract.local._clauses import (
     LEADING,
     Tagged,
     clause,
+    details,
     is_subject,
     may_be_person,
+    open_spans,
     read_verb,
+    statements,
     subjects,
     tagged,
 )
-from hlgraph.extract.local._mentions import find_mentions
+from hlgraph.extract.local._mentions import find_mentions, with_antecedents
 from hlgraph.extract.local._names import Shape
 from hlgraph.extract.local._topics import Title, chunk_topics, is_named, read_title, unit_topics
 from hlgraph.extract.local._units import MentionSpan, Unit, units
@@ -42,6 +45,7 @@ _CHAIN = re.compile(r"[iot]d?(?=M,M)")
 _PLACE_WORDS = frozenset(("in", "at", "near", "from", "to", "around", "outside"))
 _DIGIT = re.compile(r"\d")
 _KEYS = frozenset(("field", "item", "property", "attribute", "key", "particular"))
+_PROSE = frozenset((BlockKind.PROSE, BlockKind.ITEM, BlockKind.HEADING))
 _LONGEST_SENTENCE = 300  # words; longer ones are lists, and the rules are not linear
 _LONGEST_LABEL, _LONGEST_CELL = 40, 60
 _MOST = 12
@@ -86,9 +90,20 @@ def find_triples(text: str, mentions: Sequence[MentionSpan], title: Title) -> li
     sentence = tagged(text, mentions)
     if len(sentence.tags) > _LONGEST_SENTENCE:
         return []
-    triples = [*_life(text, mentions), *_clauses(sentence, title), *_beside(sentence, title)]
+    asserted = _asserted(text, sentence, mentions)
+    triples = [*_life(text, mentions), *_clauses(asserted, title), *_beside(sentence, title)]
     known = dict.fromkeys(triple for triple in triples if triple.subject != triple.object and triple.object)
     return list(known)[:_MOST]
+
+
+def _asserted(text: str, sentence: Tagged, mentions: Sequence[MentionSpan]) -> Tagged:
+    """The sentence with its verbs marked as negated where it does not assert them."""
+    tags = list(sentence.tags)
+    for start, end in open_spans(text):
+        first = len(tagged(text[:start], [each for each in mentions if each.end <= start]).tags)
+        last = len(tagged(text[:end], [each for each in mentions if each.end <= end]).tags)
+        tags[first:last] = "N" * (last - first)
+    return sentence._replace(tags="".join(tags))
 
 
 def row_triples(unit: Unit, mentions: Sequence[MentionSpan], title: Title) -> list[Triple]:
@@ -319,6 +334,7 @@ class Reading:
                 topics=unit_topics(unit, self.topics, self.title),
                 mentions=_distinct(names, all_kinds),
                 triples=tuple(facts),
+                details=details(unit.text, unit_mentions) if unit.kind in _PROSE else (),
             )
         return Extraction(tuple(propositions.values()), self.topics)
 
@@ -326,12 +342,15 @@ class Reading:
 def read_chunk(chunk: ChunkInput) -> Reading:
     """The units of a chunk with their mentions, and its topics, in time linear in the length of its text."""
     title = read_title(chunk.title)
-    parts = tuple(unit for unit in units(chunk.text, chunk.headings, above=chunk.above) if _asserts(unit))
+    parts = statements(
+        [unit for unit in units(chunk.text, chunk.headings, above=chunk.above) if _asserts(unit)], chunk.text
+    )
     if not parts:
         return Reading(title, (), (), (), Shape(frozenset(), frozenset(), frozenset(), is_german=False))
     mentions, evidence = find_mentions(chunk.text, parts, title)
     topics = chunk_topics(parts, mentions, title, headings=chunk.headings)
-    return Reading(title, parts, tuple(map(tuple, mentions)), topics, evidence)
+    resolved, named = with_antecedents(parts, mentions, title)
+    return Reading(title, resolved, tuple(map(tuple, named)), topics, evidence)
 
 
 def _asserts(unit: Unit) -> bool:
@@ -385,8 +404,8 @@ class LocalExtractor:
 
     A proposition is a sentence (or a table row, or a block of code), preceded by the title and the deepest heading if the
     sentence does not name them: ``Title, Heading: sentence``. Its text depends on the sentence, the title and the heading
-    only, so that a sentence in the overlap of two chunks is one statement. So pronouns are not resolved and acronyms are not
-    expanded in the text, since both need more context; mentions do take the full name from the chunk.
+    only, so that a sentence in the overlap of two chunks is one statement. Acronyms are not expanded in the
+    text, since that needs more context; mentions do take the full name from the chunk.
 
     If the title is a name, every proposition mentions it, without a disambiguation in parentheses ("The Beach" for "The
     Beach (film)"). The first proposition of a chunk also mentions the full title and the name without its article. Names in
@@ -408,7 +427,7 @@ class LocalExtractor:
     @property
     def fingerprint(self) -> str:
         """Name and version of the rules."""
-        return "local/3"
+        return "local/4"
 
     @property
     def problems(self) -> tuple[str, ...]:

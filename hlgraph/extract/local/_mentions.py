@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from hlgraph.extract.local import _lexicon as lexicon
+from hlgraph.extract.local._clauses import KIND_OF_NOUN
 from hlgraph.extract.local._names import (
     Shape,
     Token,
@@ -159,3 +160,87 @@ def _full(
     if mention.kind in ("", "person") and mention.name in surnames:
         return mention._replace(name=surnames[mention.name])
     return mention
+
+
+_ANAPHOR = re.compile(r"(?P<pronoun>He|She)(?= [a-z])|The company(?= [a-z])")
+_OPPOSITE = {
+    "He": re.compile(r"\b(?:she|her|hers|him)\b", re.IGNORECASE),
+    "She": re.compile(r"\b(?:he|him|his)\b", re.IGNORECASE),
+}
+_LOWER_WORD = re.compile(r"(?<![^\W_])[a-z]+")
+_ANTECEDENT_UNITS = 2  # sentences before the pronoun in which its antecedent may stand
+
+
+def with_antecedents(
+    units: Sequence[Unit], mentions: Sequence[Sequence[MentionSpan]], title: Title
+) -> tuple[tuple[Unit, ...], list[Sequence[MentionSpan]]]:
+    """The units with the antecedent in brackets after "He", "She" and "The company" at their beginning, if it is certain.
+
+    It is certain if the last of the two sentences before that names a candidate, under the same heading, begins with it and
+    has no other person (or organization), neither by a name nor by a noun nor by a pronoun. If the title is a name, these
+    words refer to it, and nothing changes.
+
+    Parameters
+    ----------
+    units : the units of a chunk
+    mentions : mentions of each unit
+    title : the title of the document
+
+    Returns
+    -------
+    tuple
+        The units, whose spans stay, and their mentions; the pronoun and the bracket mention the antecedent.
+    """
+    if title.is_name:
+        return tuple(units), list(mentions)
+    resolved: list[Unit] = []
+    named: list[Sequence[MentionSpan]] = []
+    for unit, spans in zip(units, mentions, strict=True):
+        match = _ANAPHOR.match(unit.text) if unit.kind is BlockKind.PROSE else None
+        before, names_before = resolved[-_ANTECEDENT_UNITS:], named[-_ANTECEDENT_UNITS:]
+        antecedent = _antecedent(match, unit, before, names_before) if match else None
+        if match and antecedent:
+            head = f"{match.group()} [{antecedent.name}]"
+            shift, rest = len(head) - match.end(), (each for each in spans if each.start >= match.end())
+            resolved.append(unit._replace(text=head + unit.text[match.end() :]))
+            moved = (each._replace(start=each.start + shift, end=each.end + shift) for each in rest)
+            named.append([antecedent._replace(start=0, end=len(head)), *moved])
+        else:
+            resolved.append(unit)
+            named.append(spans)
+    return tuple(resolved), named
+
+
+def _antecedent(
+    anaphor: re.Match[str], unit: Unit, before: Sequence[Unit], mentions: Sequence[Sequence[MentionSpan]]
+) -> MentionSpan | None:
+    if not before or any(each.kind is not BlockKind.PROSE or each.heading != unit.heading for each in before):
+        return None
+    pronoun = anaphor["pronoun"]
+    kind = "person" if pronoun else "organization"
+    nearest = [row for row in range(len(before)) if any(each.kind in (kind, "") for each in mentions[row])][-1:]
+    before, mentions = before[nearest[0] if nearest else 0 :], mentions[nearest[0] if nearest else 0 :]
+    text = " ".join(each.text for each in before)
+    if text.count("“") != text.count("”") or text.count('"') % 2 or (pronoun and _OPPOSITE[pronoun].search(text)):
+        return None
+    if any(
+        KIND_OF_NOUN.get(word.removesuffix("s")) == kind and word != "company" for word in _LOWER_WORD.findall(text)
+    ):
+        return None
+    candidates = {each.name: each for spans in mentions for each in spans if each.kind in (kind, "")}
+    if len(candidates) != 1:
+        return None
+    [candidate] = candidates.values()
+    is_subject = any(each.name == candidate.name and not each.start for spans in mentions for each in spans)
+    is_fitting = candidate.kind == kind or (bool(pronoun) and _is_full_name(candidate.name))
+    return candidate if is_subject and is_fitting else None
+
+
+def _is_full_name(name: str) -> bool:
+    """Whether a name of unknown kind is two or three capitalised words, none of them of places and organizations."""
+    words = name.split()
+    return (
+        1 < len(words) <= 3
+        and all(word[0].isupper() and word[1:].islower() for word in name.replace("-", " ").split() if word)
+        and lexicon.NOT_A_FIRST_NAME.isdisjoint(word.lower() for word in words)
+    )

@@ -157,7 +157,8 @@ def _prose(text: str, block: Block, heading: str, lead: str) -> Iterator[Unit]:
             begin = marker.end()
         words = _words(text[begin:end])
         if _HAS_WORD.search(words):
-            yield Unit(begin, end, f"{lead} {words}".lstrip(), heading)
+            kind = BlockKind.ITEM if block.kind is BlockKind.ITEM else BlockKind.PROSE
+            yield Unit(begin, end, f"{lead} {words}".lstrip(), heading, kind)
 
 
 def _cells(line: str) -> list[str]:

@@ -21,6 +21,7 @@ from hlgraph.extract.local import (
     Reading,
     Title,
     may_be_person,
+    open_spans,
     read_chunk,
 )
 from hlgraph.extract.spacy.spacy_model import DEFAULT_MODEL, load_pipeline
@@ -159,6 +160,7 @@ class _Reader:
     def __init__(self, doc: Doc, mentions: Sequence[MentionSpan], title: Title) -> None:
         self._doc = doc
         self._title = title
+        self._open_spans = open_spans(doc.text)
         self._is_person = title.is_name and may_be_person(title)
         self._mention: dict[int, MentionSpan] = {}
         self._values = {mention.name for mention in mentions if mention.kind in _VALUES}
@@ -180,6 +182,8 @@ class _Reader:
     # Clauses
 
     def _clause(self, verb: Token) -> Iterator[Triple]:
+        if any(start <= verb.idx < end for start, end in self._open_spans):
+            return
         whole = (verb, verb.head) if verb.dep_ == "xcomp" else (verb,)
         if any(child.dep_ == "neg" for each in whole for child in each.children):
             return
@@ -412,7 +416,7 @@ def _objects_of(token: Token) -> list[Token]:
     return [child for child in token.children if child.dep_ == "pobj"] if token.dep_ == "prep" else []
 
 
-_VERSION = "spacy/1"
+_VERSION = "spacy/2"
 _BATCH = 128
 _LONGEST_TEXT = 5_000
 _PARSED = frozenset((BlockKind.PROSE, BlockKind.ITEM))

@@ -14,7 +14,21 @@ from hlgraph.records import Document
 @pytest.mark.parametrize("is_whole", [True, False])
 @pytest.mark.parametrize(
     "unit",
-    ["([", " ", '"', "| Ada | 12 |\n", "Label     12   13\n", "a (b “", "- b\n", "x:\n- b\n\n", "Q: a?\nA: b.\n"],
+    [
+        "([",
+        " ",
+        '"',
+        "| Ada | 12 |\n",
+        "Label     12   13\n",
+        "a (b “",
+        "- b\n",
+        "x:\n- b\n\n",
+        "Q: a?\nA: b.\n",
+        "Ada Announced ",
+        "if it, ",
+        "who not ",
+        "Ada, a b, ",
+    ],
     ids=repr,
 )
 def test_time_is_linear_in_the_text(unit: str, *, is_whole: bool) -> None:

@@ -120,6 +120,11 @@ def test_nothing_is_guessed(extractor: SpacyExtractor, text: str) -> None:
     assert facts(extractor, text) == set()
 
 
+def test_what_is_denied_or_open_is_no_fact(extractor: SpacyExtractor) -> None:
+    text = "Ada Roe denied that Acme Corp acquired Moro Mills. If Acme Corp acquired Ben Works, Ada Roe left."
+    assert not [fact for fact in facts(extractor, text) if fact[1].startswith("acquired")]
+
+
 def test_statements_topics_and_names_of_the_rules_stay(extractor: SpacyExtractor) -> None:
     text = "# Towns\n\nParis lies in France. Ada Roe met the mayor there in 1950.\n\n```\ncode = Paris\n```\n"
     text += "| a | b |\n|---|---|\n| Rome | Italy |\n"

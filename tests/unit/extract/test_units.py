@@ -66,7 +66,7 @@ def test_a_question_without_an_answer_stays() -> None:
     ],
 )
 def test_a_heading_that_asserts_is_a_statement(heading: str, is_statement: bool) -> None:
-    assert texts(f"# {heading}\n\nOther text.")[:-1] == ([heading] if is_statement else [])
+    assert texts(f"# {heading}\n\nIt is dry.")[:-1] == ([heading] if is_statement else [])
 
 
 def test_the_rows_of_a_long_table_have_labels_in_every_chunk() -> None:

@@ -1,0 +1,155 @@
+"""What is a statement, and what its details say of it: denied, said by whom, future, conditional."""
+
+import pytest
+
+from hlgraph.extract.extractor import ChunkInput
+from hlgraph.extract.local import LocalExtractor
+from hlgraph.records import Proposition
+
+BEFORE, AFTER = "Acme Corp bought the mill in 1950.", "The mill was closed in 1960."
+
+
+def found_in(text: str, title: str = "") -> tuple[Proposition, ...]:
+    return LocalExtractor().extract([ChunkInput(text, title)])[0].propositions
+
+
+def facts(text: str) -> list[tuple[str, str, str]]:
+    return [(each.subject, each.predicate, each.object) for found in found_in(text) for each in found.triples]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Read more",
+        "Sign up here to get the news in your inbox every Saturday.",
+        "If you haven't, sign up here.",
+        "CLICK HERE TO SIGN UP FOR THE NEWSLETTER",
+        "Advertisement",
+        "(Top photo of the mill: Ben Moro / Getty Images)",
+        "The definition of elite.",
+        "Great throw, great catch, and an even better drive.",
+        "Not so fast!",
+        "But what would you call the mill?",
+        "“Who owns it?”",
+    ],
+)
+def test_fragments_debris_and_bare_questions_are_no_statements(text: str) -> None:
+    assert [found.text for found in found_in(f"{BEFORE}\n\n{text}\n\n{AFTER}")] == [BEFORE, AFTER]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "People die.",
+        "That can't happen.",
+        "There’s a lot to like.",
+        "Dogs bark at night.",
+        "Ada Roe and Ben Moro meet in Cork.",
+        "Turn the red valve.",
+        "Open hours: 9 to 5",
+        "Length 31 km",
+        "“Who owns it?” she asked.",
+        "Read more books, said Ada Roe.",
+        "Sie fragt nicht. Wer ist das?",
+        "Die Halle am Fluss und die Brücke",
+        "¿Quién es?",
+    ],
+)
+def test_short_assertions_values_instructions_and_other_languages_stay(text: str) -> None:
+    assert " ".join(found.text for found in found_in(f"{BEFORE}\n\n{text}\n\n{AFTER}")[1:-1]) == text
+
+
+def test_a_list_and_a_chunk_with_nothing_else_stay() -> None:
+    assert [found.text for found in found_in("- Red paint\n- Blue paint")] == ["Red paint", "Blue paint"]
+    assert [found.text for found in found_in("Old red paint")] == ["Old red paint"]
+
+
+def test_yes_and_no_carry_their_question() -> None:
+    text = f"{BEFORE} Is flood covered? No, only storm is. {AFTER}"
+    _, found, _ = found_in(text)
+    assert found.text == "Is flood covered? No, only storm is." == text[found.start : found.end]
+
+
+@pytest.mark.parametrize(
+    ("text", "details"),
+    [
+        ("Acme Corp bought the mill.", ()),
+        ("Acme Corp did not buy the mill.", ("denied",)),
+        ("Acme Corp hasn’t bought the mill.", ("denied",)),
+        ("There is no evidence that Acme Corp bought the mill.", ("denied",)),
+        ("There was nothing to indicate that Acme Corp bought the mill.", ("denied",)),
+        ("Acme Corp denied that it bought the mill.", ("denied",)),
+        ("Acme Corp bought not only the mill but the canal.", ()),
+        ("Acme Corp bought the mill, which was not old.", ()),
+        ("Ada Roe said that Acme Corp bought the mill.", ("said by Ada Roe",)),
+        ("Acme Corp bought the mill, according to Ada Roe.", ("said by Ada Roe",)),
+        ("According to a study published in May, the mill is old.", ("said by a study",)),
+        ("“Acme Corp bought the mill,” said Ada Roe, its founder.", ("said by Ada Roe",)),
+        ("Ada Roe, founder of Acme Corp, noted that the mill is old.", ("said by Ada Roe",)),
+        ("The report says the mill is old.", ("said by The report",)),
+        ("Acme Corp will buy the mill.", ("future",)),
+        ("Acme Corp plans to buy the mill.", ("future",)),
+        ("Acme Corp won't buy the mill.", ("denied", "future")),
+        ("Acme Corp may buy the mill.", ("conditional",)),
+        ("If Ada Roe agrees, Acme Corp would buy the mill.", ("conditional",)),
+        ("Acme Corp bought the mill in May 1950.", ()),
+        ("Acme Corp reportedly bought the mill.", ("conditional",)),
+        ("Ada Roe said Acme Corp would not buy the mill.", ("denied", "said by Ada Roe", "conditional")),
+        ("Er will die Mühle und die Brücke.", ()),
+    ],
+)
+def test_details_of_a_statement(text: str, details: tuple[str, ...]) -> None:
+    assert [found.details for found in found_in(text)] == [details]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ada Roe denied that Acme Corp acquired Moro Mills.",
+        "Acme Corp denied that it acquired Moro Mills.",
+        "Acme Corp denied it acquired Moro Mills.",
+        "There is no evidence that Acme Corp acquired Moro Mills.",
+        "There was nothing to indicate that Acme Corp acquired Moro Mills.",
+        "If Acme Corp acquired Moro Mills, the canal was closed.",
+        "Acme Corp allegedly acquired Moro Mills.",
+        "Acme Corp never acquired Moro Mills.",
+        "It is not true that Acme Corp acquired Moro Mills.",
+        "Nobody believes that Acme Corp acquired Moro Mills.",
+        "Ada Roe asked whether Acme Corp acquired Moro Mills.",
+    ],
+)
+def test_what_is_denied_or_open_is_no_fact(text: str) -> None:
+    assert not [fact for fact in facts(text) if "acquired" in fact[1] or fact[2] == "Moro Mills"]
+
+
+def test_a_modal_verb_holds_for_the_verbs_after_it() -> None:
+    text = "Acme Corp may be acquired by Moro Mills and moved to Paris."
+    assert [fact[1] for fact in facts(text)] == ["may be acquired by", "may be moved to"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ada Roe bought the mill. She closed it.", "She [Ada Roe] closed it."),
+        ("Ada Roe bought the mill. It was old. She closed it.", "She [Ada Roe] closed it."),
+        ("Acme Corp bought the mill. The company closed it.", "The company [Acme Corp] closed it."),
+        ("Ada Roe met Eve Lund. She closed the mill.", "She closed the mill."),
+        ("Ada Roe met a singer. She closed the mill.", "She closed the mill."),
+        ("Ada Roe sold it to him. He closed the mill.", "He closed the mill."),
+        ("Acme Corp bought Moro Ltd. The company closed it.", "The company closed it."),
+        ("Acme Corp bought the mill. He closed it.", "He closed it."),
+        ("Acme Corp bought the mill. It was closed.", "It was closed."),
+        ("Ada Roe bought the mill.\n\n# Later\n\nShe closed it.", "She closed it."),
+        ("“Ada Roe bought the mill. She closed it.”", "She closed it.”"),
+    ],
+)
+def test_an_antecedent_stands_in_brackets_where_it_is_certain(text: str, expected: str) -> None:
+    found = found_in(text, "What has become of the mills?")[-1]
+    assert found.text.endswith(f": {expected}") or found.text == expected
+    assert text[found.start : found.end].split(maxsplit=1)[0] == expected.split(maxsplit=1)[0]
+
+
+def test_a_resolved_pronoun_is_a_mention_and_the_subject_of_facts() -> None:
+    found = found_in("Ada Roe bought the mill. She moved to Paris.")[-1]
+    assert "Ada Roe" in [mention.name for mention in found.mentions]
+    assert [(each.subject, each.predicate, each.object) for each in found.triples] == [("Ada Roe", "moved to", "Paris")]
