@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.calibration import usual_cosine
 from hlgraph.algorithms.word_counts import rarity
 from hlgraph.answer.constraints import Constraints, Statements, constraints_of, lacking, weight
-from hlgraph.answer.forms import comparison, counted, is_yes_no, verdict
+from hlgraph.answer.forms import comparison, counted, is_doubted, is_yes_no, verdict
 from hlgraph.extract.wording import Wording, telling_words
 from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
 from hlgraph.retrieve.question.keywords import MONTHS
@@ -446,7 +446,7 @@ def extractive_answer(
     count = counted(question, pieces[0].text)
     if count and selection.is_covered:
         return _headed(answer, count)
-    is_denied = Statements([pieces[0].text]).denies(question)
+    is_denied = Statements([pieces[0].text]).denies(question) or is_doubted(question, pieces[0].text)
     if selection.uncovered:
         parts = (lacking(selection.uncovered), answer.text)
         answer = replace(

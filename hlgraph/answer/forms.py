@@ -50,10 +50,31 @@ _OPPOSITES = tuple(
     )
 )
 _NOT = re.compile(r"(?<=\w)n['’]t\b")  # "Wasn't it ...?" asks what "Was it ...?" asks
+_DOUBT = re.compile(
+    r"\b(?:den(?:y|ies|ied|ying)|refut(?:e|es|ed)|alleg(?:e|es|ed|edly)|rumou?r(?:s|ed)?|no evidence|nothing to indicate)\b",
+    re.IGNORECASE,
+)
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 _NEAR = 20  # characters between a word and its number
 _NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*\d|(?<![\w.])\d")
 _SPAN = re.compile(r"\bfrom (\d{4}) (?:to|until|till) (\d{4})\b|\b(\d{4})\s?[–-]\s?(\d{4})\b")
+
+
+def is_doubted(question: str, text: str) -> bool:
+    """Whether a text denies or doubts what it tells of ("Brask denied that it acquired Sarn"), and no such word is asked for.
+
+    Parameters
+    ----------
+    question : text of the question
+    text : text of a piece of evidence
+
+    Examples
+    --------
+    >>> denial = "Brask denied that it acquired Sarn."
+    >>> [is_doubted(question, denial) for question in ("Who acquired Sarn?", "What did Brask deny?")]
+    [True, False]
+    """
+    return _DOUBT.search(text) is not None and _DOUBT.search(question) is None
 
 
 def is_yes_no(question: str) -> bool:
@@ -84,6 +105,8 @@ def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[st
     first = pieces[0].text
     around = (pieces[0].source.title, *pieces[0].headings)
     is_affirmed: bool | None = None
+    if is_doubted(question, first):
+        return None
     if Statements([first]).denies(question) or _has_opposite(question, first):
         is_affirmed = False
     elif not Statements([first], places=around).unmet(constraints_of(question)):

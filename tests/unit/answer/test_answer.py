@@ -87,6 +87,10 @@ NEAR_MISSES = [
     ("What is the occupation of Mara Quill?", "Mara Quill was an engineer.", None),
     ("How high is the Aldane Bridge?", "The Aldane Bridge is 12 metres high.", None),
     ("How high is the Aldane Bridge?", "The high Aldane Bridge opened in 1931.", ""),
+    ("Who acquired Sarn?", "Brask denied that it acquired Sarn.", ""),
+    ("Did Brask acquire Sarn?", "Brask denied that it acquired Sarn.", ""),
+    ("What did Brask deny?", "Brask denied that it acquired Sarn.", None),
+    ("What colour is the pump?", "The pump is blue.", None),
     ("Does the editor support emacs?", "The editor supports vim.", "emacs"),
     ("Wer entwarf die Aldane-Brücke?", "Mara Quill entwarf die Aldane-Brücke.", None),
 ]
