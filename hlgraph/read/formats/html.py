@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _DECLARED = re.compile(
     rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]+)|<\?xml[^>]{0,99}encoding=["']([\w.:-]+)""", re.I
 )
+_TITLE_PARTS = re.compile(r"\s*[|·»]\s*|\s+[–—:-]\s+")
 _FIELDS = ("author", "date", "url", "description")
 _ESCAPED = re.compile(r"\\([\[\]])")
 _LONG_TAG = re.compile(r"<[a-zA-Z][^<]{65536,}")
@@ -107,14 +108,14 @@ def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Pr
     """
     from trafilatura import load_html
 
-    declared = marked_encoding(data) or declared_encoding(data)
-    page, warnings = decode(origin, data, encoding=encoding or declared)
+    page, warnings = decode(origin, data, encoding=encoding or marked_encoding(data) or declared_encoding(data))
     _check_markup(origin, page)
     if not re.search("<html", page, re.IGNORECASE):
         page = f"<html><body>{page}</body></html>"  # trafilatura accepts whole pages only
-    extracted, parts = None, list[str]()
+    extracted, parts, declared = None, list[str](), ""
     tree = load_html(page)
     if tree is not None:
+        declared = str(tree.findtext(".//head/title") or "")
         _simplify(tree, produced)
         if is_whole:
             _keep_all(tree)
@@ -124,7 +125,8 @@ def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Pr
     produced.add(text)
     warnings += _lost(parts, text) if text else ()
     values = {name: clean(str(getattr(extracted, name, None) or "")) for name in _FIELDS}
-    title = clean_title(clean(str(extracted.title or ""))) if extracted else ""
+    guess = clean_title(clean(str(extracted.title or ""))) if extracted else ""
+    title = _title(guess, clean_title(clean(declared)))
     return Page(text, title, {name: value for name, value in values.items() if value}, warnings)
 
 
@@ -370,6 +372,21 @@ _FEWEST = 5  # words that are worth a warning: "Read next" is not
 def _content(tree: HtmlElement) -> list[str]:
     """The texts of paragraphs, lists, tables and headings, except those of menus, headers, footers and forms."""
     return [" ".join(str(part).split()) for part in tree.xpath(_CONTENT)]
+
+
+def _title(guess: str, declared: str) -> str:
+    """The title of a page: the guess, unless it is that of the whole site, or has no word of what ``<title>`` declares.
+
+    Examples
+    --------
+    >>> _title("Tool manual", "Install | Tool manual"), _title("Menu", "Install the tool"), _title("Install", "Install | Tool")
+    ('Install', 'Install the tool', 'Install')
+    """
+    first, *site = [part for part in _TITLE_PARTS.split(declared) if part] or [""]
+    if guess in site:
+        return first
+    is_about = not declared or set(words(guess)) & set(words(declared))
+    return guess if is_about else declared
 
 
 def _lost(parts: Sequence[str], text: str) -> tuple[str, ...]:

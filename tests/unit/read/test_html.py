@@ -251,3 +251,22 @@ FOOTNOTE = (
 )  # fmt: skip
 def test_notes_stand_after_the_paragraph_that_refers_to_them(tmp_path: Path, markup: str, lines: list[str]) -> None:
     assert body_of(tmp_path, markup).splitlines() == lines
+
+
+@pytest.mark.parametrize(
+    ("declared", "heading", "title"),
+    [
+        ("Install | Tool manual", "Tool manual", "Install"),
+        ("Configure | Tool manual", "Tool manual", "Configure"),
+        ("Install the tool", "Menu", "Install the tool"),
+        ("Install | Tool manual", "Install", "Install"),
+        ("", "Install", "Install"),
+    ],
+)
+def test_pages_of_a_site_do_not_share_the_title_of_the_site(
+    tmp_path: Path, declared: str, heading: str, title: str
+) -> None:
+    body = f"<body><article><h1>{heading}</h1><p>{PARAGRAPH}</p></article></body>"
+    document = only(tmp_path / "page.html", f"<html><head><title>{declared}</title></head>{body}</html>")
+    assert isinstance(document, Document)
+    assert document.title == title
