@@ -139,7 +139,7 @@ def has_expected(kind: Expected, text: str, *, asked: Collection[str]) -> bool:
     Returns
     -------
     bool
-        True for every text if the question asks for no particular kind.
+        True for every text if the question asks for no particular kind, or for a name and the text has no capitals.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def has_expected(kind: Expected, text: str, *, asked: Collection[str]) -> bool:
     >>> [has_expected(Expected.TIME, text, asked=asked) for text in ("The bridge opened in 1931.", "The bridge fell in 1953.")]
     [False, True]
     """
-    if kind is Expected.ANY:
+    if kind is Expected.ANY or (kind in (Expected.PERSON, Expected.PLACE) and text == text.lower()):
         return True
     if kind is Expected.PERSON:
         names = [match[0] for match in _NAME.finditer(text) if match.start() or _has_name_after(text, match.end())]

@@ -28,7 +28,7 @@ from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.embedder import WordEmbedder
 
 SAMPLES = Path(hlgraph.__file__).parent / "samples"
-CHAT = IngestOptions(extract="chat")
+CHAT = IngestOptions(extract="chat", ground="off")  # what the model makes up is what is measured here
 POET = Document("doc:poet", "Ivo Brandt wrote about the Orne. He was born in Tessing in 1902.", "Ivo Brandt")
 BRIDGE = Document("doc:bridge", "The Aldane Bridge was designed by Mara Quill. It was not painted.", "Aldane Bridge")
 # What a poor model says of both: a wrong year, a denial turned round, and nothing of one sentence.

@@ -120,8 +120,8 @@ def test_an_extraction_is_read_or_quarantined_and_a_budget_stops_it(tmp_path: Pa
             len({json.dumps(asked["messages"]) for asked in wire.asked}) == len(wire.asked) > paid
         )  # none is paid twice
         held = graph.failures.find()
-        assert len(held) == len(report.problems)
-        assert len(held) + bool(graph.stats()[0].records.get(Kind.STATEMENT)) == 1  # one chunk
+        assert len(held) == len(report.problems) + bool(report.dropped or report.ungrounded) <= 1  # one chunk
+        assert held or graph.stats()[0].records.get(Kind.STATEMENT)
 
 
 def test_answers_cite_what_exists_and_summaries_are_stored(

@@ -670,6 +670,9 @@ _WORD = re.compile(r"[^\W\d_]+")
 _DATA = re.compile(r"[\d:=/@|<>\\]")
 _PAIR = re.compile(r"\b[A-Z]\w* and [A-Z]")
 _CONTRACTED = re.compile(r"['’](?:s|re|ll|ve|d|m|t)\b|cannot")
+_WHOLE = re.compile(
+    r"[.!…;][\"”’')\]]*\s*$|\n|\s{2}"
+)  # the end of a sentence; columns or lines, as of a list of abbreviations
 _LONGEST_QUESTION = 300  # longer ones are several sentences without marks between them
 _LONGEST_FRAGMENT = 12
 # A verb, or a plural or -ing form that may be one; a pronoun or a name before a word; an instruction "Turn the valve".
@@ -709,13 +712,13 @@ def _stating(units: Sequence[Unit], text: str) -> Iterator[Unit]:
             question = unit
         elif before and _REPLY.match(unit.text) and not text[before.end : unit.start].strip():
             yield unit._replace(start=before.start, text=f"{before.text} {unit.text}")
-        elif not _is_debris(unit.text) and not _is_fragment(unit.text):
+        elif not _is_debris(unit.text) and not _is_fragment(text[unit.start : unit.end]):
             yield unit
 
 
 def _is_question(text: str) -> bool:
     bare = text.rstrip(_EDGE)
-    if len(bare) > _LONGEST_QUESTION:
+    if len(bare) > _LONGEST_QUESTION or ": " in bare:  # what stands before a colon may state something
         return False
     return bare.endswith("?") and not _INNER_END.search(bare) and not _QUESTION_LABEL.match(text) and is_english(text)
 
@@ -726,8 +729,8 @@ def _is_debris(text: str) -> bool:
 
 
 def _is_fragment(text: str) -> bool:
-    """Whether a few words have no verb, no value and no form that could be a verb, and are English."""
-    if len(text) > 100 or _DATA.search(text) or _CONTRACTED.search(text):
+    """Whether a few words without a full stop have no verb, no value and no form that could be a verb, and are English."""
+    if len(text) > 100 or _WHOLE.search(text) or _DATA.search(text) or _CONTRACTED.search(text):
         return False
     words = [word.lower() for word in _WORD.findall(text)]
     if not 1 < len(words) <= _LONGEST_FRAGMENT or not _PLURALS.isdisjoint(words) or _PAIR.search(text):

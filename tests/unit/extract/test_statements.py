@@ -26,9 +26,8 @@ def facts(text: str) -> list[tuple[str, str, str]]:
         "CLICK HERE TO SIGN UP FOR THE NEWSLETTER",
         "Advertisement",
         "(Top photo of the mill: Ben Moro / Getty Images)",
-        "The definition of elite.",
-        "Great throw, great catch, and an even better drive.",
-        "Not so fast!",
+        "The definition of elite",
+        "Not so fast",
         "But what would you call the mill?",
         "“Who owns it?”",
     ],
@@ -42,6 +41,10 @@ def test_fragments_debris_and_bare_questions_are_no_statements(text: str) -> Non
     [
         "People die.",
         "That can't happen.",
+        "Write down the level at the start and at the end.",
+        "The last question was always the same: where is the nearest place?",
+        "The definition of elite.",  # what ends like a sentence is kept
+        "GIH   Gannow Institute of Hydrology\nVRC   Velm River Commission",
         "There’s a lot to like.",
         "Dogs bark at night.",
         "Ada Roe and Ben Moro meet in Cork.",
@@ -56,7 +59,7 @@ def test_fragments_debris_and_bare_questions_are_no_statements(text: str) -> Non
     ],
 )
 def test_short_assertions_values_instructions_and_other_languages_stay(text: str) -> None:
-    assert " ".join(found.text for found in found_in(f"{BEFORE}\n\n{text}\n\n{AFTER}")[1:-1]) == text
+    assert " ".join(found.text for found in found_in(f"{BEFORE}\n\n{text}\n\n{AFTER}")[1:-1]) == " ".join(text.split())
 
 
 def test_a_list_and_a_chunk_with_nothing_else_stay() -> None:
