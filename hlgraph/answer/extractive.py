@@ -170,9 +170,6 @@ def _has_name_after(text: str, at: int) -> bool:
 MOST = 5
 """Maximum number of pieces of an answer without a model."""
 
-LEAST_GAIN = 0.2
-"""Least score that a further piece must add."""
-
 # Parts of the score of a piece, beside its relevance of 0 to 1. Chosen by hand on questions of six public sets.
 _KIND, _RANK, _JOINT, _OWN, _STATED, _NOVEL, _DEFINITION = 0.4, 0.5, 1.0, 0.5, 0.3, 0.2, 0.1
 _NAMED = 0.3  # taken off for the names of the question: they say what a piece is about, not that it answers
@@ -224,9 +221,11 @@ def chosen(
     minus 0.3 times the share of the names in its text and title, and minus 2 for a lead-in that ends in a colon, or a fragment of
     at most three words.
 
-    1. The piece with the highest score is the first.
-    2. While constraints are unmet, the connected piece that meets most of their weight follows: one of the same source, or one
-       that leads to a chosen piece or is led to by it; any piece if the question is made of two.
+    1. Each of the five best pieces begins a chain; the chain with the highest score of its beginning, less the share of the
+       constraints that it leaves unmet, is taken. The first of the answer is its piece with the highest score once the words that
+       are no names count fully, and the other constraints not at all.
+    2. A chain grows while constraints are unmet: the connected piece that meets most of their weight follows, one of the same
+       source, or one that leads to a piece of the chain or is led to by it; any piece if the question is made of two.
     3. If the question asks for several things, pieces with at least 60 % of the best score are added.
 
     Takes time quadratic in the number of pieces, linear in their length.

@@ -4,7 +4,8 @@
 
 Asked are the questions of ``questions.jsonl`` beside this file, written by hand for the documents of the seven sets: answerable
 ones, near misses (the subject is in the documents, what is asked is not), foreign ones, and questions of yes or no, counts and
-comparisons. The rules were tuned on one half (by a hash of the id); of the other, the questions of three sets had been read.
+comparisons. The rules were tuned on one half (by a hash of the id); of the other, those of popqa, 2wikimultihopqa
+and hotpotqa had been read.
 ``--own`` asks so many questions of each set besides, those with answers other than yes and no.
 
 A first sentence is right if it has one of the known answers, folded; if it begins with the right "Yes" or "No"; or, for a
