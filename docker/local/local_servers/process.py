@@ -52,12 +52,17 @@ def check_free(port: int, owner: str) -> None:
 
 
 def spawn(command: Sequence[str | Path], *, log: Path, cwd: Path) -> int:
-    """Starts a command that outlives this process and appends its output to a file; returns its process id."""
+    """Starts a command that outlives this process and appends its output to a file; returns its process id.
+
+    Waits until the system shows its command line, by which the process is recognised: a little after it began to run.
+    """
     with log.open("ab") as out:
         made = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=cwd, start_new_session=True
         )
     made.returncode = 0  # it keeps running on purpose, so suppress the warning
+    while _is_nameless(made.pid):
+        time.sleep(0.001)
     return made.pid
 
 
@@ -158,15 +163,15 @@ def _is_free(port: int) -> bool:
 
 def _is_gone(pid: int, mark: str, patience: float) -> bool:
     until = time.monotonic() + patience
-    while not _has_ended(pid) and (is_running(pid, mark) or _is_ending(pid)):
+    while not _has_ended(pid) and (is_running(pid, mark) or _is_nameless(pid)):
         if time.monotonic() > until:
             return False
         time.sleep(0.05)
     return True
 
 
-def _is_ending(pid: int) -> bool:
-    """Whether a process without a command line still holds its ports, which its last thread closes."""
+def _is_nameless(pid: int) -> bool:
+    """Whether a process without a command line still holds its ports, which its last thread closes, or only begins."""
     home = Path("/proc", str(pid))
     try:
         state = (home / "stat").read_text().rpartition(")")[2].split()[0]
