@@ -34,15 +34,16 @@ _SHORTEST = 60  # points of a line of a table
 _STRIPE = 0.6  # least width of the white between two columns, of the height of the text
 _POINTS = 5.0  # width of a character
 _SAME = 1.5  # points by which lines of a table may be apart
-_RECTANGLE = re.compile(rb"\sre\s")
+_RECTANGLE = re.compile(rb"\s(-?[\d.]{1,20})\s(-?[\d.]{1,20})\sre\s")
+_UNDERSCORE = 8.0  # TeX draws underscores as lines and rectangles that are shorter
 _DIVIDED = re.compile(r"(?<=\w)([-\u2010\u2011\u00ad])\n(?=\w)")
 _LINES = 3  # of a table without vertical lines: above it, below its header, below it
-_HORIZONTAL = re.compile(rb"(-?[\d.]{1,20}) (-?[\d.]{1,20}) m\s+-?[\d.]{1,20} \2 l\s")
+_HORIZONTAL = re.compile(rb"(-?[\d.]{1,20}) (-?[\d.]{1,20}) m\s+(-?[\d.]{1,20}) \2 l\s")
 _VERTICAL = re.compile(rb"(-?[\d.]+) -?[\d.]+ m\s+\1 -?[\d.]+ l\s")
 
 
 def may_be_ruled(content: bytes) -> bool:
-    """Whether a page may draw a table: it has four rectangles, two vertical lines, or three horizontal ones below each other.
+    """Whether a page may draw a table: four rectangles, two vertical lines, or three horizontal ones of the same extent.
 
     Parameters
     ----------
@@ -56,12 +57,19 @@ def may_be_ruled(content: bytes) -> bool:
     if len(content) > _MOST_CONTENT:
         return False
     padded = b"\n" + content + b"\n"
-    horizontal = Counter(left for left, _ in _HORIZONTAL.findall(padded))
+    horizontal = Counter((left, right) for left, _, right in _HORIZONTAL.findall(padded) if _is_long(left, right))
     return (
-        len(_RECTANGLE.findall(padded)) >= 4
+        sum(_is_long(b"0", width) or _is_long(b"0", height) for width, height in _RECTANGLE.findall(padded)) >= 4
         or len(_VERTICAL.findall(padded)) >= 2
         or max(horizontal.values(), default=0) >= _LINES
     )
+
+
+def _is_long(start: bytes, end: bytes) -> bool:
+    try:
+        return abs(float(end) - float(start)) >= _UNDERSCORE
+    except ValueError:  # "1.2.3"
+        return True
 
 
 class RuledTables:

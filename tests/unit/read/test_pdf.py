@@ -439,3 +439,9 @@ def test_three_lines_under_paragraphs_are_no_table(tmp_path: Path) -> None:
 def test_numbers_of_drawing_operators_may_be_wrong() -> None:
     assert not may_be_ruled(b". 5 m 5 5 l S\n1.2.3 5 m 9 5 l S\n")
     assert may_be_ruled(b"".join(b"72 %d m 400 %d l S\n" % (at, at) for at in (700, 680, 600)))
+
+
+def test_underscores_that_are_drawn_are_no_lines_of_a_table() -> None:
+    assert not may_be_ruled(b"".join(b"%d 0 m %d.3 0 l S\n" % (at, at + 3) for at in (5, 5, 5, 9)))
+    assert not may_be_ruled(b" 0 0 5.98 0.4 re f\n" * 9)
+    assert may_be_ruled(b" 0 0 0.4 11.9 re f\n" * 4)
