@@ -5,7 +5,8 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,6 +33,8 @@ _FIELDS = ("author", "date", "url", "description")
 _ESCAPED = re.compile(r"\\([\[\]])")
 _LONG_TAG = re.compile(r"<[a-zA-Z][^<]{65536,}")
 _ATTRIBUTE = re.compile(r"[\s/\"'][^\s\"'<>/=]+=")
+_SHORT = 250  # characters of a main part beside which the extraction looks by default
+_MOST_LOST = 0.2  # of the words of paragraphs, lists, tables and headings
 _MOST_ATTRIBUTES = 1000  # per element; parsing time grows with their square
 
 
@@ -107,38 +110,63 @@ def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Pr
         The page cannot be decoded, or exceeds a limit of :mod:`hlgraph.read.bounds`.
     """
     from trafilatura import load_html
+    from trafilatura.xpaths import BODY_XPATH
 
     page, warnings = decode(origin, data, encoding=encoding or marked_encoding(data) or declared_encoding(data))
     _check_markup(origin, page)
     if not re.search("<html", page, re.IGNORECASE):
         page = f"<html><body>{page}</body></html>"  # trafilatura accepts whole pages only
-    extracted, parts, declared = None, list[str](), ""
+    extracted, text, lost, declared = None, "", list[str](), ""
     tree = load_html(page)
     if tree is not None:
         declared = str(tree.findtext(".//head/title") or "")
         _simplify(tree, produced)
+        if is_whole or not any(find(tree) for find in BODY_XPATH):
+            _make_article(tree)
         if is_whole:
             _keep_all(tree)
-        parts = _content(tree)
-        extracted = _extracted(tree)
-    text = _ESCAPED.sub(r"\1", clean(str(extracted.text or "")).replace(_EMPTY, "").strip()) if extracted else ""
+        extracted, text, lost = _extracted(tree)
     produced.add(text)
-    warnings += _lost(parts, text) if text else ()
+    warnings += _warning(lost) if text else ()
     values = {name: clean(str(getattr(extracted, name, None) or "")) for name in _FIELDS}
     guess = clean_title(clean(str(extracted.title or ""))) if extracted else ""
     title = _title(guess, clean_title(clean(declared)))
     return Page(text, title, {name: value for name, value in values.items() if value}, warnings)
 
 
-def _extracted(tree: HtmlElement) -> ExtractedPage | None:
-    from trafilatura import bare_extraction
+def _extracted(tree: HtmlElement) -> tuple[ExtractedPage | None, str, list[str]]:
+    """The extraction of a page, its text, and the parts of the page that it lost.
 
+    The first way does not look beside the main part. If it loses much, the second does so, and may take all of the page without
+    its structure.
+    """
+    parts = _content(tree)
+    best: tuple[ExtractedPage | None, str, list[str]] = (None, "", parts)
+    for least in (1, _SHORT):
+        extracted = _extraction(deepcopy(tree), least)
+        text = clean(str(extracted.text or "")).replace(_EMPTY, "").strip() if extracted else ""
+        lost = _lost(parts, text)
+        if not best[1] or _size(lost) < _size(best[2]):
+            best = extracted, _ESCAPED.sub(r"\1", text), lost
+        if text and _size(lost) <= _MOST_LOST * _size(parts):
+            break
+    return best
+
+
+def _extraction(tree: HtmlElement, least: int) -> ExtractedPage | None:
+    """The extraction, which looks beside the main part if that has less than ``least`` characters."""
+    from trafilatura import bare_extraction
+    from trafilatura.settings import use_config
+
+    config = use_config()
+    config.set("DEFAULT", "MIN_EXTRACTED_SIZE", str(least))
     extracted: ExtractedPage | None = bare_extraction(
         tree,
         favor_recall=True,  # keeping a menu costs less than losing a section
         include_comments=False,
         include_formatting=True,  # headings, lists and tables as Markdown
         with_metadata=True,
+        config=config,
         # only what the page declares: an extensive search guesses from the prose, relative to today's date
         date_extraction_params={"original_date": True, "extensive_search": False},
     )
@@ -289,18 +317,22 @@ def _simplify_one(element: HtmlElement) -> None:
         element.tag = _STRIPPED
 
 
-def _keep_all(tree: HtmlElement) -> None:
-    """Remove what the extraction takes for a sign of boilerplate, in place."""
+def _make_article(tree: HtmlElement) -> None:
+    """Put the content of the page into an article, in place: without a main part, the extraction drops all headings."""
     for body in tree.iter("body"):
         article = body.makeelement("article")
         article.extend(list(body))
         body.append(article)
-        for element in article.iter():
-            for name in ("class", "hidden", "id", "role", "style"):
-                element.attrib.pop(name, None)
-            if element.tag in ("footer", "header"):
-                element.tag = "div"
         break
+
+
+def _keep_all(tree: HtmlElement) -> None:
+    """Remove what the extraction takes for a sign of boilerplate, in place."""
+    for element in tree.iter():
+        for name in ("class", "hidden", "id", "role", "style"):
+            element.attrib.pop(name, None)
+        if element.tag in ("footer", "header"):
+            element.tag = "div"
 
 
 def _strip(parent: HtmlElement) -> None:
@@ -389,11 +421,10 @@ def _title(guess: str, declared: str) -> str:
     return guess if is_about else declared
 
 
-def _lost(parts: Sequence[str], text: str) -> tuple[str, ...]:
-    """A warning that shows the texts that the extraction took for boilerplate, if they have five words or more."""
+def _lost(parts: Sequence[str], text: str) -> list[str]:
+    """The parts of a page of whose words most are not in its text."""
     left = Counter(words(text))
-    lost: list[str] = []
-    count = 0
+    lost = []
     for part in parts:
         own = words(part)
         missing = 0
@@ -402,7 +433,16 @@ def _lost(parts: Sequence[str], text: str) -> tuple[str, ...]:
             missing += left[word] < 0
         if missing * 2 > len(own):
             lost.append(part)
-            count += len(own)
+    return lost
+
+
+def _size(parts: Iterable[str]) -> int:
+    return sum(len(words(part)) for part in parts)
+
+
+def _warning(lost: Sequence[str]) -> tuple[str, ...]:
+    """A warning that shows the texts that the extraction took for boilerplate, if they have five words or more."""
+    count = _size(lost)
     if count < _FEWEST:
         return ()
     shown = "; ".join(f"{part[:60]!r}" for part in sorted(lost, key=len, reverse=True)[:_MOST_SHOWN])

@@ -194,6 +194,43 @@ def test_spans_and_captions_of_tables(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("around", ["{}", "<div>{}</div>", '<div class="page">{}</div>', "<div><div>{}</div></div>"])
+@pytest.mark.parametrize("size", [1, 3, 30])
+def test_headings_of_a_page_without_a_main_part_are_kept(tmp_path: Path, around: str, size: int) -> None:
+    """Short and long, since the extraction goes another way below some lengths."""
+    sections = "".join(
+        f"<h3>May part {n} be lent?</h3><p>Yes, for {n} days.</p><ul><li>a</li></ul>" for n in range(size)
+    )
+    body = f"<h1>Rules</h1><p>What the owner allows.</p><h2>Lending</h2>{sections}<aside>Closed in winter.</aside>"
+    page = only(tmp_path / "p.html", f"<html><body><nav>Home</nav>{around.format(body)}</body></html>")
+    assert isinstance(page, Document)
+    lines = page.text.splitlines()
+    assert [line for line in lines if line.startswith("#")] == [
+        "# Rules",
+        "## Lending",
+        *(f"### May part {n} be lent?" for n in range(size)),
+    ]
+    assert "Home" not in lines
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "<nav>Home</nav>",
+        "<header><a href=x>Home</a></header>",
+        "<div class=sidebar>Home</div>",
+        "<div class=menu><ul><li><a href=a>Home</a></li></ul></div>",
+        "<footer>Home</footer>",
+    ],
+)
+@pytest.mark.parametrize("around", ["{}", "<article>{}</article>", "<main>{}</main>", "<div class=content>{}</div>"])
+def test_a_short_page_beside_a_menu_keeps_its_structure(tmp_path: Path, around: str, beside: str) -> None:
+    body = "<h1>Rules</h1><p>What we allow.</p><h2>Lending</h2><p>Yes, for <b>two</b> days.</p><ul><li>a</li></ul>"
+    page = only(tmp_path / "p.html", f"<html><body>{beside}{around.format(body)}</body></html>")
+    assert isinstance(page, Document)
+    assert page.text == "# Rules\n\nWhat we allow.\n\n## Lending\n\nYes, for **two** days.\n\n- a"
+
+
 def test_text_that_counts_as_boilerplate_is_in_a_warning(tmp_path: Path) -> None:
     side = '<div class="sidebar"><p>Recall of the pump in 2001.</p></div>'
     found = only(tmp_path / "p.html", f"<html><body><main><p>{PARAGRAPH * 3}</p></main>{side}</body></html>")
