@@ -51,6 +51,12 @@ _BEFORE_NUMBER = _names(
     v op fl col ed abb bd abs стр рис гл ст п kap anm zif abschn str ust pkt poz rozdz ok env pag págs págs kl sz tabl д кв
     оф корп mo di mi lit rn rdnr"""
 )
+# Words that begin a caption or the heading of a part, with its number: Table 3. Ships
+_NUMBERED = _names(
+    """table figure fig tab tabelle abbildung abb bild tableau tabla cuadro figura tabella tabela tabel figuur box chart plate
+    scheme chapter section part appendix annex article step rule example kapitel abschnitt teil anhang chapitre partie annexe
+    capítulo sección parte anexo capitolo hoofdstuk deel"""
+)
 # Words after which, as after initials and dotted abbreviations, it ends a sentence only if a common first word follows.
 _MAYBE_LAST = _names(
     """al st mt ft jr sr ca cir dept univ assn govt intl est bldg jan feb mar apr jun jul aug sep sept oct nov dec tel avg г гг
@@ -58,7 +64,7 @@ _MAYBE_LAST = _names(
 )
 # Words after which it also ends one if the words before it make a clause, and a name with a verb follows.
 _CAN_END = _names(
-    """inc ltd co corp llc plc bros etc ave blvd rd hwy sq oz lb lbs hr hrs mins usw gmbh cie esq phd u.s u.s.a u.k
+    """inc ltd co corp llc plc bros etc ave blvd rd hwy sq oz lb lbs hr hrs mins usw cie esq phd u.s u.s.a u.k
     d.c e.u u.n p.m a.m ph.d m.d b.a m.a b.sc m.sc ll.b b.c a.d c.e b.c.e a.c s.a n.v b.v s.p.a"""
 )
 # Words that go on with the name before them: the U.S. Senate, Brask Inc. Chairman Tim Vale, 5 p.m. Monday.
@@ -124,6 +130,9 @@ _LINE = re.compile(r"([^\n\r\v\f\x85\u2028\u2029]*+)(?:\r\n|[\n\r\v\f\x85\u2028\
 _ATX = re.compile(r"(#{1,6})(?:[ \t]|$)")
 _SETEXT = re.compile(r"={2,}|-{2,}")
 _ITEM = re.compile(r"(?:[-*+•‣◦▪–]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\)|\d{1,3}\.)\s")
+_SPEAKER = re.compile(
+    r"(?:\*\*|__)?([A-ZÀ-ÖØ-Þ][\w.'’-]{0,30}(?: [A-ZÀ-ÖØ-Þ\d][\w.'’-]{0,30}){0,3})(?:\*\*|__)?:(?:\*\*|__)?[ \t]+(?=\S)"
+)
 _RULE = re.compile(r"(?:[-*_=~][ \t]*+){3,}")
 _FENCE = re.compile(r"(`{3,}|~{3,})[^`]*")
 _NARROW = 32  # a shorter line that is followed by a capital stands alone: an address, a form, a verse
@@ -266,6 +275,9 @@ def _is_full_stop(text: str, start: int, stop: int, following: int) -> bool:
         return stop > start
     word = parts[-1].lstrip(_OPENERS)
     name = word.casefold().removeprefix("l'").removeprefix("l’")
+    is_caption = len(parts) == 2 and stop - start <= len(before) and parts[0].lstrip(_OPENERS).casefold() in _NUMBERED
+    if is_caption and _ENUMERATOR.fullmatch(parts[1]):
+        return False
     if _is_never_last(word, name) or _is_enumeration(parts, is_first=stop - start == len(parts[-1])):
         return False
     first = _FIRST_WORD.match(text, following, following + 40)
@@ -341,7 +353,7 @@ def blocks(text: str) -> Iterator[Block]:
         elif _is_underline(pending, last, block, line):
             level = 1 if line[0] == "=" else 2
             pending = pending._replace(end=block.end, kind=BlockKind.HEADING, level=level, title=last)
-        elif _goes_on(pending, last, block, line):
+        elif _goes_on(pending, last, block, line) and not (speaker(line) and speaker(text, pending.start)):
             pending = pending._replace(end=block.end)
         else:
             yield pending
@@ -489,6 +501,18 @@ def is_lead(sentence: str) -> bool:
     (True, False)
     """
     return len(sentence) <= _LONGEST_LEAD and sentence.rstrip("*_ ").endswith((":", "："))
+
+
+def speaker(text: str, start: int = 0) -> str:
+    """The label at the beginning of a line that names who speaks; empty if there is none.
+
+    Examples
+    --------
+    >>> speaker("**Ben Moro:** Under the mat."), speaker("the time: 5 p.m.")
+    ('Ben Moro', '')
+    """
+    label = _SPEAKER.match(text, start)
+    return label[1] if label else ""
 
 
 def _marker_kind(line: str) -> str:

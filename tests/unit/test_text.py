@@ -115,6 +115,20 @@ def test_abbreviations_and_ordinals_of_eleven_languages(line: str) -> None:
     assert split(line.replace("|", " ")) == line.split("|")
 
 
+CAPTIONS = """\
+Table 3. Ships of the line|They sail.
+**Figure 2.1.** Pumps.|They run.
+Step 3. Open the valve.|Wait.
+Kapitel 4. Der Krieg|Er begann.
+It stands in Table 3.|Ships are big."""
+
+
+@pytest.mark.parametrize("line", CAPTIONS.splitlines())
+def test_the_number_of_a_caption_ends_no_sentence(line: str) -> None:
+    text = line.replace("|", " " if line.count(".") > 2 else "\n\n")
+    assert split(text) == line.split("|")
+
+
 @pytest.mark.parametrize(
     "expected",
     [
@@ -211,6 +225,12 @@ def test_blocks_of_markdown() -> None:
 def test_sentences_end_with_their_block() -> None:
     expected = ["# Title", "No stop here", "Next paragraph", "- item", "- item.", "Two"]
     assert split("# Title\nNo stop here\n\nNext paragraph\n- item\n- item. Two") == expected
+
+
+def test_each_line_of_a_dialogue_is_a_block() -> None:
+    lines = ["ANNA: Where did you put the key of the shed?", "BEN: Under the mat. I did not lose", "it at all."]
+    assert [block.start for block in blocks("\n".join(lines))] == [0, len(lines[0]) + 1]
+    assert len(list(blocks("It is as follows on this line of prose,\nNote: it goes on here."))) == 1
 
 
 def test_an_unclosed_fence_is_plain_text() -> None:

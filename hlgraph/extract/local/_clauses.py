@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from hlgraph.extract.local._lexicon import ADJECTIVES, ORGANIZATIONS, PLACES, SELF_NOUNS, word_set
 from hlgraph.extract.local._topics import Title
-from hlgraph.extract.local._units import MentionSpan, Unit
+from hlgraph.extract.local._units import MentionSpan, Unit, goes_on, stands_alone
 from hlgraph.records import Triple
 from hlgraph.text import BlockKind
 
@@ -679,13 +679,16 @@ _LONGEST_FRAGMENT = 12
 _VERBAL = re.compile(r"[bexyvzghm]|^n[dk#a]")
 _PLURALS = word_set("people children police men women you we i they let lets thanks")
 _QUESTION_LABEL = re.compile(r"\W*(?:Q|Question)\s?\d{0,3}\s?[:.)]", re.IGNORECASE)
+_ASKING = re.compile(
+    r"(?:Who|Whom|Whose|What|When|Where|Why|Which|How|Is|Are|Was|Were|Do|Does|Did|Can|Could|May|Must|Should|Will|Would|Has|Have|Had)\b"
+)
 _REPLY = re.compile(r"(?:Yes|No)\b(?! (?:one|matter|longer|[a-z]+ (?:is|was|has)))")
 
 
 def statements(units: Sequence[Unit], text: str) -> tuple[Unit, ...]:
     """The units without debris, fragments and bare questions; all units if nothing else remains.
 
-    "Yes" and "No" right after a question begin with the question.
+    "Yes" and "No" right after a question begin with the question, and so does the paragraph after a question that is a paragraph.
 
     Parameters
     ----------
@@ -704,16 +707,29 @@ def statements(units: Sequence[Unit], text: str) -> tuple[Unit, ...]:
 
 def _stating(units: Sequence[Unit], text: str) -> Iterator[Unit]:
     question: Unit | None = None
+    end, is_open = 0, False
     for unit in units:
-        before, question = question, None
+        asked, question = question, None
         if unit.kind is not BlockKind.PROSE:
             yield unit
         elif _is_question(unit.text):
-            question = unit
-        elif before and _REPLY.match(unit.text) and not text[before.end : unit.start].strip():
-            yield unit._replace(start=before.start, text=f"{before.text} {unit.text}")
+            question, end, is_open = unit, unit.end, True
+        elif asked and (_is_reply(text, asked, unit) if is_open else goes_on(text, end, unit)):
+            yield unit._replace(start=asked.start if is_open else unit.start, text=f"{asked.text} {unit.text}")
+            question = asked if _is_asking(text, asked) else None
+            end, is_open = unit.end, False
         elif not _is_debris(unit.text) and not _is_fragment(text[unit.start : unit.end]):
             yield unit
+
+
+def _is_reply(text: str, question: Unit, unit: Unit) -> bool:
+    is_next = not text[question.end : unit.start].strip("*_ \t\n\r")
+    return is_next and (_REPLY.match(unit.text) is not None or _is_asking(text, question))
+
+
+def _is_asking(text: str, question: Unit) -> bool:
+    """Whether a question is a paragraph and awaits an answer; "But why?" goes on with a thought."""
+    return _ASKING.match(question.text) is not None and stands_alone(text, question)
 
 
 def _is_question(text: str) -> bool:

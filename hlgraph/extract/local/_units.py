@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from hlgraph.extract.local._lexicon import MONTHS, ORDINARY
-from hlgraph.text import Block, BlockKind, Context, block_sentences, blocks, is_lead, is_separator
+from hlgraph.text import Block, BlockKind, Context, block_sentences, blocks, is_lead, is_separator, speaker
 
 
 class Unit(NamedTuple):
@@ -39,6 +39,9 @@ _BOLD = re.compile(r"(\*\*|__)(?=\S)((?:(?!\1).){1,500}?)(?<=\S)\1")
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _ANSWER = re.compile(r"\W*(?:A|Answer|Antwort|Respuesta)\s?\d{0,3}\s?[:.)]", re.IGNORECASE)
 _QUESTION = re.compile(r"\W*(?:Q|Question|Frage|Pregunta)\s?\d{0,3}\s?[:.)]", re.IGNORECASE)
+_BEFORE = re.compile(r"(?:^|\n)[ \t>*_#-]*\Z")  # between the start of a line and its first word
+_AFTER = re.compile(r"[ \t*_]*(?:\n|\Z)")
+_NEAR = 500  # characters before and after a line, in which the lines of other speakers are looked for
 _TOTAL = re.compile(r"(?:grand )?total\b", re.IGNORECASE)
 _CELL = re.compile(r"(?<!\\)\||\t")
 
@@ -84,7 +87,7 @@ def _with_questions(parts: Iterable[Unit], text: str) -> Iterator[Unit]:
     end, is_open = 0, False
     for unit in parts:
         if question is not None:
-            if _ANSWER.match(unit.text) if is_open else not _BLANK_LINE.search(text, end, unit.start):
+            if _ANSWER.match(unit.text) if is_open else goes_on(text, end, unit):
                 yield unit._replace(
                     start=question.start if is_open else unit.start, text=f"{question.text} {unit.text}"
                 )
@@ -99,6 +102,21 @@ def _with_questions(parts: Iterable[Unit], text: str) -> Iterator[Unit]:
             yield unit
     if question is not None and is_open:
         yield question
+
+
+def goes_on(text: str, end: int, unit: Unit) -> bool:
+    """Whether a unit belongs to the paragraph of the answer that ends at ``end``, and no other speaker begins."""
+    return not _BLANK_LINE.search(text, end, unit.start) and not (
+        _BEFORE.search(text, end, unit.start) and speaker(text, unit.start)
+    )
+
+
+def stands_alone(text: str, unit: Unit) -> bool:
+    """Whether a unit is all of its paragraph, but for marks of Markdown."""
+    return (
+        _BEFORE.search(text, max(0, unit.start - 20), unit.start) is not None
+        and _AFTER.match(text, unit.end) is not None
+    )
 
 
 def _units(text: str, heading: str) -> Iterator[tuple[Unit, str]]:
@@ -151,6 +169,8 @@ def _words(text: str) -> str:
 
 
 def _prose(text: str, block: Block, heading: str, lead: str) -> Iterator[Unit]:
+    """The sentences of a block; those after the first have the speaker of a line, too."""
+    label = _label(text, block)
     for start, end in block_sentences(text, block):
         begin = start
         if start == block.start and block.kind is BlockKind.ITEM and (marker := _MARKER.match(text, start, end)):
@@ -158,7 +178,17 @@ def _prose(text: str, block: Block, heading: str, lead: str) -> Iterator[Unit]:
         words = _words(text[begin:end])
         if _HAS_WORD.search(words):
             kind = BlockKind.ITEM if block.kind is BlockKind.ITEM else BlockKind.PROSE
-            yield Unit(begin, end, f"{lead} {words}".lstrip(), heading, kind)
+            yield Unit(begin, end, f"{lead} {label if start > block.start else ''}{words}".lstrip(), heading, kind)
+
+
+def _label(text: str, block: Block) -> str:
+    """The label of a line of a dialogue, as "BEN: ": in capitals, or if the line before or after it has one, too."""
+    name = speaker(text, block.start)
+    if not name or _QUESTION.match(f"{name}:") or _ANSWER.match(f"{name}:"):
+        return ""
+    before = text[max(0, block.start - _NEAR) : block.start].rstrip().rpartition("\n")[2].lstrip()
+    after = text[block.end : block.end + _NEAR].lstrip()
+    return f"{name}: " if name.isupper() or speaker(before) or speaker(after) else ""
 
 
 def _cells(line: str) -> list[str]:

@@ -51,6 +51,42 @@ def test_a_question_without_an_answer_stays() -> None:
     assert texts("Q: Is flood covered?") == ["Q: Is flood covered?"]
 
 
+def test_questions_and_answers_line_by_line() -> None:
+    assert texts("Q: Is it safe?\nA: Yes. Quite.\nQ: Is it dry?\nA: No.") == [
+        "Q: Is it safe? A: Yes.",
+        "Q: Is it safe? Quite.",
+        "Q: Is it dry? A: No.",
+    ]
+
+
+@pytest.mark.parametrize("mark", ["{}", "**{}**", "- {}"])
+def test_a_question_that_is_a_paragraph_stands_before_its_answer(mark: str) -> None:
+    question = mark.format("Is hail covered?")
+    text = f"The cover is wide.\n\n{question}\n\nOnly on roofs. Not on cars.\n\nThe rest is in the contract."
+    alone = ["Is hail covered?", "Only on roofs.", "Not on cars."]
+    joined = ["Is hail covered? Only on roofs.", "Is hail covered? Not on cars."]
+    expected = alone if mark.startswith("-") else joined
+    assert texts(text) == ["The cover is wide.", *expected, "The rest is in the contract."]
+
+
+@pytest.mark.parametrize("after", ["# Fire", "- a new pump", "| a | b | c |", "Is fire?"])
+def test_a_question_before_something_else_has_no_answer(after: str) -> None:
+    assert not any("hail covered? " in each for each in texts(f"Is hail covered?\n\n{after}\n\nIt is not the case."))
+
+
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+@pytest.mark.parametrize("first", ["It is lost.", "It is lost, and nobody can say where it went after that."])
+@pytest.mark.parametrize(("one", "other"), [("ANNA", "BEN"), ("Anna Falk", "Dr. Moro"), ("**Anna**", "**Ben 2**")])
+def test_every_sentence_of_a_line_has_its_speaker(between: str, first: str, one: str, other: str) -> None:
+    text = f"{one}: {first}{between}{other}: Under the mat. I never lost it."
+    speaker = other.strip("*")
+    assert texts(text)[-2:] == [f"{speaker}: Under the mat.", f"{speaker}: I never lost it."]
+
+
+def test_a_label_in_prose_is_no_speaker() -> None:
+    assert texts("Remember: the pump is dry. The valve is open.")[-1] == "The valve is open."
+
+
 @pytest.mark.parametrize(
     ("heading", "is_statement"),
     [
