@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.calibration import usual_cosine
 from hlgraph.algorithms.word_counts import rarity
 from hlgraph.answer.constraints import Constraints, Statements, constraints_of, lacking, weight
-from hlgraph.answer.forms import comparison, counted, is_doubted, is_yes_no, verdict
+from hlgraph.answer.forms import compared, comparison, counted, is_doubted, is_yes_no, verdict
 from hlgraph.extract.wording import Wording, telling_words
 from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
 from hlgraph.retrieve.question.keywords import MONTHS
@@ -180,6 +180,11 @@ _FIRSTS = 5  # of the best pieces, one becomes the first: by its score, less thi
 _UNMET = 1
 _SAME = 0.8
 _COMPOUND = re.compile(r"\band\s+(?:who|whom|whose|what|where|when|which|how|why)\b|\?.*\?", re.IGNORECASE | re.DOTALL)
+# A question that names its subject by way of another thing: the designer of the Halfmoon Bridge, the person who built it.
+_JOINS = re.compile(
+    r"['’]s\b|(?<=\w )(?:that|who|whom|whose|which|where|when)\b"
+    r"|[a-zß-öø-ÿ]\s+(?:of|by|from|for|in|at|on)\s+(?:the\s+)?[^\W\d_a-zß-öø-ÿ]"
+)
 _DEFINES = re.compile(r"(?:\S+\s+){1,8}?(?:\([^)]*\)\s+)?(?:is|was|are|were)\s+(?:an?|the|one)\b")
 _ASIDE = re.compile(r"\(.*?\)|\s[-–—|]\s.*")
 
@@ -192,16 +197,19 @@ class Chosen(NamedTuple):
     places : their places in the evidence, the answering one first
     uncovered : constraints of the question that none of them meets (:class:`hlgraph.answer.constraints.Constraints`)
     has_kind : the first has what the question asks for: a time, a number, a name or a place
+    is_whole : the first has all names and numbers of the question, and its source the rest; true, too, if the question asks
+        for several things or names its subject by way of another thing
     """
 
     places: tuple[int, ...]
     uncovered: tuple[str, ...]
     has_kind: bool
+    is_whole: bool = True
 
     @property
     def is_covered(self) -> bool:
-        """Whether they meet all constraints, and the first is of the expected kind."""
-        return bool(self.places) and not self.uncovered and self.has_kind
+        """Whether they meet all constraints, and the first is of the expected kind and about what the question names."""
+        return bool(self.places) and not self.uncovered and self.has_kind and self.is_whole
 
 
 def chosen(
@@ -223,7 +231,7 @@ def chosen(
 
     1. Each of the five best pieces begins a chain; the chain with the highest score of its beginning, less the share of the
        constraints that it leaves unmet, is taken. The first of the answer is its piece with the highest score once the words that
-       are no names count fully, and the other constraints not at all.
+       are no names count fully, and the other constraints not at all; one with all names and numbers of the question goes before.
     2. A chain grows while constraints are unmet: the connected piece that meets most of their weight follows, one of the same
        source, or one that leads to a piece of the chain or is led to by it; any piece if the question is made of two.
     3. If the question asks for several things, pieces with at least 60 % of the best score are added.
@@ -250,7 +258,10 @@ def chosen(
     around = [part for at in places for part in _places_of(evidence[at])]
     uncovered = Statements((evidence[at].text for at in places), places=around).unmet(constraints)
     must_have = pool.kind is not Expected.ANY
-    return Chosen(places, uncovered, bool(pool.has_kind[places[0]]) or not must_have)
+    beside = [at for at in places if pool.sources[at] == pool.sources[places[0]]]
+    own = Statements((evidence[at].text for at in beside), places=_places_of(evidence[places[0]]))
+    is_whole = pool.may_join or (pool.is_named[places[0]] and not own.unmet(constraints))
+    return Chosen(places, uncovered, bool(pool.has_kind[places[0]]) or not must_have, is_whole)
 
 
 class _Pool:
@@ -271,9 +282,11 @@ class _Pool:
         self.asked = {*map(fold, constraints.all), *content_words(question)}
         self.kind, self.is_plural = expected(question), asks_for_several(question)
         self.is_compound = _COMPOUND.search(question) is not None
+        self.may_join = _JOINS.search(question) is not None or self.is_plural or self.is_compound
         self.has_kind = np.array([has_expected(self.kind, text, asked=self.asked) for text in bodies])
         own = _met(constraints.all, [Statements([text]) for text in bodies])
         self.has = _met(constraints.all, [Statements([piece.text], places=_places_of(piece)) for piece in evidence])
+        self.is_named = [bool(row.all()) for row in self.has[:, : self.has.shape[1] - len(constraints.words)]]
         telling = np.array([weight(one) for one in constraints.all])
         self.weights = _shares(self.has, telling)
         known = np.array([np.nan if each is None else each for each in relevance])
@@ -303,7 +316,7 @@ class _Pool:
         ranked = sorted(range(len(self.scores)), key=lambda at: -self.scores[at])
         chains = [self._chain(at, most) for at in ranked[:_FIRSTS]]
         places = max(chains, key=lambda chain: self.scores[chain[0]] - _UNMET * self._unmet(chain))
-        first = max(places, key=lambda at: (self.asking[at], -at))
+        first = max(places, key=lambda at: (self.may_join or self.is_named[at], self.asking[at], -at))
         places = [first, *(at for at in places if at != first)]
         while self.is_plural and len(places) < most:
             close = [at for at in ranked if self.scores[at] >= _CLOSE_COVER * self.scores[first]]
@@ -404,10 +417,12 @@ def extractive_answer(
 
     A piece is considered when it shares a content word with the question, or its cosine to the question is at least 0.25, fitted
     to the scale of the corpus; :func:`chosen` chooses among them. The answer is supported if its pieces meet every constraint of
-    the question (names, numbers, telling words), and the first has the kind of answer that it asks for. Otherwise
-    the text says which constraints no statement meets: first if they are one or two names or numbers of a short question, else
-    last. The answer is refused if it is not supported and no piece has a cosine of at least 0.45; without cosines nothing is
-    refused for this reason. Questions of yes or no, comparisons and counts get their form (:mod:`hlgraph.answer.forms`).
+    the question (names, numbers, telling words), and the first has the kind of answer that it asks for. Unless the question names
+    its subject by way of another thing ("the designer of the bridge"), the first has all its names and numbers, and pieces of the
+    same source the rest. Otherwise the text says which constraints no statement meets: first if they are one or two names or
+    numbers of a short question, else last. The answer is refused if it is not supported and no piece has a cosine of at least
+    0.45; without cosines nothing is refused for this reason. Questions of yes or no, comparisons and counts get their form
+    (:mod:`hlgraph.answer.forms`).
 
     Parameters
     ----------
@@ -431,17 +446,20 @@ def extractive_answer(
     selection = chosen(question, about, relevance=relevance, most=sentences)
     known = [cosine for cosine in cosines if cosine is not None]
     is_far = bool(known) and max(known) < _FAR
-    if not about or (refuse and is_far and not selection.is_covered):
+    if not about or (refuse and is_far and (selection.uncovered or not selection.has_kind)):
         return Answer(question, NOT_FOUND, (), is_supported=False, uncovered=selection.uncovered if about else ())
-    compared = comparison(question, about)
-    if compared is not None:
-        return compared
+    by_value = comparison(question, about)
+    if by_value is not None:
+        return by_value
+    if compared(question) is not None:
+        selection = selection._replace(has_kind=False)
     pieces = [about[at] for at in selection.places]
     answer = joined(question, [pieces])
     if is_yes_no(question):
         is_affirmed = verdict(question, pieces, uncovered=selection.uncovered)
         if is_affirmed is not None:
             return replace(_headed(answer, "Yes" if is_affirmed else "No"), uncovered=selection.uncovered)
+        selection = selection._replace(has_kind=False)
     count = counted(question, pieces[0].text)
     if count and selection.is_covered:
         return _headed(answer, count)

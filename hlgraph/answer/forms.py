@@ -103,9 +103,11 @@ def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[st
     is_affirmed: bool | None = None
     if is_doubted(question, first):
         return None
+    constraints = constraints_of(question)
+    said = Statements([first], places=around)
     if Statements([first]).denies(question) or _has_opposite(question, first):
-        is_affirmed = False
-    elif not Statements([first], places=around).unmet(constraints_of(question)):
+        is_affirmed = None if said.unmet(constraints._replace(numbers=(), words=())) else False
+    elif not said.unmet(constraints):
         is_affirmed = True
     elif uncovered and all(_YEAR.fullmatch(word) for word in uncovered):
         spans = [(int(a or c), int(b or d)) for a, b, c, d in _SPAN.findall(first)]
@@ -146,6 +148,10 @@ _BORN = re.compile(r"\bborn\b|\bolder\b|\byounger\b|\boldest\b|\byoungest\b", re
 _BIRTH = re.compile(r"\bborn\b[^.;()]{0,40}?\b(1\d{3}|20\d\d)\b|\(\s*[^()]{0,40}?\b(1\d{3}|20\d\d)\b")
 _DIED = re.compile(r"\b(?:die|died|dies|death)\b", re.IGNORECASE)
 _DEATH = re.compile(r"\bdied\b[^.;()]{0,40}?\b(1\d{3}|20\d\d)\b|[–-]\s*[^()–-]{0,30}?\b(1\d{3}|20\d\d)\b")
+_BEGINS = re.compile(
+    r"\(|\b(?:open(?:s|ed)|built|constructed|erected|founded|established|formed|created|made|began|begun|started|completed|finished"
+    r"|launched|released|published|premiered|introduced|recorded|written|invented|first|born|died|inaugurated|since|dates)\b"
+)
 
 
 class Compared(NamedTuple):
@@ -194,6 +200,12 @@ def _value(question: str, name: str, piece: Evidence, *, is_time: bool, wanted: 
     return None
 
 
+def _tells(piece: Evidence, asked: Sequence[str]) -> bool:
+    """Whether a piece tells of what is asked ("opened"), or else of the beginning or the end of something."""
+    said = Statements([piece.text])
+    return any(map(said.has, asked)) or _BEGINS.search(piece.text) is not None
+
+
 def comparison(question: str, evidence: Sequence[Evidence]) -> Answer | None:
     """Both things with their values, the one that is asked for first; None if the evidence lacks a value.
 
@@ -217,6 +229,8 @@ def comparison(question: str, evidence: Sequence[Evidence]) -> Answer | None:
         about = sorted(
             evidence, key=lambda piece: not set(content_words(name)) <= set(content_words(piece.source.title))
         )
+        if wanted.is_time:
+            about = [piece for piece in about if _tells(piece, telling)]
         values = ((_value(question, name, piece, is_time=wanted.is_time, wanted=measured), piece) for piece in about)
         row = next(((value, name, piece) for value, piece in values if value is not None), None)
         if row is None:

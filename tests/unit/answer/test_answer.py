@@ -152,6 +152,45 @@ def test_an_answer_has_the_form_that_its_question_asks_for(question: str, texts:
     assert answer.is_supported is ("No statement" not in answer.text)
 
 
+# A question, and pieces of evidence that have all its words only together.
+SCATTERED = [
+    (
+        "Did Rufus Amber found Gannow Light?",
+        ["Amber Yard: The other was never found.", "Gannow Light is by Rufus Amber."],
+    ),
+    (
+        "Is Gannow Bridge longer than Halfmoon Bridge?",
+        ["Gannow Bridge has a longer series.", "Halfmoon Bridge is old."],
+    ),
+    (
+        "Which came first, Gannow Light or Halfmoon Bridge?",
+        ["Gannow Light opened in 1821.", "Two rafts struck the Halfmoon Bridge in 1866."],
+    ),
+    (
+        "Who taught Ada Falk mathematics?",
+        ["The Tessing School taught mathematics from 1852 on.", "Ada Falk died in Tessing."],
+    ),
+]
+
+
+@pytest.mark.parametrize(("question", "texts"), SCATTERED)
+def test_what_no_source_says_as_a_whole_is_not_supported(question: str, texts: list[str]) -> None:
+    pieces = [_evidence(text) for text in texts]
+    pieces[1] = replace(pieces[1], source=replace(pieces[1].source, id="t" * 32, title="Tessing"))
+    answer = extractive_answer(question, pieces)
+    assert not answer.is_supported
+    assert not answer.text.startswith(("Yes: ", "No: "))
+
+
+def test_the_first_piece_is_one_with_all_names_and_numbers_of_the_question() -> None:
+    pieces = [
+        _evidence("The yard sent 3 hulls into the river to launch them."),
+        _evidence("From 1858 to 1873 there were 60 hulls, of the yard and of others."),
+    ]
+    question = "How many hulls did the yard launch from 1858 to 1873?"
+    assert extractive_answer(question, pieces).citations[0].evidence is pieces[1]
+
+
 def test_a_lead_in_or_a_fragment_is_never_the_first_sentence() -> None:
     evidence = [_evidence("The Aldane Bridge was designed by:"), _evidence("Aldane Bridge designer"), _BRIDGE]
     assert extractive_answer("Who designed the Aldane Bridge?", evidence).citations[0].evidence is _BRIDGE
