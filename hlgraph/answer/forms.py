@@ -50,6 +50,7 @@ _DOUBT = re.compile(
     r"\b(?:den(?:y|ies|ied|ying)|refut(?:e|es|ed)|alleg(?:e|es|ed|edly)|rumou?r(?:s|ed)?|no evidence|nothing to indicate)\b",
     re.IGNORECASE,
 )
+_REPLY = re.compile(r"\W*(?:(?:A|Answer)\s?\d{0,3}\s?[:.)]\W*)?(yes|no)\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 _NEAR = 20  # characters between a word and its number
 _NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*\d|(?<![\w.])\d")
@@ -104,6 +105,12 @@ def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[st
     if is_doubted(question, first):
         return None
     constraints = constraints_of(question)
+    asked, mark, told = first.rpartition("?")
+    if mark:  # what a text asks affirms nothing: only its reply does
+        reply = _REPLY.match(told)
+        if reply and not Statements([asked], places=around).unmet(constraints):
+            return reply[1].lower() == "yes"
+        first = told
     said = Statements([first], places=around)
     if Statements([first]).denies(question) or _has_opposite(question, first):
         is_affirmed = None if said.unmet(constraints._replace(numbers=(), words=())) else False

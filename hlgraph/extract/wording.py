@@ -244,7 +244,8 @@ def _read_sentence(text: str, words: _Words) -> None:
         elif any(sign.isdigit() for sign in _COUNTED.get(word, word)):
             words.numbers.append(_COUNTED.get(word, word).removesuffix("'s"))
         elif word not in STOP_WORDS and word not in _EMPTY:
-            is_name = token[0].isupper() and (not is_first or _is_name_after(tokens, at))
+            is_label = len(token) == 1 and tokens[at + 1 : at + 2] == [":"]  # Q: and A:
+            is_name = token[0].isupper() and not is_label and (not is_first or _is_name_after(tokens, at))
             if is_name:
                 words.names.append(token)
             for part in _words_of(token, is_name=is_name):

@@ -119,6 +119,8 @@ FORMS = [
     ("Did the Aldane Bridge open in 1932?", ["The Aldane Bridge opened in 1931."], "No: The Aldane"),
     ("Was Ben Moro a member in 1980?", ["Ben Moro was a member from 1977 to 1994."], "Yes: Ben"),
     ("Was Ben Moro a member in 2010?", ["Ben Moro was a member from 1977 to 1994."], "No: Ben"),
+    ("Is theft covered?", ["Q: Is theft covered? A: No."], "No: Q: Is theft"),
+    ("Is theft covered?", ["Is theft covered? Yes, within a day."], "Yes: Is theft"),
     ("Is Ben the younger brother of Tim?", ["Ben is the elder brother of Tim."], "No: Ben"),
     ("Is New Tessing part of Vell?", ["New Tessing is not part of Vell."], "No: New"),
     (
@@ -180,6 +182,12 @@ def test_what_no_source_says_as_a_whole_is_not_supported(question: str, texts: l
     answer = extractive_answer(question, pieces)
     assert not answer.is_supported
     assert not answer.text.startswith(("Yes: ", "No: "))
+
+
+def test_a_question_in_the_evidence_affirms_nothing() -> None:
+    answer = extractive_answer("Is hail covered?", [_evidence("Is hail covered? Only on roofs of stone.")])
+    assert answer.text == "Is hail covered? Only on roofs of stone. [1]"
+    assert not answer.is_supported
 
 
 def test_the_first_piece_is_one_with_all_names_and_numbers_of_the_question() -> None:
