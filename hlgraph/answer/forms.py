@@ -20,8 +20,8 @@ def _names(text: str) -> frozenset[str]:
 
 # Yes or no.
 
-_AUXILIARY = """is was are were do does did has have had can could will would should isn't wasn't aren't weren't don't doesn't
-    didn't hasn't haven't hadn't can't couldn't won't wouldn't"""
+_AUXILIARY = """is was are were do does did has have had can could may might must shall will would should
+    isn't wasn't aren't weren't don't doesn't didn't hasn't haven't hadn't can't couldn't won't wouldn't"""
 _AUXILIARIES = frozenset(_AUXILIARY.split())
 _OPPOSITES = tuple(
     (frozenset(one.split()), frozenset(other.split()))
@@ -50,6 +50,15 @@ _DOUBT = re.compile(
     r"\b(?:den(?:y|ies|ied|ying)|refut(?:e|es|ed)|alleg(?:e|es|ed|edly)|rumou?r(?:s|ed)?|no evidence|nothing to indicate)\b",
     re.IGNORECASE,
 )
+# What a text need not mean as a fact of today: "may approve", "failed to win", "daily except Mondays", "mayor until 1990".
+_RESERVE = re.compile(
+    r"\b(?:except|excluding|apart from|other than|(?:all|day|each|any\w*|every\w*|nothing|nobody|none) but|almost|nearly"
+    r"|fail(?:s|ed)? to|refus\w+|reject\w*|declin\w+|decid\w+ against|unclear|unknown|whether|may|might|could|would|should|will"
+    r"|shall|plan(?:s|ned)? to|hope[sd]? to|want(?:s|ed)? to|intend\w*|attempt\w*|tri(?:es|ed) to|escap\w+|avoid\w*|prevent\w*"
+    r"|until|former|formerly|once|previously|instead|rather than|beat|defeat(?:s|ed)?)\b",
+    re.IGNORECASE,
+)
+_LIMIT = re.compile(r"\b(before|after|since)\s+(\d{4})\b", re.IGNORECASE)
 _REPLY = re.compile(r"\W*(?:(?:A|Answer)\s?\d{0,3}\s?[:.)]\W*)?(yes|no)\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 _NEAR = 20  # characters between a word and its number
@@ -89,8 +98,9 @@ def is_yes_no(question: str) -> bool:
 def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[str]) -> bool | None:
     """Whether the evidence affirms a question; None if it does neither affirm nor deny it.
 
-    It affirms if it meets every constraint. It denies if it denies a word of the question, has the opposite of one ("elder" for
-    "younger", "third" for "most"), or meets all constraints but a year or a number, in whose place it has another.
+    It affirms if it meets every constraint, without a reserve ("may", "except", "until") that the question lacks. It denies if
+    it denies a word of the question, has the opposite of one ("elder" for "younger", "third" for "most"), or meets all
+    constraints but a year or a number, in whose place it has another.
 
     Parameters
     ----------
@@ -115,7 +125,9 @@ def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[st
     if Statements([first]).denies(question) or _has_opposite(question, first):
         is_affirmed = None if said.unmet(constraints._replace(numbers=(), words=())) else False
     elif not said.unmet(constraints):
-        is_affirmed = True
+        is_affirmed = None if _has_reserve(question, first) else True
+    elif (limit := _LIMIT.search(question)) and len(years := set(_YEAR.findall(first))) == 1:
+        is_affirmed = (min(years) < limit[2]) is (limit[1].lower() == "before")
     elif uncovered and all(_YEAR.fullmatch(word) for word in uncovered):
         spans = [(int(a or c), int(b or d)) for a, b, c, d in _SPAN.findall(first)]
         is_within = any(low <= int(word) <= high for word in uncovered for low, high in spans)
@@ -123,6 +135,11 @@ def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[st
     elif uncovered and all(_NUMBER.fullmatch(word) for word in uncovered):
         is_affirmed = False if set(_NUMBER.findall(first)) - set(_NUMBER.findall(question)) else None
     return is_affirmed
+
+
+def _has_reserve(question: str, text: str) -> bool:
+    """Whether a text has a word that takes back or leaves open what it says, and the question has no such word."""
+    return any(match[0].lower() not in question.lower() for match in _RESERVE.finditer(text))
 
 
 def _has_opposite(question: str, text: str) -> bool:

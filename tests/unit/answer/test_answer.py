@@ -119,8 +119,6 @@ FORMS = [
     ("Did the Aldane Bridge open in 1932?", ["The Aldane Bridge opened in 1931."], "No: The Aldane"),
     ("Was Ben Moro a member in 1980?", ["Ben Moro was a member from 1977 to 1994."], "Yes: Ben"),
     ("Was Ben Moro a member in 2010?", ["Ben Moro was a member from 1977 to 1994."], "No: Ben"),
-    ("Is theft covered?", ["Q: Is theft covered? A: No."], "No: Q: Is theft"),
-    ("Is theft covered?", ["Is theft covered? Yes, within a day."], "Yes: Is theft"),
     ("Is Ben the younger brother of Tim?", ["Ben is the elder brother of Tim."], "No: Ben"),
     ("Is New Tessing part of Vell?", ["New Tessing is not part of Vell."], "No: New"),
     (
@@ -184,10 +182,36 @@ def test_what_no_source_says_as_a_whole_is_not_supported(question: str, texts: l
     assert not answer.text.startswith(("Yes: ", "No: "))
 
 
-def test_a_question_in_the_evidence_affirms_nothing() -> None:
-    answer = extractive_answer("Is hail covered?", [_evidence("Is hail covered? Only on roofs of stone.")])
-    assert answer.text == "Is hail covered? Only on roofs of stone. [1]"
-    assert not answer.is_supported
+# A question, a statement, and whether that says yes or no; neither is not supported.
+VERDICTS = [
+    ("Is the museum open on Mondays?", "The museum is open daily except Mondays.", ""),
+    ("Is the museum open on Mondays?", "The museum is open every day but Mondays.", ""),
+    ("Is war covered?", "The cover does not include: war", "No"),
+    ("May I touch the belt?", "Never do this while the pump runs: Touch the belt.", "No"),
+    ("Is Ada Falk the mayor?", "Ada Falk was the mayor until 1990.", ""),
+    ("Has the bridge been closed?", "The bridge will be closed in June.", ""),
+    ("Was the bridge closed?", "The bridge was almost closed in 1990.", ""),
+    ("Did Ada Falk win the prize?", "Ada Falk failed to win the prize.", ""),
+    ("Did Ada Falk win the prize?", "Ben Moro beat Ada Falk to win the prize.", ""),
+    ("Did the board approve the plan?", "It is unclear whether the board approved the plan.", ""),
+    ("Did the board approve the plan?", "The board may approve the plan.", ""),
+    ("May the board approve the plan?", "The board may approve the plan.", "Yes"),
+    ("Is theft covered?", "Theft is covered unless the door was open.", "Yes"),
+    ("Is a passport required?", "No passport is required.", "No"),
+    ("Is Brask a part of Sarn?", "Neither Brask nor Tarn is a part of Sarn.", "No"),
+    ("Was Ada Falk born before 1900?", "Ada Falk was born in 1881.", "Yes"),
+    ("Was Ada Falk born after 1900?", "Ada Falk was born in 1881.", "No"),
+    ("Is theft covered?", "Q: Is theft covered? A: No.", "No"),
+    ("Is theft covered?", "Is theft covered? Yes, within a day.", "Yes"),
+    ("Is hail covered?", "Is hail covered? Only on roofs of stone.", ""),
+]
+
+
+@pytest.mark.parametrize(("question", "text", "said"), VERDICTS)
+def test_yes_and_no_are_what_the_statement_says(question: str, text: str, said: str) -> None:
+    answer = verified(extractive_answer(question, [_evidence(text)]))
+    assert answer.text.partition(": ")[0] == said if said else not answer.text.startswith(("Yes: ", "No: "))
+    assert answer.is_supported is bool(said)
 
 
 def test_the_first_piece_is_one_with_all_names_and_numbers_of_the_question() -> None:
