@@ -89,6 +89,8 @@ NEAR_MISSES = [
     ("How high is the Aldane Bridge?", "The high Aldane Bridge opened in 1931.", ""),
     ("Who acquired Sarn?", "Brask denied that it acquired Sarn.", ""),
     ("Did Brask acquire Sarn?", "Brask denied that it acquired Sarn.", ""),
+    ("When did the bridge fall?", "The bridge fell in 1881.", None),
+    ("What time does the hall open?", "The hall opens at 9 am.", None),
     ("What did Brask deny?", "Brask denied that it acquired Sarn.", None),
     ("What colour is the pump?", "The pump is blue.", None),
     ("Does the editor support emacs?", "The editor supports vim.", "emacs"),
