@@ -53,9 +53,9 @@ LAUNCHER = REPOSITORY / "docker" / "local" / "servers.py"
 KEPT = (cache.ENVIRONMENT, install.ENVIRONMENT, neo4j_server.MORE)
 # The launcher may have to fetch jars, with what the user's home says of mirrors.
 BEFORE = dict(os.environ)
-# The servers of a test live for seconds or minutes: with the first compiler alone, and a collector without threads of its
-# own, one is up after two thirds of the time and half the processor time.
-JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# The servers of a test live for seconds or minutes: with the first compiler alone, a collector without threads of its own, and
+# no proof that the classes of the pinned jars are sound, one is up after half the time, for less than half the processor time.
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 # Tests empty and fill a database every second: Neo4j would plan each query anew, which takes longer than to run it, and once
 # more for each size of a list that is sent.
 NEO4J_OPTIONS = (
@@ -165,6 +165,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(_Examples())
     if not config.pluginmanager.hasplugin("dsession"):  # this process runs tests, and does not only hand them out
         config.pluginmanager.register(_Homes())
+        gc.disable()  # until all tests are collected: what is imported stays
     few = hypothesis.settings(max_examples=cases(20, 100), deadline=None)  # machines are shared and noisy
     hypothesis.settings.register_profile("tests", few)
     hypothesis.settings.load_profile("tests")
@@ -192,6 +193,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -431,6 +433,8 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 # The order of a run in several processes (`-n`): which of them have servers, and what begins first.
 
+_OF_SERVERS = r"(servers|graph_server|neo4j_settings|TinyGraph|MillGraph)\b"
+
 # Begun first, so that none of them is left alone at the end.
 _LONGEST = (
     "tests/contract/test_opensearch.py",
@@ -518,12 +522,12 @@ def _rank(file: str, place: int) -> int | None:
 def servers_of(file: str) -> str:
     """The servers that a file needs: ``neo4j`` (OpenSearch too, it may be), ``opensearch``, or none.
 
-    A function of it takes one of the fixtures; a file that only writes of servers needs none.
+    A function of it takes one of the fixtures, or asks for it by name; a file that only writes of servers needs none.
     """
     parts = Path(file).parts
     if parts[0] != "tests" or parts[1] == "unit":
         return ""
     text = (REPOSITORY / file).read_text(encoding="utf-8")
-    if not re.search(r"\bdef \w+\([^)]*\b(servers|graph_server|neo4j_settings|TinyGraph|MillGraph)\b", text):
+    if not re.search(rf'\bdef \w+\([^)]*\b{_OF_SERVERS}|getfixturevalue\("{_OF_SERVERS}', text):
         return ""
     return "neo4j" if re.search(r"neo4j|\blive_stores\b", text) else "opensearch"
