@@ -64,6 +64,16 @@ NEO4J_OPTIONS = (
 )
 
 
+def _ticks() -> tuple[int, int]:
+    """The idle time of all cores since the system began, and all time, in ticks."""
+    place = Path("/proc/stat")
+    ticks = [int(word) for word in place.read_text().partition("\n")[0].split()[1:9]] if place.exists() else [0] * 8
+    return ticks[3] + ticks[4], sum(ticks)
+
+
+_BEGAN, _TICKS = time.time(), _ticks()
+
+
 @dataclass
 class LiveServers:
     """The servers of a state folder; one that was not given starts when a test first asks for it."""
@@ -197,17 +207,24 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """How many of each kind of test passed, failed and were skipped: contract, congruence, faults and the others."""
+    """How many of each kind of test passed, failed and were skipped, and of several processes which was left alone at the end."""
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
+    ends: dict[str, float] = {}
     for outcome in ("passed", "failed", "error", "skipped"):
         for report in terminalreporter.stats.get(outcome, []):
             parts = report.nodeid.partition("::")[0].split("/")
             kinds[parts[1] if parts[0] == "tests" else "doctests"][outcome] += 1
+            worker = getattr(report, "worker_id", "")
+            ends[worker] = max(report.stop - _BEGAN, ends.get(worker, 0))
     terminalreporter.section("kinds of tests")
     for kind, counts in sorted(kinds.items()):
         shown = {outcome: count for outcome, count in counts.items() if count and outcome != "skipped"}
         said = [*(f"{count} {outcome}" for outcome, count in shown.items()), f"{counts['skipped']} skipped"]
         terminalreporter.line(f"{kind:12} {', '.join(said)}")
+    if len(ends) > 1:
+        idle, whole = (now - then for now, then in zip(_ticks(), _TICKS, strict=True))
+        terminalreporter.line(f"cores idle   {idle / max(1, whole):.0%}")
+        terminalreporter.line(f"last tests   {', '.join(f'{name} {end:.0f} s' for name, end in sorted(ends.items()))}")
 
 
 @pytest.fixture
