@@ -92,7 +92,7 @@ lint: setup
 	$(RUN)/ruff check
 
 types: setup
-	$(RUN)/mypy
+	$(RUN)/mypy $(if $(CI),--cache-dir=/dev/null)
 
 architecture: setup
 	$(RUN)/pytest -q tests/unit/house/test_architecture.py tests/unit/house/test_architecture_imports.py

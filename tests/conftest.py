@@ -53,15 +53,25 @@ LAUNCHER = REPOSITORY / "docker" / "local" / "servers.py"
 KEPT = (cache.ENVIRONMENT, install.ENVIRONMENT, neo4j_server.MORE)
 # The launcher may have to fetch jars, with what the user's home says of mirrors.
 BEFORE = dict(os.environ)
-# The servers of a test live for seconds or minutes: with the first compiler alone, and a collector without threads of its
-# own, one is up after two thirds of the time and half the processor time.
-JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# The servers of a test live for seconds or minutes: with the first compiler alone, a collector without threads of its own, and
+# no proof that the classes of the pinned jars are sound, one is up after half the time, for less than half the processor time.
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 # Tests empty and fill a database every second: Neo4j would plan each query anew, which takes longer than to run it, and once
 # more for each size of a list that is sent.
 NEO4J_OPTIONS = (
     "dbms.cypher.min_replan_interval=1h internal.cypher.expression_engine=INTERPRETED "
     "internal.cypher.use_parameter_size=false"
 )
+
+
+def _ticks() -> tuple[int, int]:
+    """The idle time of all cores since the system began, and all time, in ticks."""
+    place = Path("/proc/stat")
+    ticks = [int(word) for word in place.read_text().partition("\n")[0].split()[1:9]] if place.exists() else [0] * 8
+    return ticks[3] + ticks[4], sum(ticks)
+
+
+_BEGAN, _TICKS = time.time(), _ticks()
 
 
 @dataclass
@@ -165,6 +175,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(_Examples())
     if not config.pluginmanager.hasplugin("dsession"):  # this process runs tests, and does not only hand them out
         config.pluginmanager.register(_Homes())
+        gc.disable()  # until all tests are collected: what is imported stays
     few = hypothesis.settings(max_examples=cases(20, 100), deadline=None)  # machines are shared and noisy
     hypothesis.settings.register_profile("tests", few)
     hypothesis.settings.load_profile("tests")
@@ -192,20 +203,28 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """How many of each kind of test passed, failed and were skipped: contract, congruence, faults and the others."""
+    """How many of each kind of test passed, failed and were skipped, and of several processes which was left alone at the end."""
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
+    ends: dict[str, float] = {}
     for outcome in ("passed", "failed", "error", "skipped"):
         for report in terminalreporter.stats.get(outcome, []):
             parts = report.nodeid.partition("::")[0].split("/")
             kinds[parts[1] if parts[0] == "tests" else "doctests"][outcome] += 1
+            worker = getattr(report, "worker_id", "")
+            ends[worker] = max(report.stop - _BEGAN, ends.get(worker, 0))
     terminalreporter.section("kinds of tests")
     for kind, counts in sorted(kinds.items()):
         shown = {outcome: count for outcome, count in counts.items() if count and outcome != "skipped"}
         said = [*(f"{count} {outcome}" for outcome, count in shown.items()), f"{counts['skipped']} skipped"]
         terminalreporter.line(f"{kind:12} {', '.join(said)}")
+    if len(ends) > 1:
+        idle, whole = (now - then for now, then in zip(_ticks(), _TICKS, strict=True))
+        terminalreporter.line(f"cores idle   {idle / max(1, whole):.0%}")
+        terminalreporter.line(f"last tests   {', '.join(f'{name} {end:.0f} s' for name, end in sorted(ends.items()))}")
 
 
 @pytest.fixture
@@ -431,6 +450,8 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 # The order of a run in several processes (`-n`): which of them have servers, and what begins first.
 
+_OF_SERVERS = r"(servers|graph_server|neo4j_settings|TinyGraph|MillGraph)\b"
+
 # Begun first, so that none of them is left alone at the end.
 _LONGEST = (
     "tests/contract/test_opensearch.py",
@@ -518,12 +539,12 @@ def _rank(file: str, place: int) -> int | None:
 def servers_of(file: str) -> str:
     """The servers that a file needs: ``neo4j`` (OpenSearch too, it may be), ``opensearch``, or none.
 
-    A function of it takes one of the fixtures; a file that only writes of servers needs none.
+    A function of it takes one of the fixtures, or asks for it by name; a file that only writes of servers needs none.
     """
     parts = Path(file).parts
     if parts[0] != "tests" or parts[1] == "unit":
         return ""
     text = (REPOSITORY / file).read_text(encoding="utf-8")
-    if not re.search(r"\bdef \w+\([^)]*\b(servers|graph_server|neo4j_settings|TinyGraph|MillGraph)\b", text):
+    if not re.search(rf'\bdef \w+\([^)]*\b{_OF_SERVERS}|getfixturevalue\("{_OF_SERVERS}', text):
         return ""
     return "neo4j" if re.search(r"neo4j|\blive_stores\b", text) else "opensearch"

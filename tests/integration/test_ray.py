@@ -23,7 +23,7 @@ from chat_server import MODEL, Asked, ChatServer, busy
 from command_line import call
 from ingest_keywords import keywords
 from pytest_httpserver import HTTPServer
-from thoroughness import IS_THOROUGH
+from thoroughness import IS_THOROUGH, cases
 from werkzeug import Response
 
 import hlgraph
@@ -54,11 +54,11 @@ from hlgraph.integrations.ray import ingest
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.testing.embedder import WordEmbedder
 
-folder, url, address, *paths = sys.argv[1:]
+folder, url, address, workers, *paths = sys.argv[1:]
 models = ModelSettings(chat="openai:m", chat_url=url, concurrency=3, cache=folder, quarantine=f"{folder}/quarantine")
 settings = Settings(store=f"hlgraph://{folder}/store", models=models)
 with hlgraph.connect(settings, embedder=WordEmbedder()) as graph:
-    ingest(graph, paths, options=hlgraph.IngestOptions(extract="chat"), address=address)
+    ingest(graph, paths, options=hlgraph.IngestOptions(extract="chat"), address=address, workers=int(workers))
 """
 
 
@@ -237,7 +237,9 @@ def test_an_ingest_whose_caller_is_killed_goes_on_without_paying_again(
             callers[0].kill()
 
     server.fault, server.seconds = kill, 0.05
-    command = [sys.executable, "-c", _CALLER, str(tmp_path / "many"), server.url, address, *map(str, MARKDOWN)]
+    # Each worker is three processes, which import everything.
+    place, workers = str(tmp_path / "many"), str(cases(1, WORKERS))
+    command = [sys.executable, "-c", _CALLER, place, server.url, address, workers, *map(str, MARKDOWN)]
     callers.append(subprocess.Popen(command, env={**os.environ, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}))
     assert callers[0].wait() == -signal.SIGKILL
     with opened(tmp_path / "many", server) as graph:

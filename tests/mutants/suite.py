@@ -172,7 +172,7 @@ class Suite:
         files = [
             str(file.relative_to(self.tree))
             for folder in TESTS[1:]
-            for file in sorted((self.tree / folder).glob("test_*.py"))
+            for file in sorted((self.tree / folder).rglob("test_*.py"))
             if not any(file.match(pattern) for pattern in LEFT_OUT)
         ]
         return [TESTS[0], *files]
