@@ -81,9 +81,9 @@ if TYPE_CHECKING:
     from hlgraph.sdk.questions import Questions
     from hlgraph.sdk.reconcile import Drift
     from hlgraph.settings import Settings
-    from hlgraph.stores.cypher import Limits, Table
     from hlgraph.stores.open import Finding
     from hlgraph.stores.protocols import Backup, CorpusStats, Decision, Stores
+    from hlgraph.stores.queries import Limits, Table
     from hlgraph.telemetry import CorrelationFilter, correlated
     from hlgraph.where import AnyWhere, Where, field
 
@@ -247,7 +247,7 @@ _LATER = {
         "sdk.questions": "Questions",
         "sdk.reconcile": "Drift",
         "settings": "Settings",
-        "stores.cypher": "Limits Table",
+        "stores.queries": "Limits Table",
         "stores.open": "Finding",
         "stores.protocols": "Backup CorpusStats Decision Stores",
         "telemetry": "CorrelationFilter correlated",

@@ -44,7 +44,7 @@ from hlgraph.ids import checksum
 from hlgraph.models import choose
 from hlgraph.models.accounts.budget import MEASURED_FROM, Budget, ExpectedCost, guessed_seconds
 from hlgraph.models.accounts.ledger import Experience, Purpose
-from hlgraph.models.accounts.open import executor_of
+from hlgraph.models.choose import executor_of
 from hlgraph.models.executor import Executor, Request
 from hlgraph.models.prompts import delimited, read_prompt, request_tokens
 from hlgraph.retrieve.search import retriever

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
+import hlgraph
 from hlgraph.cli.bars import progress
-from hlgraph.cli.choices import FORMATS, listed
 from hlgraph.cli.output import note, print_json, say
 from hlgraph.cli.state import State
 from hlgraph.errors import InputError
@@ -24,6 +24,33 @@ if TYPE_CHECKING:
     from hlgraph.models.accounts.budget import Budget
     from hlgraph.sdk.client import HLGraph
     from hlgraph.settings import Settings
+
+
+def _names(folder: str) -> tuple[str, ...]:
+    """The names of the public modules in a folder of the package."""
+    files = (Path(hlgraph.__file__).parent / folder).glob("[a-z]*.py")
+    return tuple(sorted(file.stem.rstrip("_") for file in files))
+
+
+STRATEGIES = _names("retrieve/strategies")
+FORMATS = tuple(sorted(name for names in _names("read/formats") for name in names.split("_")))
+
+
+def listed(names: tuple[str, ...], joined_by: str = "or") -> str:
+    """The names as a phrase.
+
+    Parameters
+    ----------
+    names : at least two names
+    joined_by : word before the last name, default ``or``
+
+    Examples
+    --------
+    >>> listed(("csv", "html", "text"))
+    'csv, html or text'
+    """
+    return f"{', '.join(names[:-1])} {joined_by} {names[-1]}"
+
 
 _Function = TypeVar("_Function", bound=Callable[..., None])
 

@@ -315,3 +315,42 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     except (OSError, EOFError, zlib.error) as error:
         place = f"{path}, behind line {number}" if number else str(path)
         raise ReadError(place, str(error), "give a readable .jsonl or .jsonl.gz file") from error
+
+
+_Record = TypeVar("_Record")
+
+
+def json_lines(
+    path: str | Path,
+    kind: type[_Record],
+    *,
+    mend: str,
+    unreadable: str = "give a readable file of JSON lines",
+    what: str = "",
+) -> Iterator[tuple[int, _Record]]:
+    """The records of a file with their line numbers; empty lines are skipped.
+
+    Parameters
+    ----------
+    path : the file
+    kind : type of the records
+    mend : remedy for a line that is no such record
+    unreadable : remedy for a file that cannot be read
+    what : text before the reason why a line is no record
+
+    Raises
+    ------
+    ReadError
+        The file cannot be read, or a line is no such record (the message has its number).
+    """
+    decoder = msgspec.json.Decoder(kind)
+    try:
+        lines = Path(path).read_bytes().splitlines()
+    except OSError as error:
+        raise ReadError(str(path), error.strerror or str(error), unreadable) from error
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                yield number, decoder.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                raise ReadError(f"{path}, line {number}", f"{what}{error}", mend) from error

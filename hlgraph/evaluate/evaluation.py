@@ -13,8 +13,7 @@ from hlgraph.errors import InputError, MissingExtraError, UnknownNameError
 from hlgraph.evaluate import answering
 from hlgraph.evaluate.datasets import Dataset, Question, corpus_fingerprint, load, questions_fingerprint, read_passages
 from hlgraph.evaluate.figures import losses, passages_of
-from hlgraph.evaluate.judges.answer_rows import candidates_of
-from hlgraph.evaluate.judges.report import JudgeOptions, JudgeReport, judged_section
+from hlgraph.evaluate.judges.report import JudgeOptions, JudgeReport, candidates_of, judged_section
 from hlgraph.evaluate.metrics.retrieval import check_names
 from hlgraph.evaluate.report import Evaluation, default_against
 from hlgraph.evaluate.runner import (
@@ -483,7 +482,7 @@ def _claims(
     answered: AnswerReport, options: EvaluationOptions, *, settings: Settings, judged: JudgeReport | None
 ) -> Section:
     """The measures of claims; what the answers and the judges cost counts for the budget."""
-    from hlgraph.evaluate.claims.claims import claims_by_chat, claims_by_words
+    from hlgraph.evaluate.claims import claims_by_chat, claims_by_words
 
     if options.claims == WORDS:
         return claims_by_words(answered)

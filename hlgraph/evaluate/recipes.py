@@ -19,8 +19,7 @@ import yaml
 from hlgraph.errors import InputError, ReadError, UnknownNameError
 from hlgraph.evaluate.answering import MEASURES as ANSWERS
 from hlgraph.evaluate.answering import NAMES as OF_TEXTS
-from hlgraph.evaluate.claims import WordClaims
-from hlgraph.evaluate.claims.claims import ClaimScores
+from hlgraph.evaluate.claims import ClaimScores, WordClaims
 from hlgraph.evaluate.datasets import load
 from hlgraph.evaluate.evaluation import EvaluationOptions
 from hlgraph.evaluate.figures import Table, as_html, as_markdown, interval_cells

@@ -36,8 +36,14 @@ from hlgraph.evaluate.figures import (
     runs_table,
     significance_table,
 )
-from hlgraph.evaluate.judges.answer_rows import candidates_of
-from hlgraph.evaluate.judges.report import JudgeReport, judge_files, judge_notes, judge_tables, judged_title
+from hlgraph.evaluate.judges.report import (
+    JudgeReport,
+    candidates_of,
+    judge_files,
+    judge_notes,
+    judge_tables,
+    judged_title,
+)
 from hlgraph.evaluate.metrics.retrieval import CUTOFFS, Scores
 from hlgraph.evaluate.metrics.trec import qrels_text, run_text
 from hlgraph.evaluate.plots import Axis, Column, Point, Series, chart, forest

@@ -23,7 +23,7 @@ from hlgraph.ids import checksum, content_id, normalise_name
 from hlgraph.models.protocols import Embedder
 from hlgraph.persist.assemble import links_about, topic_rows
 from hlgraph.records import Calibration, Chunk, Entity, Kind, Record, Source, Statement, Topic
-from hlgraph.resolve.synonyms import least_synonym, synonyms
+from hlgraph.resolve.candidates import least_synonym, synonyms
 from hlgraph.stores.protocols import CorpusStats, Row, Scope, Stores
 
 _GROWTH = 2

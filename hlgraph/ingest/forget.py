@@ -126,7 +126,7 @@ class Forgetting:
 
     @cached_property
     def _replies(self) -> Replies:
-        from hlgraph.models.accounts.open import kept_replies
+        from hlgraph.models.choose import kept_replies
 
         return kept_replies(self._settings)
 

@@ -1,5 +1,6 @@
-"""Pairs of entities that may be the same: names with similar vectors (SYNONYM) or similar spelling, not yet decided.
+"""SYNONYM edges between entities with similar names, and undecided pairs of entities that may be the same.
 
+:func:`synonyms` computes the edges from name vectors (PropRAG, section 4.2: a cosine of at least 0.8).
 :func:`lexical_pairs` finds similar spellings: equal words, initials, a name contained in another, one letter changed. It
 compares only names in a common block, keyed by letters, initials, rare words and halves of names, never all pairs.
 :func:`find_candidates` combines them with the SYNONYM edges.
@@ -16,16 +17,110 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hlgraph import progress
 from hlgraph.algorithms import check
 from hlgraph.algorithms.calibration import fitted_cosine
+from hlgraph.algorithms.similarity import pairs_within
+from hlgraph.change import Synonym
 from hlgraph.errors import InputError
 from hlgraph.ids import normalise_name
-from hlgraph.records import Entity, Kind, Relationship
-from hlgraph.resolve.synonyms import is_eligible, least_synonym
+from hlgraph.records import Calibration, Entity, Kind, Relationship
 from hlgraph.stores.protocols import Decision, PullShape, Scope, Stores, by_id, grouped
 from hlgraph.subgraph import KINDS
+
+SYNONYM_THRESHOLD = 0.8
+"""Lowest cosine of two names that makes them synonyms, for the shipped embedder; :func:`least_synonym` fits it to a corpus."""
+
+_LETTERS = 3
+_NUMBERS = re.compile(r"\d+")
+_AMOUNT = re.compile(r"[$€£¥₹]?\s*\d")  # also an amount of money: "$4 million"
+_MONTH = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b")
+
+
+def is_eligible(name: str) -> bool:
+    """Whether a normalised name can have synonyms: it has at least three letters and is neither a number nor a date.
+
+    Similar numbers and dates mean different things. As synonyms, all years would form one clique.
+
+    Examples
+    --------
+    >>> [is_eligible(name) for name in ("lothair ii", "12 km", "may 1990", "$4 million", "eu", "apollo 11")]
+    [True, False, False, False, False, True]
+    """
+    letters = sum(map(str.isalpha, name))
+    has_digits = bool(_NUMBERS.search(name))
+    return letters >= _LETTERS and not _AMOUNT.match(name) and not (has_digits and _MONTH.search(name))
+
+
+def least_synonym(calibration: Calibration | None, usual: float = SYNONYM_THRESHOLD) -> float:
+    """Lowest cosine of two names of a corpus that makes them synonyms: ``usual``, fitted to the scale of the corpus.
+
+    Parameters
+    ----------
+    calibration : calibration of the corpus; None returns ``usual``
+    usual : the cosine for the shipped embedder, default 0.8
+    """
+    return usual if calibration is None else fitted_cosine(usual, Kind.ENTITY, calibration=calibration)
+
+
+def synonyms(
+    names: Mapping[str, str],
+    new: Sequence[str],
+    *,
+    matrix: NDArray[np.float32],
+    corpus: str,
+    stores: Stores,
+    least: float = SYNONYM_THRESHOLD,
+) -> Iterator[Synonym]:
+    """Synonym pairs of a new entity and any other, stored or new. Each pair occurs once, in ascending order of ids.
+
+    Names with digits are synonyms only if the digits are equal. For a fixed ``least`` the pairs do not depend on how the
+    entities were divided into changes.
+
+    Parameters
+    ----------
+    names : normalised name of each new entity, by id
+    new : ids of the new entities
+    matrix : their vectors, shape (n, d)
+    corpus : the corpus of the entities
+    stores : where stored entities are looked up
+    least : lowest cosine of a pair, default 0.8
+
+    Returns
+    -------
+    Iterator
+        Links ordered by their pair of ids.
+    """
+    at = [place for place, name in enumerate(new) if is_eligible(names[name])]
+    if not at:
+        return
+    chosen = [new[place] for place in at]
+    rows = np.ascontiguousarray(matrix[at])
+    cosines: dict[tuple[str, str], float] = {}
+    inside = pairs_within(rows, threshold=least)
+    for a, b, cosine in zip(inside.queries, inside.base, inside.similarities, strict=True):
+        if _digits(names[chosen[a]]) == _digits(names[chosen[b]]):
+            cosines[_pair(chosen[a], chosen[b])] = float(cosine)
+    near = stores.vectors.neighbours(Kind.ENTITY, corpus, vectors=rows, threshold=least)
+    records = stores.graph.records(Kind.ENTITY, sorted(set(near.ids)), scope=Scope(corpus))
+    stored = {name: normalise_name(entity.name) for name, entity in by_id(records, Entity).items()}
+    for a, other, cosine in zip(near.queries, near.ids, near.similarities, strict=True):
+        name = stored.get(other, "")
+        if other != chosen[a] and name and is_eligible(name) and _digits(names[chosen[a]]) == _digits(name):
+            cosines[_pair(chosen[a], other)] = float(cosine)
+    for (a, b), cosine in sorted(cosines.items()):
+        yield Synonym(a, b, round(cosine, 5))
+
+
+def _digits(name: str) -> list[str]:
+    return _NUMBERS.findall(name)
+
+
+def _pair(a: str, b: str) -> tuple[str, str]:
+    return (a, b) if a < b else (b, a)
+
 
 Pair = tuple[str, str]
 
@@ -147,7 +242,7 @@ def _blocks(keyed: Iterable[tuple[object, str]], *, most: int) -> Iterator[Seque
 
 
 def _alike(folded: Mapping[str, str], words: Mapping[str, Sequence[str]], *, most: int) -> Iterator[Pair]:
-    """Pairs with the same letters, and pairs in which one name is the initials of the other."""
+    """Pairs of names with equal letters, and pairs in which one name consists of the initials of the other."""
     for block in _blocks(((name.replace(" ", ""), key) for key, name in folded.items()), most=most):
         yield from combinations(block, 2)
     initials = [(letters, key) for key, some in words.items() for letters in sorted(_initials(some))]
@@ -158,7 +253,7 @@ def _alike(folded: Mapping[str, str], words: Mapping[str, Sequence[str]], *, mos
 
 
 def _shortened(words: Mapping[str, Sequence[str]], *, most: int) -> Iterator[Pair]:
-    """Pairs with equally many words and the same last word, in which one name has an initial among the other words."""
+    """Pairs with the same number of words and the same last word, in which one name has an initial."""
     long = {key: some for key, some in words.items() if len(some) > 1}
     has_initial = {key for key, some in long.items() if any(len(word) == 1 for word in some[:-1])}
     for block in _blocks((((some[-1], some[0][0], len(some)), key) for key, some in long.items()), most=most):
@@ -194,7 +289,7 @@ def _one_letter(folded: Mapping[str, str], *, most: int) -> Iterator[Pair]:
 
 
 def _initials(words: Sequence[str]) -> set[str]:
-    """The initials of two or more words, with and without function words, if they are more than two letters."""
+    """The initials of two or more words, with and without function words, if they have at least three letters."""
     if len(words) < 2:
         return set()
     ways: Iterable[Sequence[str]] = (words, [word for word in words if word not in _SMALL])
@@ -202,7 +297,7 @@ def _initials(words: Sequence[str]) -> set[str]:
 
 
 def _is_shortened(words: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether two names have the same last word and some other words of one are initials of the other's: ``m quill``."""
+    """Whether two names have the same last word, and some other words of one are initials of the other's, as in ``m quill``."""
     if len(words) != len(others) or len(words) < 2 or words[-1] != others[-1]:
         return False
     pairs = list(zip(words[:-1], others[:-1], strict=True))

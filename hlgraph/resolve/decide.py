@@ -1,4 +1,4 @@
-"""Decisions about candidates: certain pairs by rule, others by a chat model. Contradictory merges are held back.
+"""Decide candidates: certain pairs by rule, the others by a chat model. Contradictory merges are held back.
 
 :func:`ask_model` shows pairs to a :class:`ChatJudge`, :func:`settled_merges` sorts the decisions into merges, pairs that stay
 apart and conflicts.
@@ -19,12 +19,11 @@ from pydantic import BaseModel, ConfigDict
 from hlgraph import progress
 from hlgraph.algorithms.merging import Conflict, Settled, settle
 from hlgraph.errors import BudgetError, ModelAccessError, ModelAnswerError, ModelError, ModelUnavailableError
-from hlgraph.extract.chat.messages import Messages, ReplyError, ask_again, parse, schema
+from hlgraph.extract.chat.messages import Messages, ReplyError, ask_twice
 from hlgraph.extract.chat.messages import prompt as extraction_prompt
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import Executor
 from hlgraph.models.prompts import delimited, read_prompt
-from hlgraph.models.protocols import Completion
 from hlgraph.records import Kind, Statement
 from hlgraph.resolve.candidates import Candidate, statements_of
 from hlgraph.stores.protocols import Decider, Decision, Scope, Stores, Verdict
@@ -200,12 +199,11 @@ def settled_merges(decisions: Sequence[Decision], every: Sequence[Decision]) -> 
 
 
 # The judge, several pairs per call. If a reply cannot be parsed, or does not judge every pair exactly once, the model is asked
-# once more with the reason. If that fails, too, the pairs stay undecided with the reason. The model answers with one word per
+# once more with the reason. If that fails too, the pairs stay undecided with the reason. The model answers with one word per
 # pair, so no text from a document can get into a stored decision.
 
 
 _PROMPT = Path(__file__).parent / "prompts" / "same_entity.md"
-_MAX_TOKENS = 2_048  # of a reply, with room for models that reason before they answer
 _LONGEST = 400  # characters of a statement in the prompt
 
 
@@ -266,7 +264,7 @@ class ChatJudge:
 
     @property
     def fingerprint(self) -> str:
-        """Versions of the prompts, and the model."""
+        """The versions of the prompts and the fingerprint of the model."""
         versions = f"{read_prompt(_PROMPT).version}+{extraction_prompt('repair').version}"
         return f"{versions}/{self._calls.fingerprint}"
 
@@ -295,26 +293,14 @@ class ChatJudge:
         ]
 
     def _ask(self, pairs: Sequence[tuple[Side, Side]]) -> Verdicts:
-        """The verdicts of the first reply, or of the repaired one."""
         chosen = read_prompt(_PROMPT)
-        messages = Messages(chosen.system, chosen.filled({"pairs": _shown(pairs)}))
-        first = self._complete(messages, chosen.version, count=len(pairs))
-        try:
-            return _read(first.text, count=len(pairs))
-        except ReplyError as error:
-            again = ask_again(messages, first.text, reason=str(error))
-        second = self._complete(again, extraction_prompt("repair").version, count=len(pairs))
-        repaired = _read(second.text, count=len(pairs))
-        # Cache the repaired reply under the first request, so that a repeated run pays for neither of the two calls.
-        accept = functools.partial(_is_readable, count=len(pairs))
-        asked = self._calls.about(Purpose(stage="resolve", prompt=chosen.version), accept=accept)
-        asked.settle(*messages, max_tokens=_MAX_TOKENS, completion=second)
-        return repaired
-
-    def _complete(self, messages: Messages, version: str, *, count: int) -> Completion:
-        purpose, accept = Purpose(stage="resolve", prompt=version), functools.partial(_is_readable, count=count)
-        asked = self._calls.about(purpose, accept=accept, form=schema(Verdicts))
-        return asked.complete(messages.system, messages.user, max_tokens=_MAX_TOKENS)
+        return ask_twice(
+            self._calls,
+            Messages(chosen.system, chosen.filled({"pairs": _shown(pairs)})),
+            form=Verdicts,
+            purpose=Purpose(stage="resolve", prompt=chosen.version),
+            check=functools.partial(_check_numbers, count=len(pairs)),
+        )
 
 
 def _shown(pairs: Sequence[tuple[Side, Side]]) -> str:
@@ -331,18 +317,8 @@ def _lines(letter: str, side: Side) -> list[str]:
     return [f"{letter}: {side.name}{kind}", *(f"  - {' '.join(text.split())[:_LONGEST]}" for text in side.statements)]
 
 
-def _read(reply: str, *, count: int) -> Verdicts:
-    """The parsed reply. Raises ReplyError if it has another form, or does not have one verdict for each pair."""
-    parsed = parse(reply, Verdicts)
-    numbers = sorted(judged.pair for judged in parsed.verdicts)
+def _check_numbers(reply: Verdicts, *, count: int) -> None:
+    """Raises ReplyError unless there is one verdict for each pair."""
+    numbers = sorted(judged.pair for judged in reply.verdicts)
     if numbers != list(range(1, count + 1)):
         raise ReplyError(f"there must be one verdict for each pair from 1 to {count}; there are some for {numbers}")
-    return parsed
-
-
-def _is_readable(reply: str, *, count: int) -> bool:
-    try:
-        _read(reply, count=count)
-    except ReplyError:
-        return False
-    return True

@@ -178,8 +178,7 @@ def planning_executor(chat: AnyChat, settings: Settings) -> Iterator[Executor]:
         A context manager, which closes its files.
     """
     from hlgraph.ingest.plan import NamedChat
-    from hlgraph.models.accounts.open import executor_of
-    from hlgraph.models.choose import chosen_chat
+    from hlgraph.models.choose import chosen_chat, executor_of
 
     model: ChatModel = NamedChat(chat) if isinstance(chat, str) else chosen_chat(chat, settings.models)
     executor = executor_of(model, settings, corpus=settings.corpus)

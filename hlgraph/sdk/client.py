@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from hlgraph.sdk.quality import Quality
     from hlgraph.sdk.questions import Questions
     from hlgraph.sdk.reconcile import Drift
-    from hlgraph.stores.cypher import Limits, Table
     from hlgraph.stores.open import Finding, Opened
     from hlgraph.stores.protocols import Backup, CorpusStats, Stores
+    from hlgraph.stores.queries import Limits, Table
     from hlgraph.where import AnyWhere
 
 __all__ = ["HLGraph", "connect"]
@@ -553,7 +553,7 @@ class HLGraph:
         ------
         InputError : no such group
         """
-        from hlgraph.models.accounts.open import spent
+        from hlgraph.models.choose import spent
 
         return spent(self.settings, by, corpus=self.corpus, graph=self._opened.stores.graph)
 

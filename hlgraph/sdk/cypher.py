@@ -15,9 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hlgraph.errors import InputError, ReadError, UnknownNameError
-from hlgraph.stores.cypher import Limits, Table
 from hlgraph.stores.protocols import GraphStore
-from hlgraph.stores.queries import Parameter, ParameterValue, Query, names, parse
+from hlgraph.stores.queries import Limits, Parameter, ParameterValue, Query, Table, names, parse
 from hlgraph.stores.queries import load as load_own
 from hlgraph.stores.trace import literal
 

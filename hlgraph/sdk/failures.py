@@ -1,4 +1,4 @@
-"""The chunks whose extraction by a chat model failed or is incomplete: list them, retry, correct by hand, or accept as lost."""
+"""List the chunks whose extraction by a chat model failed or is incomplete; retry them, correct them, or accept the loss."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from hlgraph.ingest.pipeline import BATCH_CHARACTERS
 from hlgraph.ingest.report import Report
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.accounts.ledger import Purpose
-from hlgraph.models.accounts.open import executor_of
-from hlgraph.models.choose import ChosenModels
+from hlgraph.models.choose import ChosenModels, executor_of
 from hlgraph.models.executor import Executor, Request
 from hlgraph.models.protocols import Completion
 from hlgraph.persist.assemble import Extracted, assemble
@@ -35,7 +34,7 @@ from hlgraph.stores.protocols import Scope, Stores, by_id, by_source, domain_of
 __all__ = ["Failures", "Mending", "Quarantined"]
 
 ACCEPTED, DROPPED = "accepted by hand", "dropped by hand"
-_FEWEST = 4  # characters of an id that may stand for it
+_FEWEST = 4  # minimum length of an abbreviated id
 
 
 @dataclass(slots=True)
@@ -44,10 +43,10 @@ class Mending:
 
     Attributes
     ----------
-    mended : ids of failures that are solved; their chunks are in the graph
-    failed : failures that were tried and failed again, or are still incomplete, with the new reason
-    waiting : failures of chunks that are not in the graph, since their ingest was killed; the next ingest tries them
-    gone : ids of named failures that an interrupted run of the same command had solved
+    mended : ids of resolved failures; their chunks are in the graph
+    failed : failures that failed again or are still incomplete, with the new reason
+    waiting : failures of chunks that are not in the graph because their ingest was killed; the next ingest retries them
+    gone : requested ids that an interrupted run of the same command had already resolved
     left_out : names in a manual reply that are neither in its list of entities nor in their sentence
     report : counts of the changes to the graph, and the usage of the chat model
     """
@@ -62,7 +61,7 @@ class Mending:
 
 @dataclass(frozen=True, slots=True)
 class _Solved:
-    """The extraction of a failed chunk, and its extractor."""
+    """The new extraction of a failed chunk, and its extractor."""
 
     entry: Quarantined
     extraction: Extraction
@@ -72,7 +71,7 @@ class _Solved:
 @checked
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """The failed chunks of one corpus, and those of which parts were left out (``dropped``).
+    """The failed chunks of one corpus, and the chunks whose extraction left parts out (``dropped``).
 
     Parameters
     ----------
@@ -96,9 +95,10 @@ class Failures:
     chat: Callable[[Budget | None], Executor | None]
 
     def find(self, ids: Sequence[str] | None = None) -> list[Quarantined]:
-        """The failed chunks by uri and position: all, or those of these ids (or of their unique first 4 letters or more).
+        """List the failed chunks, all or those with these ids, by uri and position.
 
-        Raises UnknownNameError for an id that no failure has, InputError for a beginning that several have.
+        A unique prefix of at least 4 characters may stand for an id. Raises UnknownNameError for an unknown id, and InputError
+        for an ambiguous prefix.
         """
         entries = self._kept.entries()
         if ids is None:
@@ -116,14 +116,14 @@ class Failures:
     ) -> Mending:
         """Extract failed chunks again with the chat model of the settings.
 
-        A chunk that succeeds is written as an ingest writes it, and is no longer a failure. A chunk that fails again stays a
-        failure, with the new reason. A source without failures counts as unchanged in the next ingest, even if another model
-        extracted its last chunk.
+        A chunk that succeeds is written as in an ingest, and is no longer a failure. A chunk that fails again stays a
+        failure, with the new reason. A source without remaining failures counts as unchanged in the next ingest, even if
+        another model extracted its last chunk.
 
         Parameters
         ----------
-        ids : of failures; None: all
-        budget : of the calls
+        ids : ids of failures; None: all
+        budget : limit of tokens and money for the calls
         ground : how propositions are checked against their chunk, see :meth:`hlgraph.HLGraph.ingest`; None: the setting
             ``models.ground``. With ``off``, propositions that were left out are stored, from the stored replies if they are kept
 
@@ -219,7 +219,7 @@ class Failures:
         return mending
 
     def drop(self, name: str) -> Mending:
-        """Accept that a chunk has no statements, or of an incomplete one no others, so that it no longer counts as a failure.
+        """Accept a failed chunk without statements, or an incomplete one as it is, so that it no longer counts as a failure.
 
         Statements that another extractor made from a chunk without an extraction are removed. Raises UnknownNameError for an id
         that no failure has.
@@ -243,7 +243,7 @@ class Failures:
 
     @contextmanager
     def _writing(self, report: Report) -> Iterator[None]:
-        """The write lock; when it ends, the quarantine and the stored replies forget what the change removed."""
+        """Hold the write lock; at the end, delete what the change removed from the quarantine and the stored replies."""
         graph = self.stores.graph
         with graph.lock(self.settings.corpus) as pending:
             report.resumed = resume(pending, self.stores, corpus=self.settings.corpus)
@@ -253,7 +253,7 @@ class Failures:
 
     @contextmanager
     def _named(self, names: Sequence[str] | None, mending: Mending) -> Iterator[list[Quarantined]]:
-        """The failures of these names, recorded while they are solved; those solved by an interrupted run are ``gone``."""
+        """Yield the failures with these ids, recorded during the block; ids that an interrupted run resolved go to ``gone``."""
         entries = self._kept.entries()
         if names is None:
             yield entries
@@ -282,7 +282,7 @@ class Failures:
         check_model(self.stores.graph.stats(self.settings.corpus, has_counts=False), self.models.embedder)
 
     def _stored(self, entries: Sequence[Quarantined]) -> list[Quarantined]:
-        """The failures whose chunk is in the graph: a killed ingest leaves failures of chunks that it did not store."""
+        """The failures whose chunk is in the graph; a killed ingest leaves failures of chunks that it did not store."""
         _, chunks = self._read(entries)
         return [entry for entry in entries if _same_text(entry, chunks.get(entry.chunk.source, ()))]
 
@@ -296,7 +296,7 @@ class Failures:
         return sources, by_source(chunks, Chunk)
 
     def _write(self, extracted: Sequence[_Solved], mending: Mending) -> None:
-        """Write these extractions in one change, and release their failures from the quarantine."""
+        """Write the extractions in one change, and remove their failures from the quarantine."""
         if not extracted:
             return
         sources, chunks = self._read([item.entry for item in extracted])
@@ -368,7 +368,7 @@ def _extracted(source: Source, chunks: Sequence[Chunk], extracted: Sequence[_Sol
 
 
 def _batches(entries: Sequence[Quarantined]) -> Iterator[list[Quarantined]]:
-    """Failures in batches of the size that an ingest stores at a time."""
+    """Divide failures into batches of the size of an ingest batch."""
     batch: list[Quarantined] = []
     size = 0
     for entry in entries:

@@ -102,7 +102,7 @@ class Resources:
             return None
         with self._guard:
             if corpus not in self._executors:
-                from hlgraph.models.accounts.open import executor_of
+                from hlgraph.models.choose import executor_of
 
                 executor = self._executors[corpus] = executor_of(chat, settings, corpus=corpus)
                 self._closing.callback(executor.close)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlgraph import progress
-from hlgraph.algorithms.intervals import Share, wilson
 from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.evaluate.statistics import Share, wilson
 from hlgraph.extract.extractor import ChunkInput
 from hlgraph.extract.wording import objection
 from hlgraph.ids import checksum

@@ -12,8 +12,7 @@ from hlgraph.progress import OnProgress, listening
 from hlgraph.sdk.arguments import checking
 
 if TYPE_CHECKING:
-    from hlgraph.evaluate.questions.checking import CheckReport
-    from hlgraph.evaluate.questions.exporting import Exported
+    from hlgraph.evaluate.questions.checking import CheckReport, Exported
     from hlgraph.evaluate.questions.record import MadeQuestion, QuestionKind, QuestionSet
     from hlgraph.models.accounts.budget import Budget, ExpectedCost
     from hlgraph.sdk.client import HLGraph
@@ -118,8 +117,7 @@ class Questions:
         ------
         InputError : an option that cannot be used, or no chat model is named
         """
-        from hlgraph.evaluate.questions.plan import ForecastExecutor
-        from hlgraph.evaluate.questions.writing import even, two_models, write
+        from hlgraph.evaluate.questions.writing import ForecastExecutor, even, two_models, write
 
         wanted = even(count, kinds)
         models = two_models(self._graph.settings, validator=validator, is_planned=True)
@@ -198,7 +196,7 @@ class Questions:
         InputError : the questions are of another corpus, none has a gold passage, or the folder cannot be written
         ReadError : the file cannot be read
         """
-        from hlgraph.evaluate.questions.exporting import export
+        from hlgraph.evaluate.questions.checking import export
 
         with listening(on_progress):
             return export(self._graph, _read(questions), folder=folder)

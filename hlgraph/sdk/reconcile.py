@@ -27,7 +27,7 @@ from hlgraph.persist.compare import chunk_fingerprint, damaged, is_damaged, is_s
 from hlgraph.persist.journal import persist, resume
 from hlgraph.progress import OnProgress
 from hlgraph.records import Chunk, Entity, Fact, Kind, Record, Relationship, Source, Statement, Topic
-from hlgraph.resolve.synonyms import least_synonym, synonyms
+from hlgraph.resolve.candidates import least_synonym, synonyms
 from hlgraph.stores.batches import batched
 from hlgraph.stores.open import Opened
 from hlgraph.stores.protocols import AlteredRecord, PullShape, Row, Scope, Stores, VectorBatch, by_id, by_source

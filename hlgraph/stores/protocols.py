@@ -34,9 +34,8 @@ from hlgraph.where import Where
 
 if TYPE_CHECKING:
     from hlgraph.stores.closing import Calls
-    from hlgraph.stores.cypher import Limits, Table
     from hlgraph.stores.derived import Clustered, ClusterQuery, DerivedStore
-    from hlgraph.stores.queries import ParameterValue, Query
+    from hlgraph.stores.queries import Limits, ParameterValue, Query, Table
     from hlgraph.subgraph import Subgraph
 
 T = TypeVar("T", bound=Record)

@@ -28,8 +28,7 @@ from hlgraph.records import Chunk, Kind, Source
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.steps.passage_links import linked_passages
-from hlgraph.retrieve.strategies.fused import FusedRetriever
+from hlgraph.retrieve.strategies.fused import FusedRetriever, linked_passages
 
 SETS = ("musique_oie", "musique", "2wikimultihopqa", "hotpotqa", "popqa", "multihop_rag_70", "multihop_rag_wide")
 MOST = 60

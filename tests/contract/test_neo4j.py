@@ -17,8 +17,7 @@ from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores, Verdict, grouped
 from hlgraph.stores.trace import listening
 from hlgraph.testing.corpus import CORPUS, fill
-from hlgraph.testing.derived_contract import DerivedStoreContract, TopicContract
-from hlgraph.testing.domain_contract import DomainStoreContract
+from hlgraph.testing.derived_contract import DerivedStoreContract, DomainStoreContract, TopicContract
 from hlgraph.testing.graph_contract import GraphStoreContract
 from hlgraph.testing.merge_contract import MergeStoreContract, decision, merges, save
 from hlgraph.testing.writers_contract import WritersContract

@@ -34,7 +34,7 @@ from hlgraph.errors import (
     StoreLockedError,
     StoreUnavailableError,
 )
-from hlgraph.models.accounts.open import LEDGER_FILE
+from hlgraph.models.choose import LEDGER_FILE
 from hlgraph.settings import REPLIES_FILE
 from hlgraph.stores.embedded import backup as backups
 from hlgraph.stores.embedded import database, mirror

@@ -10,7 +10,7 @@ import pytest
 from command_line import call
 
 import hlgraph.models.choose
-from hlgraph.evaluate.judges.answer_rows import load_candidates
+from hlgraph.evaluate.judges.report import load_candidates
 from hlgraph.testing.chat import ScriptedChat, without_salt
 
 MILLS = {f"q{number}": f"Mara Quill built the mill of Tessing {number}." for number in range(5)}

@@ -23,9 +23,8 @@ from hlgraph.errors import InputError, StoreUnavailableError, UnknownNameError
 from hlgraph.ids import entity_id, fact_id, source_id
 from hlgraph.sdk import cypher as analyst
 from hlgraph.settings import Settings
-from hlgraph.stores.cypher import Limits, Table
 from hlgraph.stores.neo4j.graph import Neo4jGraphStore
-from hlgraph.stores.queries import Query
+from hlgraph.stores.queries import Limits, Query, Table
 from hlgraph.testing.embedder import WordEmbedder
 
 _SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"

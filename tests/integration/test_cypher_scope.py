@@ -17,7 +17,7 @@ from hlgraph.errors import InputError, UnknownNameError, WhereError
 from hlgraph.ids import fact_id, source_id, statement_id
 from hlgraph.sdk import cypher as analyst
 from hlgraph.settings import Settings
-from hlgraph.stores.cypher import Plain
+from hlgraph.stores.queries import Plain
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.where import field
 

@@ -25,11 +25,10 @@ import hlgraph
 from hlgraph import Budget, Document
 from hlgraph.errors import BudgetError, ModelAnswerError
 from hlgraph.evaluate.answering import Answered, AnswerOutcome, AnswerReport
-from hlgraph.evaluate.claims.claims import claims_by_chat
+from hlgraph.evaluate.claims import claims_by_chat
 from hlgraph.evaluate.datasets import Question
-from hlgraph.evaluate.judges.answer_rows import candidates_of
 from hlgraph.evaluate.judges.judging import judge_answers
-from hlgraph.evaluate.judges.report import JudgeOptions
+from hlgraph.evaluate.judges.report import JudgeOptions, candidates_of
 from hlgraph.evaluate.questions.checking import check
 from hlgraph.evaluate.questions.record import QuestionKind
 from hlgraph.evaluate.questions.writing import two_models, write

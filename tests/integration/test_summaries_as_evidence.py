@@ -18,7 +18,7 @@ from hlgraph.cli.commands.answer import answer_lines
 from hlgraph.cli.output import plain, search_tree
 from hlgraph.errors import InputError
 from hlgraph.index.hierarchy import HierarchyQuery
-from hlgraph.integrations.langchain.retriever import to_langchain
+from hlgraph.integrations.langchain import to_langchain
 from hlgraph.records import Document, Evidence, Kind
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.testing.chat import ScriptedChat

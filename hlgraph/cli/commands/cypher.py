@@ -15,8 +15,7 @@ from hlgraph.cli.output import note, pick
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
-    from hlgraph.stores.cypher import Plain, Table
-    from hlgraph.stores.queries import Query
+    from hlgraph.stores.queries import Plain, Query, Table
 
 PLACE = 190  # position in the list of commands
 
@@ -97,8 +96,8 @@ def run(
       hlgraph cypher run my_query --folder ./my-queries --timeout 5 --max-rows 100
     """
     from hlgraph.sdk import cypher as analyst
-    from hlgraph.stores.cypher import Limits
     from hlgraph.stores.open import open_graph
+    from hlgraph.stores.queries import Limits
 
     settings = cli.settings()
     limits = Limits(timeout, max_rows)

@@ -83,9 +83,8 @@ def judge(
       hlgraph judge measured/answers.jsonl --judge pairwise --against chunk --max-usd 2
       hlgraph judge measured/answers.jsonl --judge correctness --labels people.jsonl --json
     """
-    from hlgraph.evaluate.judges.answer_rows import load_candidates
     from hlgraph.evaluate.judges.judging import judge_answers, planned
-    from hlgraph.evaluate.judges.report import judge_files
+    from hlgraph.evaluate.judges.report import judge_files, load_candidates
     from hlgraph.evaluate.report import write_files
 
     options = judge_options(judges, judge_model, criteria, trials, against)

@@ -109,7 +109,7 @@ def _thresholds(calibration: Calibration | None) -> dict[str, float]:
     """The fitted thresholds of a corpus, by a short name."""
     from hlgraph.algorithms.query_walk import QueryWalk
     from hlgraph.index.hierarchy import HierarchyQuery
-    from hlgraph.resolve.synonyms import least_synonym
+    from hlgraph.resolve.candidates import least_synonym
 
     tau, theta = QueryWalk().attraction(calibration)
     return {

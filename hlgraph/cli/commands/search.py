@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hlgraph.cli.choices import STRATEGIES
-from hlgraph.cli.command import Invocation, Where, argument, command, option
+from hlgraph.cli.command import STRATEGIES, Invocation, Where, argument, command, option
 from hlgraph.cli.output import basis_lines, explain_lines, note, place, result_line, search_tree, why
 from hlgraph.errors import InputError
 from hlgraph.records import SEARCH_K

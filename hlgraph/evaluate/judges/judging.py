@@ -27,10 +27,10 @@ from hlgraph.errors import (
     ModelAnswerError,
     ModelUnavailableError,
 )
-from hlgraph.evaluate.judges.answer_rows import Candidate, check_candidates
 from hlgraph.evaluate.judges.report import (
     CRITERIA,
     Calibration,
+    Candidate,
     JudgedAnswers,
     JudgeOptions,
     JudgeReport,
@@ -39,18 +39,18 @@ from hlgraph.evaluate.judges.report import (
     Readings,
     agreements,
     calibration_of,
+    check_candidates,
     load_labels,
     rounds,
     wins_of,
     wrote_itself,
 )
-from hlgraph.evaluate.parsed_replies import ask_twice
 from hlgraph.evaluate.statistics import Resamples, holm
-from hlgraph.extract.chat.messages import Messages, ReplyError, Words
+from hlgraph.extract.chat.messages import Messages, ReplyError, Words, ask_twice
 from hlgraph.models import choose
 from hlgraph.models.accounts.budget import Budget, ExpectedCost, Purse, price_of
 from hlgraph.models.accounts.ledger import Purpose, Spent
-from hlgraph.models.accounts.open import executor_of
+from hlgraph.models.choose import executor_of
 from hlgraph.models.executor import Executor, Request
 from hlgraph.models.prompts import Prompt, delimited, read_prompt
 from hlgraph.settings import Settings
@@ -119,7 +119,7 @@ class Judge:
         *,
         form: type[_Reply],
         strategy: str = "",
-        check: Callable[[_Reply], None] | None = None,
+        check: Callable[[_Reply], None] = lambda _: None,
     ) -> _Reply | Missing:
         """The reply to a prompt; Missing if there is none that can be read.
 

@@ -1,4 +1,4 @@
-"""Which entities a question can ask for, by which names an answer is accepted, and how a question refers to one."""
+"""Decide which entities a question can ask for, which names count as an answer, and how a question refers to an entity."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ DEIXIS = _PRONOUNS | _words(
     former above below again instead too however therefore not never no nor neither another other same so yet once if than
     perhaps probably possibly maybe"""
 )
-"""Words by which a clause points outside itself, or denies: a question must not have them."""
+"""Pronouns, adverbs and negations that make a clause depend on its context; a question must not contain them."""
 
 UNSURE = _words("may might could would should will can")
 DOUBTS = _words(
     """if whether unless would could may might that suggests suggested how why rumours claims hopes than until nor not
     never"""
 )
-"""Words before a clause by which its sentence does not assert it."""
+"""Words that, before a clause, mean that the sentence does not assert the clause."""
 
 BOUNDARIES = _words(
     """and but or while as because when where which who whom whose that if so though although until unless since whereas
     whether than yet nor"""
 )
-"""Words that begin another clause."""
+"""Conjunctions that start a new clause."""
 
 PREPOSITIONS = _words(
     """of to in on at from by for with into near under against between within about after before during through over across
@@ -63,7 +63,7 @@ SAYING = _words(
     believed believes knew knows felt feels hoped hopes wanted wants expected expects seemed seems suggested suggests
     tweeted asked asks wrote writes insisted insists announced announces confirmed confirms revealed reveals"""
 )
-"""Verbs whose object is a clause: half of it says too little."""
+"""Verbs whose object is a clause, which a question cannot cut in half."""
 
 _IRREGULAR = _words(
     """beat became began bet bit blew bought broke broadcast brought built burst came caught chose cost cut dealt did drank
@@ -89,16 +89,16 @@ AGENTIVE = _words(
     admitted appointed named offered offers started created built made shared posted called helped spent visited defeated
     outplayed purchased settled filed recalled"""
 )
-"""Verbs whose subject is a person, or people as an organization: "who" asks for it."""
+"""Verbs whose subject is a person or an organization, so that a question can ask "who"."""
 
 
 def is_finite_verb(word: str, following: str = "the") -> bool:
-    """Whether a word is, by its form, a verb that a subject can stand before.
+    """Whether a word has the form of a finite verb.
 
     Parameters
     ----------
     word : the word
-    following : the word after it, which tells a verb in -s from a plural
+    following : the next word, which distinguishes a verb in -s from a plural noun
 
     Examples
     --------
@@ -116,7 +116,7 @@ def is_finite_verb(word: str, following: str = "the") -> bool:
 
 SINGULAR = {"have": "has", "are": "is", "were": "was", "do": "does"}
 SHORT_ROLES = _words("QB RB WR LB TE CB HC GM OC DC TV PC AI VP CEO CFO CTO COO FG TD PM AM Dr Mr Mrs Ms")
-"""Abbreviations of offices and things that begin a sentence like names."""
+"""Abbreviations of roles and things that look like names at the start of a sentence."""
 
 
 _MOST_WORDS = 5
@@ -134,18 +134,18 @@ _REFERRED = {
 }
 AGENT = "the person or organization that"
 THING = "the thing that"
-"""What a question calls an entity of unknown kind: one that acts, and another one."""
+"""How a question refers to an entity of unknown kind: if it acts like a person or organization, and otherwise."""
 
 
 class Askable:
-    """The entities of a corpus, as questions ask for them.
+    """The entities of a corpus, grouped by shared names, with the words that questions use for them.
 
-    Entities that share one name are one here: "Altman" and "Sam Altman" if no other name ends with Altman, "FTC" and "Federal Trade
-    Commission" if no other name has these initials.
+    Short and long forms of a name are one group: "Altman" and "Sam Altman" if no other name ends with Altman, "FTC" and
+    "Federal Trade Commission" if no other name has these initials.
 
     Parameters
     ----------
-    stored : the facts, their ends and their statements, which tell a name from a common word at the beginning of a sentence
+    stored : the facts, their entities, and their statements, whose spelling distinguishes a name from a capitalised common word
     """
 
     def __init__(self, stored: StoredFacts) -> None:
@@ -174,11 +174,11 @@ class Askable:
         self._shared = _shared_last_words(entities)
 
     def group(self, entity: str) -> str:
-        """The id that stands for an entity and those that share its name."""
+        """The id of the entity that represents the group of an entity."""
         return self._groups[entity]
 
     def answers(self, entity: str) -> tuple[str, ...]:
-        """The names of an entity, those of the graph first: that of the longest one, then by length and letter."""
+        """All names and aliases of an entity's group: the main name first, the others by descending length."""
         members = [self._entities[name] for name in self._members[self.group(entity)]]
         main = self._entities[self.group(entity)].name
         rest = {name for item in members for name in (item.name, *item.aliases)} - {main, ""}
@@ -201,27 +201,27 @@ class Askable:
         return ""
 
     def asked(self, entity: str, *clauses: str) -> str:
-        """The words that ask for an entity before these clauses: "Who", "Which organization", or "Who or what"."""
+        """The interrogative for an entity with these clauses: "Who", "Which organization", or "Who or what"."""
         kind = self._entities[entity].kind
         if kind != "organization" and (kind == "person" or self._is_agent(entity, clauses)):
             return "Who"
         return _ASKED.get(kind, "Who or what")
 
     def referred(self, entity: str, *clauses: str) -> str:
-        """The words that stand for an entity before these clauses: "the organization that"."""
+        """The noun phrase that replaces an entity's name before these clauses, such as "the organization that"."""
         kind, is_agent = self._entities[entity].kind, self._is_agent(entity, clauses)
         if kind in ("place", "person") and is_agent:
             return AGENT
         return _REFERRED.get(kind) or (AGENT if is_agent else THING)
 
     def _is_agent(self, entity: str, clauses: tuple[str, ...]) -> bool:
-        """Whether an entity acts as a person or an organization does: in its facts, or in these clauses."""
+        """Whether the facts of an entity, or these clauses, use verbs of persons and organizations."""
         firsts = {text.split()[0] for text in clauses if text}
         has_owner = any({"his", "her"} & {*text.split()} for text in clauses)
         return self.group(entity) in self._agents or has_owner or bool(firsts & AGENTIVE)
 
     def _is_common(self, parts: list[str]) -> bool:
-        """Whether the texts write a name of one word without a capital, too, a third as often or more."""
+        """Whether the texts also write a one-word name in lower case, at least a third as often."""
         if len(parts) > 1:
             return False
         word = parts[0].lower()
@@ -229,7 +229,7 @@ class Askable:
 
 
 def hubs(facts: Iterable[tuple[str, str]], *, source_count: int) -> frozenset[str]:
-    """Entities that many sources speak of, so that they identify nothing.
+    """Entities that occur in too many sources to identify an answer.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def hubs(facts: Iterable[tuple[str, str]], *, source_count: int) -> frozenset[st
 
 
 def singular(clause: str) -> str:
-    """A clause behind "who" or "that": its first verb in the singular ("have won" becomes "has won"), without "also"."""
+    """A clause to follow "who" or "that": its first verb in the singular ("have won" becomes "has won"), without "also"."""
     first, _, rest = clause.replace(" also ", " ").partition(" ")
     return f"{SINGULAR.get(first, first)} {rest}".strip()
 
@@ -266,20 +266,20 @@ def _is_no_plain_name(name: str) -> bool:
 
 
 def _acts(count: int, total: int) -> bool:
-    """Whether as many facts of an entity are acts as those of a person or an organization."""
+    """Whether the share of acts among the facts of an entity is typical of a person or an organization."""
     return count >= _ACTS * total > 0 or (count > 1 and count >= _FEW_ACTS * total)
 
 
 def _has_short_form(names: list[str]) -> bool:
-    """Whether a name is the last word of another one, as that of a person is."""
+    """Whether one name is the last word of another, as a surname is."""
     return any(" " not in one and other.endswith(f" {one}") for one in names for other in names)
 
 
 def _grouped(entities: Mapping[str, Entity], counts: Mapping[str, int]) -> dict[str, str]:
-    """For each entity the one that stands for all that share its name: by last words, or by initials.
+    """Map each entity to the representative of its group; names are grouped by last words or by initials.
 
-    "Altman" is "Sam Altman" if all longer names that end with Altman end with Sam Altman, and so is "CEO Sam Altman". The one of
-    the most facts stands for all, then the longest.
+    "Altman" and "CEO Sam Altman" are grouped with "Sam Altman" if all longer names that end with Altman end with Sam Altman.
+    The representative has the most facts, then the longest name.
     """
     keys: dict[str, set[str]] = {}
     for item in entities.values():
@@ -304,16 +304,16 @@ def _grouped(entities: Mapping[str, Entity], counts: Mapping[str, int]) -> dict[
 
 
 def _shared_last_words(entities: Mapping[str, Entity]) -> frozenset[str]:
-    """Last words of two or more names."""
+    """Last words that two or more names share."""
     last = Counter(item.name.split()[-1].lower() for item in entities.values() if " " in item.name)
     return frozenset(word for word, count in last.items() if count > 1)
 
 
-# Takes facts back to the words of their statements: what a sentence says about its subject, as a clause of a question.
+# Extracts the clause of a fact from its statement: what the sentence says about its subject.
 #
-# A question is made of clauses that want a subject: "sued Amazon in September" goes on after "who" and after "the company that".
-# So a clause keeps the words of the sentence, and no word has to be inflected. A clause that does not stand alone (it has a
-# pronoun, a word such as "yesterday", or it hangs on "if") is refused, with the reason.
+# A question is built from clauses without their subject: "sued Amazon in September" can follow "who" and "the company that".
+# A clause keeps the words of the sentence, so no word has to be inflected. A clause that depends on its context (it has a
+# pronoun, a word such as "yesterday", or a preceding "if") is rejected with the reason.
 
 
 _INSERTED = re.compile(r", [^,;:.!?]{2,80}, ")
@@ -336,16 +336,16 @@ _PLAIN_CLAUSE = re.compile(r"[\w’'.,&$£€%/+-]+(?: [\w’'.,&$£€%/+-]+)*"
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """What a statement says about its subject, in the words of the statement.
+    """A clause about the subject of a fact, in the words of the statement, without the subject.
 
     Attributes
     ----------
     fact : the fact
-    statement : the statement that holds it
+    statement : the statement that supports it
     subject_id : the subject
     text : the words after the subject: "sued Amazon in September"
     has_article : whether "the" precedes the subject in the sentence
-    ahead : the words of ``text`` before the object, if the clause can end with the object; else empty, as for a literal
+    ahead : the words of ``text`` before the object, if the clause can end with the object; empty otherwise, and for a literal
     """
 
     fact: Fact
@@ -357,12 +357,12 @@ class Clause:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The content words of the text: clauses with the same key say the same."""
+        """The content words of the text; clauses with equal keys are duplicates."""
         return tuple(content_words(self.text))
 
 
 def sentence_of(statement: Statement, source: Source) -> str:
-    """The text of a statement with single spaces, without the title of its source that an extractor puts before it.
+    """The text of a statement with single spaces, without the source title that an extractor prepends.
 
     Parameters
     ----------
@@ -374,7 +374,7 @@ def sentence_of(statement: Statement, source: Source) -> str:
 
 
 def clause_of(fact: Fact, statement: Statement, *, source: Source, entities: Mapping[str, Entity]) -> Clause | str:
-    """The clause of a fact in the words of its statement, or why there is none.
+    """The clause of a fact in the words of its statement, or the reason why it has none.
 
     Parameters
     ----------
@@ -384,7 +384,7 @@ def clause_of(fact: Fact, statement: Statement, *, source: Source, entities: Map
     Returns
     -------
     Clause or str
-        The reason, in words, where the sentence gives no clause that stands alone.
+        A text is the reason why the sentence gives no self-contained clause.
     """
     subject = entities[fact.subject_id]
     sentence = sentence_of(statement, source)
@@ -418,12 +418,12 @@ def clause_of(fact: Fact, statement: Statement, *, source: Source, entities: Map
 
 
 def surfaces(entity: Entity) -> list[str]:
-    """The names of an entity, the longest first, then in the order of letters."""
+    """The names of an entity, the longest first, ties in alphabetical order."""
     return sorted({entity.name, *entity.aliases} - {""}, key=lambda name: (-len(name), name))
 
 
 def _around_subject(sentence: str, names: Iterable[str]) -> tuple[str, str] | None:
-    """What precedes and what follows the subject; None unless the subject begins a clause that the sentence asserts."""
+    """The text before and after the subject; None unless the subject starts a clause that the sentence asserts."""
     for name in names:
         for match in re.finditer(rf"(?<!\w){re.escape(name)}(?=\s|, )", sentence):
             if _begins_clause(sentence[: match.start()]):
@@ -432,13 +432,13 @@ def _around_subject(sentence: str, names: Iterable[str]) -> tuple[str, str] | No
 
 
 def _spoken(entity: Entity) -> list[str]:
-    """The names of an entity, and their last words alone: "Grupe" for Blake Grupe."""
+    """The names of an entity, followed by their last words alone, such as "Grupe" for Blake Grupe."""
     whole = surfaces(entity)
     return [*whole, *dict.fromkeys(name.split()[-1] for name in whole if " " in name and name.split()[-1][0].isupper())]
 
 
 def _begins_clause(before: str) -> bool:
-    """Whether a clause can begin behind these words: nothing doubts it, and only words such as "head coach" precede it."""
+    """Whether a clause can start after these words: they express no doubt, and at most a title such as "head coach" precedes it."""
     words = [word.lower().strip("“”\"'‘’(,;:—") for word in before.split()]
     if any(word in DOUBTS or word in SAYING or word.endswith(("n't", "n’t")) for word in words):
         return False
@@ -450,9 +450,9 @@ def _begins_clause(before: str) -> bool:
 
 
 def _verb_at(rest: str, predicate: str) -> int | None:
-    """Where the first word of the predicate stands, if it is a finite verb of the subject; None if not.
+    """The offset of the predicate's first word if it is a finite verb of the subject; None otherwise.
 
-    Only adverbs precede it, or words between commas, or "who", or another verb of the subject and "and".
+    It may follow adverbs, a phrase between commas, "who", or another verb of the subject and "and".
     """
     wanted = predicate.split(maxsplit=1)[0].lower() if predicate.split() else ""
     inserted = _INSERTED.match(rest)
@@ -484,7 +484,7 @@ def _verb_at(rest: str, predicate: str) -> int | None:
 
 
 def _object_in(rest: str, fact: Fact, *, subject: Entity, item: Entity | None) -> tuple[int, int] | None:
-    """Start and end of the object in the clause; None if a break stands between verb and object."""
+    """Start and end of the object in the clause; None if a clause boundary separates verb and object."""
     if item is not None:
         names = _spoken(item)
     else:
@@ -500,7 +500,7 @@ def _object_in(rest: str, fact: Fact, *, subject: Entity, item: Entity | None) -
 
 
 def _end(rest: str, least: int) -> int:
-    """The end of the clause: the next mark or conjunction behind the object."""
+    """The end of the clause: the next punctuation mark or conjunction after the object."""
     stop = _BREAK.search(rest, least)
     end = stop.start() if stop else len(rest)
     words = [*_WORD.finditer(rest, least, end)]
@@ -508,7 +508,7 @@ def _end(rest: str, least: int) -> int:
     for place, word in enumerate(words):
         lower = word[0].lower()
         near = range(place + 1, min(place + 4, len(words)))
-        # "hired Altman and Brockman" goes on; "hired Altman and left" and "hired Altman and Yearwood became" end.
+        # "hired Altman and Brockman" continues; "hired Altman and left" and "hired Altman and Yearwood became" end at "and".
         if lower in ("and", "or") and near and not any(is_finite_verb(texts[at], texts[at + 1]) for at in near):
             continue
         if lower in BOUNDARIES:
@@ -517,12 +517,12 @@ def _end(rest: str, least: int) -> int:
 
 
 def _with_last_dot(text: str) -> str:
-    """A text that ends with "U.S." got its last dot taken with the end of the sentence."""
+    """Restore the last dot of a text that ends with an abbreviation such as "U.S.", which the sentence end removed."""
     return f"{text}." if re.search(r"\b[A-Z]\.[A-Z]$", text) else text
 
 
 def _before_pointer(rest: str, least: int, end: int) -> str:
-    """The clause without the phrase that points outside it, and what follows; empty where it cannot end before the phrase.
+    """The clause up to the phrase with the first context-dependent word; empty if the clause cannot end there.
 
     "settled with Amazon over two other cases" becomes "settled with Amazon".
     """
@@ -535,7 +535,7 @@ def _before_pointer(rest: str, least: int, end: int) -> str:
 
 
 def _can_end(rest: str) -> bool:
-    """Whether a clause can end before these words: at a mark, a conjunction or a preposition."""
+    """Whether a clause can end before these words: at punctuation, a conjunction or a preposition."""
     following = rest.split()
     if not following or _BREAK.match(rest.lstrip()):
         return True
@@ -549,7 +549,7 @@ def _without_article(text: str) -> str:
 
 
 def _fault(text: str) -> str:
-    """Why words are no clause that stands alone; empty if they are."""
+    """Why the words are not a self-contained clause; empty if they are."""
     words = [word.lower().strip(".'’") for word in text.split()]
     said = content_words(text)
     names = [word for word in text.split() if word[0].isupper() and word.lower() not in CALENDAR]

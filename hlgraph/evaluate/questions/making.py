@@ -1,9 +1,10 @@
-"""Makes questions without a model: candidates from paths of facts, refused where they are not sure, and chosen by quotas."""
+"""Make questions without a model: build candidates from paths of facts, reject ambiguous ones, and choose by quotas."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
@@ -11,11 +12,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from hlgraph import progress
 from hlgraph.errors import InputError
 from hlgraph.evaluate.questions.askable import AGENT, THING, Askable, Clause, clause_of, hubs, is_finite_verb, singular
-from hlgraph.evaluate.questions.leaks import answers_alone, names_in, words_of
 from hlgraph.evaluate.questions.record import NO_ANSWER, TEMPLATE_KINDS, MadeQuestion, QuestionKind, QuestionSet
 from hlgraph.evaluate.runner import PREFIX
 from hlgraph.ids import checksum, content_id
-from hlgraph.records import Source
+from hlgraph.records import Chunk, Source
 from hlgraph.text import content_words, words
 
 if TYPE_CHECKING:
@@ -23,14 +23,79 @@ if TYPE_CHECKING:
     from hlgraph.sdk.facts import StoredFacts
 
 
-# Candidates of questions, by kind: paths of two facts from different sources, worded by templates.
+SHARE = 0.8
+"""Minimum share of a question's content words that one source must contain to count as answering it alone."""
+_NAME = re.compile(r"[^\W\d_a-z][\w’'.&-]*(?: [^\W\d_a-z][\w’'.&-]*)*")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceWords:
+    """The words of one source, indexed for the search of names and content words.
+
+    Attributes
+    ----------
+    source_id : the source
+    line : its words in order, separated and surrounded by spaces
+    content : its set of words
+    """
+
+    source_id: str
+    line: str
+    content: frozenset[str]
+
+    def has(self, name: str) -> bool:
+        """Whether the source contains the words of a name consecutively."""
+        wanted = " ".join(words(name))
+        return bool(wanted) and f" {wanted} " in self.line
+
+
+def words_of(chunks: Iterable[Chunk]) -> list[SourceWords]:
+    """The words of each source, collected from its chunks; sources and words keep the order of the chunks."""
+    parts: dict[str, list[str]] = {}
+    for chunk in chunks:
+        parts.setdefault(chunk.source_id, []).extend(words(" ".join((*chunk.headings, chunk.text))))
+    return [SourceWords(name, f" {' '.join(tokens)} ", frozenset(tokens)) for name, tokens in parts.items()]
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The capitalised names in a text, except at its start, where every question has a capital.
+
+    Examples
+    --------
+    >>> names_in("Who sued Amazon, and also met Lina Khan?")
+    ('Amazon', 'Lina Khan')
+    """
+    names = (match[0].strip(".'’") for match in _NAME.finditer(text) if match.start())
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def answers_alone(source: SourceWords, question: str, *, answers: Sequence[str]) -> bool:
+    """Whether a source contains an answer, all names of the question, and four fifths of its content words.
+
+    The check overestimates: a source that contains the words with another meaning also counts.
+
+    Parameters
+    ----------
+    source : words of the source
+    question : text of the question
+    answers : accepted answers; empty for a null question: then the answer is not checked
+    """
+    if answers and not any(source.has(name) for name in answers):
+        return False
+    if not all(source.has(name) for name in names_in(question)):
+        return False
+    wanted = set(content_words(question))
+    return len(wanted & source.content) >= SHARE * len(wanted)
+
+
+# Candidate questions by kind: templates over paths of two facts from different sources.
 
 
 TEMPLATES = "templates/1"
-_MOST_PAIRS = 40  # of one entity: the others would ask the same with other words
+_MOST_PAIRS = 40  # per entity; more pairs would only rephrase the same question
 _OF_THINGS = frozenset({"on", "in", "into", "at", "through"})
 _NEAREST = 4
-_COMMON = 1  # entities that two documents share whose facts are compared or mixed
+_COMMON = 1  # minimum number of entities that two documents share before their facts are compared or combined
 _AUXILIARY = frozenset(
     ["is", "are", "was", "were", "has", "have", "had", "will", "can", "could", "would", "be", "been"]
 )
@@ -38,15 +103,15 @@ _AUXILIARY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A question that may be asked.
+    """A candidate question.
 
     Attributes
     ----------
-    kind : its kind
+    kind : kind of question
     text : the question
-    answer_id : the entity that it asks for; empty for a null question
+    answer_id : id of the entity that it asks for; empty for a null question
     clauses : the clauses of its path, in the order of the hops
-    about : the entities of the path beside the answer: the middle of a bridge, the other one of a comparison
+    about : ids of the other entities of the path: the middle of a bridge, the alternative of a comparison
     """
 
     kind: QuestionKind
@@ -58,18 +123,18 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The clauses of a corpus, by subject, with what the templates ask about them.
+    """The clauses of a corpus, indexed for the templates.
 
     Attributes
     ----------
     by_subject : clauses by the group of their subject, in the order in which they are tried
-    links, by_object : clauses that can end with their object, by the group of their subject, and of their object
-    told_of : facts with a subject that can be named, each with a statement, whether or not its words make a clause
+    links, by_object : clauses that can end with their object, by the group of their subject and of their object
+    told_of : facts whose subject can be named, each as a clause with one statement, even if the statement gives no clause
     askable : the entities
-    document : the document of a clause, by the id of its source
-    names : the main name of an entity, by id
-    named_in : the groups of the entities whose facts a document holds
-    seed : of the order
+    document : maps the id of a source to its document
+    names : main name of each entity, by id
+    named_in : groups of the entities in the facts of each document
+    seed : seed of the order
     """
 
     by_subject: Mapping[str, Sequence[Clause]]
@@ -91,30 +156,30 @@ class Paths:
         return self.askable.group(clause.fact.object_id) if clause.ahead and clause.fact.object_id else ""
 
     def told(self, clause: Clause) -> str:
-        """A clause with its subject and without its object: "the FTC sued"."""
+        """A clause with its subject but without its object, such as "the FTC sued"."""
         name = self.named(clause)
         ahead = clause.ahead.replace(" also ", " ") if name.endswith("s") else singular(clause.ahead)
         return f"{name} {ahead}"
 
     def referred(self, middle: str, first: Clause, *, following: str = "") -> str:
-        """The words for the middle of a bridge behind the first clause: one sells on a thing, not on a person.
+        """The noun phrase for the middle of a bridge after the first clause; after "on", "at" or "in" it is a thing.
 
         Parameters
         ----------
-        middle : the entity
-        first : the clause that ends with it
-        following : the clause that follows
+        middle : id of the middle entity
+        first : the clause that ends with the middle
+        following : the next clause
         """
         is_place = first.ahead.rpartition(" ")[2] in _OF_THINGS
         wording = self.askable.referred(middle, following)
         return THING if is_place and wording == AGENT else wording
 
     def named(self, clause: Clause) -> str:
-        """The name of the subject of a clause, with "the" where its sentence has it."""
+        """The name of the subject of a clause, with "the" if the sentence has it."""
         return f"{'the ' if clause.has_article else ''}{self.names[clause.subject_id]}"
 
     def is_apart(self, one: Clause, other: Clause) -> bool:
-        """Whether two clauses come from different documents and say different things.
+        """Whether two clauses come from different documents and share fewer than half of their content words.
 
         Parameters
         ----------
@@ -125,7 +190,7 @@ class Paths:
         return len({*one.key} & {*other.key}) * 2 < min(len(one.key), len(other.key))
 
     def are_comparable(self, one: Clause, other: Clause) -> bool:
-        """Whether two clauses of different documents ask for the same kind of thing, and the documents name two common things.
+        """Whether two clauses of different documents ask for the same kind of entity, and the documents share an entity.
 
         Parameters
         ----------
@@ -138,7 +203,7 @@ class Paths:
         return kinds[0] == kinds[1] and self.nearness(one, other) >= _COMMON
 
     def nearness(self, one: Clause, other: Clause) -> int:
-        """Number of entities that the documents of two clauses have in common.
+        """Number of entities that the documents of two clauses share.
 
         Parameters
         ----------
@@ -148,7 +213,7 @@ class Paths:
         return len(named[0] & named[1])
 
     def order(self, *parts: str) -> str:
-        """A key that puts candidates in a random order, the same for the same seed."""
+        """A sort key for a pseudorandom order, which depends only on the seed and the parts."""
         return checksum(str(self.seed), *parts)
 
 
@@ -156,7 +221,7 @@ Template: TypeAlias = Callable[[Paths], Iterator[Candidate]]
 
 
 def bridges(paths: Paths) -> Iterator[Candidate]:
-    """A -r1-> B -r2-> C, or A -r1-> B <-r2- C: "Who sued the company that bought iRobot?"; B is not named, and A is the answer."""
+    """Questions for A over A -r1-> B -r2-> C or A -r1-> B <-r2- C, without naming B: "Who sued the company that bought X?"."""
     for group, clauses in paths.links.items():
         for first in clauses:
             middle = paths.object_of(first)
@@ -175,7 +240,7 @@ def bridges(paths: Paths) -> Iterator[Candidate]:
 
 
 def intersections(paths: Paths) -> Iterator[Candidate]:
-    """The entity that fits two facts: "Who sued Amazon, and also fined Meta?", "Who fined Meta, and is also whom Kea sued?"."""
+    """Questions over two facts of an entity: "Who sued Amazon, and also fined Meta?", "Who fined X, and is also whom Y sued?"."""
     for group, clauses in paths.by_subject.items():
         pairs = [pair for pair in combinations(clauses, 2) if paths.is_apart(*pair)]
         for first, second in pairs[: _MOST_PAIRS * 2]:
@@ -192,7 +257,7 @@ def intersections(paths: Paths) -> Iterator[Candidate]:
 
 
 def comparisons(paths: Paths) -> Iterator[Candidate]:
-    """Two entities with one predicate, or one object: "Which of the two sued Amazon: the FTC or the EU?"."""
+    """Questions about two entities with the same predicate or object: "Which of the two sued Amazon: the FTC or the EU?"."""
     alike: dict[str, list[Clause]] = {}
     for fact_clause in paths.told_of:
         alike.setdefault(f"predicate {_verb(fact_clause)}", []).append(fact_clause)
@@ -215,7 +280,7 @@ def comparisons(paths: Paths) -> Iterator[Candidate]:
 
 
 def nulls(paths: Paths) -> Iterator[Candidate]:
-    """Facts of two different subjects, asked of one: "Who sued Amazon, and also wrote Emma?"."""
+    """Unanswerable questions that combine facts of two subjects: "Who sued Amazon, and also wrote Emma?"."""
     pairs = [(group, clause) for group, clauses in paths.by_subject.items() for clause in clauses]
     ordered = sorted(pairs, key=lambda item: paths.order("null", item[1].fact.id))
     for place, (group, first) in enumerate(ordered):
@@ -228,13 +293,13 @@ def nulls(paths: Paths) -> Iterator[Candidate]:
 
 
 def _verb(clause: Clause) -> str:
-    """The predicate that a comparison shares: its verb, and for "is" or "has" all of its words."""
+    """The predicate by which facts are compared: its verb; after an auxiliary such as "is" or "has", all of its words."""
     parts = clause.fact.predicate.lower().split()
     return " ".join(parts) if parts[0] in _AUXILIARY else parts[0]
 
 
 def _that(text: str) -> str:
-    """The words before a clause whose object is missing: "the person that", since "who" would be the subject."""
+    """The noun phrase before a clause without an object: "the person that", since "who" would be read as the subject."""
     return f"{text.removesuffix(' who')} that" if text.endswith(" who") else text
 
 
@@ -247,25 +312,25 @@ BY_KIND: dict[QuestionKind, Template] = {
 
 
 SHARES: Mapping[QuestionKind, float] = {"bridge": 0.3, "comparison": 0.25, "intersection": 0.3, "null": 0.15}
-_SURPLUS = 12  # candidates of a kind that are tested for leakage, for each question wanted
+_SURPLUS = 12  # candidates tested for leakage per question wanted
 _CLAUSE_USES = 10
 _FILLING: tuple[QuestionKind, ...] = (
     "intersection",
     "bridge",
     "comparison",
-)  # take the place of kinds that give too few
+)  # replace kinds that yield too few questions
 _ANSWER_SHARE = 0.25
 _ALIKE = 0.7
 _MOST_WORDS = 40
 
 
 def quotas(count: int, kinds: Sequence[QuestionKind] = TEMPLATE_KINDS) -> dict[QuestionKind, int]:
-    """How many questions of each kind make up a number of questions: 30 % bridges, 25 % comparisons, 30 % intersections, 15 % null.
+    """Divide a number of questions among kinds: 30 % bridges, 25 % comparisons, 30 % intersections, 15 % null.
 
     Parameters
     ----------
     count : number of questions
-    kinds : the kinds; their shares are kept to each other
+    kinds : the kinds; their shares keep their proportions
 
     Raises
     ------
@@ -293,27 +358,27 @@ def quotas(count: int, kinds: Sequence[QuestionKind] = TEMPLATE_KINDS) -> dict[Q
 
 
 def make(graph: HLGraph, wanted: Mapping[QuestionKind, int], *, seed: int = 0, by: str = "") -> QuestionSet:
-    """Questions from the facts of a corpus, without a model.
+    """Make questions from the facts of a corpus, without a model.
 
     Parameters
     ----------
     graph : the corpus
     wanted : number of questions of each kind, see :func:`quotas`
-    seed : of the choice; the same corpus and seed give the same questions on every store
-    by : metadata field that names the document of a source, where a corpus holds several sources of one document; default: each
+    seed : seed of the selection; the same corpus and seed give the same questions on every store
+    by : metadata field that names the document of a source, for corpora with several sources per document; default: each
         source is a document
 
     Returns
     -------
     QuestionSet
-        Fewer questions than wanted where the facts give no more; :attr:`QuestionSet.lacking` says so.
+        Fewer questions than wanted if the facts yield no more; see :attr:`QuestionSet.lacking`.
 
     Raises
     ------
     UnknownNameError
         There is no such corpus.
     InputError
-        The corpus holds no fact, or no source has the field.
+        The corpus has no fact, or no source has the field.
     """
     stored = graph.facts.read()
     if not stored.facts:
@@ -342,12 +407,12 @@ def make(graph: HLGraph, wanted: Mapping[QuestionKind, int], *, seed: int = 0, b
 
 
 def leaks(graph: HLGraph, asked: Sequence[tuple[str, Sequence[str]]]) -> dict[int, str]:
-    """The questions that one source alone answers, by its words: their index, and the id of the first such source.
+    """Find the questions that one source alone answers, by its words: their index, and the id of the first such source.
 
     Parameters
     ----------
     graph : the corpus; all its chunks are read once, 200 sources at a time
-    asked : texts and answers; no answers for a null question
+    asked : text and answers of each question; no answers for a null question
     """
     sources = sorted(graph.facts.sources())
     leaking: dict[int, str] = {}
@@ -362,7 +427,7 @@ def leaks(graph: HLGraph, asked: Sequence[tuple[str, Sequence[str]]]) -> dict[in
 
 
 class _Maker:
-    """Makes questions from facts; counts what it drops."""
+    """Builds questions from facts, and counts the reasons for which candidates are dropped."""
 
     def __init__(self, stored: StoredFacts, *, seed: int, by: str) -> None:
         self.dropped: Counter[str] = Counter()
@@ -390,11 +455,11 @@ class _Maker:
         self._ends: dict[tuple[str, str], set[str]] = {}
 
     def answers(self, item: Candidate) -> tuple[str, ...]:
-        """Accepted answers of a candidate; none for a null question."""
+        """The accepted answers of a candidate; empty for a null question."""
         return self._askable.answers(item.answer_id) if item.answer_id else ()
 
     def candidates(self, kind: QuestionKind, most: int) -> list[Candidate]:
-        """The candidates of a kind that the graph answers without doubt, in a seeded order."""
+        """The unambiguous candidates of a kind, in a seeded order."""
         every = sorted(BY_KIND[kind](self._paths), key=lambda item: self._paths.order(kind, item.text))
         accepted: list[Candidate] = []
         for item in every:
@@ -407,7 +472,7 @@ class _Maker:
         return accepted
 
     def picked(self, items: Sequence[Candidate], count: int, *, beside: Sequence[Candidate] = ()) -> list[Candidate]:
-        """The first candidates that use no clause and no answer too often, and are not like another one."""
+        """The first candidates that overuse no clause and no answer, and resemble no other question."""
         answers = Counter(item.answer_id or item.text for item in beside)
         most = max(2, round(_ANSWER_SHARE * (count + len(beside))))
         compared = {item.clauses[0].statement.id for item in beside if item.kind == "comparison"}
@@ -435,7 +500,7 @@ class _Maker:
         return accepted
 
     def question(self, item: Candidate) -> MadeQuestion:
-        """The record of a candidate."""
+        """The record of a question, made from its candidate."""
         stored = self._stored
         text = f"{item.text[0].upper()}{item.text[1:]}"
         statements = [clause.statement for clause in item.clauses]
@@ -462,7 +527,7 @@ class _Maker:
         )
 
     def _named_in(self) -> dict[str, frozenset[str]]:
-        """The groups of the entities whose facts a document holds."""
+        """The groups of the entities in the facts of each document."""
         named: dict[str, set[str]] = {}
         for fact, names in self._stored.facts:
             ends = {self._askable.group(end) for end in (fact.subject_id, fact.object_id) if end}
@@ -471,7 +536,7 @@ class _Maker:
         return {document: frozenset(ends) for document, ends in named.items()}
 
     def _told_of(self) -> list[Clause]:
-        """The facts whose subject can be named, in their own words."""
+        """The facts whose subject can be named, with their own text as the clause."""
         stored, clauses = self._stored, []
         for fact, names in stored.facts:
             if names and not self._askable.refusal(fact.subject_id) and is_finite_verb(fact.predicate.split()[0]):
@@ -480,7 +545,7 @@ class _Maker:
         return clauses
 
     def _clauses(self) -> tuple[dict[str, list[Clause]], dict[str, list[Clause]]]:
-        """The clauses that identify their subject, one of each text, and those that can end with their object; by subject."""
+        """By subject: the clauses that identify it, each text once, and those that can end with their object."""
         stored = self._stored
         pairs = [(fact, stored.statements[name]) for fact, names in stored.facts for name in names]
         crowded = hubs(
@@ -488,7 +553,7 @@ class _Maker:
             source_count=len(stored.sources),
         )
         identifying: dict[tuple[str, ...], Clause] = {}
-        links: dict[tuple[str, ...], Clause] = {}  # one text may hold several objects: "sued Kea in Orne"
+        links: dict[tuple[str, ...], Clause] = {}  # one text can contain several objects: "sued Kea in Orne"
         owners: dict[tuple[str, ...], set[str]] = {}
         for fact, statement in pairs:
             group = self._askable.group(fact.subject_id)
@@ -512,7 +577,7 @@ class _Maker:
     def _by_subject(
         self, clauses: Mapping[tuple[str, ...], Clause], owners: Mapping[tuple[str, ...], set[str]]
     ) -> dict[str, list[Clause]]:
-        """Clauses of one subject alone, by subject, in a seeded order."""
+        """The clauses that only one subject has, by subject, in a seeded order."""
         by_subject: dict[str, list[Clause]] = {}
         for (group, *_), clause in clauses.items():
             if len(owners[clause.key]) == 1:
@@ -524,7 +589,7 @@ class _Maker:
         return {group: sorted(by_subject[group], key=order) for group in sorted(by_subject)}
 
     def _fault(self, item: Candidate) -> str:
-        """Why the graph does not answer a candidate without doubt."""
+        """The reason why a candidate is ambiguous or unusable; empty if it can be asked."""
         kind, answers = item.kind, self.answers(item)
         shown = item.text.rpartition(":")[0] if kind == "comparison" else item.text
         middle = self._askable.answers(item.about[0]) if kind == "bridge" else ()
@@ -544,7 +609,7 @@ class _Maker:
         return any(len(self._matching(clause, end)) > 1 for clause, end in self._asked_ends(item))
 
     def _asked_ends(self, item: Candidate) -> Iterator[tuple[Clause, str]]:
-        """The clauses of a candidate that must have one subject, or one object, with the end that the question leaves open."""
+        """The clauses that must have a single subject or object, each with the end that the question leaves open."""
         first, second = item.clauses
         if item.kind == "bridge":
             yield first, "subject"
@@ -552,7 +617,7 @@ class _Maker:
             yield second, "object" if self._paths.told(second) in item.text else "subject"
 
     def _matching(self, clause: Clause, end: str) -> set[str]:
-        """The entities at one end of the facts that share predicate and other end with the fact of a clause."""
+        """The entities at one end of all facts with the same predicate and other end as the fact of a clause."""
         if (clause.fact.id, end) not in self._ends:
             wanted, group = clause.fact, self._askable.group
             self._ends[clause.fact.id, end] = {
@@ -582,7 +647,7 @@ def _stands_in(name: str, text: str) -> bool:
 
 
 def documents(stored: StoredFacts, by: str) -> Callable[[str], str]:
-    """A function from the id of a source to the document that it is part of.
+    """Return a function that maps the id of a source to its document.
 
     Parameters
     ----------
@@ -607,7 +672,7 @@ def documents(stored: StoredFacts, by: str) -> Callable[[str], str]:
 
 
 def passage_of(source: Source, chunk_id: str) -> str:
-    """The id by which ``hlgraph eval`` knows a passage: its own where it ingested the corpus, else that of the chunk.
+    """The id of a passage in ``hlgraph eval``: the original id if eval ingested the corpus, else the id of the chunk.
 
     Parameters
     ----------

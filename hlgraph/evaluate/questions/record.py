@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from hlgraph.errors import HLGraphError, InputError, ReadError
+from hlgraph.evaluate.datasets import json_lines
 from hlgraph.evaluate.figures import Table, as_html
-from hlgraph.evaluate.json_lines import json_lines
 
 QuestionKind = Literal["bridge", "comparison", "intersection", "null", "synthesis", "abstract"]
 KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, NamedTuple, TypeVar
@@ -16,7 +17,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import checksum
-from hlgraph.models.executor import Asking
+from hlgraph.models.accounts.ledger import Purpose
+from hlgraph.models.executor import Asking, Executor
 from hlgraph.models.prompts import Prompt, delimited, read_prompt
 from hlgraph.models.protocols import Completion
 from hlgraph.read.content import clean
@@ -398,3 +400,49 @@ def ask_and_repair(
     result = read(second)
     about(version).settle(*messages, max_tokens=max_tokens, completion=second)
     return result
+
+
+MAX_TOKENS = 2_048
+"""Default limit of a reply, with room for models that reason before they answer."""
+
+
+def ask_twice(
+    executor: Executor,
+    messages: Messages,
+    *,
+    form: type[Reply],
+    purpose: Purpose,
+    max_tokens: int = MAX_TOKENS,
+    check: Callable[[Reply], None] = lambda _: None,
+) -> Reply:
+    """The parsed reply, or the parsed reply to a repair request; see :func:`ask_and_repair`.
+
+    Parameters
+    ----------
+    executor : of the chat model, with its ledger, stored replies and budget
+    messages : the request
+    form : schema of the reply
+    purpose : stage, strategy and version of the prompt
+    max_tokens : maximum length of a reply, in tokens
+    check : raises ReplyError for a reply of the right form that cannot be used; default: every one can
+
+    Raises
+    ------
+    ReplyError
+        The second reply cannot be read either.
+    ModelError
+        The model cannot be called, or refuses.
+    """
+
+    def read(text: str) -> Reply:
+        reply = parse(text, form)
+        check(reply)
+        return reply
+
+    def about(version: str) -> Asking:
+        asked = replace(purpose, prompt=version)
+        return executor.about(asked, accept=lambda text: accepts(read, text), form=schema(form))
+
+    return ask_and_repair(
+        about, messages, version=purpose.prompt, max_tokens=max_tokens, read=lambda completion: read(completion.text)
+    )

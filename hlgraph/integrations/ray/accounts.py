@@ -11,8 +11,8 @@ from hlgraph.errors import BudgetError, ClusterError, HLGraphError, ModelUnavail
 from hlgraph.extract.quarantine import Quarantine, quarantine
 from hlgraph.models.accounts.budget import Budget, Purse
 from hlgraph.models.accounts.ledger import Ledger
-from hlgraph.models.accounts.open import LEDGER_FILE
 from hlgraph.models.accounts.replies import Replies
+from hlgraph.models.choose import LEDGER_FILE
 from hlgraph.settings import REPLIES_FILE, accounts_folder
 
 if TYPE_CHECKING:

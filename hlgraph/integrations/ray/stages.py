@@ -322,7 +322,7 @@ class Extract(Stage):
 
 def _chat_extractor(work: Work, far: FarBooks) -> Extractor:
     from hlgraph.extract.chat import ChatExtractor
-    from hlgraph.models.accounts.open import executor_of
+    from hlgraph.models.choose import executor_of
 
     if work.chat is None:
         raise TypeError("an ingest with a chat model was started without one")

@@ -17,7 +17,7 @@ from hlgraph.algorithms.projection import ProjectionShape, incidence, ingredient
 from hlgraph.algorithms.query_walk import Bipartite, QueryWalk, bipartite, query_pagerank, visit_shares
 from hlgraph.errors import InputError
 from hlgraph.records import Calibration, Kind, Scalar, Statement
-from hlgraph.resolve.synonyms import least_synonym
+from hlgraph.resolve.candidates import least_synonym
 from hlgraph.retrieve.retriever import rerank
 from hlgraph.retrieve.session import Session
 from hlgraph.stores.protocols import PullShape, RankQuery

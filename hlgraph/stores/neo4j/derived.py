@@ -1,4 +1,4 @@
-"""Communities and their summaries in Neo4j: a run is written hidden, in batches, and becomes visible in one transaction."""
+"""Communities and their summaries in Neo4j: a run is written hidden, in batches, then made visible in one transaction."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
 from hlgraph.stores.protocols import Decider, Decision, DomainStore, MergeStore, Verdict
 
 _LINKS = 20_000
-"""Maximum number of members that one transaction joins to their communities."""
+"""Maximum number of MEMBER_OF relationships per transaction."""
 _DROPPED = 500
 """Maximum number of hidden communities that one transaction deletes."""
 _SUMMARIES = 500
-"""Maximum number of summaries that one transaction writes, each with a vector of a few hundred numbers."""
+"""Maximum number of summaries per transaction; each has a vector of a few hundred numbers."""
 _ALL = 1 << 31
 
 
@@ -164,13 +164,13 @@ def _run_id(corpus: str, name: str) -> str:
 
 
 _PAGE = 500
-"""Entities of one transaction."""
+"""Number of entities per transaction."""
 
 
 class Neo4jMaterialiser:
     """Stores derived relationships; see :meth:`hlgraph.stores.protocols.GraphStore.write_co_occurs`.
 
-    The corpus records the version that they were counted from, once all are there.
+    After all are stored, the corpus records the version from which they were counted.
     """
 
     def __init__(self, server: Server, leases: Leases) -> None:

@@ -35,7 +35,7 @@ _CHECKS = (
 
 
 def probed(server: Server) -> tuple[bool, str]:
-    """Whether the server has a version that hlgraph supports, and what it is; raises an error of hlgraph if it does not answer."""
+    """Check whether hlgraph supports the version of the server. Raises a StoreError if the server does not answer."""
     row = server.ask("admin/read_version")[0]
     version, edition = row["version"], row["edition"]
     is_new = _numbers(version) >= OLDEST
@@ -69,7 +69,7 @@ def check(server: Server) -> Iterator[tuple[str, bool, str]]:
 
 
 def _co_occurs(server: Server) -> Iterator[tuple[str, bool, str]]:
-    """Corpora whose stored CO_OCCURS are outdated, which is no fault: hlgraph does not read them."""
+    """List corpora with outdated CO_OCCURS; this is not a fault, since hlgraph does not read them."""
     rows = [row for row in server.ask("persist/read_corpora") if row["co_occurs"] is not None]
     if rows:
         old = [row["name"] for row in rows if row["co_occurs"] != row["version"]]

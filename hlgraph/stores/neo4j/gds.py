@@ -1,8 +1,7 @@
 """Graph Data Science (GDS) on the server: one projection per version of a corpus, created once, reused, then dropped.
 
-The name of a projection states its content (prefix, corpus, version, relationships with their weights). An existing
-projection is therefore the right one, whichever process created it. Creating a newer one drops those of older versions of
-the same corpus.
+The name of a projection encodes its content (prefix, corpus, version, relationships with their weights), so an existing
+projection can be reused, whichever process created it. Creating a projection drops those of older versions of the same corpus.
 """
 
 from __future__ import annotations
@@ -160,7 +159,7 @@ class GraphDataScience:
         StoreConflictError
             The projection was dropped in every attempt.
         """
-        with hasty(is_so=False):  # a projection takes its time, and must not be begun twice
+        with hasty(is_so=False):  # a projection is slow, and must not be started twice
             for _ in range(_ATTEMPTS):
                 name = self.project(projection)
                 try:
@@ -179,8 +178,8 @@ class GraphDataScience:
     def project(self, projection: ShapeProjection) -> str:
         """The name of the projection of the present version of the corpus; creates it if it does not exist.
 
-        A projection is looked up only once per version. Raises UnknownNameError when the corpus does not exist, and
-        StoreUnavailableError when the projection would take too much memory.
+        A projection is looked up only once per version. Raises UnknownNameError if the corpus does not exist, and
+        StoreUnavailableError if the projection would take too much memory.
         """
         name = self._name(projection)
         while name not in self._seen:
@@ -213,7 +212,7 @@ class GraphDataScience:
         self._seen[name] = projections[name] if name in projections else self._make(name, projection)
 
     def _make(self, name: str, projection: ShapeProjection) -> int:
-        """Create the projection; return its number of nodes, 0 if another process creates it meanwhile."""
+        """Create the projection and return its number of nodes; 0 if another process creates it at the same time."""
         if name not in self._refused:
             self._check_memory(name, projection)
         if name in self._refused:
@@ -234,7 +233,7 @@ class GraphDataScience:
         return sum(row["nodes"] for row in rows)
 
     def _check_memory(self, name: str, projection: ShapeProjection) -> None:
-        """Refuse a projection that is too large, for as long as the version of the corpus stays."""
+        """Raise StoreUnavailableError for a projection that is too large; the refusal is cached for the version of the corpus."""
         need = self.estimate(projection)
         heap = self._server.ask("admin/read_heap")[0]["heap"]
         most = need.projection + max(need.page_rank, need.leiden)
@@ -284,15 +283,15 @@ _RUNS = 8
 _SPARE = 64
 """Number of nodes requested beyond ``k``, so that nodes of equal score can be ordered by id."""
 _LIGHTEST = 0.1
-"""The sum of the weights of the edges of one node is at least this: no synonym is less similar."""
+"""Lower bound of the sum of a node's edge weights, since no synonym is less similar."""
 _MILLION = 1_000_000
 _NUMBERS = {Kind.CHUNK: 0, Kind.STATEMENT: 1, Kind.ENTITY: 2}
-"""The kinds of nodes as the projections have them: GDS has numbers as properties, and no texts."""
+"""The number of each kind of node in a projection, since node properties of GDS cannot be texts."""
 _Shares = dict[Kind, dict[str, float]]
 
 
 class _Seeds(NamedTuple):
-    """The shares of the seeds in the graph, by kind and id: ``joined`` have edges, ``alone`` have none."""
+    """Weights of the seeds, normalised, by kind and id: ``joined`` seeds have edges, ``alone`` seeds have none."""
 
     joined: _Shares
     alone: _Shares
@@ -303,8 +302,8 @@ class GdsRanker:
 
     Runs ``gds.pageRank`` on a projection of the shape, created once per version of the corpus. Like
     :mod:`hlgraph.algorithms.ppr`, GDS drops the mass that reaches a node without edges, and the scores are divided by their
-    sum. GDS compares its tolerance with the change of a single node, so that of a query is divided; see :func:`bounds`. A query
-    with ``epsilon`` walks only as far as its bound asks for.
+    sum. The tolerance of GDS bounds the change of a single node, so the tolerance of a query is divided; see :func:`bounds`.
+    A query with ``epsilon`` stops when its bound is met.
 
     ``fallback`` ranks under a filter, because projections hold whole corpora, and whenever the server cannot; the first
     such case logs a warning with the reason.
@@ -399,7 +398,7 @@ class GdsRanker:
         return [Hit(key, scores[key] / (1 - query.damping * alone)) for key in best]
 
     def _scores(self, seeds: _Shares, k: int, *, options: Row) -> dict[str, float]:
-        """At least the best ``k``: in one run if the seeds have one weight or GDS has weights, else one run per weight."""
+        """Score at least the best ``k`` nodes: one run if weights are equal or GDS supports weights, else one run per weight."""
         weights = sorted({share for shares in seeds.values() for share in shares.values()})
         if len(weights) > 1 and self._takes_weights is not False:
             try:
@@ -429,7 +428,7 @@ class GdsRanker:
         return dict(scores)
 
     def _ask(self, name: str, rows: Row, k: int, *, options: Row) -> dict[str, float]:
-        """The best ``k`` and all with the same score as the last of them."""
+        """The best ``k`` nodes, and all others with the same score as the last of them."""
         most = k + _SPARE
         params = {key: value for key, value in options.items() if key != "kinds"}
         while True:
@@ -454,10 +453,11 @@ class GdsRanker:
 def bounds(query: RankQuery, nodes: int) -> tuple[float, int]:
     """The tolerance of a node and the number of steps with which GDS meets the bound of a query.
 
-    In each step a node passes on what it has got, unless that is at most the tolerance. With ``T`` steps a node keeps back at
-    most ``T`` times the tolerance, and what is left after ``T`` steps is at most ``d^T``. Half of the bound is for each. Without
-    ``epsilon`` the bound is the sum of all errors, and what n nodes keep back counts ``d / (1 - d)``-fold. With ``epsilon`` it is
-    the error of each node over its degree, as in :func:`hlgraph.algorithms.ppr.local_pagerank`.
+    In each step a node passes on the mass that it received, unless this is at most the tolerance. In ``T`` steps a node
+    retains at most ``T`` times the tolerance, and the mass still under way is at most ``d^T``. Each error gets half of the
+    bound. Without ``epsilon`` the bound applies to the sum of all errors, in which the mass retained by n nodes counts
+    ``d / (1 - d)`` times. With ``epsilon`` it applies to the error of each node divided by its degree, as in
+    :func:`hlgraph.algorithms.ppr.local_pagerank`.
 
     Parameters
     ----------
@@ -499,4 +499,4 @@ def _rows(seeds: _Shares, *, weight: float | None = None) -> Row:
 
 
 _LEVELS = 10
-"""Maximum number of levels that GDS is asked for; more than it makes with a cap of 100 nodes."""
+"""Maximum number of levels requested from GDS; it produces fewer with a cap of 100 nodes."""

@@ -55,20 +55,19 @@ from hlgraph.stores.trace import pulling
 from hlgraph.where.filter import BUILT_IN_FIELDS, Where, check_fields
 
 if TYPE_CHECKING:
-    from hlgraph.stores.cypher import Limits, Table
     from hlgraph.stores.derived import Clustered, ClusterQuery
-    from hlgraph.stores.queries import ParameterValue, Query
+    from hlgraph.stores.queries import Limits, ParameterValue, Query, Table
     from hlgraph.subgraph import Subgraph
 
 
-# The metadata fields of the sources of a corpus, with the types of their values.
+# Metadata fields of the sources of a corpus, with the types of their values.
 
 
 _TYPES = {"STRING": "text", "INTEGER": "number", "FLOAT": "number", "BOOLEAN": "truth"}
 
 
 class Fields(Mapping[str, frozenset[str]]):
-    """The fields as a filter names them; read at first use, since that takes a look at every source.
+    """The metadata fields under the names that filters use; read at first use, since the query reads every source.
 
     Parameters
     ----------
@@ -97,7 +96,7 @@ class Fields(Mapping[str, frozenset[str]]):
 
 
 def _types(names: Sequence[str]) -> frozenset[str]:
-    """The types of a field as a filter names them; none if a value is not a property of its source, and so unknown."""
+    """The types of a field under the names that filters use; empty if a value is not stored as a property."""
     kinds = [re.sub(r"LIST<|>| NOT NULL", "", name).strip() for name in names]
     return frozenset(_TYPES[kind] for kind in kinds) if all(kind in _TYPES for kind in kinds) else frozenset()
 
@@ -110,12 +109,12 @@ COUNTED = tuple(kind for kind in Relationship if kind in FOLLOWED - {Relationshi
 
 
 class Corpora:
-    """The corpora of a database; counts and fields are read once a state. Thread-safe.
+    """The corpora of a database; counts and fields are read once per state. Thread-safe.
 
     Parameters
     ----------
     server : the database
-    images : images of its corpora, which count without a query; None: there are none
+    images : images of its corpora, which count without a query; None: no images
     on_migrated : called if the newest migration of the database is not the one of this program
     """
 
@@ -160,7 +159,7 @@ class Corpora:
         return self._known.get(corpus)
 
     def forget(self) -> None:
-        """Forget the states that searches would start from, because this process has changed a corpus."""
+        """Forget the states from which searches would start, because this process has changed a corpus."""
         self._known = {}
 
     def _stats(self, row: Row, *, has_counts: bool, has_relationships: bool) -> CorpusStats:
@@ -226,12 +225,13 @@ class Neo4jGraphStore(GraphStore):
     ----------
     server : the database
     images : images of its corpora, on which pulls run; None: the server answers every pull
-    wait : seconds to wait for the right to write while another writer has it; default: without limit
+    wait : seconds to wait for the write lease while another writer holds it; default: no limit
 
     Attributes
     ----------
-    leases : the rights to write to this database
-    ranker, clusterer : rank and cluster on the server, on an image or in process
+    leases : the write leases of this database
+    ranker : ranks on the server, or in process if the server cannot
+    image_ranker : ranks on an image
     """
 
     is_remote = True
@@ -257,7 +257,7 @@ class Neo4jGraphStore(GraphStore):
     def close(self) -> None:
         """Close the connections."""
         self.ranker.close()
-        # What they ask for has no deadline. Closing the server ends it, if it does not end by itself.
+        # Their queries have no deadline. Closing the server ends queries that are still running.
         seconds = self._server.settings.read_seconds
         self._warming.close(wait=seconds)
         if self._images is not None:
@@ -279,7 +279,7 @@ class Neo4jGraphStore(GraphStore):
                         journal.pending(transaction, corpus),
                     )
                 )
-                self._has_schema = False  # another database may have taken the place of the one that was seen
+                self._has_schema = False  # the database may have been replaced
                 if self._is_ready(history):
                     break
                 locks.close()
@@ -402,11 +402,11 @@ class Neo4jGraphStore(GraphStore):
         return (record for page in pages for record in self.records(kind, page, scope=Scope(scope.corpus)))
 
     def _page(self, kind: Kind, corpus: str) -> Iterator[list[str]]:
-        """The ids of a corpus, page by page."""
+        """Read the ids of a corpus, page by page."""
         return (_ids(page) for page in self._server.pages(_PAGES[kind], corpus=corpus, size=BATCH))
 
     def _inside(self, kind: Kind, scope: Scope) -> list[str]:
-        """The ids of a scope."""
+        """The ids of the records of a kind in a scope."""
         admitted = self._filters.admitted(scope, self._state(scope.corpus))
         sources = list(admitted.listed)
         if not admitted.admits:
@@ -454,7 +454,7 @@ class Neo4jGraphStore(GraphStore):
         return self._within(scope, functools.partial(match, query=query)) or []
 
     def image(self, scope: Scope) -> ScopedImage | None:
-        """The image of a corpus and what a scope admits of it; None if the server must answer."""
+        """The image of a corpus, restricted to a scope; None if the server must answer."""
         if self._images is None or not self._is_ready():
             return None
         for _ in range(_ATTEMPTS):
@@ -485,12 +485,12 @@ class Neo4jGraphStore(GraphStore):
     def _within(self, scope: Scope, read: Callable[..., T | None]) -> T | None:
         """The result of ``read(transaction, bounds=...)``; None if there is no such corpus.
 
-        It is repeated while it returns None, since a writer changed the corpus meanwhile.
+        ``read`` returns None if a writer changed the corpus in the meantime; it is then repeated.
         """
         if not self._is_ready():
             return None
         for _ in range(_ATTEMPTS):
-            state = _ANY if scope.where is None else self._state(scope.corpus)  # a filter is decided for one state
+            state = _ANY if scope.where is None else self._state(scope.corpus)  # a filter is evaluated for one state
             if scope.where is not None and not state.version:
                 return None
             bounds = Bounds(scope.corpus, self._filters.admitted(scope, state), state.version)
@@ -517,8 +517,8 @@ class Neo4jGraphStore(GraphStore):
     def rank(self, query: RankQuery, *, scope: Scope) -> list[Hit]:
         """See :meth:`GraphStore.rank`. Ranks on the image if there is one, else on the server.
 
-        A graph that is too large to rank it whole in process is ranked on the image around the seeds, as on the embedded
-        store.
+        If the graph is too large to be ranked as a whole in process, the part around the seeds is ranked on the image, as
+        on the embedded store.
         """
         scoped, key = self.image(scope), _key(scope, query.shape)
         if scoped is not None:
@@ -565,9 +565,6 @@ class Neo4jGraphStore(GraphStore):
     def drop_co_occurs(self, corpus: str) -> int:
         """See :meth:`GraphStore.drop_co_occurs`."""
         return Neo4jMaterialiser(self._server, self.leases).drop(corpus)
-
-
-# Chooses where a ranking runs: on the image of the corpus, or on the server.
 
 
 def _key(scope: Scope, shape: ProjectionShape) -> tuple[str, bool, ProjectionShape]:

@@ -1,7 +1,8 @@
-"""The change lists of a corpus: each version records what it changed in the graph, and images are patched by these lists.
+"""The change lists of a corpus: each version records how it changed the graph, and images are patched from these lists.
 
-A list leads from one state of a corpus to the next. A state is a version and a stamp, which no other state has, so a list never
-fits the image of a database that was restored or emptied. A writer that knows no lists leaves a gap, and images are filled anew.
+A list leads from one state of a corpus to the next. A state is a version with a unique stamp, so a list never
+fits the image of a database that was restored or emptied. A writer of an older hlgraph writes no list; after such a gap, images
+are built again.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from hlgraph.stores.image.patching import (
 from hlgraph.stores.neo4j.server import Row, Server, Transaction
 
 _MOST_HELD = 1 << 20
-"""Maximum size in bytes of the lists of a corpus that are kept after they were read."""
+"""Maximum size in bytes of the cached lists of a corpus."""
 
 
 def state_of(row: Row) -> State:
@@ -40,7 +41,7 @@ def state_of(row: Row) -> State:
 def record(
     transaction: Transaction, change: Change, *, old: Iterable[str], vanished: Mapping[str, Sequence[str]]
 ) -> None:
-    """List a change that has just given its corpus the next version.
+    """Record the list of a change that has just raised the version of its corpus.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ def record(
 
 
 def leads_on(transaction: Transaction, change: Change, *, vanished: Mapping[str, Sequence[str]]) -> bool:
-    """Whether images of the version before a change are of use after it: it is listed, and the corpus has sources.
+    """Whether images of the previous version can be patched after a change: the change has a list, and the corpus has sources.
 
     Parameters
     ----------
@@ -81,14 +82,14 @@ def leads_on(transaction: Transaction, change: Change, *, vanished: Mapping[str,
 def record_merges(
     transaction: Transaction, corpus: str, *, cut: Iterable[tuple[str, str]], added: Iterable[tuple[str, str]]
 ) -> None:
-    """Give a corpus its next version, and list which entities are merged.
+    """Raise the version of a corpus, and record the list of its merged entities.
 
     Parameters
     ----------
     transaction : the writing transaction
     corpus : name of the corpus
-    cut : pairs that are merged no more, in either direction
-    added : pairs that are merged: the alias and the canonical entity
+    cut : pairs that are no longer merged, in either direction
+    added : newly merged pairs: the alias and the canonical entity
     """
     transaction.rows("index/raise_version", name=corpus)
     data = pack(merged(cut=cut, added=added))
@@ -96,7 +97,7 @@ def record_merges(
 
 
 class ReadSteps:
-    """Reads the steps of the corpora of one database, and caches the last ones of each corpus. Thread-safe.
+    """Reads the change lists of one database, and caches the latest of each corpus. Thread-safe.
 
     Parameters
     ----------
@@ -108,13 +109,13 @@ class ReadSteps:
         self._held: dict[str, tuple[int, State, list[Step]]] = {}
 
     def lead_to(self, corpus: str, *, after: int, to: State) -> list[Step]:
-        """The steps that lead to a state without a gap, the oldest first; each has its list.
+        """The contiguous steps that lead to a state, the oldest first, each with its list.
 
         Parameters
         ----------
         corpus : name of the corpus
-        after : version before which no step is wanted
-        to : the state, which the corpus has or has had
+        after : version before which steps are left out
+        to : a present or past state of the corpus
         """
         since, state, steps = self._held.get(corpus, (0, None, []))
         if state != to or since > after:
@@ -124,7 +125,7 @@ class ReadSteps:
         return [item for item in steps if item.before.version >= after]
 
     def touched(self, corpus: str, *, before: State, to: State) -> frozenset[str] | None:
-        """The ids of the sources that were altered between two states, and of all records that vanished; None: it is not known.
+        """The ids of the sources changed, and of the records removed, between two states; None if unknown.
 
         Parameters
         ----------

@@ -1,13 +1,13 @@
-"""The images of the corpora of a Neo4j server: files in a cache folder of this machine, one image a corpus and state.
+"""The images of the corpora of a Neo4j server: files in a cache folder of this machine, one image per corpus and state.
 
-The state of a corpus is its version and the mark of the change that made it, so that another database, or one that was
-emptied, never gets the image of this one. A process fills a folder that no reader looks at, compares the state before and
-after, and renames the folder into place: readers see an image whole or not at all. All processes of a user map the same files.
+The state of a corpus is its version and the stamp of the change that made it, so that another database, or one that was
+emptied, never gets the image of this one. A process fills a folder that no reader sees, compares the state before and
+after, and renames the folder into place: readers see a complete image or none. All processes of a user map the same files.
 
-The image of a later state is patched: each process lays the lists of the changes since over what it holds, or over the files
-(:mod:`hlgraph.stores.neo4j.image_changes`). It is written to new files in the background when much was patched, or the
-files are old. An image holds ids, which are hashes, and no text. Its files are removed when a newer image has been made, or when
-this machine deletes so much that no image of a version before can be patched.
+The image of a later state is patched: each process applies the change lists since then to its image in memory, or to the files
+(:mod:`hlgraph.stores.neo4j.image_changes`). A patched image is written to new files in the background if the patches are large
+or the files are old. An image contains ids, which are hashes, and no text. Its files are removed after a newer image is written,
+or after a deletion on this machine that no image of an earlier version can be patched with.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from hlgraph.stores.protocols import PullShape
 from hlgraph.stores.trace import traced
 from hlgraph.subgraph import KINDS, Csr, Subgraph
 
-# Filling: one query per page of nodes of a kind, with their links as integers of element ids, which are valid in one fill only.
+# Filling: one query per page of nodes of a kind, with their links as integers from element ids, which are valid in one fill only.
 # RELATES and CO_OCCURS are counted here, by the same rules as on the server.
 
 
@@ -60,7 +60,7 @@ _LINK = np.dtype([("a", "<i8"), ("b", "<i8"), ("weight", "<f4")])
 
 
 class _Scan:
-    """Everything that the server sent: nodes in memory, links in files, by the integers of the server."""
+    """The data received from the server: nodes in memory, links in files, by the integers of the server."""
 
     def __init__(self, folder: Path, closing: contextlib.ExitStack) -> None:
         self._ids: list[NDArray[np.bytes_]] = []
@@ -111,14 +111,14 @@ class _Scan:
 
 
 class _Places:
-    """The places of nodes by the integers of the server."""
+    """Maps the integers of the server to positions of nodes in the image."""
 
     def __init__(self, numbers: NDArray[np.int64]) -> None:
         self._order = np.argsort(numbers)
         self._numbers = numbers[self._order]
 
     def of(self, block: NDArray[np.void]) -> Pairs:
-        """Links between places; links to other nodes are left out."""
+        """The links between these nodes as positions; links to other nodes are left out."""
         ends = [np.minimum(np.searchsorted(self._numbers, block[end]), len(self._numbers) - 1) for end in ("a", "b")]
         both = (self._numbers[ends[0]] == block["a"]) & (self._numbers[ends[1]] == block["b"])
         return self._order[ends[0][both]], self._order[ends[1][both]], block["weight"][both]
@@ -137,11 +137,11 @@ _SCANS: Mapping[Kind, str] = {
 def fill(files: GraphFiles, server: Server, *, corpus: str, go_on: Callable[[], None]) -> None:
     """Write the nodes and all links of a corpus.
 
-    Nothing tells here whether a writer changed the corpus meanwhile: the caller compares its state before and after.
+    A change by a writer in the meantime is not detected here: the caller compares the state before and after.
 
     Parameters
     ----------
-    files : files to write; the caller holds the right to
+    files : files to write; the caller holds their lock
     server : the database
     corpus : name of the corpus
     go_on : called after each page; it raises an error to end the fill
@@ -151,7 +151,7 @@ def fill(files: GraphFiles, server: Server, *, corpus: str, go_on: Callable[[], 
     OSError
         The files cannot be written.
     ValueError
-        The element ids of this server are of a form that is not known here.
+        The element ids of this server have an unknown form.
     """
     with contextlib.ExitStack() as closing:
         scan = _Scan(files.folder, closing)
@@ -194,7 +194,7 @@ def _links(files: GraphFiles, name: str, *, size: int) -> Links:
 
 
 def _sources(kinds: NDArray[np.uint8], from_source: Links, *, in_chunk: Links) -> NDArray[np.int32]:
-    """The source of each node: chunks have their own, topics and statements that of their chunks."""
+    """The source of each node; topics and statements have the source of their chunks."""
     owners = np.full(len(kinds), NO_SOURCE, dtype=np.int32)
     sources = np.flatnonzero(kinds == KINDS.index(Kind.SOURCE))
     owners[sources] = sources
@@ -207,7 +207,7 @@ def _sources(kinds: NDArray[np.uint8], from_source: Links, *, in_chunk: Links) -
 
 
 def _given(said: list[tuple[int, str]], ids: NDArray[np.bytes_], *, numbers: NDArray[np.int64]) -> NDArray[np.void]:
-    """From chunks to entities, by the integers of the server; -1 for a chunk that is not there any more."""
+    """Links from chunks to entities, by the integers of the server; -1 for a removed chunk."""
     table = np.ones(len(said), dtype=_LINK)
     if said:
         at = find(ids, np.array([chunk.encode() for _, chunk in said], dtype="S32"))
@@ -217,7 +217,7 @@ def _given(said: list[tuple[int, str]], ids: NDArray[np.bytes_], *, numbers: NDA
 
 
 def _said(links: Mapping[str, Links], chunks: NDArray[np.integer], *, entities: NDArray[np.integer]) -> Csr:
-    """From chunks to the entities that their statements mention; pairs of statements in several chunks are parameters."""
+    """Links from chunks to the entities of their statements; pairs of statements in several chunks are parameters."""
     inside, mentions = links[Relationship.IN_CHUNK].there.plain(), links[Relationship.MENTIONS].there.plain()
     size = inside.size
     statement = np.repeat(np.arange(size), np.diff(mentions.starts))
@@ -236,7 +236,7 @@ _ATTEMPTS = 3
 _WAIT = 60.0
 """Seconds to wait for another process that fills the same image."""
 _SHORT = 2.0
-"""Longest time in seconds of a fill that may be repeated at once, after the next change."""
+"""Maximum seconds of a fill that may be repeated immediately after the next change."""
 _REST = 9.0
 """After a longer fill, the server answers for this many times its duration before the next fill begins."""
 _KEPT = 32
@@ -245,7 +245,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LoadedImage:
-    """An image of a state of a corpus, and the state of the files that it is laid over; whether it is to be written anew."""
+    """An image of a state of a corpus, the state of the files that it patches, and whether it should be written to new files."""
 
     image: Image
     state: State
@@ -254,7 +254,7 @@ class LoadedImage:
     _sources: dict[Admitted, NDArray[np.int64]] = field(default_factory=dict)
 
     def sources(self, admitted: Admitted) -> NDArray[np.int64] | None:
-        """The nodes of the sources that a scope admits, ascending; None: all."""
+        """The positions of the sources that a scope admits, ascending; None: all."""
         if not admitted.has_scope:
             return None
         nodes = self._sources.get(admitted)
@@ -268,13 +268,13 @@ class LoadedImage:
 
 
 class ScopedImage(NamedTuple):
-    """An image, and the nodes of the sources that a scope admits; None: all."""
+    """An image, and the positions of the sources that a scope admits; None: all."""
 
     image: Image
     sources: NDArray[np.int64] | None
 
     def whole(self, shape: PullShape) -> Subgraph:
-        """All nodes and edges of some kinds and relationships in the scope."""
+        """The subgraph of all nodes and edges of these kinds and relationships in the scope."""
         return self.image.whole(shape, sources=self.sources)
 
 
@@ -286,7 +286,7 @@ class Images:
     server : the database
     folder : folder of all images of this user
     most : maximum number of links of a corpus; the server answers for a larger one
-    waits : whether to wait for an image that is being filled, however large; else the server answers meanwhile
+    waits : whether to wait for an image that is being filled, whatever its size; otherwise the server answers in the meantime
 
     Attributes
     ----------
@@ -314,7 +314,7 @@ class Images:
         return None
 
     def loaded(self, corpus: str, state: str = "", *, version: int = -1) -> LoadedImage | None:
-        """The image of a state or a version if it is in memory: nothing is asked.
+        """The image of a state or a version, if it is in memory. Sends no query.
 
         Parameters
         ----------
@@ -327,13 +327,13 @@ class Images:
         return loaded if is_it else None
 
     def current(self, corpus: str, known: str = "") -> LoadedImage | None:
-        """The image of the present state of a corpus, filled if it is not there; None if the server must answer.
+        """The image of the present state of a corpus, filled if it does not exist; None if the server must answer.
 
         Parameters
         ----------
         corpus : name of the corpus
-        known : the state that the reader found a moment ago, see :attr:`CorpusStats.state`: it is not asked for again, and its
-            image is made even if the corpus has changed since. Empty: it is asked for
+        known : the state that the caller has just read, see :attr:`CorpusStats.state`; its image is used even if the corpus has
+            changed since. Empty: the state is read
         """
         known_state, newer = State.named(known), self._loaded.get(corpus)
         if known_state is not None and (newer is None or newer.state.version < known_state.version):
@@ -355,7 +355,7 @@ class Images:
         return None
 
     def lag(self, corpus: str) -> tuple[int, int | None] | None:
-        """The version of a corpus, and that of its image on this machine or None; None: no such corpus."""
+        """The version of a corpus, and the version of its image on this machine or None; None if there is no such corpus."""
         state = self.state(corpus)
         if state is None:
             return None
@@ -365,16 +365,16 @@ class Images:
         return state.version, max(older, default=None)
 
     def why_not(self, corpus: str) -> str:
-        """The reason why the server answered the last time; empty if it did not, or if there is no such corpus."""
+        """The reason why the server answered the last read instead of an image; empty if an image did, or for an unknown corpus."""
         return "" if corpus in self._loaded else self._why.get(corpus, "")
 
     def forget(self, corpus: str) -> None:
-        """Remove the files of the images of a corpus from this machine, because they are of no use any more."""
+        """Remove the image files of a corpus from this machine, because they are no longer of use."""
         for path in self._of(corpus).glob(f"{_FORMAT}-*"):
             shutil.rmtree(path, ignore_errors=True)
 
     def close(self, *, wait: float | None = None) -> None:
-        """End fills that are running; wait for each, or for some seconds."""
+        """Stop running fills; wait for each of them, for at most ``wait`` seconds if given."""
         self._is_closed.set()
         for thread in list(self._threads.values()):
             thread.join(wait)
@@ -386,7 +386,7 @@ class Images:
         )
 
     def _known(self, corpus: str, state: State) -> LoadedImage | None:
-        """The image of this state: in memory, in files, or patched; removed from memory if it is of another state."""
+        """The image of this state, from memory, from files, or patched; an image of another state is removed from memory."""
         loaded = self._loaded.pop(corpus, None)
         if loaded is None or loaded.state != state:
             loaded = (self._mapped(corpus, state) or self._patched(corpus, loaded, state)) if state.stamp else None
@@ -400,7 +400,7 @@ class Images:
         return None if image is None else LoadedImage(image, state, state)
 
     def _patched(self, corpus: str, loaded: LoadedImage | None, state: State) -> LoadedImage | None:
-        """The image of this state, patched from the one that was loaded, or from files; None if no lists lead to it."""
+        """The image of this state, patched from the image in memory or in files; None if no change lists lead to it."""
         newer = [item for item in self._states(corpus) if loaded is None or item.version > loaded.base.version]
         for older in (
             dict[State, LoadedImage | None].fromkeys(newer),
@@ -416,7 +416,7 @@ class Images:
         return None
 
     def _states(self, corpus: str) -> list[State]:
-        """The states of which there are files."""
+        """The states that have image files."""
         names = (path.name.split("-", 2) for path in self._of(corpus).glob(f"{_FORMAT}-*-*"))
         return [State(int(version), stamp) for _, version, stamp in names if version.isdecimal()]
 
@@ -436,7 +436,7 @@ class Images:
         return result
 
     def _fold(self, corpus: str, loaded: LoadedImage) -> None:
-        """Write a patched image to new files, which the image of a later state is patched on."""
+        """Write a patched image to new files, from which later states are patched."""
         try:
             with self._writing(corpus, 0.0):
                 if self._path(corpus, loaded.state).is_dir():  # another process has written it
@@ -453,7 +453,7 @@ class Images:
         return self._of(corpus) / f"{_FORMAT}-{state.version}-{state.stamp}"
 
     def _made(self, corpus: str, state: State) -> LoadedImage | None:
-        """The image, filled now; None if that is refused, or goes on in the background."""
+        """Fill the image; None if this is refused, or continues in the background."""
         if self._refused.get(corpus) == state:
             return None  # for this state, or it is being filled
         if not state.stamp:
@@ -495,7 +495,7 @@ class Images:
     def _fill(self, corpus: str, state: State) -> LoadedImage | None:
         with traced("image", "fill", text=f"the image of corpus {corpus!r}, filled from the server") as call:
             try:
-                # Pages are not part of what a search asks the server for.
+                # The pages of a fill do not count as queries of a search.
                 is_written = Context().run(self._write, corpus, state)
             except (OSError, Timeout, ValueError) as error:
                 _log.warning("the image of corpus %s could not be written: %s", corpus, error)
@@ -524,7 +524,7 @@ class Images:
             return is_written
 
     def _replace(self, corpus: str, state: State, write: Callable[[GraphFiles], bool | None]) -> bool:
-        """Write files, and replace those of other states, whose readers keep what they have mapped."""
+        """Write files, and remove those of other states; their readers keep their mappings."""
         unfinished = self._of(corpus) / "unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         graph_files = GraphFiles(unfinished)
@@ -549,7 +549,7 @@ class Images:
             raise closed(self._server.url)
 
 
-# Records by id, cached for the present state of a corpus, which readers name; see :class:`hlgraph.stores.cache.KeptRecords`.
+# Records by id, cached for the state of a corpus that readers request; see :class:`hlgraph.stores.cache.KeptRecords`.
 
 
 _READS: Mapping[Kind, str] = {
@@ -568,7 +568,7 @@ class RecentRecords:
     Parameters
     ----------
     server : the database
-    steps : reads what changes did
+    steps : reads the change lists
     """
 
     def __init__(self, server: Server, *, steps: ReadSteps) -> None:

@@ -1,7 +1,7 @@
-"""The journal in Neo4j: each change as nodes of bounded size, with its state and its outcome.
+"""The journal in Neo4j: each change is stored in nodes of bounded size, with its state and its outcome.
 
-Of the rows of new records it holds the ids alone. Their vectors, which are most of the weight of a change, go straight to the
-vector store, where they are hidden until the change is published.
+The journal stores only the ids of new rows of the vector store. Their vectors, which make up most of a change, are written
+directly to the vector store, where they are hidden until the change is published.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _PART = 1 << 20
 _PARTS_AT_ONCE = 8
 _LEVEL = 1
 _COMPRESSED = b"\x78"
-"""The first byte of what zlib writes; entries that an older hlgraph left are plain."""
+"""The first byte of zlib data; entries of older versions of hlgraph are not compressed."""
 
 
 def record(transaction: Transaction, change: Change) -> None:
-    """Write a change as staged; writing it twice has no further effect.
+    """Record a change as staged. Recording it twice has no further effect.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def record(transaction: Transaction, change: Change) -> None:
 
 
 def load(transaction: Transaction, name: str, *, parts: int) -> Change:
-    """A recorded change.
+    """Read a recorded change.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def pending(transaction: Transaction, corpus: str | None) -> tuple[Pending, ...]
 
 
 def find(transaction: Transaction, name: str) -> Change:
-    """The recorded change of this id.
+    """Read the recorded change with this id.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
-"""A lease on a node: an exclusive right, renewed while it is held, and checked in every write.
+"""Write leases: exclusive rights stored in nodes, renewed while they are held, and checked in every write.
 
-It is a lease and not an open transaction, because servers end long transactions. Every writing transaction first locks the
-lease node and checks that the token is still its own (fencing). A writer that lost its lease, for example after a long
+A lease is used instead of an open transaction, because servers end long transactions. Every writing transaction first locks
+the lease node and checks that the token is still its own (fencing). A writer that lost its lease, for example after a long
 sleep, can therefore no longer change anything.
 
-A lease may stand under another one: it is taken only while that one is free, in a transaction that locks both nodes, its own
-first.
+A lease may be subordinate to another one: it can be acquired only while the other is free, in a transaction that locks both
+nodes, its own first.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from hlgraph.stores.neo4j.server import LOCK_STOPPED, LONGEST, TIMED_OUT, Row, S
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 SECONDS = 30
-"""Seconds until a lease expires without renewal; then the lease of a process that died on another machine is free."""
+"""Seconds until a lease expires without renewal, which frees the lease of a process that died on another machine."""
 
 WAIT = 10.0
-"""Seconds to wait for the transaction of a holder whose lease has expired."""
+"""Seconds to wait for an open transaction of a holder whose lease has expired."""
 
 _LEFT: set[str] = set()
-"""Tokens of this process that it could not release because the server was away; it never writes with them again."""
+"""Tokens that this process could not release because the server was unavailable; it never writes with them again."""
 
 
 class Lease:
-    """A named lease of one database; the thread that holds it may enter it again.
+    """A named, reentrant lease of one database.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Lease:
 
     @contextlib.contextmanager
     def held(self, *, wait: float = 0.0) -> Iterator[None]:
-        """Hold the lease during a block, in turn with others, see :func:`hlgraph.stores.concurrency.take_in_turn`.
+        """Hold the lease during a block; waiting writers get it in turn (:func:`hlgraph.stores.concurrency.take_in_turn`).
 
         Parameters
         ----------
@@ -70,7 +70,7 @@ class Lease:
         Raises
         ------
         StoreLockedError
-            Another one, which is named, held it for all of that time.
+            Another holder, which the message names, kept it for all of that time.
         """
         me = threading.get_ident()
         with self._guard:
@@ -93,7 +93,7 @@ class Lease:
 
     @contextlib.contextmanager
     def _turn(self, wait: LockWait) -> Iterator[None]:
-        """Hold the right to be the next holder, once it is free."""
+        """Hold the right to acquire the lease next."""
         turn = Lease(self._server, f"turn {self.name}", seconds=self._seconds)
         wait.repeat(functools.partial(turn._take, threading.get_ident()))
         try:
@@ -102,9 +102,9 @@ class Lease:
             turn._let_go()
 
     def check(self, transaction: Transaction) -> None:
-        """Check, in a writing transaction, that the lease is still held; then it cannot be taken until the transaction ends.
+        """Check, in a writing transaction, that the lease is still held, and lock it until the transaction ends.
 
-        Raises StoreLockedError when the lease is lost.
+        Raises StoreLockedError if the lease was lost.
         """
         if self._owner != threading.get_ident():
             raise StoreLockedError(
@@ -117,7 +117,7 @@ class Lease:
             )
 
     def _take(self, me: int, turn: str = "") -> None:
-        """One attempt to take the lease; if ``turn`` is given, one that fails while another one waits with that lease."""
+        """Try to acquire the lease once; with ``turn``, fail while another writer holds that turn."""
         with self._guard:
             if self._owner is not None:
                 raise StoreLockedError(
@@ -127,7 +127,7 @@ class Lease:
             names = [name for name in (self.name, self._under, turn) if name]
             rows = self._server.read(lambda transaction: transaction.rows("admin/read_leases", ids=names))
             leases = {row["id"]: row for row in rows}
-            # The holder comes before the one that waits: it is named.
+            # The holder comes before the waiting writer, so the error names the holder.
             running = [leases[name] for name in names if name in leases and leases[name]["is_running"]]
             for row in running:
                 if not is_gone(row):
@@ -140,7 +140,7 @@ class Lease:
             ).start()
 
     def _claim(self, holder: str | None, *, dead: list[str]) -> None:
-        """Take the lease on the server; ``dead`` holds the tokens of holders that are dead."""
+        """Acquire the lease on the server; ``dead`` lists the tokens of dead holders."""
         token, host, pid = uuid.uuid4().hex, socket.gethostname(), os.getpid()
         values: Row = {"id": self.name, "token": token, "host": host, "pid": pid, "dead": [token, *dead]}
         values |= {"holder": f"process {pid} on {host}", "seconds": self._seconds}
@@ -152,7 +152,7 @@ class Lease:
             else:
                 rows = change_lease(self._server, "admin/take_lease", params=values, holder=holder)
         except HLGraphError:
-            _LEFT.add(token)  # the server may have it, though its answer was lost
+            _LEFT.add(token)  # the server may have granted it, although its reply was lost
             raise
         if not rows[0]["is_taken"]:
             raise locked(self._server, rows[0]["holder"], seconds=self._seconds)
@@ -187,7 +187,7 @@ class Lease:
 
 
 def is_gone(row: Row) -> bool:
-    """Whether the holder of a lease will never write with it again: it is dead, or this process gave it up.
+    """Whether the holder of a lease will never write with it again: it is dead, or this process abandoned the lease.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def locked(server: Server, holder: object, *, seconds: int) -> StoreLockedError:
 
 
 def change_lease(server: Server, name: str, *, params: Row, holder: str | None) -> list[Row]:
-    """The rows of a query that writes to a lease node, which may be run twice.
+    """Run an idempotent query that writes to a lease node, and return its rows.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def change_lease(server: Server, name: str, *, params: Row, holder: str | None) 
     Raises
     ------
     StoreLockedError
-        The holder stopped in the middle of a transaction, which has the node.
+        The holder stopped in the middle of a transaction, which still locks the node.
     """
     start = time.monotonic()
     try:
@@ -252,8 +252,9 @@ def _is_dead(host: str, pid: int) -> bool:
     return False
 
 
-# Each corpus has a lease, and the database has one. A corpus is taken only while the database is free. The database is taken
-# in two steps: first its own lease, from when on no corpus can be taken; then it waits until no writer has a corpus.
+# Each corpus has a lease, and so has the database. The lease of a corpus can be acquired only while that of the database is
+# free. The database is locked in two steps: its lease is acquired, after which no lease of a corpus can be; then the writer
+# waits until all leases of corpora are free.
 
 
 DATABASE = "writer"
@@ -267,12 +268,12 @@ def lease_of(corpus: str) -> str:
 
 
 class Leases:
-    """The rights of this process to write to a database.
+    """The write leases of this process on a database.
 
     Parameters
     ----------
     server : the database
-    wait : seconds to wait for a right; default: without limit
+    wait : seconds to wait for a lease; default: no limit
     """
 
     def __init__(self, server: Server, *, wait: float = WITHOUT_LIMIT) -> None:
@@ -284,7 +285,7 @@ class Leases:
 
     @contextlib.contextmanager
     def held(self, corpus: str | None, *, wait: float | None = None) -> Iterator[None]:
-        """Hold the right to a corpus, or to all of the database, see :meth:`GraphStore.lock`.
+        """Hold the lease of a corpus, or of the whole database; see :meth:`GraphStore.lock`.
 
         Parameters
         ----------
@@ -312,7 +313,7 @@ class Leases:
                 self._held.lease = None
 
     def check(self, transaction: Transaction, corpus: str | None = None) -> None:
-        """Check, in a writing transaction, that the right of this thread is still held, see :meth:`Lease.check`.
+        """Check, in a writing transaction, that this thread still holds its lease; see :meth:`Lease.check`.
 
         Parameters
         ----------
@@ -322,7 +323,7 @@ class Leases:
         Raises
         ------
         StoreLockedError
-            The right was lost, or is that to another corpus.
+            The lease was lost, or belongs to another corpus.
         """
         lease: Lease | None = getattr(self._held, "lease", None)
         if lease is None or (corpus is not None and lease.name not in (DATABASE, lease_of(corpus))):
@@ -332,7 +333,7 @@ class Leases:
         lease.check(transaction)
 
     def write(self, work: Callable[[Transaction], T]) -> T:
-        """Run a function in one writing transaction of the thread that has the right; see :meth:`Server.write`."""
+        """Run a function in one writing transaction, after :meth:`check`; see :meth:`Server.write`."""
 
         def checked(transaction: Transaction) -> T:
             self.check(transaction)

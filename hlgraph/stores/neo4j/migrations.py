@@ -44,11 +44,11 @@ class Declared(NamedTuple):
 
 
 def declared(statements: Iterable[str]) -> dict[str, tuple[Declared, str]]:
-    """What the statements of migrations create, with the statement, by name.
+    """The constraints and indexes that migrations create, with the statements that create them, by name.
 
     Parameters
     ----------
-    statements : all statements of the migrations, in order; those that change no schema are passed over
+    statements : all statements of the migrations, in order; those that change no schema are skipped
 
     Raises
     ------
@@ -77,7 +77,7 @@ def declared(statements: Iterable[str]) -> dict[str, tuple[Declared, str]]:
 def differences(
     wanted: Mapping[str, tuple[Declared, str]], rows: Iterable[Row], *, prefix: str = ""
 ) -> list[Difference]:
-    """What is missing, other than declared, not usable, or called like an index of hlgraph without being one; by name.
+    """Constraints and indexes that are missing, differ, are not usable, or take a name of hlgraph, with the reason, by name.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ class Neo4jTarget(MigrationTarget):
     Parameters
     ----------
     server : the database
-    leases : the rights to write to it; default: new ones, which wait for other writers without limit
-    population : seconds that the indexes of a migration may take to be filled, default 300
+    leases : the write leases of the database; default: new ones, which wait for other writers without limit
+    population : maximum seconds for populating the indexes of a migration, default 300
     """
 
     kind = "neo4j"
@@ -140,7 +140,7 @@ class Neo4jTarget(MigrationTarget):
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the right to the whole database, while no writer has a corpus of it."""
+        """Hold the lease of the whole database, once no writer holds a lease of a corpus."""
         if not self.history():  # before the constraint of the first migration, two processes could make one lease each
             self._server.schema([self._server.text("admin/create_lease_constraint")])
         with self._leases.held(None):
@@ -160,7 +160,7 @@ class Neo4jTarget(MigrationTarget):
         )
 
     def differences(self, ran: Sequence[Migration]) -> list[Difference]:
-        """Constraints and indexes that are missing, other than declared, failed, or called like hlgraph's without being one."""
+        """Constraints and indexes that are missing, differ, have failed, or take a name of hlgraph."""
         names = [f"{self._prefix}{_OURS}", _OURS]  # on labels with the prefix, on types of relationships without
         rows = self._server.ask("admin/list_indexes", beginnings=names)
         return differences(self._declared(ran), rows, prefix=self._prefix)

@@ -1,4 +1,4 @@
-"""Publishes a change: one transaction of batched statements, in the order of the sections of the embedded ``publish.sql``."""
+"""Publish a change in one transaction of batched statements, in the order of the sections of the embedded ``publish.sql``."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hlgraph.records import Kind
 from hlgraph.stores.neo4j import image_changes, rows
 from hlgraph.stores.neo4j.server import Row, Transaction, Value
 
-# Counts behind the names of entities, as in the embedded store: an entity gets the name that most mentions use, ties in
+# Counts of the names of entities, as in the embedded store: an entity gets the name that most mentions use, ties in
 # alphabetical order.
 
 
 class Said(NamedTuple):
-    """How often a chunk mentions an entity by one name and kind."""
+    """Number of mentions of an entity in a chunk under one name and kind."""
 
     chunk_id: str
     entity_id: str
@@ -30,7 +30,7 @@ class Said(NamedTuple):
 
 
 def said_by(rows: Iterable[Row]) -> list[Said]:
-    """The counts of new chunks, from the rows of their mentions."""
+    """The counts of new chunks, computed from the rows of their mentions."""
     counts: Counter[tuple[str, str, str, str]] = Counter()
     for row in rows:
         for chunk, surface, kind in zip(row["chunks"], row["surfaces"], row["kinds"], strict=True):
@@ -54,7 +54,7 @@ def name_changes(old: Iterable[Said], new: Iterable[Said]) -> dict[str, Counter[
 
 
 def name_rows(stored: Iterable[Row], changes: Mapping[str, Counter[tuple[str, str]]]) -> list[Row]:
-    """Entities with their counts after a change, and the name and kind that follow from these.
+    """The rows of entities after a change: their counts, and the resulting name and kind.
 
     An entity without mentions keeps its name, because a fact may still refer to it.
 
@@ -100,7 +100,7 @@ def _most_common(counts: Counter[str]) -> str | None:
     return min(counts, key=lambda text: (-counts[text], text), default=None)
 
 
-# Changes of new sources: records are created without a look-up, and joined by the integers of element ids.
+# Changes that only add sources: records are created without a look-up, and connected by the integers of element ids.
 #
 # Most of the cost of MERGE is to look up both ends of a relationship, and whether it exists. Nothing of a new
 # source is in the graph, so its records need neither. Entities and facts belong to the whole corpus: each is looked up once.
@@ -114,7 +114,7 @@ Numbers = dict[str, int]
 
 
 def is_new(transaction: Transaction, change: Change) -> bool:
-    """Whether a change only adds sources of which the graph has nothing.
+    """Whether a change only adds sources of which the graph stores nothing yet.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class Creation:
         self._prefix = ""
 
     def write(self, mentions: list[Row]) -> dict[Kind, int]:
-        """Write the nodes and the relationships, with everything that is counted.
+        """Write the nodes and relationships, and all counted data.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Creation:
         Returns
         -------
         dict
-            How many nodes are new, by kind.
+            Number of new nodes by kind.
         """
         change = self._change
         sources = self._sources()
@@ -181,7 +181,7 @@ class Creation:
         return {name: int(number) for name, (_, _, number) in elements.items()}
 
     def _entities(self, mentions: list[Row]) -> tuple[Numbers, int]:
-        """All entities of the change, and how many of them are new; their names are counted."""
+        """Write the entities of the change and count their names; return the number of new entities."""
         names = sorted(set(self._change.entities))
         existing = _numbers(self._transaction.collect("persist/find_entities", names))
         changes = name_changes((), said_by(mentions))
@@ -193,7 +193,7 @@ class Creation:
         return {**existing, **created}, len(created)
 
     def _facts(self, entities: Numbers, statements: Numbers) -> int:
-        """Facts with all their relationships; returns how many facts are new."""
+        """Write facts with all their relationships; return the number of new facts."""
         change, transaction = self._change, self._transaction
         fact_rows, object_rows, supports = rows.fact_rows(change), rows.object_rows(change), rows.support_rows(change)
         existing = _numbers(transaction.collect("persist/find_facts", [row["id"] for row in fact_rows]))
@@ -225,7 +225,7 @@ class Creation:
         return _numbers(self._transaction.collect(name, records, key="rows", corpus=self._change.corpus, **params))
 
     def _link(self, name: str, links: Iterable[Row], **ends: Numbers) -> None:
-        """Create relationships from rows; rows with an end that is unknown are left out.
+        """Create relationships from rows; rows with an unknown end are left out.
 
         Parameters
         ----------
@@ -250,7 +250,7 @@ def _numbers(batches: Iterable[Row]) -> Numbers:
 
 
 def _named(change: Change) -> list[Row]:
-    """Topics under the name that most of their chunks use, see ``index/name_topics``."""
+    """Name topics by the spelling that most of their chunks use, see ``index/name_topics``."""
     used: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for item in rows.naming_rows(change):
         if item["name"]:
@@ -274,7 +274,7 @@ these are counted again, and summaries of sources are members too."""
 
 @dataclass(slots=True)
 class _Old:
-    """What the chunks that lose their links asserted, and the records that may lose their last reference with them."""
+    """The previous assertions of the chunks of a change, and the records that may lose their last reference."""
 
     chunk_ids: list[str] = field(default_factory=list)
     gone_chunk_ids: list[str] = field(default_factory=list)
@@ -295,7 +295,7 @@ def publish(transaction: Transaction, change: Change) -> Outcome:
     Returns
     -------
     Outcome
-        How many records were added, and the ids of those that vanished.
+        The number of records added, and the ids of the records removed.
     """
     old, mentions, vanished = _Old(), rows.mention_rows(change), dict[str, tuple[str, ...]]()
     if is_new(transaction, change):
@@ -323,7 +323,7 @@ def publish(transaction: Transaction, change: Change) -> Outcome:
 def _merge(
     transaction: Transaction, change: Change, *, old: _Old, mentions: list[Row]
 ) -> tuple[dict[Kind, int], dict[str, tuple[str, ...]]]:
-    """Write a change over what is stored; return how many records are new, and the ids of those that vanished, by kind."""
+    """Merge a change into the stored data; return the number of new records and the ids of removed records, by kind."""
     for name in _UNLINKING:
         transaction.write(name, old.chunk_ids, key="chunk_ids")
     added = _merge_nodes(transaction, change)
@@ -345,7 +345,7 @@ def _merge(
 
 
 def _about(transaction: Transaction, change: Change, old: _Old) -> dict[str, tuple[str, ...]]:
-    """The statements of those topics of ``topic_names`` that a chunk of the change names, or named."""
+    """The statements of the topics in ``topic_names`` that a chunk of the change names or named before."""
     touched = old.topic_ids | {item.topic_id for item in change.abouts}
     wanted = () if change.topic_names is None else sorted(touched.intersection(change.topic_names.ids))
     topic_rows = transaction.collect("persist/list_topic_statements", wanted, key="ids")
@@ -353,7 +353,7 @@ def _about(transaction: Transaction, change: Change, old: _Old) -> dict[str, tup
 
 
 def _read_old(transaction: Transaction, change: Change) -> _Old:
-    """The chunks that are removed, also with their source, or extracted again, and everything that they asserted."""
+    """Read the chunks that are removed, alone or with their source, or extracted again, with everything that they asserted."""
     removed: list[Row] = []
     if change.removed_sources or change.removed_chunks:
         gone = {"source_ids": list(change.removed_sources), "chunk_ids": list(change.removed_chunks)}
@@ -374,7 +374,7 @@ def _said(transaction: Transaction, chunk_ids: list[str]) -> list[Said]:
 
 
 def _merge_nodes(transaction: Transaction, change: Change) -> dict[Kind, int]:
-    """Write the nodes of a change; return how many are new, by kind."""
+    """Write the nodes of a change; return the number of new nodes by kind."""
     corpus, entities = change.corpus, [{"id": name} for name in sorted(set(change.entities))]
     added = {
         Kind.SOURCE: transaction.write("persist/merge_sources", rows.source_rows(change)),
@@ -398,7 +398,7 @@ def _link(transaction: Transaction, change: Change, mentions: list[Row]) -> None
 
 
 def _count(transaction: Transaction, change: Change, *, old: _Old, new: list[Said]) -> None:
-    """Update the derived data that is counted: names, RELATES."""
+    """Update the counted data: names and RELATES."""
     topics = old.topic_ids | {item.topic_id for item in change.abouts} | set(change.recounted)
     transaction.write("index/name_topics", sorted(topics), key="ids")
     names = name_changes(old.said, new)
@@ -418,7 +418,7 @@ def _recount(transaction: Transaction, names: list[str]) -> None:
 
 
 def _remove(transaction: Transaction, change: Change, old: _Old) -> dict[str, tuple[str, ...]]:
-    """Delete the records that lost their last reference; return their ids, by kind."""
+    """Delete the records that lost their last reference; return their ids by kind."""
     facts = transaction.collect("persist/delete_facts", sorted(old.fact_ids))
     entities = {item.entity_id for item in old.said}.union(*(row["entity_ids"] for row in facts))
     gone = {
@@ -435,7 +435,7 @@ def _remove(transaction: Transaction, change: Change, old: _Old) -> dict[str, tu
 
 
 def _join(transaction: Transaction, change: Change) -> None:
-    """Write SYNONYM of the new entities."""
+    """Write the SYNONYM relationships of new entities."""
     synonyms = (item._replace(a=min(item.a, item.b), b=max(item.a, item.b)) for item in change.synonyms)
     pairs = {(item.a, item.b): item for item in synonyms if item.a != item.b}
     transaction.write("index/merge_synonyms", [pairs[key]._asdict() for key in sorted(pairs)])

@@ -1,8 +1,8 @@
-"""Pulls a bounded part of the graph in one transaction: one query for the seeds, one per hop, one for the edges.
+"""Pull a bounded part of the graph in one transaction: one query for the seeds, one per hop, one for the edges.
 
-A query is the union of small statements of the library, of those alone that the shape asks for: planning all of them would
-take the server seconds. All lists are in one parameter, since the server plans a query anew for each order of magnitude of a
-list that is a parameter of its own. The pull that a beam over statements repeats at each step takes one query for two hops.
+A query is the union of the small library statements that the shape needs; planning all of them would take the server seconds.
+All lists are in one parameter, because the server plans a query again for each order of magnitude of a list that is a separate
+parameter. The pull that a beam over statements repeats at each step takes one query for two hops.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A scope as query parameters: without ``has_scope`` all sources are visible, else if ``(source in listed) == admits``."""
+    """A scope as query parameters: with ``has_scope``, a source is visible if ``(source in listed) == admits``, else always."""
 
     has_scope: bool
     listed: tuple[str, ...]
@@ -56,7 +56,7 @@ EVERYTHING = Admitted(has_scope=False, listed=(), admits=False)
 
 
 class Filters:
-    """Decides on filters, and caches the last decisions."""
+    """Evaluates filters on the sources of a corpus, and caches the latest results."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -82,7 +82,7 @@ class Filters:
         return Admitted(has_scope=True, listed=tuple(both), admits=True)
 
     def present(self, scope: Scope, state: Callable[[], State]) -> Admitted:
-        """The sources that a scope admits now.
+        """The sources that a scope admits in the present state.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class Filters:
         raise StoreConflictError(f"corpus {scope.corpus!r} was changed {_ATTEMPTS} times during a query; ask again")
 
     def has(self, scope: Scope, state: State) -> bool:
-        """Whether nothing need be read to decide on a scope.
+        """Whether a scope can be evaluated without a query.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class Filters:
         return admitted
 
 
-# The statements that a pull of a shape needs: only those of its relationships and kinds.
+# The statements that a pull needs: only those of the relationships and kinds of its shape.
 
 
 _UNSTORED = frozenset({Relationship.CO_OCCURS})
@@ -135,7 +135,7 @@ _JOINING: Set[Relationship] = frozenset({Relationship.RELATES, Relationship.SYNO
 
 
 class _Walk(NamedTuple):
-    """What a statement of the library walks: from one kind to others, along some relationships."""
+    """The part of the graph that a library statement reads: from one kind to others, along some relationships."""
 
     name: str
     start: Kind
@@ -180,13 +180,13 @@ _COUNTS = {"RELATES": "retrieve/count_relates", "CO_OCCURS": "retrieve/count_co_
 
 
 class CountedIn(NamedTuple):
-    """The relationships of a shape as parameters: those that are read as stored, and those that are counted."""
+    """The relationships of a shape: those that are read as stored, and those that are counted."""
 
     stored: list[str]
     counted: list[str]
 
     def read(self) -> Set[Relationship]:
-        """Those that are read as stored."""
+        """The relationships that are read as stored."""
         return {Relationship(name.lower()) for name in self.stored}
 
     def params(self) -> Row:
@@ -195,12 +195,12 @@ class CountedIn(NamedTuple):
 
 
 def typed(shape: PullShape, *, has_filter: bool) -> CountedIn:
-    """The types of the relationships to read and to count.
+    """Divide the relationships of a shape into those to read and those to count.
 
     Parameters
     ----------
     shape : shape of the pull
-    has_filter : whether some sources only may be seen: all derived relationships are then counted from what these assert
+    has_filter : whether only some sources are visible: then all derived relationships are counted from their assertions
     """
     counted = shape.relationships & (_DERIVED if has_filter else _UNSTORED)
     stored = (shape.relationships & FOLLOWED) - counted
@@ -208,14 +208,14 @@ def typed(shape: PullShape, *, has_filter: bool) -> CountedIn:
 
 
 def is_of_mentions(shape: PullShape) -> bool:
-    """Whether the pull is over statements and their entities, with or without topics."""
+    """Whether a pull covers exactly statements and their entities, with or without topics."""
     with_topics = (frozenset({Relationship.MENTIONS, Relationship.ABOUT}), frozenset({*_MENTIONED, Kind.TOPIC}))
     known = (frozenset({Relationship.MENTIONS}), _MENTIONED), with_topics
     return (shape.relationships, shape.kinds) in known
 
 
 def expansions(shape: PullShape, split: CountedIn) -> tuple[str, ...]:
-    """The names of the queries of one hop.
+    """The names of the statements of one hop.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def expansions(shape: PullShape, split: CountedIn) -> tuple[str, ...]:
 
 
 def inductions(shape: PullShape, split: CountedIn) -> tuple[str, ...]:
-    """The names of the queries of the edges between nodes; the last one reads the version of the corpus.
+    """The names of the statements for the edges between nodes; the last one reads the version of the corpus.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def inductions(shape: PullShape, split: CountedIn) -> tuple[str, ...]:
 
 
 class Bounds(NamedTuple):
-    """The scope of a pull.
+    """The visible part of a corpus during a pull.
 
     Attributes
     ----------
@@ -320,7 +320,7 @@ def _matrices(edges: Iterable[Row], shape: PullShape, *, size: int) -> dict[Rela
     for row in edges:
         if row["relationship"] is not None:
             name = Relationship(row["relationship"].lower())
-            # Added up: several statements have IN_CHUNK.
+            # Summed, because several statements read IN_CHUNK.
             matrices[name] += _matrix(row["starts"], row["stops"], row["weights"], size=size)
     return matrices
 
@@ -328,7 +328,7 @@ def _matrices(edges: Iterable[Row], shape: PullShape, *, size: int) -> dict[Rela
 def _neighbours(rows: Iterable[Row], *, fan_out: int) -> tuple[list[tuple[str, Kind]], bool]:
     """The nodes that one hop found, by ascending id, and whether a node has more neighbours than the fan-out.
 
-    Rows with owners hold some neighbours of each, which are those of several rows together: they are cut here.
+    In rows with owners the neighbours of a node are spread over several rows, so the fan-out is applied here.
     """
     nodes: set[tuple[str, Kind]] = set()
     owned: dict[str, list[tuple[float, str, Kind]]] = {}
@@ -383,7 +383,7 @@ def _pull_mentions(
 
 
 def _of_mentions(row: Row, shape: PullShape, *, is_cut: bool) -> Subgraph:
-    """What the last query of a pull over statements returned."""
+    """The subgraph in the rows of the last query of a pull over statements."""
     groups = {Kind.STATEMENT: "statements", Kind.ENTITY: "entities", Kind.TOPIC: "topics"}
     parts = {kind: np.array(row[name], dtype="<U32") for kind, name in groups.items()}
     unsorted = np.concatenate(list(parts.values()))
@@ -443,7 +443,7 @@ def _version(transaction: Transaction, corpus: str) -> int | None:
 
 
 def by_kind(nodes: Iterable[tuple[str, Kind]]) -> dict[str, list[str]]:
-    """The ids of nodes by the plural of their kind, as queries take them."""
+    """The ids of nodes by the plural of their kind, the form of the query parameters."""
     groups: dict[str, list[str]] = {name: [] for name in PLURAL.values()}
     for name, kind in nodes:
         groups[PLURAL[kind]].append(name)
@@ -453,7 +453,7 @@ def by_kind(nodes: Iterable[tuple[str, Kind]]) -> dict[str, list[str]]:
 def _edges(
     transaction: Transaction, reached: Mapping[str, Kind], *, shape: PullShape, split: CountedIn, bounds: Bounds
 ) -> list[Row]:
-    """Rows of the edges between the nodes reached, the last one with the version; empty without a query if there are none."""
+    """Rows of the edges between the reached nodes, the last one with the version; without nodes, empty and without a query."""
     if not reached:
         return []
     return transaction.union(
@@ -476,7 +476,7 @@ def _matrix(starts: ArrayLike, stops: ArrayLike, weights: Sequence[float] | None
     return sp.csr_array((values, (rows, np.asarray(stops, dtype=np.int64))), shape=(size, size))
 
 
-# Makes the server plan the queries of a search before they are needed, if there is no image.
+# Without an image, let the server plan the queries of a search before they are needed.
 # Planning takes some seconds after its start. The queries are run once with empty lists, which read nothing: the server does not
 # cache the plans of ``EXPLAIN``.
 
@@ -493,7 +493,7 @@ _log = logging.getLogger(__name__)
 
 
 class Warming:
-    """Plans the queries of searches in a thread, once. Thread-safe; never raises.
+    """Lets the server plan the queries of searches once, from a thread. Thread-safe; never raises.
 
     Parameters
     ----------
@@ -510,17 +510,17 @@ class Warming:
         """Start, unless it has started; return at once."""
         with self._guard:
             if self._thread is None and not self._is_closed.is_set():
-                # What it asks for is no part of a search, and of no explanation.
+                # Its queries do not count as part of a search or an explanation.
                 self._thread = threading.Thread(target=Context().run, args=(self._plan,), daemon=True)
                 self._thread.start()
 
     def join(self, wait: float | None = None) -> None:
-        """Wait until all is planned, or for some seconds."""
+        """Wait until all queries are planned, or until the timeout."""
         if self._thread is not None:
             self._thread.join(wait)
 
     def close(self, *, wait: float | None = None) -> None:
-        """End after the query that runs; wait for it, or for some seconds."""
+        """Stop after the running query; wait for it, or until the timeout."""
         with self._guard:
             self._is_closed.set()
         self.join(wait)
@@ -536,7 +536,7 @@ class Warming:
 
 
 def queries() -> Iterator[tuple[tuple[str, ...], Row]]:
-    """The queries of pulls, each with parameters of the types that a pull gives and nothing to read."""
+    """The queries of pulls, with empty parameters of the types that a pull passes, so that nothing is read."""
     empty = ("ids", "kinds", "listed", "frontier", "reached", "relationships", "counted", "names")
     lists: Row = {**{name: [] for name in empty}, "places": {}, "nodes": by_kind([]), "among": None}
     bounds: Row = {"fan_out": 1, "node_cap": 1, "k": 1, "most": 1, "steps": 0, "is_last": True, "has_topics": False}

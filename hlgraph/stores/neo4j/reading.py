@@ -1,4 +1,4 @@
-"""Runs Cypher queries of users on Neo4j: one reading transaction with a time limit, names looked up, JSON values returned."""
+"""Run Cypher queries of users on Neo4j in one reading transaction with a time limit; resolve names, and return JSON values."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ from hlgraph.errors import InputError, StoreUnavailableError, UnknownNameError
 from hlgraph.ids import entity_ids, normalise_name
 from hlgraph.records import Kind
 from hlgraph.stores import queries
-from hlgraph.stores.cypher import Limits, Plain, Table
 from hlgraph.stores.image.patching import KEPT, edits, unpack
 from hlgraph.stores.neo4j.pull import Admitted
 from hlgraph.stores.neo4j.server import LOCK_STOPPED, TIMED_OUT, Row, Server, mapped
-from hlgraph.stores.queries import ParameterValue, Query
+from hlgraph.stores.queries import Limits, ParameterValue, Plain, Query, Table
 from hlgraph.where import Where, parse
 
 _Ask: TypeAlias = Callable[..., list[Row]]
@@ -49,7 +48,7 @@ class Neo4jReader:
     Parameters
     ----------
     server : the database
-    admitted : the sources of a corpus that a filter admits, as for searches
+    admitted : returns the sources of a corpus that a filter admits, as in searches
     """
 
     def __init__(self, server: Server, admitted: Callable[[str, Where], Admitted]) -> None:
@@ -85,7 +84,7 @@ class Neo4jReader:
     def _scoped(
         self, ask: _Ask, query: Query, *, params: Mapping[str, ParameterValue], corpus: str
     ) -> dict[str, object]:
-        """What is sent for filters and for kinds of entities."""
+        """The values to send for filters and for kinds of entities."""
         sent: dict[str, object] = {}
         for parameter in query.parameters:
             text = str(params[parameter.name]).strip()
@@ -102,7 +101,7 @@ class Neo4jReader:
         return {"listed": list(admitted.listed), "admits": admitted.admits}
 
     def _text(self, query: Query) -> str:
-        """The text to send: labels of the library get the prefix of this database, a query of the user's own stays."""
+        """The text to send: labels in library queries get the prefix of this database; a user's own query is not changed."""
         prefix = self._server.settings.label_prefix
         is_ours = prefix and query.name in queries.names() and queries.load(query.name) == query
         return queries.prefixed(query.text, prefix) if is_ours else query.text
@@ -115,7 +114,7 @@ class Neo4jReader:
 
 
 def _blame(query: Query, error: foreign.Neo4jError, limits: Limits) -> None:
-    """Raise an error that the query caused as an hlgraph error; return for any other."""
+    """Raise an hlgraph error if the query itself caused the error; otherwise return."""
     code = error.code or ""
     said = ((error.message or "").splitlines() or [""])[0][:200]
     if code in _SLOW:
@@ -136,7 +135,7 @@ def _blame(query: Query, error: foreign.Neo4jError, limits: Limits) -> None:
 def _looked_up(
     ask: _Ask, query: Query, *, params: Mapping[str, ParameterValue], corpus: str
 ) -> dict[str, ParameterValue]:
-    """The values to send, with names of entities and sources replaced by ids; takes at most four queries."""
+    """The values to send, with names of entities and sources replaced by ids. Sends at most four queries."""
     sent = dict(params)
     named = {item.name: (item.kind, str(params[item.name])) for item in query.parameters if item.is_named}
     if "corpus" in query.params or named or {item.kind for item in query.parameters} & {"filter", "kinds", "changes"}:
@@ -149,7 +148,7 @@ def _looked_up(
 
 
 def _kinds(ask: _Ask, text: str, corpus: str) -> list[str]:
-    """The stored kinds of entities that a text names, in upper or lower case, with commas between them."""
+    """The stored kinds of entities that a comma-separated text names, regardless of case."""
     stored = [row["kind"] for row in ask("retrieve/list_kinds", corpus=corpus)]
     kinds: list[str] = []
     for name in (each.strip().lower() for each in text.split(",")):
@@ -167,7 +166,7 @@ def _kinds(ask: _Ask, text: str, corpus: str) -> list[str]:
 
 
 def _edits(ask: _Ask, corpus: str, *, number: int) -> Row:
-    """What the last edits of a corpus did; ``unknown`` is the number of changes among them of which no record is kept."""
+    """The effects of the latest changes of a corpus; ``unknown`` counts changes whose record is no longer kept."""
     version = max((row["version"] for row in ask("retrieve/read_state", corpus=corpus)), default=0)
     rows = ask("retrieve/read_image_changes", corpus=corpus, after=version - KEPT)
     lists = {row["version"]: bytes(row["list"]) for row in rows if row["list"]}
@@ -262,7 +261,7 @@ def _sources(ask: _Ask, names: set[str], corpus: str) -> dict[str, str]:
 
 
 def plain(value: object) -> Plain:
-    """Convert a value of the driver into a JSON value; see :data:`hlgraph.stores.cypher.Plain`.
+    """Convert a value of the driver into a JSON value; see :data:`hlgraph.stores.queries.Plain`.
 
     Numbers that JSON lacks (NaN, infinity) and unknown types become texts; bytes become base64.
 

@@ -1,4 +1,4 @@
-"""Converts a change into rows for Cypher to write, and rows that Cypher reads into records. Pure functions."""
+"""Convert a change into rows for Cypher, and rows from Cypher into records. Pure functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLURAL: Mapping[Kind, str] = {
     Kind.FACT: "facts",
     Kind.ENTITY: "entities",
 }
-"""The kinds of records that the server stores, and the names of their parameters in queries."""
+"""The kinds of records that the server stores, with the names of their query parameters."""
 
 
 def metadata(text: str) -> Metadata:
@@ -48,7 +48,7 @@ _CONVERTED: Mapping[Kind, tuple[int, Callable[[Any], object]]] = {
     Kind.STATEMENT: (6, _tuple),
     Kind.ENTITY: (4, _tuple),
 }
-"""The position of the value that is stored in another form than in the record, and its conversion."""
+"""The position of a value whose stored form differs from the record's, and its conversion."""
 
 
 def records(kind: Kind, rows: Iterable[Row]) -> dict[str, Record]:
@@ -68,7 +68,7 @@ def records(kind: Kind, rows: Iterable[Row]) -> dict[str, Record]:
 
 
 def source_rows(change: Change) -> list[Row]:
-    """Rows of sources, with metadata twice: exact, as JSON, and for analysts as properties ``meta_<field>`` if Neo4j can."""
+    """Rows of sources; metadata is stored as JSON and, if Neo4j supports the value, as properties ``meta_<field>`` for analysts."""
     rows: list[Row] = []
     for item in sorted(change.sources, key=lambda source: source.id):
         shown = {f"meta_{key}": _shown(value) for key, value in item.metadata.items()}
@@ -94,7 +94,7 @@ def _shown(value: MetadataValue) -> object:
 def chunk_rows(change: Change) -> list[Row]:
     """Rows of new chunks, and of chunks extracted again.
 
-    The source is not called ``source_id``: a query that reads and sets a property of one name holds all rows back.
+    The source column is not called ``source_id``: a query that reads and sets a property of the same name buffers all rows.
     """
     rows: list[Row] = [msgspec.to_builtins(item) for item in sorted(change.chunks, key=lambda chunk: chunk.id)]
     for row in rows:
@@ -103,7 +103,7 @@ def chunk_rows(change: Change) -> list[Row]:
 
 
 def next_rows(change: Change) -> list[Row]:
-    """One row per chunk that another one of its source follows."""
+    """One row per chunk that has a successor in its source."""
     following: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
     for item in change.chunks:
         following[item.source_id].append((item.position, item.id))

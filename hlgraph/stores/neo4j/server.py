@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from hlgraph.settings import Neo4jSettings
 
 
-# Errors of the driver and the server as errors of hlgraph.
+# Mapping of errors of the driver and the server to errors of hlgraph.
 
 
 _RESUME = "run the same command again; it continues where it stopped"
 TIMED_OUT = "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration"
-"""The code of a transaction that exceeded the time limit set by the client."""
+"""Error code of a transaction that exceeded the time limit of the client."""
 LOCK_STOPPED = "Neo.ClientError.Transaction.LockClientStopped"
-"""The code of a transaction that was ended, also by its time limit, while it waited for a lock."""
+"""Error code of a transaction that was terminated, by its time limit or otherwise, while it waited for a lock."""
 
 _OR_DROP = "or drop a change that is too large: hlgraph journal drop"
 _READ_ONLY = f"the database is read-only; make it writable, then {_RESUME}"
@@ -80,14 +80,14 @@ _REMEDIES: dict[type[StoreError], dict[str, str]] = {
         TIMED_OUT: f"the transaction took longer than hlgraph waits for one; {_RESUME}, {_OR_DROP}",
     },
 }
-"""What each code means for the user, by the error that it is raised as."""
+"""The remedy for each error code, by the error class that is raised."""
 _FULL = ("no space left", "disk full")
 
 
 LOST = (OSError, foreign.IncompleteCommit, foreign.ServiceUnavailable, foreign.SessionExpired, foreign.TransientError)
-"""Errors of a read whose server is away, or was for a moment."""
+"""Errors of a read from a server that is, or briefly was, unavailable."""
 CLOSING: tuple[type[Exception], ...] = (*closing.CLOSING, foreign.DriverError, foreign.Neo4jError)
-"""Errors of a call whose connection another thread closes."""
+"""Errors of a call whose connection another thread has closed."""
 
 
 @contextlib.contextmanager
@@ -130,7 +130,7 @@ def _server_error(url: str, error: foreign.Neo4jError) -> StoreError:
 
 
 def _connection_error(url: str, error: Exception) -> StoreError:
-    # Of its subclasses, IncompleteCommit tells of a server that did answer.
+    # Its subclass IncompleteCommit means that the server did answer.
     if not isinstance(error, foreign.ServiceUnavailable) or isinstance(error, foreign.IncompleteCommit):
         return StoreUnavailableError(f"{url}: the connection was lost ({_reason(error)}); {_RESUME}")
     text = " ".join(str(item) for item in _chain(error))
@@ -145,7 +145,7 @@ def _connection_error(url: str, error: Exception) -> StoreError:
 
 
 def _reason(error: BaseException) -> str:
-    """The error at the root of a chain; the outer errors of the driver only say that a connection failed."""
+    """The root cause of an error; the outer errors of the driver only say that a connection failed."""
     *_, root = _chain(error)
     return _line(str(root)) or type(root).__name__
 
@@ -154,7 +154,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
     current: BaseException | None = error
     while current is not None:
         yield current
-        # A group has one error per server that was asked; the first represents all.
+        # A group has one error per server that was tried; the first represents all.
         inner = current.exceptions[0] if isinstance(current, BaseExceptionGroup) else None
         current = inner or current.__cause__ or current.__context__
 
@@ -169,11 +169,11 @@ S = TypeVar("S")
 T = TypeVar("T")
 Value: TypeAlias = object
 Row: TypeAlias = dict[str, Any]
-"""A row by column, with values as the driver converts them."""
+"""A row as a mapping from column to value, with values as the driver converts them."""
 BATCH = 5_000
 """Maximum number of rows of one UNWIND."""
 LONGEST = 600.0
-"""Time limit of a writing transaction in seconds, after which the server ends that of a client that vanished."""
+"""Time limit of a writing transaction in seconds, after which the server terminates that of a vanished client."""
 
 _OVERTAKEN = "Neo.TransientError.Transaction."
 """Errors of a transaction that conflicts with another one, such as deadlocks."""
@@ -305,8 +305,8 @@ class Server:
     def driver(self) -> neo4j.Driver:
         """The driver, created at first use.
 
-        If the server does not answer then, it raises at once. If the server goes away later, each transaction waits up to
-        ``settings.retry_seconds`` for it.
+        Raises at once if the server does not answer at that time. If the server becomes unavailable later, each transaction
+        waits up to ``settings.retry_seconds`` for it.
         """
         if (driver := self._driver) is not None:
             return driver
@@ -342,7 +342,7 @@ class Server:
         return rows
 
     def pages(self, name: str, /, *, size: int, **params: Value) -> Iterator[list[Row]]:
-        """The rows of a query that takes ``after`` and ``size``, page by page, by ascending ``id``.
+        """Run a query with the parameters ``after`` and ``size`` page by page; rows come by ascending ``id``.
 
         Parameters
         ----------
@@ -361,7 +361,7 @@ class Server:
         return mapped(self.url, is_closed=lambda: self._is_closed)
 
     def _read(self, run: Callable[[neo4j.Session], T], *, managed: Callable[[neo4j.Session], T]) -> T:
-        """The result of a function of a reading session; in a hasty context see :func:`read_in_time`.
+        """Run a function in a reading session and return its result; in a hasty context see :func:`read_in_time`.
 
         Parameters
         ----------
@@ -393,7 +393,7 @@ class Server:
 
     @contextlib.contextmanager
     def reading(self, *, timeout: float, fetch_size: int) -> Iterator[neo4j.Transaction]:
-        """Run a block in one read-only transaction with a time limit. Only its beginning is repeated; errors are the driver's.
+        """Run a block in one read-only transaction with a time limit. Only its start is retried; errors are those of the driver.
 
         Parameters
         ----------
@@ -425,16 +425,16 @@ class Server:
             return self._connected(lambda: session.execute_write(timed), is_repeatable=is_repeatable)
 
     def _connected(self, run: Callable[[], T], *, is_repeatable: bool = False) -> T:
-        """What a function of the driver returns; it is run again where a connection ends and the driver repeats nothing.
+        """Run a function of the driver; retry it after the connection losses that the driver does not retry.
 
-        The driver repeats a transaction whose connection is lost, but at two moments. While a connection is opened, it raises a
-        bare OSError; nothing of the transaction has reached the server. While a transaction is committed, also one that only
-        reads, it raises IncompleteCommit.
+        The driver retries a transaction whose connection is lost, with two exceptions. While a connection is opened, it raises
+        a bare OSError; nothing of the transaction has reached the server. While a transaction is committed, even a reading one,
+        it raises IncompleteCommit.
 
         Parameters
         ----------
         run : the function
-        is_repeatable : whether it may be run again after a commit that perhaps took place
+        is_repeatable : whether it may be run again after a commit that may have succeeded
         """
         retry = Retry(self.settings.retry_seconds)
         while True:
@@ -447,8 +447,8 @@ class Server:
     def schema(self, statements: Iterable[str]) -> None:
         """Run statements that change the schema, each in its own transaction.
 
-        A statement that the server rolls back, because another process changes the schema at the same time, is repeated for up to
-        ``settings.retry_seconds``. The driver does not repeat such transactions by itself.
+        A statement that the server rolls back, because another process changes the schema at the same time, is retried for up
+        to ``settings.retry_seconds``. The driver does not retry such transactions by itself.
         """
         retry = Retry(self.settings.retry_seconds)
         with self._mapped(), self._session(neo4j.WRITE_ACCESS) as session:
@@ -467,7 +467,7 @@ class Server:
     def _session(
         self, access: str, *, fetch_size: int = 1_000, patience: float | None = None
     ) -> Iterator[neo4j.Session]:
-        """A session; with ``patience``, the seconds within which it connects, the driver repeats nothing."""
+        """Open a session; with ``patience``, the connection timeout in seconds, the driver does not retry."""
         options: dict[str, Any] = (
             {} if patience is None else {"connection_acquisition_timeout": patience, "max_transaction_retry_time": 0}
         )
@@ -481,7 +481,7 @@ class Server:
             yield session
 
     def close(self) -> None:
-        """Close the connections; calls that run, and later ones, raise StoreClosedError."""
+        """Close the connections; running and later calls raise StoreClosedError."""
         with self._guard:
             self._is_closed = True
             driver, self._driver = self._driver, None
@@ -506,7 +506,7 @@ def _silent_for(seconds: float) -> Iterator[None]:
 
 
 def _limit(driver: neo4j.Driver) -> None:
-    """End connections that do not answer within :data:`_SILENCE`; the driver itself waits for an answer without limit."""
+    """Close connections that do not answer within :data:`_SILENCE`; the driver itself waits without limit."""
     pool: Any = driver._pool
     acquire = pool._acquire
 
@@ -522,7 +522,7 @@ def _limit(driver: neo4j.Driver) -> None:
 
 
 def auth_of(settings: Neo4jSettings) -> neo4j.Auth | None:
-    """What the driver sends to say who hlgraph is; None: nothing."""
+    """The credentials for the driver; None for no authentication."""
     if settings.auth == "bearer":
         return neo4j.bearer_auth(settings.token)
     if settings.auth == "kerberos":

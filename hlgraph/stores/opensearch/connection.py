@@ -1,4 +1,4 @@
-"""Requests to one OpenSearch server: signed, repeated while it is busy, typed. The only module that uses opensearch-py."""
+"""Signed and typed requests to one OpenSearch server, retried while it is busy. The only module that uses opensearch-py."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from hlgraph.stores.trace import is_hasty, is_listening, request_text, traced
 if TYPE_CHECKING:
     from opensearchpy import Urllib3HttpConnection
 
-# Refusals of OpenSearch and errors of its client as errors of hlgraph.
+# Mapping of refusals of OpenSearch and errors of its client to errors of hlgraph.
 
 
 class IndexMovedError(StoreUnavailableError):
-    """The index of a corpus is being moved to another one, or was: look it up, and write again."""
+    """The rows of a corpus are being moved, or were moved, to another index: look it up and repeat the write."""
 
 
 class FormRefusedError(StoreError):
-    """A body in Smile was refused: send it as JSON."""
+    """The server refused a Smile body; send it as JSON."""
 
 
 @contextlib.contextmanager
@@ -83,7 +83,7 @@ def mapped(url: str, *, is_closed: Callable[[], bool] = lambda: False) -> Iterat
 
 
 def is_lost(error: Exception) -> bool:
-    """Whether a connection ended, also in the middle of its encryption; False: its encryption or certificate is wrong."""
+    """Whether an error means a lost connection, also during a TLS exchange; False for a wrong certificate or TLS setting."""
     cause: BaseException | None = getattr(error, "info", error)
     while cause is not None and not isinstance(cause, ssl.SSLError):
         cause = cause.__cause__ or cause.__context__
@@ -186,7 +186,7 @@ _MEANINGS: tuple[tuple[Callable[[int, str], bool], type[HLGraphError], str], ...
 _LOG = logging.getLogger(__name__)
 
 BUSY = frozenset({429, 500, 502, 503, 504})
-"""Statuses after which a request is repeated; every request of hlgraph may be sent twice."""
+"""Statuses after which a request is retried; every request of hlgraph is idempotent."""
 
 _BROKEN = 3  # attempts on a broken connection if the server never answered
 _CONNECTIONS = 8
@@ -206,9 +206,9 @@ class Answer(msgspec.Struct, frozen=True):
 class Connection:
     """A connection to one server, opened at the first request. Thread-safe.
 
-    Requests to a busy server (429, 5xx) are repeated for up to ``settings.patience`` seconds, after the time that the
-    server asks for (Retry-After), or else after growing, random waits. The same holds for a server that has answered before
-    and is now away, because it may restart. A server that never answered is tried three times.
+    Requests to a busy server (429, 5xx) are retried for up to ``settings.patience`` seconds, after the time given in
+    Retry-After, or else with random exponential backoff. The same applies to a server that has answered before and is now
+    unavailable, because it may be restarting. A server that never answered is tried three times.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ class Connection:
         return self.settings.is_serverless
 
     def close(self) -> None:
-        """Close the sockets; calls that run, and later ones, raise StoreClosedError."""
+        """Close the sockets; running and later calls raise StoreClosedError."""
         with self._guard:
             self._is_closed = True
             sender, self._sender = self._sender, None
@@ -280,7 +280,7 @@ class Connection:
         Raises
         ------
         StoreUnavailableError
-            The server is away, or busy for longer than the patience.
+            The server is unavailable or busy for longer than the patience.
         StoreError
             The server refused the request, or the answer has another type.
         """
@@ -293,7 +293,7 @@ class Connection:
 
         Parameters
         ----------
-        method, path, body, parameters : as of :meth:`ask`
+        method, path, body, parameters : see :meth:`ask`
         """
         self.ask(method, path, answer=Anything, body=body, parameters=parameters)
 
@@ -328,7 +328,7 @@ class Connection:
         parameters: Mapping[str, str] | None = None,
         recorded: Mapping[str, object] | None = None,
     ) -> Answer:
-        """Send a request, repeatedly while the server is busy; the answer may be a refusal.
+        """Send a request, with retries while the server is busy; the answer may be a refusal.
 
         Parameters
         ----------
@@ -368,7 +368,7 @@ class Connection:
             return reply
 
     def _unbroken(self, request: Callable[..., Answer], retry: Retry) -> Answer:
-        """Repeat a request whose connection breaks: three times, and for all of the time once the server has answered."""
+        """Retry a request whose connection breaks: three times, or until the patience is over if the server has answered before."""
         from opensearchpy import exceptions
 
         number = 0
@@ -382,7 +382,7 @@ class Connection:
                     raise
 
     def _within_deadline(self, request: Callable[..., Answer], retry: Retry) -> Answer:
-        """Send a request that reads, with a deadline if the server is away, see :func:`read_in_time`."""
+        """Send a reading request, with a deadline in case the server is unavailable; see :func:`read_in_time`."""
         from opensearchpy import exceptions
 
         seconds, check = retry.seconds, "the network and its load"
@@ -410,7 +410,7 @@ class Connection:
         parameters: Mapping[str, str] | None = None,
         timeout: float | None = None,
     ) -> Answer:
-        """The answer to one attempt; raises the errors of the client."""
+        """Send a request once and return the answer; raises the errors of the client."""
         status, names, text = self._connected().perform_request(
             method,
             path,
@@ -435,7 +435,7 @@ class Connection:
         from opensearchpy import Urllib3HttpConnection
 
         class Quiet(Urllib3HttpConnection):
-            """Does not log failures with a traceback, because the error that is raised reports them."""
+            """A connection class that does not log failures with a traceback, because the raised error reports them."""
 
             def log_request_fail(self, *_: object, **__: object) -> None: ...
 
@@ -480,7 +480,7 @@ class Connection:
 
 
 def retry_of(settings: OpenSearchSettings) -> Retry:
-    """The waits between the attempts on a busy server."""
+    """The retry policy for a busy server."""
     return Retry(settings.patience, first=0.2, longest=15.0)
 
 
@@ -499,12 +499,12 @@ def _recorded(body: Json | bytes) -> Mapping[str, object]:
 
 
 def _is_blocked(reply: Answer) -> bool:
-    """Whether the index is read-only, which waiting does not change; a starting server blocks everything with a 503."""
+    """Whether the index is read-only, so that retries are useless; a starting server instead blocks everything with a 503."""
     return reply.status < 500 and "cluster_block_exception" in reply.body
 
 
 def _seconds(retry_after: str | None) -> float:
-    """The wait in seconds that a Retry-After header (seconds or a date) asks for; 0 without one, at most 60."""
+    """The wait in seconds from a Retry-After header (seconds or a date), at most 60; 0 without one."""
     if not retry_after:
         return 0.0
     try:

@@ -55,7 +55,7 @@ def check(connection: Connection, indexes: Indexes) -> Iterator[tuple[str, bool,
 
 
 def probed(connection: Connection) -> Iterator[tuple[str, bool, str]]:
-    """Version of the server, and whether every index has its data; raises an error of hlgraph if it does not answer.
+    """Check the version of the server, and whether every index has its data. Raises a StoreError if the server does not answer.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def _counts(connection: Connection, indexes: Indexes, mapped: Mapping[str, Mappe
     return "vector rows", True, counted or "none"
 
 
-# Rows that do not hold what was written: another text than the record, or a vector whose norm is not 1.
+# Damaged rows: the text differs from the record, or the norm of the vector is not 1.
 
 
 _BATCH = 500
@@ -163,16 +163,16 @@ class _Written(msgspec.Struct):
 
 
 def examine(connection: Connection, alias: str, *, dimensions: int, rows: Iterable[Row]) -> Damage:
-    """The stored rows whose text or source differs from the record, or whose vector is not of length 1.
+    """Find stored rows whose text or source differs from the record, or whose vector does not have norm 1.
 
-    Lucene checks the bytes of its files itself; this finds what was written over them.
+    Lucene verifies the bytes of its files itself; this check finds rows that were overwritten.
 
     Parameters
     ----------
     connection : connection to the server
     alias : alias of the index
     dimensions : length of a vector
-    rows : what the rows should hold
+    rows : the expected rows
     """
     vectors: set[str] = set()
     texts: set[str] = set()

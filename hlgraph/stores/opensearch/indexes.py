@@ -1,10 +1,11 @@
 """The indexes of corpora: their names and aliases, their creation, and the metadata in their mappings.
 
-Requests name a corpus and a kind by the alias ``<prefix>-<hash of the corpus>-<kind>``, whatever index is behind it:
+Requests address a corpus and a kind by the alias ``<prefix>-<hash of the corpus>-<kind>``. The index behind it has one of two
+layouts:
 
-- *shared*: one index a kind (and length of vectors) for all corpora. The alias filters the rows of its corpus and searches the
+- *shared*: one index per kind (and length of vectors) for all corpora. The alias filters the rows of its corpus and searches the
   one shard that holds them. The index also has the alias ``<prefix>-shared-<kind>-<dimensions>``, by which the next corpus
-  finds it. A filter of an alias does not reach into a k-NN search, so searches also carry it themselves: :meth:`Home.clause`.
+  finds it. The filter of an alias does not apply to a k-NN search, so searches include it themselves: :meth:`Home.clause`.
 - *dedicated*: an index of one corpus. Its rows are spread over its shards by their ids.
 
 An index is named after its alias, its migration and a hash of its form. The name of the corpus is data, so it is in ``_meta``
@@ -32,16 +33,16 @@ from hlgraph.stores.migrate import Difference, Migration, discover
 from hlgraph.stores.opensearch.connection import Connection
 from hlgraph.stores.opensearch.wire import Anything, Json, Mapped, Mappings, Meta, Property
 
-# The form of an index: settings and mapping, from the text of a migration and the settings of the server.
+# Settings and mapping of an index, from the text of a migration and the settings of the server.
 
 
 SHARED_SINCE = 2
-"""The migration from which on rows name their corpus, so that corpora can share an index."""
+"""The first migration in which rows name their corpus, so that corpora can share an index."""
 CHANGEABLE = (
     *("number_of_replicas", "refresh_interval", "max_result_window"),
     *("merge.policy.expunge_deletes_allowed", "merge_on_flush.enabled"),
 )
-"""Settings that an index can change while it is used; all others need a re-index."""
+"""Settings that can be changed on a live index; all others need a re-index."""
 
 _NOT_SERVERLESS = ("number_of_shards", *CHANGEABLE)
 _ENCODERS: dict[str, Json] = {
@@ -57,13 +58,13 @@ def index_body(text: str, meta: Meta, *, settings: OpenSearchSettings) -> dict[s
     ----------
     text : text of the migration
     meta : metadata of the index
-    settings : shards, replicas and the k-NN method; serverless refuses settings of shards, refreshes and merges, and its only
-        engine is faiss
+    settings : shards, replicas and the k-NN method; serverless accepts no settings of shards, refreshes and merges, and its
+        only engine is faiss
 
     Raises
     ------
     StoreCorruptError
-        The migration holds no body of an index.
+        The migration does not contain the body of an index.
     """
     bodies: dict[str, Json] = msgspec.json.decode(text)
     is_serverless = settings.is_serverless
@@ -92,7 +93,7 @@ def index_body(text: str, meta: Meta, *, settings: OpenSearchSettings) -> dict[s
 
 
 def form_of(body: dict[str, dict[str, Json]]) -> str:
-    """A hash of all of a form that only a re-index can change: part of the name of an index."""
+    """A hash of the settings and mapping that only a re-index can change; part of the name of an index."""
     index = body["settings"]["index"]
     kept = {name: item for name, item in index.items() if name not in CHANGEABLE} if isinstance(index, dict) else {}
     mappings = {name: item for name, item in body["mappings"].items() if name != "_meta"}
@@ -139,7 +140,7 @@ class Home:
     alias : alias of the corpus and kind
     name : name of the index
     corpus : name of the corpus
-    key : hash of the corpus: where its rows are kept, and the beginning of the ids of their documents
+    key : hash of the corpus: the routing of its rows, and the prefix of their document ids
     meta : metadata of the index
     """
 
@@ -151,10 +152,10 @@ class Home:
 
     @property
     def clause(self) -> Json:
-        """What a k-NN search must be filtered by to see this corpus alone; None: nothing.
+        """The filter that restricts a k-NN search to this corpus; None if none is needed.
 
-        While the rows are being moved to another index, the index behind the alias may change before this description of it
-        does; the clause then fits both.
+        While the rows are being moved, the index behind the alias may change before this description is refreshed; the clause
+        is valid for both indexes.
         """
         mine: Json = {"term": {"corpus": self.corpus}}
         if self.meta.moving:
@@ -195,7 +196,7 @@ class Indexes:
         return f"{self._connection.settings.prefix}-{key_of(corpus)}-{kind}"
 
     def shared(self, kind: Kind, dimensions: int) -> str:
-        """The alias of the index of this kind that corpora share.
+        """The alias of the shared index of this kind.
 
         Parameters
         ----------
@@ -206,11 +207,11 @@ class Indexes:
 
     @property
     def is_sharing(self) -> bool:
-        """Whether new corpora share indexes."""
+        """Whether new corpora get shared indexes."""
         return self._connection.settings.layout == "shared" and not self._connection.is_serverless
 
     def find(self, corpus: str, kind: Kind, *, is_fresh: bool = False) -> Home | None:
-        """The index of a corpus and kind; None if the corpus has none.
+        """Find the index of a corpus and kind; None if the corpus has none.
 
         Parameters
         ----------
@@ -221,7 +222,7 @@ class Indexes:
         Raises
         ------
         StoreCorruptError
-            The alias names several indexes, or an index of another corpus or program.
+            The alias points to several indexes, or to an index of another corpus or program.
         """
         alias = self.alias(corpus, kind)
         if not is_fresh:
@@ -237,7 +238,7 @@ class Indexes:
         return self._home(corpus, kind, indexes)
 
     def look(self, corpus: str) -> None:
-        """Read the metadata of all kinds of a corpus by one request; :meth:`find` raises the errors."""
+        """Read the metadata of all kinds of a corpus in one request; errors are raised later, by :meth:`find`."""
         for kind in Kind:
             self.forget(self.alias(corpus, kind))
         aliases = ",".join(self.alias(corpus, kind) for kind in Kind)
@@ -249,7 +250,7 @@ class Indexes:
                     self._home(corpus, kind, behind)
 
     def are_of(self, corpus: str, *, schema: int) -> bool:
-        """Whether a corpus has indexes, as :meth:`look` found them, and a schema made all of them.
+        """Whether a corpus has indexes, according to :meth:`look`, all of them created by this schema.
 
         Parameters
         ----------
@@ -266,7 +267,7 @@ class Indexes:
         return home if time.monotonic() - since < REMEMBERED_SECONDS else None
 
     def _home(self, corpus: str, kind: Kind, indexes: Mapping[str, Mapped]) -> Home:
-        """The one index behind an alias, which is cached; StoreCorruptError if it is another's, or one of several."""
+        """Cache and return the single index behind an alias. Raises StoreCorruptError for several, or a foreign index."""
         alias = self.alias(corpus, kind)
         if len(indexes) != 1:
             raise StoreCorruptError(
@@ -290,8 +291,8 @@ class Indexes:
 
         Parameters
         ----------
-        alias : an alias, or several with commas between them
-        options : of the request, such as ``?ignore_unavailable=true``
+        alias : an alias, or several separated by commas
+        options : options of the request, such as ``?ignore_unavailable=true``
         """
         reply = self._connection.send("GET", f"/{alias}/_mapping{options}")
         return {} if reply.status == 404 else self._connection.accepted(reply, dict[str, Mapped])
@@ -302,7 +303,7 @@ class Indexes:
             self._known.pop(alias, None)
 
     def ensure(self, corpus: str, kind: Kind, *, dimensions: int = 0, is_fresh: bool = True) -> Home:
-        """The index of a corpus and kind; creates it, or lets the corpus share one, if it has none.
+        """Return the index of a corpus and kind; create it, or assign a shared one, if the corpus has none.
 
         Parameters
         ----------
@@ -333,7 +334,7 @@ class Indexes:
         return home
 
     def drop(self, home: Home) -> None:
-        """Remove a corpus that has no rows of a kind: its index, or its alias of a shared one."""
+        """Remove the index of a corpus without rows of a kind, or its alias of a shared index."""
         self.forget(home.alias)
         for name, item in self.behind(home.alias).items():
             if item.mappings.meta.is_shared:
@@ -354,21 +355,21 @@ class Indexes:
         return {name: item for name, item in indexes.items() if item.mappings.meta.kind in kinds and TRIAL not in name}
 
     def act(self, *actions: Json) -> None:
-        """Change aliases, all at once."""
+        """Change aliases in one atomic request."""
         self._connection.command("POST", "/_aliases", body={"actions": list[Json](actions)})
 
     def wanted(
         self, corpus: str, kind: Kind, *, dimensions: int, migration: Migration, taken: Sequence[str] = ()
     ) -> tuple[str, dict[str, dict[str, Json]]]:
-        """The name and the body of the index that the settings ask for.
+        """The name and the body of the index that the settings require.
 
         Parameters
         ----------
-        corpus : name of the corpus; empty: of all corpora that share the index
+        corpus : name of the corpus; empty: the index is shared
         kind : kind of the rows
         dimensions : length of the vectors; 0 for sources
         migration : the migration that defines the index
-        taken : names of indexes of another form
+        taken : names of existing indexes with other settings or mappings
         """
         settings = self._connection.settings
         mark = uuid.uuid4().hex
@@ -379,7 +380,7 @@ class Indexes:
         return (f"{name}b" if name in taken else name), body
 
     def view(self, corpus: str) -> dict[str, Json]:
-        """What the alias of a corpus shows of an index that corpora share."""
+        """The alias action that gives a corpus its view of a shared index."""
         return {"filter": {"term": {"corpus": corpus}}, "search_routing": key_of(corpus)}
 
     def _create(self, corpus: str, kind: Kind, dimensions: int) -> None:
@@ -421,7 +422,7 @@ def key_of(corpus: str) -> str:
     return content_id("corpus", corpus)[:20]
 
 
-# How indexes differ from the migrations and the settings: form, settings, layout, aliases.
+# Differences of indexes from the migrations and the settings: mapping, settings, layout, aliases.
 
 
 _ANEW = "delete the index, then run: hlgraph reconcile --repair"
@@ -437,7 +438,7 @@ class _Alias(msgspec.Struct):
 
 
 class Seen(msgspec.Struct):
-    """The settings of an index by their whole names, and its aliases."""
+    """The settings of an index by their full names, and its aliases."""
 
     settings: dict[str, str | list[str] | None] = {}
     aliases: dict[str, _Alias] = {}
@@ -457,7 +458,7 @@ class _Counted(msgspec.Struct):
 
 
 class Fault(NamedTuple):
-    """One difference of an index from its form; ``is_slight``: it can be changed while the index is used."""
+    """One difference of an index; ``is_slight``: it can be changed on the live index."""
 
     name: str
     text: str
@@ -467,15 +468,15 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An index as the server has it, and what is wrong with it.
+    """An index on the server, with its differences from the migration and the settings.
 
     Attributes
     ----------
     name : name of the index
     meta : its metadata
-    seen : its settings and aliases; None on serverless, which does not tell them
-    faults : differences from the form that the migration and the settings make
-    corpora : corpora whose rows it holds, by the name of their alias
+    seen : its settings and aliases; None on serverless, which does not report them
+    faults : differences from the migration and the settings
+    corpora : corpora with rows in the index, by the name of their alias
     """
 
     name: str
@@ -486,7 +487,7 @@ class Index:
 
     @property
     def needs_move(self) -> bool:
-        """Whether only a re-index makes it what it should be."""
+        """Whether a re-index is needed to remove the differences."""
         return any(not fault.is_slight for fault in self.faults)
 
     @property
@@ -496,7 +497,7 @@ class Index:
 
 
 def look(connection: Connection, migration: Migration) -> list[Index]:
-    """All indexes of the prefix, compared with what a migration and the settings make.
+    """List all indexes of the prefix, compared with a migration and the settings.
 
     Parameters
     ----------
@@ -513,7 +514,7 @@ def look(connection: Connection, migration: Migration) -> list[Index]:
         meta, there = item.mappings.meta, seen.get(name)
         faults = tuple(_faults(connection, item, there, migration=migration))
         corpora = {meta.corpus}
-        if meta.is_shared and there is not None:  # those that its aliases show, and those that have rows in it
+        if meta.is_shared and there is not None:  # corpora with an alias, and corpora with rows in the index
             shown = {alias.filter.get("term", {}).get("corpus", "") for alias in there.aliases.values()}
             corpora = {*shown, *counts(connection, name)}
         by_alias = {indexes.alias(corpus, Kind(meta.kind)): corpus for corpus in sorted(corpora - {""})}
@@ -522,7 +523,7 @@ def look(connection: Connection, migration: Migration) -> list[Index]:
 
 
 def differences(connection: Connection, migration: Migration) -> list[Difference]:
-    """What of the indexes is missing or other than a migration and the settings make it.
+    """The differences of all indexes from a migration and the settings.
 
     Parameters
     ----------
@@ -561,7 +562,7 @@ def homes_of(looked: Sequence[Index]) -> dict[str, str]:
 
 
 def mend(connection: Connection, looked: Sequence[Index], *, migration: Migration) -> None:
-    """Give indexes the settings that can be changed in place, and the aliases that they lack.
+    """Correct the settings that can be changed on live indexes, and add missing aliases.
 
     Parameters
     ----------
@@ -587,7 +588,7 @@ def mend(connection: Connection, looked: Sequence[Index], *, migration: Migratio
 
 
 def settings_of(connection: Connection, path: str) -> dict[str, Seen]:
-    """The settings of some indexes, and their aliases if the path asks for them, by index.
+    """The settings of some indexes, and their aliases if the path includes them, by index.
 
     Parameters
     ----------
@@ -598,7 +599,7 @@ def settings_of(connection: Connection, path: str) -> dict[str, Seen]:
 
 
 def counts(connection: Connection, name: str) -> dict[str, int]:
-    """The number of rows of each corpus in a shared index; at most those of the 10,000 largest corpora.
+    """The number of rows of each corpus in a shared index, for at most the 10,000 largest corpora.
 
     Parameters
     ----------
@@ -657,7 +658,7 @@ def _of_settings(there: Mapping[str, str | list[str] | None], *, wanted: Json) -
 
 
 def _flat(tree: Json, prefix: str = "") -> Iterator[tuple[str, Json]]:
-    """The leaves of settings by their whole names, as the server tells them: texts, and lists of texts."""
+    """The leaves of a settings tree by their full names, as the server reports them: texts, and lists of texts."""
     if isinstance(tree, dict):
         for name, item in tree.items():
             yield from _flat(item, f"{prefix}.{name}" if prefix else name)

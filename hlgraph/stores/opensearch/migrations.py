@@ -1,4 +1,4 @@
-"""An OpenSearch server as a migration target: its history is one document, which only the holder of the lock changes."""
+"""An OpenSearch server as a migration target. Its history is one document, which only the holder of the lock changes."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from hlgraph.stores.opensearch.query_bodies import EXACT_BELOW, count, find, mat
 from hlgraph.stores.opensearch.wire import Anything, Cause, Document, Json, Mapped, Meta
 from hlgraph.stores.opensearch.writes import item, vector_fields
 
-# Re-indexing behind aliases, while searches go on.
+# Re-indexing behind aliases, while searches continue.
 #
-# For each corpus and kind whose index is not what the settings and the newest migration make:
+# For each corpus and kind whose index differs from the settings and the newest migration:
 #
 # 1. The new index is created, and the old one is marked as moving.
 # 2. Rows are copied, page by page by id: those that the new index lacks or has from another change. Rows that the old index no
@@ -60,7 +60,7 @@ _FEW = 1_000  # so few changed rows are left to the last round, which blocks wri
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where rows of one corpus are read from: an index or alias, the routing to them, and the query that admits them."""
+    """The location of the rows of one corpus: an index or alias, their routing, and the query that matches them."""
 
     name: str
     parameters: dict[str, str]
@@ -68,13 +68,13 @@ class _Place:
 
 
 class Mover:
-    """Moves the rows of all corpora of a server to the indexes that the settings ask for.
+    """Moves the rows of all corpora of a server to the indexes that the settings require.
 
     Parameters
     ----------
     connection : connection to the server
     migration : the migration that defines the new indexes
-    renew : called now and then; renews the lock of the caller, or raises
+    renew : called regularly; renews the lock of the caller, or raises
     """
 
     def __init__(self, connection: Connection, migration: Migration, *, renew: Callable[[], None]) -> None:
@@ -85,7 +85,7 @@ class Mover:
         self._marked: dict[str, float] = {}
 
     def bring(self) -> None:
-        """Mend what can be mended in place, move what must be moved, and remove what is left over."""
+        """Correct live indexes, move rows that need another index, and remove obsolete indexes and rows."""
         indexes.mend(self._connection, indexes.look(self._connection, self._migration), migration=self._migration)
         if self._connection.is_serverless or self._migration.version < SHARED_SINCE:
             return
@@ -102,7 +102,7 @@ class Mover:
         self._clear(moved)
 
     def _clear(self, moved: list[Index]) -> None:
-        """Delete indexes that nothing is found in any more, and rows of corpora that are in another index."""
+        """Delete indexes that no alias points to, and rows of corpora that were moved to another index."""
         looked = indexes.look(self._connection, self._migration)
         homes, names = indexes.homes_of(looked), {index.name for index in moved}
         for index in looked:
@@ -169,7 +169,7 @@ class Mover:
             self._marked[index.name] = time.monotonic()
 
     def _copy(self, old: _Place, new: _Place, target: Home) -> int:
-        """Make the rows of a corpus in the new index those of the old one; return how many were not."""
+        """Synchronise the rows of a corpus in the new index with the old one; return the number of differences."""
         changed = 0
         is_source = target.meta.kind == Kind.SOURCE
         for after, last, there in self._pages(old, is_source=is_source):
@@ -191,9 +191,9 @@ class Mover:
         return changed
 
     def _pages(self, place: _Place, *, is_source: bool) -> Iterator[tuple[str | None, str | None, dict[str, str]]]:
-        """For each page of rows, by id: the id before it, its last id (None: it is the last page), and a mark of each row.
+        """For each page of rows, by id: the id before it, its last id (None for the last page), and a mark of each row.
 
-        Rows of one id with one mark are the same: the mark is the change that wrote a row, or all that a source has.
+        Rows with the same id and mark are equal: the mark is the change that wrote the row, or all data of a source.
         """
         after: str | None = None
         size = _SOURCES if is_source else _PAGE
@@ -229,7 +229,7 @@ class Mover:
         return count(self._connection, place.name, query=place.query, parameters=place.parameters)
 
     def _switch(self, index: Index, target: Home) -> None:
-        """Point the alias to the new index, and let the writers of other corpora in the old one go on."""
+        """Point the alias to the new index, and unblock writes of other corpora to the old one."""
         view = self._indexes.view(target.corpus) if target.meta.is_shared else {}
         add: Json = {"add": {"index": target.name, "alias": target.alias, **view}}
         if not index.meta.is_shared:
@@ -262,9 +262,9 @@ class _Lease(msgspec.Struct):
 class OpenSearchTarget(MigrationTarget):
     """The indexes of one prefix on one server.
 
-    A migration defines how indexes are created. :meth:`apply` of the newest one creates one index of each form and removes it
+    A migration defines how indexes are created. :meth:`apply` of the newest one creates one index of each kind and removes it
     again, so that an unsuitable server fails here. Then it moves the rows of existing indexes, see :class:`Mover`. The lock
-    is a document that expires: a process that dies holds it for at most one minute.
+    is a document that expires: a dead process holds it for at most one minute.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ class OpenSearchTarget(MigrationTarget):
         return sorted(runs or [], key=lambda run: run.version)
 
     def apply(self, migration: Migration) -> None:
-        """Test the bodies of the newest migration, move rows to indexes that it makes, record it. Needs :meth:`lock`."""
+        """Test the index bodies of the newest migration, move rows to its indexes, and record it. Needs :meth:`lock`."""
         if not self._is_locked:
             raise MigrationError(
                 f"{self._connection.url}: {migration.label} needs the lock; use hlgraph.stores.migrate.apply"
@@ -351,7 +351,7 @@ class OpenSearchTarget(MigrationTarget):
             Mover(self._connection, ran[-1], renew=self._renew).bring()
 
     def _renew(self) -> None:
-        """Renew the lock, which a long re-index holds for longer than it lasts."""
+        """Renew the lock during a re-index that takes longer than its expiry time."""
         if self._connection.is_serverless or time.monotonic() - self._renewed < _RENEW_SECONDS:
             return
         if not self._taken(self._owner, lambda lease: lease.owner == self._owner):
@@ -413,7 +413,7 @@ class OpenSearchTarget(MigrationTarget):
         return Document() if reply.status == 404 else self._connection.accepted(reply, Document[kind])  # type: ignore[valid-type]
 
     def _taken(self, owner: str, may_take: Callable[[_Lease], bool]) -> bool:
-        """Write the lock for an owner if the present lease allows that; return whether it did."""
+        """Write the lock for an owner if ``may_take`` accepts the present lock; return whether it was written."""
         document = self._document("lock", _Lease)
         if not may_take(document.json or _Lease()):
             return False
@@ -421,7 +421,7 @@ class OpenSearchTarget(MigrationTarget):
         return self._put("lock", lease, document).status != _CONFLICT
 
     def _put(self, name: str, body: Json, read: Document[T]) -> Answer:
-        """Write a document if it has not changed since it was read; otherwise the answer has status 409."""
+        """Write a document unless it has changed since it was read, in which case the answer has status 409."""
         condition = {"op_type": "create"}
         if read.source is not None:
             condition = {"if_seq_no": str(read.seq_no), "if_primary_term": str(read.primary_term)}

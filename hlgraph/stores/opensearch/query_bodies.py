@@ -1,4 +1,4 @@
-"""Searches by vector (exact or HNSW), by text (BM25) and by filter: their bodies, and the meaning of their answers."""
+"""Searches by vector (exact or HNSW), by text (BM25) and by filter: build the request bodies, and interpret the answers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from hlgraph.stores.trace import count_rows
 
 
 KEPT_BYTES = 64 << 20
-"""Target for the memory of all kept vectors: some 36,000 vectors of 384 numbers; at most twice as much is used."""
+"""Target for the memory of all cached vectors: about 36,000 vectors of 384 numbers; at most twice as much is used."""
 _OVERHEAD = 400
 
 Vector: TypeAlias = NDArray[np.float32]
@@ -47,12 +47,12 @@ class _Seen(NamedTuple):
 
 
 class KeptVectors:
-    """The kept vectors of one server. Thread-safe.
+    """A cache of the vectors of one server. Thread-safe.
 
     Attributes
     ----------
     seen : vectors by alias, mark of the index and id
-    is_known : whether most vectors of the last search were kept, by alias
+    is_known : whether most vectors of the last search were cached, by alias
     """
 
     def __init__(self) -> None:
@@ -60,18 +60,18 @@ class KeptVectors:
         self.is_known: dict[str, bool] = {}
 
     def of_index(self, alias: str, *, meta: Meta, state: str) -> IndexVectors:
-        """Those of one index, for a reader.
+        """The cached vectors of one index, for a reader.
 
         Parameters
         ----------
         alias : alias of the index
         meta : metadata of the index
-        state : state of the corpus that the reader found; empty: unknown
+        state : state of the corpus that the reader sees; empty: unknown
         """
         return IndexVectors(self, alias, meta.made, meta.dimensions, state)
 
     def drop(self, alias: str, ids: Iterable[str] | None = None) -> None:
-        """Forget vectors of an index.
+        """Remove vectors of an index from the cache.
 
         Parameters
         ----------
@@ -84,14 +84,14 @@ class KeptVectors:
 
 @dataclass(frozen=True, slots=True)
 class IndexVectors:
-    """The kept vectors of one index, as one reader sees them.
+    """The cached vectors of one index, as one reader sees them.
 
     Attributes
     ----------
-    kept : the kept vectors of the server
-    alias, made : alias of the index, and what tells it from earlier ones of that name
+    kept : the cache of the server
+    alias, made : alias of the index, and the mark that distinguishes it from earlier indexes with that name
     dimensions : length of the vectors
-    state : state of the corpus that the reader found
+    state : state of the corpus that the reader sees
     """
 
     kept: KeptVectors
@@ -105,7 +105,7 @@ class IndexVectors:
         return not self.kept.is_known.get(self.alias, False)
 
     def of_rows(self, rows: Sequence[Row]) -> dict[str, Vector]:
-        """The vectors that are kept of rows that a search found, by id."""
+        """The cached vectors of the rows that a search returned, by id."""
         keys = {self._key(row.text("id")): row for row in rows}
         cached = {
             key: seen for key, seen in self.kept.seen.get(keys).items() if seen.number == keys[key].number_of_write
@@ -118,14 +118,14 @@ class IndexVectors:
         return {key[2]: seen.vector for key, seen in cached.items()}
 
     def of_ids(self, ids: Iterable[str]) -> dict[str, Vector]:
-        """The vectors that were seen in the state of the corpus that the reader found, by id."""
+        """The vectors cached in the state of the corpus that the reader sees, by id."""
         if not self.state:
             return {}
         cached = self.kept.seen.get(map(self._key, ids))
         return {key[2]: seen.vector for key, seen in cached.items() if seen.state == self.state}
 
     def keep(self, rows: Sequence[Row], vectors: Vector) -> None:
-        """Keep the vectors of rows.
+        """Add the vectors of rows to the cache.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class IndexVectors:
         return self.alias, self.made, name
 
 
-# Concurrent searches, whose requests of one round travel together. A search is a generator: it yields its next requests, receives
+# Concurrent searches, whose requests are batched in rounds. A search is a generator: it yields its next requests, receives
 # their results, and returns its own.
 
 
@@ -152,7 +152,7 @@ T = TypeVar("T")
 _MOST_NAMES = 1_000  # a server accepts 1,024 clauses in a query
 _MOST_ROWS = 10_000
 NAMED: Mapping[str, str] = {"include_named_queries_score": "true"}
-"""The parameter by which the answer has the score of each query with a name in each row: here the frequency of a word."""
+"""The parameter that adds the score of each named query to each row of the answer; here it is the frequency of a word."""
 _BASE: Mapping[str, Json] = {"_source": False, "stored_fields": "_none_", "track_total_hits": False}
 
 
@@ -172,11 +172,11 @@ class Asked(NamedTuple):
 
 
 Steps: TypeAlias = Generator[Sequence[Asked], list[Found], T]
-"""A search that asks in steps."""
+"""A search that runs in several requests."""
 
 
 def ask(one: Asked) -> Steps[Found]:
-    """A step that asks for one thing."""
+    """Send a single request in one step."""
     (result,) = yield (one,)
     return result
 
@@ -184,7 +184,7 @@ def ask(one: Asked) -> Steps[Found]:
 def find(
     connection: Connection, alias: str, *, body: Mapping[str, Json], parameters: Mapping[str, str] | None = None
 ) -> Found:
-    """Search an index; an answer that lacks the results of some shards is an error. A removed index holds nothing.
+    """Search an index. Missing results of some shards are an error; a removed index has no rows.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def of_ids(ids: Sequence[str], *fields: str, copies: int = 1) -> dict[str, Json]
 
 
 def together(connection: Connection, searches: Sequence[Steps[T]]) -> list[T]:
-    """The results of searches, in their order. Each round of what they ask for is one request.
+    """Run searches concurrently, one request per round, and return their results in order.
 
     Parameters
     ----------
@@ -254,10 +254,10 @@ def together(connection: Connection, searches: Sequence[Steps[T]]) -> list[T]:
 
 
 def _find_all(connection: Connection, asked: Sequence[Asked]) -> list[Found]:
-    """What each search finds: all of them in one request, and in a second one the frequencies of the words of several.
+    """Run all searches in one request; read the word frequencies of several searches in a second one.
 
-    The server tells frequencies (:data:`NAMED`) to a search of its own alone, so those of several are asked for together, of the
-    rows that they found.
+    The server returns frequencies (:data:`NAMED`) only to a separate search, so the frequencies for the rows of several searches
+    are read together.
     """
     if connection.is_serverless or len(asked) < 2:
         return [_find(connection, one) for one in asked]
@@ -274,7 +274,7 @@ def _find_all(connection: Connection, asked: Sequence[Asked]) -> list[Found]:
 
 
 def _named(query: Json, prefix: str) -> list[Json]:
-    """The queries with a name inside another one, with a prefix before their names."""
+    """The named queries inside a query, with a prefix before their names."""
     if isinstance(query, list):
         return [inner for item in query for inner in _named(item, prefix)]
     if not isinstance(query, dict):
@@ -288,7 +288,7 @@ def _named(query: Json, prefix: str) -> list[Json]:
 
 
 def _tell(connection: Connection, searches: Sequence[tuple[Asked, Found]]) -> None:
-    """Give the rows of searches the frequencies of their words; a row that has gone in the meantime is left out."""
+    """Add word frequencies to the rows of searches; a row that was removed in the meantime is left out."""
     ids = sorted({row.text("id") for _, result in searches for row in result.hits.hits})
     if not ids:
         return
@@ -318,12 +318,12 @@ def _in_one(connection: Connection, asked: Sequence[Asked]) -> list[Found]:
     answer = connection.send("POST", "/_msearch", body=body, recorded={"searches": lines})
     parts = connection.accepted(answer, Parts).responses
     count_rows(sum(len(part.hits.hits) for part in parts))
-    # A refused search is sent alone, which waits for a busy server and raises the error.
+    # A refused search is sent again by itself, with retries for a busy server; this raises its error.
     return [_accepted(part) or _find(connection, one) for part, one in zip(parts, asked, strict=True)]
 
 
 def _accepted(part: Found) -> Found | None:
-    """The result of one search of several; None if it was refused."""
+    """The result of one of several searches; None if it was refused."""
     if part.status < 400:
         return part
     is_gone = isinstance(part.error, Cause) and part.error.type == "index_not_found_exception"
@@ -331,7 +331,7 @@ def _accepted(part: Found) -> Found | None:
 
 
 EXACT_BELOW = 10_000
-"""Maximum number of admitted rows that are all scored; beyond it, HNSW proposes candidates.
+"""Maximum number of admitted rows for exact search; beyond it, HNSW selects candidates.
 
 Brute force over this many rows costs about as much as HNSW, and it is exact: small corpora and narrow filters rank like the
 embedded store, including ties. Beyond it, HNSW returns more candidates than needed, and they are scored again from the
@@ -342,13 +342,13 @@ MOST_TERMS = 50_000
 """Maximum number of ids in one ``terms`` clause (a server accepts 65,536 by default); more ids take more clauses."""
 
 MOST_TERMS_ASKED = 1_000
-"""Maximum number of terms of a question that the corpus has; a server accepts 1,024 clauses in a query."""
+"""Maximum number of question terms that occur in the corpus; a server accepts 1,024 clauses in a query."""
 
 PAGE = 10_000
-"""Number of rows of a page."""
+"""Number of rows per page."""
 
 VECTORS = 2_000
-"""Number of vectors that one request reads."""
+"""Number of vectors per reading request."""
 
 _SPARE = 64  # additional rows to fetch, because the order by the server's rounded scores may differ from the exact one
 _EQUAL = 1e-5  # scores that differ by less may be in another order on the server, which rounds them
@@ -365,15 +365,15 @@ _BM25 = (
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """Which rows a search may see.
+    """The rows that a search may see.
 
     Attributes
     ----------
     sources : ids of the sources of the rows; None: all
     hidden : ids of changes whose rows are left out
-    corpus : clause that admits the rows of one corpus in a k-NN search, into which the filter of an alias does not reach; None:
-        the index has no others
-    visited : least number of candidates that a search by HNSW visits; 0: as many as it asks for
+    corpus : clause that admits the rows of one corpus in a k-NN search, to which the filter of an alias does not apply; None:
+        the index has no other corpora
+    visited : minimum number of candidates that HNSW visits; 0: as many as it returns
     """
 
     sources: Sequence[str] | None = None
@@ -382,7 +382,7 @@ class Inside:
     visited: int = 0
 
     def query(self, *, without: Mapping[str, Json] | None = None) -> dict[str, Json]:
-        """The restriction as a query without scores; ``without`` holds more clauses of its ``bool``."""
+        """The restriction as a query without scores; ``without`` adds clauses to its ``bool``."""
         inside: dict[str, Json] = dict(without or {})
         if self.sources is not None:
             inside["filter"] = [one_of("source", self.sources)]
@@ -398,12 +398,12 @@ class Inside:
 
 @dataclass(slots=True)
 class Sizes:
-    """How large the indexes are.
+    """Cached sizes of the indexes.
 
     Attributes
     ----------
-    rows : number of rows of each index at the last search over all of them, or 1 more than ``EXACT_BELOW`` for more of them; that
-        of a small index may be stale, which costs time, never a result
+    rows : number of rows of each index at the last search over all of them, capped at ``EXACT_BELOW`` + 1; the number for a
+        small index may be stale, which costs time but does not change results
     states : state of the corpus in which the rows of each large index were counted
     """
 
@@ -411,18 +411,18 @@ class Sizes:
     states: dict[str, str] = field(default_factory=dict)
 
     def forget(self, alias: str) -> None:
-        """Forget the size of an index that is dropped."""
+        """Forget the size of a dropped index."""
         self.rows.pop(alias, None)
         self.states.pop(alias, None)
 
 
 def one_of(name: str, values: Sequence[str]) -> Json:
-    """A clause that matches rows with one of these values in a field.
+    """A clause that matches rows whose field has one of these values.
 
     Parameters
     ----------
     name : name of the field
-    values : values; none of them matches no row
+    values : the values; an empty list matches no row
     """
     parts: list[Json] = [{"terms": {name: list[Json](part)}} for part in batched(values, MOST_TERMS)]
     parts = parts or [{"match_none": {}}]
@@ -432,7 +432,7 @@ def one_of(name: str, values: Sequence[str]) -> Json:
 def by_vector(
     kept: IndexVectors, *, vector: NDArray[np.float32], k: int, inside: Inside, sizes: Sizes
 ) -> Steps[list[Hit]]:
-    """The ``k`` rows with the highest inner product, exactly scored; for unit vectors this is the cosine.
+    """The ``k`` rows with the highest inner product, with exact scores; for unit vectors this is the cosine.
 
     Parameters
     ----------
@@ -459,7 +459,7 @@ def by_vector(
     results: list[Found] = []
     if total > EXACT_BELOW and not is_known:
         count = Asked(alias, {"size": 0, "query": inside.query(), "track_total_hits": EXACT_BELOW + 1})
-        # An index that was large is taken for large until it is counted again, in the same round.
+        # A formerly large index is treated as large until it is counted again, in the same round.
         is_guessed = inside.is_all and alias in sizes.states and k <= _MOST_CANDIDATES
         counted, *results = yield ((count, near()) if is_guessed else (count,))
         total = counted.count
@@ -479,7 +479,7 @@ def by_vector(
 
 
 def _near(question: NDArray[np.float32], *, k: int, inside: Inside) -> Json:
-    """A query by HNSW for many more than ``k`` candidates."""
+    """An HNSW query for many more than ``k`` candidates."""
     depth = min(max(2 * k, _CANDIDATES), _MOST_CANDIDATES)
     numbers: list[Json] = list(question.astype(np.float64).tolist())
     knn: dict[str, Json] = {"vector": numbers, "k": depth}
@@ -495,7 +495,7 @@ def _near(question: NDArray[np.float32], *, k: int, inside: Inside) -> Json:
 def _scored_hits(
     kept: IndexVectors, rows: Sequence[Row], *, question: NDArray[np.float32], has_data: bool
 ) -> Steps[list[Hit]]:
-    """All rows that a search found, best first, exactly scored."""
+    """All rows that a search returned, with exact scores, best first."""
     vectors = yield from _vectors_of(kept, rows, has_data=has_data)
     if not vectors:
         return []
@@ -505,16 +505,16 @@ def _scored_hits(
 
 
 def _is_cut(hits: Sequence[Hit], k: int) -> bool:
-    """Whether the last hit is as good as the k-th one, as far as the server can tell."""
+    """Whether the last hit ties with the k-th one within the precision of the server, so that more rows may tie."""
     return len(hits) >= k and hits[-1].score >= hits[k - 1].score - _EQUAL * max(1.0, abs(hits[k - 1].score))
 
 
 def scored(query: Json, vector: NDArray[np.float32]) -> Json:
-    """A query that scores each row that another one matches by the inner product of its vector.
+    """A query that scores each row matched by another query by the inner product with its vector.
 
     Parameters
     ----------
-    query : which rows
+    query : matches the rows
     vector : shape (d,)
     """
     numbers: list[Json] = list(vector.astype(np.float64).tolist())
@@ -524,7 +524,7 @@ def scored(query: Json, vector: NDArray[np.float32]) -> Json:
 
 
 def _vectors_of(kept: IndexVectors, rows: Sequence[Row], *, has_data: bool) -> Steps[dict[str, NDArray[np.float32]]]:
-    """The vectors of the rows that a search found, by id, in their order; a row that is gone by now is left out."""
+    """The vectors of the rows that a search returned, by id, in their order; rows removed in the meantime are left out."""
     by_id = kept.of_rows(rows)
     if not has_data:
         missing = [name for row in rows if (name := row.text("id")) not in by_id]
@@ -540,7 +540,7 @@ def _vectors_of(kept: IndexVectors, rows: Sequence[Row], *, has_data: bool) -> S
 def read_vectors(
     kept: IndexVectors, ids: Sequence[str], *, known: Mapping[str, NDArray[np.float32]], copies: int = 1
 ) -> Steps[dict[str, NDArray[np.float32]]]:
-    """The vectors of rows by id, in the order given; those that are not known are read. Unknown ids are left out.
+    """The vectors of rows by id, in the given order; vectors that are not cached are read. Unknown ids are left out.
 
     Parameters
     ----------
@@ -577,13 +577,13 @@ def by_text(
     phrases : words of the question, each as its terms
     k : number of rows
     inside : rows that may be seen
-    kept : vectors of the index: those of the rows are needed next, and are sent with them if they are not known; None: they are
-        not needed
+    kept : cached vectors of the index; the vectors of the rows are needed next and returned with them if they are not cached;
+        None: vectors are not needed
 
     Raises
     ------
     InputError
-        The question has too many words that the corpus has.
+        The question has too many words that occur in the corpus.
     """
     if not phrases:
         return []
@@ -638,7 +638,7 @@ def _bm25(row: Row, phrases: Sequence[tuple[str, ...]], *, weights: Sequence[flo
 
 
 class _Counted(NamedTuple):
-    """The number of rows, the number of terms in all of them, and the number of rows with each phrase."""
+    """The number of rows, their total number of terms, and the number of rows with each phrase."""
 
     total: int
     length: float
@@ -659,7 +659,7 @@ def _counted(alias: str, phrases: Sequence[tuple[str, ...]]) -> Steps[_Counted]:
 
 
 def _phrase(parts: Sequence[str], *, name: str | None = None) -> Json:
-    """Match rows with these terms next to each other; with a ``name``, the answer has the frequency in each row."""
+    """A query for rows with these adjacent terms; with a ``name``, the answer has the frequency in each row."""
     kind = "match_phrase" if len(parts) > 1 else "match"
     query: dict[str, Json] = {"query": " ".join(parts)}
     return {kind: {"words": query if name is None else {**query, "_name": name}}}
@@ -689,7 +689,7 @@ def matrix(rows: Sequence[Row], dimensions: int) -> NDArray[np.float32]:
 
 
 def vector_of(row: Row) -> NDArray[np.float32]:
-    """The stored vector of one row, of whatever length; empty if the row has none, or bytes that are no numbers."""
+    """The stored vector of one row, of any length; empty if the row has none, or if its bytes are invalid."""
     data = _bytes(row.text("data")) if "data" in row.fields else b""
     return np.frombuffer(data if len(data) % 4 == 0 else b"", dtype="<f4")
 
@@ -710,8 +710,8 @@ def pages(
 ) -> Iterator[Row]:
     """All rows of a query by ascending id, read page by page.
 
-    The id of a row never changes, so a row that exists throughout is seen exactly once, whatever is written meanwhile. It
-    needs no open context on the server, which serverless does not offer.
+    The id of a row never changes, so a row that exists throughout is seen exactly once, despite concurrent writes. No open
+    context on the server is needed; serverless does not offer one.
 
     Parameters
     ----------
@@ -736,13 +736,13 @@ def pages(
 
 
 State: TypeAlias = tuple[tuple[int, float | None], ...]
-"""For each shard that holds rows of a corpus, their number and the number of the last write; changes with all of them."""
+"""For each shard with rows of a corpus: the number of rows and the sequence number of the last write."""
 
 
 def index_state(connection: Connection, home: Home) -> State:
-    """The state of the rows of a corpus; a write of another corpus to the same index leaves it as it is.
+    """The state of the rows of a corpus; writes of another corpus to the same index do not change it.
 
-    A server numbers the writes of each shard by itself. Rows in a shared index are in one shard.
+    Each shard numbers its writes separately. The rows of a corpus in a shared index are in one shard.
 
     Parameters
     ----------
@@ -760,7 +760,7 @@ def _only(shard: int | None) -> dict[str, str]:
     return {} if shard is None else {"preference": f"_shards:{shard}"}
 
 
-# All rows of one index above a threshold: the server answers for a few vectors, else a local copy of all vectors.
+# All rows of one index above a threshold: computed by the server for a few vectors, else on a local copy of all vectors.
 #
 # The server has no exact index for this: its radial search walks the HNSW graph, and brute force over 206,000 rows takes 15 ms per
 # vector, while reading all rows takes 6 s and 457 MB. So a process asks the server for the first vectors, as in the edit of a
@@ -772,15 +772,15 @@ _ALL: Json = {"match_all": {}}
 _BLOCK = 2_000
 _SAMPLE = 4_096
 _ASKED = 100
-"""Maximum number of vectors for which a process asks the server, before it reads all rows."""
+"""Maximum number of vectors that a process sends to the server before it reads all rows."""
 _MOST = 1_000
-"""Maximum number of rows of one vector that the server is asked for."""
+"""Maximum number of rows requested from the server per vector."""
 _SLACK = 1e-4
-"""How far below the threshold the rounded score of the server may be."""
+"""Tolerance for the rounding of scores by the server, below the threshold."""
 
 
 class Replica:
-    """A copy of the vectors of one index. Thread-safe.
+    """A local copy of the vectors of one index. Thread-safe.
 
     Parameters
     ----------
@@ -821,7 +821,7 @@ class Replica:
             return Neighbours(pairs.queries[keep], [self._ids[at] for at in pairs.base[keep]], pairs.similarities[keep])
 
     def _ask(self, vectors: NDArray[np.float32], *, threshold: float) -> Neighbours | None:
-        """The result of the server; None if there is a copy, if one is worthwhile, or if the server does not score exactly."""
+        """The result from the server; None if a copy exists or is worthwhile, or if the server does not score exactly."""
         if self._ids or self._connection.is_serverless or self._asked + len(vectors) > _ASKED or threshold <= _SLACK:
             return None
         if self._connection.settings.quantisation != "none":
@@ -847,7 +847,7 @@ class Replica:
 
     def _clear(self) -> None:
         if self._file is not None:
-            with contextlib.suppress(OSError):  # it writes what is still in memory
+            with contextlib.suppress(OSError):  # closing flushes the buffer
                 self._file.close()
         self._file = None
         self._ids: list[str] = []
@@ -911,7 +911,7 @@ class Replica:
 
 
 def _above(home: Home, vector: NDArray[np.float32], *, threshold: float) -> Steps[list[Row]]:
-    """The rows with a cosine of about a threshold or more to a vector, with their own."""
+    """The rows whose cosine to a vector reaches about the threshold, with their vectors."""
     inside: Json = _ALL if home.clause is None else {"bool": {"filter": [home.clause]}}
     body: dict[str, Json] = {
         "size": _MOST,
@@ -923,7 +923,7 @@ def _above(home: Home, vector: NDArray[np.float32], *, threshold: float) -> Step
 
 
 def _is_behind(state: State, read: State) -> bool:
-    """Whether a shard is at an earlier write than when it was read, or there are other shards."""
+    """Whether a shard is at an earlier write than when it was read, or the shards have changed."""
     pairs = zip(state, read, strict=False)
     return len(state) != len(read) or any(
         was is not None and (last is None or last < was) for (_, last), (_, was) in pairs

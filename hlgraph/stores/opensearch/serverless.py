@@ -24,7 +24,7 @@ _LONGEST_POLL = 5.0
 
 
 def replace(connection: Connection, alias: str, *, items: Iterable[writes.Item]) -> None:
-    """Write documents; return when they are searchable and no older copies of them are.
+    """Write documents; return when they are searchable and their older copies are not.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def remove(connection: Connection, alias: str, *, ids: Sequence[str]) -> int:
     Returns
     -------
     int
-        How many documents existed.
+        Number of documents that existed.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def remove(connection: Connection, alias: str, *, ids: Sequence[str]) -> int:
 
 
 def _copies(connection: Connection, alias: str, ids: Sequence[str]) -> list[Row]:
-    """Every document with one of these ids, and the id that the service assigned to it."""
+    """All documents with these ids, with the ids that the service assigned to them."""
     body = of_ids(ids, "id") | {"size": _COPIES, "stored_fields": []}
     return find(connection, alias, body=body).hits.hits
 

@@ -53,7 +53,7 @@ from hlgraph.where import Where
 _LOG = logging.getLogger(__name__)
 
 PURGE_BELOW = 2_000
-"""Maximum number of rows of an index for which every delete rewrites the segments, which takes one or two seconds."""
+"""Maximum size of an index, in rows, at which every delete rewrites the segments, which takes one or two seconds."""
 
 _WITH_VECTORS = (Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)
 _FUSE = 100  # minimum length of the two rankings of a hybrid search
@@ -127,7 +127,7 @@ class OpenSearchVectorStore(VectorStore):
         self._kept.drop(home.alias, block.ids)
 
     def _write(self, home: Home, items: Callable[[Home], Iterable[writes.Item]]) -> writes.Outcome:
-        """Write to the index of a corpus. If the index is being moved, wait, and write everything to the one in its place."""
+        """Write to the index of a corpus. If it is being moved, wait, and write everything to the new index."""
         retry = retry_of(self.connection.settings)
         now: Home | None = home
         while now is not None:
@@ -185,7 +185,7 @@ class OpenSearchVectorStore(VectorStore):
             self._kept.drop(home.alias, names)
             is_empty = not count(self.connection, home.alias)
             if is_empty:
-                # Another model may fill it. The caller holds the lock of the graph store, so no other process writes to it.
+                # Another model may use it next. The caller holds the lock of the graph store, so no other process writes to it.
                 self._drop(home)
             if home.meta.is_shared or not is_empty:
                 touched.append(home.name)
@@ -194,7 +194,7 @@ class OpenSearchVectorStore(VectorStore):
         return deleted
 
     def _remove(self, home: Home, names: Sequence[str]) -> int:
-        """Delete rows; an index of one corpus that took the place of a shared one would not have refused the deletion."""
+        """Delete rows; check for a move afterwards, since a dedicated index that replaced a shared one accepts the deletion."""
         deleted = self._write(home, lambda now: (item(name, None, home=now) for name in names)).deleted
         if home.meta.is_shared:
             now = self.indexes.find(home.corpus, Kind(home.meta.kind), is_fresh=True)
@@ -254,7 +254,7 @@ class OpenSearchVectorStore(VectorStore):
     def _rankings(
         self, query: VectorQuery, allowed: dict[tuple[str, Where], tuple[str, ...]], *, needs_vectors: bool
     ) -> list[Steps[list[Hit]]]:
-        """The rankings that a query takes: by vector, by text, or both; none if nothing can be found."""
+        """The rankings that a query needs: by vector, by text, or both; empty if no row can match."""
         if query.k < 1:
             raise InputError(f"k is {query.k}; it must be at least 1")
         home = self._opened(query.kind, query.corpus)
@@ -389,7 +389,7 @@ class OpenSearchVectorStore(VectorStore):
     def _check_schema(self, *, is_writing: bool) -> None:
         """Check the migrations of the server; apply all of them before the first write to an empty one.
 
-        Reading goes on while a migration is pending or running: it re-indexes behind the aliases.
+        Reads continue while a migration is pending or running, because it re-indexes behind the aliases.
         """
         plan = None if self._is_checked else migrate.plan(self.target)
         if plan is None or not (is_writing or plan.applied):
@@ -407,7 +407,7 @@ class OpenSearchVectorStore(VectorStore):
 
 
 def _check(block: VectorBlock) -> None:
-    """Refuse vectors that no server can hold, before anything is written."""
+    """Reject vectors that no server can store, before anything is written."""
     values = block.matrix()
     if not np.isfinite(values).all():
         at = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])

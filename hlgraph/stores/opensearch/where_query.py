@@ -109,9 +109,9 @@ def _encoded(field: str, value: Scalar) -> str:
 
 
 def _values(value: Scalar) -> Iterator[str]:
-    """The letter and the sortable form of a value; nothing for a value that equals nothing (NaN).
+    """The type letter and the sortable form of a value; nothing for NaN, which equals no value.
 
-    A long text is cut; a filter cannot tell it from others with the same start, because it refuses texts of this length.
+    A long text is truncated, which no filter can observe, because filters reject texts of this length.
     """
     if isinstance(value, bool):
         yield f"{_TRUTH}{int(value)}"

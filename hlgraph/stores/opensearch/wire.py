@@ -92,7 +92,7 @@ class Aggregation(msgspec.Struct):
 
 
 class Found(msgspec.Struct):
-    """The answer to a search; as one of several it may say why it was refused."""
+    """The answer to a search; within a multi-search it may contain the reason of a refusal."""
 
     hits: Hits = msgspec.field(default_factory=Hits)
     aggregations: dict[str, Aggregation] = {}
@@ -167,7 +167,7 @@ class Method(msgspec.Struct):
 
 
 class Property(msgspec.Struct):
-    """The parts of the mapping of a field that the doctor checks for drift."""
+    """The parts of a field's mapping that the doctor compares."""
 
     type: str = "object"
     dimension: int = 0
@@ -230,7 +230,7 @@ class Document(msgspec.Struct, Generic[T]):
 
     @property
     def json(self) -> T | None:
-        """What the document holds; None if it does not exist."""
+        """The content of the document; None if it does not exist."""
         return None if self.source is None else self.source.json
 
 
@@ -250,7 +250,7 @@ _GROUP = 7  # bytes that become eight of seven bits
 
 
 class Encoded(NamedTuple):
-    """A value whose tokens are made already."""
+    """A value that is already encoded as tokens."""
 
     tokens: bytes
 
@@ -305,7 +305,7 @@ def binaries(rows: NDArray[np.uint8]) -> list[Encoded]:
 
 
 def _sevens(groups: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Each group of w bytes, up to seven, as w bytes of seven bits and one of the last w bits.
+    """Encode each group of w bytes (at most seven) as w bytes of seven bits and one byte of the remaining w bits.
 
     Parameters
     ----------
@@ -355,7 +355,7 @@ def _name(name: str) -> bytes:
 
 
 def _variable(value: int) -> bytes:
-    """A number of as many bytes as it needs: six bits in the last one, which has the high bit, and seven in the others."""
+    """Encode a number of variable length: six bits in the last byte, which has the high bit set, and seven in the others."""
     encoded = [0x80 | (value & 0x3F)]
     value >>= 6
     while value:

@@ -43,7 +43,7 @@ class Item(NamedTuple):
     source : the document; None: delete it
     is_named : whether to send the id to the server
     key : prefix of the id of the document, since rows of two corpora may have the same id
-    routing : what chooses the shard; empty: the id of the document
+    routing : routing value, which selects the shard; empty: the id of the document
     is_smile : whether the document is Smile, not JSON; the same for all items of one request
     """
 
@@ -56,7 +56,7 @@ class Item(NamedTuple):
 
     @property
     def lines(self) -> bytes:
-        """The action and, if present, the source, each with its end mark."""
+        """The action and, if present, the source, each with its terminator."""
         verb = b"delete" if self.source is None else b"index"
         parts = {"_id": f"{self.key}-{self.id}" if self.key else self.id} if self.is_named else {}
         if self.routing:
@@ -68,7 +68,7 @@ class Item(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How many documents were written, and how many were deleted."""
+    """The numbers of documents written and deleted."""
 
     written: int
     deleted: int
@@ -78,8 +78,7 @@ def write(connection: Connection, alias: str, *, items: Iterable[Item], is_alias
     """Send items to an index; return when all of them are durable.
 
     At most four bodies are in flight while a fifth is built, so that items are consumed no faster than the server accepts
-    them. Items that a busy server rejects are sent again, on their own, until the patience is over. All other refusals are
-    collected.
+    them. Items that a busy server rejects are retried separately until the patience is over. All other refusals are collected.
 
     Parameters
     ----------
@@ -93,7 +92,7 @@ def write(connection: Connection, alias: str, *, items: Iterable[Item], is_alias
     StoreError
         The server refused some items: states how many, which and why. All others were written.
     IndexMovedError
-        The index is being moved, or was since the caller looked it up.
+        The index is being moved, or was moved since the caller looked it up.
     FormRefusedError
         The items are Smile, and the server, or a proxy, does not accept it.
     StoreUnavailableError
@@ -169,7 +168,7 @@ def _words(result: Written) -> str:
 
 
 def _complaint(connection: Connection, alias: str, *, refused: Sequence[tuple[str, Written]]) -> Exception:
-    """One error for all refused items; a reason that concerns the whole index is raised by itself."""
+    """Combine all refused items into one error; a reason that concerns the whole index is raised as its own error."""
     first = refusal(connection.url, refused[0][1].status, cause=refused[0][1].error or "")
     if type(first) is not StoreError:
         return first
@@ -197,7 +196,7 @@ def terms(text: str) -> list[str]:
 
 
 def phrases(question: str) -> list[tuple[str, ...]]:
-    """The words to search for, each once, as the terms that must be next to each other.
+    """The distinct words to search for, each as a tuple of terms that must be adjacent.
 
     Function words are left out, unless the question has no others.
 
@@ -219,11 +218,11 @@ _OFF = "-1"
 _EVERY = "30s"  # of a new index, by the migrations
 
 Kept = dict[str, dict[str, str]]
-"""The settings to give back, by the name of the index."""
+"""The settings to restore, by the name of the index."""
 
 
 def begin(connection: Connection, homes: Iterable[Home]) -> Kept:
-    """End the periodic refresh of some indexes, and the copying to replicas of those that no other corpus has rows in.
+    """Disable the periodic refresh of indexes, and the replicas of those in which no other corpus has rows.
 
     Parameters
     ----------
@@ -233,7 +232,7 @@ def begin(connection: Connection, homes: Iterable[Home]) -> Kept:
     Returns
     -------
     Kept
-        The settings to give back by :func:`end`.
+        The settings that :func:`end` restores.
     """
     kept: Kept = {}
     for home in homes:
@@ -250,7 +249,7 @@ def begin(connection: Connection, homes: Iterable[Home]) -> Kept:
 
 
 def end(connection: Connection, kept: Kept) -> None:
-    """Give indexes their settings back, and make all rows searchable.
+    """Restore the settings of indexes, and make all rows searchable.
 
     Parameters
     ----------
@@ -295,7 +294,7 @@ class _Copy(msgspec.Struct):
     retention_leases: _Leases = msgspec.field(default_factory=_Leases)
 
     def holds(self, write: int) -> bool:
-        """Whether the history up to the write of this number is still kept for a replica."""
+        """Whether the history up to this sequence number is still retained for a replica."""
         return any(lease.retaining_seq_no <= write for lease in self.retention_leases.leases)
 
 
@@ -308,7 +307,7 @@ class _Stats(msgspec.Struct):
 
 
 def purge(connection: Connection, names: Sequence[str]) -> None:
-    """Rewrite all segments with deleted rows; return when nothing of these is on disk, after up to a minute.
+    """Rewrite all segments with deleted rows; return when the deleted data is no longer on disk, after up to a minute.
 
     Parameters
     ----------
@@ -318,7 +317,7 @@ def purge(connection: Connection, names: Sequence[str]) -> None:
     Raises
     ------
     StoreUnavailableError
-        The server still keeps their history, for a replica that is behind.
+        The server still retains their history for a lagging replica.
     """
     if not names:
         return
@@ -339,7 +338,7 @@ def purge(connection: Connection, names: Sequence[str]) -> None:
 
 
 def begin_purge(connection: Connection, names: Sequence[str], *, always_below: int, share: float) -> None:
-    """Start to rewrite the segments with deleted rows; rows deleted within the last 30 s may stay for now.
+    """Start rewriting the segments with deleted rows; rows deleted within the last 30 s may remain.
 
     Parameters
     ----------
@@ -375,21 +374,21 @@ def _stats(connection: Connection, names: str) -> dict[str, _Index]:
     return connection.ask("GET", f"/{names}/_stats/docs", answer=_Stats, parameters=parameters).indices
 
 
-# Rows and sources as documents.
+# Conversion of rows and sources to documents.
 
 
 _AT_ONCE = 256  # rows whose vectors are encoded together
 
 
 def row_items(block: VectorBlock, change: str, *, home: Home, is_smile: bool = False) -> Iterator[Item]:
-    """The writes of rows.
+    """Convert rows to writes.
 
     Parameters
     ----------
     block : rows
     change : id of the change that writes them
     home : index of their corpus
-    is_smile : whether to write Smile, which has fewer bytes and costs the server less; default JSON
+    is_smile : whether to write Smile, which is smaller and cheaper for the server; default JSON
     """
     values = np.ascontiguousarray(block.matrix(), dtype="<f4")
     for start in range(0, len(block.ids), _AT_ONCE):
@@ -408,16 +407,16 @@ def row_items(block: VectorBlock, change: str, *, home: Home, is_smile: bool = F
 
 
 def vector_fields(vector: NDArray[np.float32]) -> dict[str, Json]:
-    """A vector twice: as numbers for the k-NN field, and as bytes to read back.
+    """Encode a vector twice: as numbers for the k-NN field, and as bytes to read back.
 
-    The numbers have nine decimals, from which HNSW is built; scores come from the bytes.
+    HNSW is built from the numbers, which have nine decimals; scores are computed from the bytes.
     """
     numbers: list[Json] = list(np.round(vector.astype(np.float64), 9).tolist())
     return {"vector": numbers, "data": base64.b64encode(vector.astype("<f4").tobytes()).decode()}
 
 
 def source_items(sources: Iterable[Source], *, home: Home) -> Iterator[Item]:
-    """The writes of the metadata of sources.
+    """Convert the metadata of sources to writes.
 
     Parameters
     ----------
@@ -438,11 +437,11 @@ def item(
     home: Home,
     encode: Callable[[Mapping[str, Any]], bytes] = msgspec.json.encode,
 ) -> Item:
-    """The write of one document.
+    """Create the write of one document.
 
-    In a shared index a document names its corpus, and the corpus chooses the shard. In an index of one corpus the id does. A
-    shared index refuses documents without routing, an index of one corpus those that name a corpus. So a process that does
-    not know that the index was replaced writes nothing to the new one.
+    In a shared index a document names its corpus, which selects the shard. In a dedicated index the id selects it. A shared
+    index refuses documents without routing, and a dedicated index refuses documents that name a corpus. A process that does
+    not know that the index was replaced therefore writes nothing to the new one.
 
     Parameters
     ----------

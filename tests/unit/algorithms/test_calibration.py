@@ -37,8 +37,7 @@ from hlgraph.records import (
     Relationship,
     Source,
 )
-from hlgraph.resolve.candidates import CandidateQuery, find_candidates
-from hlgraph.resolve.synonyms import least_synonym
+from hlgraph.resolve.candidates import CandidateQuery, find_candidates, least_synonym
 from hlgraph.retrieve.steps.suggest import least_of
 from hlgraph.sdk.reconcile import mend
 from hlgraph.stores.open import open_stores

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hlgraph.errors import InputError
-from hlgraph.evaluate.claims.claims import Checked, claim_scores
+from hlgraph.evaluate.claims import Checked, claim_scores
 from hlgraph.evaluate.metrics.answer_scores import (
     chosen_option,
     exact_match,

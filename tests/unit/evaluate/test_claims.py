@@ -10,8 +10,7 @@ import pytest
 
 from hlgraph.errors import BudgetError, ModelAnswerError
 from hlgraph.evaluate.answering import Answered, AnswerOutcome, AnswerReport
-from hlgraph.evaluate.claims import ChatClaims, MissingScores, WordClaims, check_answers
-from hlgraph.evaluate.claims.claims import ClaimScores
+from hlgraph.evaluate.claims import ChatClaims, ClaimScores, MissingScores, WordClaims, check_answers
 from hlgraph.evaluate.datasets import Question
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.accounts.ledger import Ledger, Spent, total

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.errors import InputError, ModelAnswerError, ModelUnavailableError, ReadError, UnknownNameError
-from hlgraph.evaluate.judges.answer_rows import Candidate, load_candidates
 from hlgraph.evaluate.judges.judging import Judge, judge_all, plan_judges
 from hlgraph.evaluate.judges.report import (
     CRITERIA,
+    Candidate,
     JudgeOptions,
     JudgeReport,
     Label,
@@ -27,6 +27,7 @@ from hlgraph.evaluate.judges.report import (
     judge_files,
     judge_notes,
     judge_tables,
+    load_candidates,
     load_labels,
     to_label,
     wins_of,

@@ -13,11 +13,9 @@ from question_corpus import MILL
 import hlgraph
 from hlgraph.errors import BudgetError, InputError
 from hlgraph.evaluate.datasets import load
-from hlgraph.evaluate.questions.checking import check
-from hlgraph.evaluate.questions.exporting import export
-from hlgraph.evaluate.questions.plan import ForecastExecutor
+from hlgraph.evaluate.questions.checking import check, export
 from hlgraph.evaluate.questions.record import QuestionSet, line_of
-from hlgraph.evaluate.questions.writing import answer_alone, two_models, write
+from hlgraph.evaluate.questions.writing import ForecastExecutor, answer_alone, two_models, write
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.accounts.ledger import Ledger
 from hlgraph.models.accounts.replies import Replies

@@ -13,10 +13,8 @@ import hlgraph
 from hlgraph.errors import InputError, ReadError, UnknownNameError
 from hlgraph.evaluate.datasets import load
 from hlgraph.evaluate.questions.askable import clause_of
-from hlgraph.evaluate.questions.checking import check
-from hlgraph.evaluate.questions.exporting import export
-from hlgraph.evaluate.questions.leaks import answers_alone, words_of
-from hlgraph.evaluate.questions.making import make, quotas
+from hlgraph.evaluate.questions.checking import check, export
+from hlgraph.evaluate.questions.making import answers_alone, make, quotas, words_of
 from hlgraph.evaluate.questions.record import QuestionSet, check_target, read_questions, write_questions
 from hlgraph.records import Document, Entity, Fact, Kind, Source, Statement
 from hlgraph.sdk.client import HLGraph

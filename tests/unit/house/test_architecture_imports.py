@@ -34,14 +34,12 @@ LAYERS = (
     ("index",),
     ("retrieve",),
     ("answer",),
-    ("quality",),
     ("ingest",),
     ("sdk", "evaluate", "align", "testing"),
     ("cli", "integrations", "__main__"),
 )
 STAGES = tuple(
-    f"hlgraph.{name}"
-    for name in ("read", "chunk", "extract", "resolve", "persist", "index", "retrieve", "answer", "quality")
+    f"hlgraph.{name}" for name in ("read", "chunk", "extract", "resolve", "persist", "index", "retrieve", "answer")
 )
 # What knows the two protocols and no store.
 PROTOCOLS = {
@@ -91,7 +89,7 @@ HOME_OF_EXTRA = {
         "hlgraph.extract.chat",
         "hlgraph.resolve.decide",
         "hlgraph.integrations.langchain",
-        "hlgraph.evaluate.claims.claims",
+        "hlgraph.evaluate.claims",
         "hlgraph.evaluate.judges",
         "hlgraph.evaluate.questions",
     ),

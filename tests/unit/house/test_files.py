@@ -25,7 +25,7 @@ ELSEWHERE = {
     "cli/commands/align.py",
     "cli/commands/manage.py",
     "cli/commands/search.py",
-    "evaluate/questions/exporting.py",
+    "evaluate/questions/checking.py",
     "evaluate/questions/record.py",
     "evaluate/report.py",
     "evaluate/runner.py",

@@ -19,7 +19,7 @@ from hlgraph.integrations.ray.accounts import Books, FarBooks, FarPurse, Limits
 from hlgraph.integrations.ray.stages import parts
 from hlgraph.models.accounts.budget import Purse
 from hlgraph.models.accounts.ledger import Ledger, Purpose, total
-from hlgraph.models.accounts.open import LEDGER_FILE
+from hlgraph.models.choose import LEDGER_FILE
 from hlgraph.models.executor import Accounts, Executor
 from hlgraph.models.protocols import Completion
 from hlgraph.read import Files

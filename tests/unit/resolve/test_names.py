@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.ids import normalise_name
-from hlgraph.resolve.candidates import evidence, fold, lexical_pairs
-from hlgraph.resolve.synonyms import is_eligible
+from hlgraph.resolve.candidates import evidence, fold, is_eligible, lexical_pairs
 
 
 @pytest.mark.parametrize(

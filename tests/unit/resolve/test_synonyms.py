@@ -19,7 +19,7 @@ from hlgraph.ids import entity_id, source_id
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import delete_sources
 from hlgraph.records import Document, Entity, Extraction, Kind, Mention, Proposition, Relationship
-from hlgraph.resolve.synonyms import SYNONYM_THRESHOLD, is_eligible
+from hlgraph.resolve.candidates import SYNONYM_THRESHOLD, is_eligible
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores
 from hlgraph.testing.embedder import WordEmbedder

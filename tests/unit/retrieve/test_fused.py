@@ -19,9 +19,8 @@ from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.facets import ByClause
-from hlgraph.retrieve.steps.passage_links import linked_passages
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
-from hlgraph.retrieve.strategies.fused import FusedRetriever
+from hlgraph.retrieve.strategies.fused import FusedRetriever, linked_passages
 from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.stores.protocols import Scope, Stores
 from hlgraph.testing.chat import ScriptedChat

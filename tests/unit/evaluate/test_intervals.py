@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from hlgraph.algorithms.intervals import wilson
 from hlgraph.errors import InputError
+from hlgraph.evaluate.statistics import wilson
 
 
 @given(st.integers(1, 5_000).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials))))

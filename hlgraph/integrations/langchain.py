@@ -1,4 +1,13 @@
-"""LangChain adapters of a corpus: conversion of documents and evidence, a retriever, and a search tool for agents."""
+"""Integration with LangChain: a retriever, a tool for agents, and conversion of documents in both directions.
+
+::
+
+    from hlgraph.integrations.langchain import HLGraphRetriever, from_langchain, search_tool
+
+    graph.ingest(from_langchain(loader.load()))
+    retriever = HLGraphRetriever(graph=graph, k=5)
+    agent_tools = [search_tool(graph)]
+"""
 
 from __future__ import annotations
 
@@ -7,13 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Self
 from urllib.parse import quote
 
-from langchain_core.callbacks import CallbackManagerForRetrieverRun
-from langchain_core.documents import Document as LangChainDocument
-from langchain_core.retrievers import BaseRetriever
-from langchain_core.tools import StructuredTool, ToolException
-from pydantic import BaseModel, ConfigDict, Field, SkipValidation, model_validator
-
-from hlgraph.errors import InputError
+from hlgraph.errors import InputError, MissingExtraError
 from hlgraph.ids import checksum
 from hlgraph.read.content import clean
 from hlgraph.read.rows import metadata_of
@@ -22,6 +25,17 @@ from hlgraph.retrieve.request import MAX_K, Mode, Unit
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.sdk.client import HLGraph
 from hlgraph.where import AnyWhere
+
+try:
+    from langchain_core.callbacks import CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document as LangChainDocument
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.tools import StructuredTool, ToolException
+    from pydantic import BaseModel, ConfigDict, Field, SkipValidation, model_validator
+except ImportError as error:
+    raise MissingExtraError("langchain", "hlgraph in LangChain") from error
+
+__all__ = ["HLGraphRetriever", "from_langchain", "search_tool", "to_langchain"]
 
 _SOURCE = "source"  # metadata key under which LangChain's loaders store the origin of a document
 # metadata keys that distinguish the documents of one source

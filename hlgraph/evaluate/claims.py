@@ -18,13 +18,12 @@ from pydantic import BaseModel, ConfigDict
 from hlgraph import progress
 from hlgraph.errors import BudgetError, InputError, ModelAccessError, ModelAnswerError, ModelUnavailableError
 from hlgraph.evaluate.metrics.answer_scores import f1
-from hlgraph.evaluate.parsed_replies import MAX_TOKENS, ask_twice
 from hlgraph.evaluate.statistics import Section
-from hlgraph.extract.chat.messages import Messages, ReplyError, Words
+from hlgraph.extract.chat.messages import MAX_TOKENS, Messages, ReplyError, Words, ask_twice
 from hlgraph.extract.wording import Wording, objection, telling_words
 from hlgraph.models import choose
 from hlgraph.models.accounts.ledger import Purpose, Spent
-from hlgraph.models.accounts.open import executor_of
+from hlgraph.models.choose import executor_of
 from hlgraph.models.executor import Executor
 from hlgraph.models.prompts import delimited, read_prompt
 from hlgraph.text import content_words, fold, sentences
@@ -143,7 +142,12 @@ class ChatClaims:
         return self._calls.run(action, items, step=step)
 
     def _ask(
-        self, name: str, values: Mapping[str, str], form: type[_Reply], *, check: Callable[[_Reply], None] | None = None
+        self,
+        name: str,
+        values: Mapping[str, str],
+        form: type[_Reply],
+        *,
+        check: Callable[[_Reply], None] = lambda _: None,
     ) -> _Reply:
         """The reply in its form; raises ModelAnswerError where the second one cannot be read either."""
         prompt = read_prompt(_PROMPTS / f"{name}.md")

@@ -1,4 +1,4 @@
-"""Adapt LangChain models: a chat model to ChatModel, embeddings to Embedder, a document compressor to Reranker."""
+"""Adapters for LangChain models: any ``BaseChatModel``, ``Embeddings`` or ``BaseDocumentCompressor``."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from langchain_core.documents import BaseDocumentCompressor, Document
-from langchain_core.embeddings import Embeddings
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.runnables import Runnable
-
-from hlgraph.errors import ModelAnswerError, ModelFilterError, ModelUnavailableError
+from hlgraph.errors import MissingExtraError, ModelAnswerError, ModelFilterError, ModelUnavailableError
 from hlgraph.models.calls import PATIENT, Patience, call, filtered, mapped
 from hlgraph.models.protocols import Completion
 from hlgraph.models.remote import RemoteEmbedder, RemoteReranker
+
+try:
+    from langchain_core.documents import BaseDocumentCompressor, Document
+    from langchain_core.embeddings import Embeddings
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
+    from langchain_core.runnables import Runnable
+except ImportError as error:
+    raise MissingExtraError("langchain", "a model of LangChain") from error
+
+__all__ = ["LangChainChat", "langchain_embedder", "langchain_reranker"]
 
 _FIELDS = ("model_name", "model", "model_id", "deployment_name", "repo_id")
 

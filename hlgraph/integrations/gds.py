@@ -1,4 +1,17 @@
-"""Open a GDS client with one projected graph."""
+"""Open the Python client of Neo4j Graph Data Science (GDS) on the graphs that hlgraph ranks (extra ``gds``).
+
+::
+
+    from hlgraph import connect
+    from hlgraph.integrations.gds import open_projection
+
+    with open_projection(connect("hlgraph.yaml"), "entity_passage") as (gds, graph):
+        scores = gds.betweenness_centrality.stream(graph)
+        scores["id"] = [node["id"] for node in gds.util.as_nodes(scores["nodeId"].tolist())]
+
+Any GDS algorithm can run on the graph that hlgraph's rankers use: nodes carry the id of their record, relationships a
+``weight``. The rankers themselves do not need this client; they call GDS through the driver of the store.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +19,19 @@ import contextlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import graphdatascience as foreign
-from graphdatascience.graph.graph_api import Graph
-
 from hlgraph.algorithms.projection import ProjectionShape
-from hlgraph.errors import UnknownNameError
+from hlgraph.errors import MissingExtraError, UnknownNameError
 from hlgraph.sdk.client import HLGraph
 from hlgraph.settings import Settings
 from hlgraph.stores.open import open_driver, open_projected
+
+try:
+    import graphdatascience as foreign
+    from graphdatascience.graph.graph_api import Graph
+except ImportError as error:
+    raise MissingExtraError("gds", "hlgraph for Graph Data Science") from error
+
+__all__ = ["Projected", "open_projection"]
 
 
 class Projected(NamedTuple):
