@@ -6,6 +6,7 @@ import codecs
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -112,16 +113,23 @@ def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Pr
     _check_markup(origin, page)
     if not re.search("<html", page, re.IGNORECASE):
         page = f"<html><body>{page}</body></html>"  # trafilatura accepts whole pages only
-    extracted, parts, declared = None, list[str](), ""
+    extracted, parts, declared, text = None, list[str](), "", ""
     tree = load_html(page)
     if tree is not None:
         declared = str(tree.findtext(".//head/title") or "")
+        is_plain = not is_whole and _is_plain(tree)
         _simplify(tree, produced)
         if is_whole:
             _keep_all(tree)
         parts = _content(tree)
+        spare = None if is_whole else deepcopy(tree)
         extracted = _extracted(tree)
-    text = _ESCAPED.sub(r"\1", clean(str(extracted.text or "")).replace(_EMPTY, "").strip()) if extracted else ""
+        text = _text_of(extracted)
+        main = _main_part(spare, is_plain=is_plain) if spare is not None and _lost(parts, text) else None
+        if main is not None and _loses_much(_content(main), text):
+            _keep_all(main)
+            extracted = _extracted(main)
+            text = _text_of(extracted)
     produced.add(text)
     warnings += _lost(parts, text) if text else ()
     values = {name: clean(str(getattr(extracted, name, None) or "")) for name in _FIELDS}
@@ -143,6 +151,47 @@ def _extracted(tree: HtmlElement) -> ExtractedPage | None:
         date_extraction_params={"original_date": True, "extensive_search": False},
     )
     return extracted
+
+
+def _text_of(extracted: ExtractedPage | None) -> str:
+    """The Markdown of an extraction; empty without one."""
+    return _ESCAPED.sub(r"\1", clean(str(extracted.text or "")).replace(_EMPTY, "").strip()) if extracted else ""
+
+
+def _is_plain(tree: HtmlElement) -> bool:
+    """Whether no part of a page looks like a menu, a side bar, a footer or comments, by its tag, role, class or id."""
+    parts = tree.iter("aside", "div", "footer", "header", "nav", "ol", "section", "table", "td", "ul")
+    return not any(
+        part.tag in ("aside", "footer", "header", "nav")
+        or part.get("role")
+        or _BESIDE.search(f"{part.get('class', '')} {part.get('id', '')}")
+        for part in parts
+    )
+
+
+def _main_part(tree: HtmlElement, *, is_plain: bool) -> HtmlElement | None:
+    """The page with only the part that it declares as its main one; the page itself if it is plain; None for others.
+
+    Parameters
+    ----------
+    tree : the page, which changes
+    is_plain : whether nothing in it looks like a menu, a side bar or a footer
+    """
+    parts = tree.xpath(_MAIN)
+    body = tree.find("body")
+    if len(parts) != 1 or body is None:
+        return tree if is_plain else None
+    for child in list(body):
+        body.remove(child)
+    parts[0].tail = None
+    body.append(parts[0])
+    return tree
+
+
+def _loses_much(parts: Sequence[str], text: str) -> bool:
+    """Whether more than a tenth of the words of these parts are not in the text."""
+    own = Counter(word for part in parts for word in words(part))
+    return (own - Counter(words(text))).total() > _MOST_LOST * own.total()
 
 
 def _check_markup(origin: Origin, page: str) -> None:
@@ -295,11 +344,16 @@ def _keep_all(tree: HtmlElement) -> None:
         article = body.makeelement("article")
         article.extend(list(body))
         body.append(article)
+        end = article.makeelement("p")  # the extraction drops headings without text after them
+        end.text = _EMPTY
+        article.append(end)
         for element in article.iter():
             for name in ("class", "hidden", "id", "role", "style"):
                 element.attrib.pop(name, None)
             if element.tag in ("footer", "header"):
                 element.tag = "div"
+            elif element.tag == "a":  # many links make a paragraph look like a menu
+                element.tag = "span"
         break
 
 
@@ -358,6 +412,13 @@ def _append_run(element: HtmlElement, run: HtmlElement) -> None:
 
 
 _INSIDE = frozenset(["a", "b", "br", "code", "del", "em", "i", "img", "s", "strong", "sub", "sup"])
+_MAIN = "//main[not(ancestor::main)] | //*[@role='main'][not(self::main or ancestor::*[@role='main'] or .//main)]"
+_BESIDE = re.compile(
+    r"(?<![a-z])(?:(?:side|nav|tool)?bar|banner|breadcrumbs?|comments?|cookies?|footer|header|menu|nav|navigation|promo|related"
+    r"|share|sidebar|social|teaser|widget)(?![a-z])",
+    re.IGNORECASE,
+)
+_MOST_LOST = 0.1
 _CONTENT = (
     "//body//text()[ancestor::p or ancestor::li or ancestor::td or ancestor::th or ancestor::blockquote or ancestor::pre "
     "or ancestor::h1 or ancestor::h2 or ancestor::h3 or ancestor::h4 or ancestor::h5 or ancestor::h6]"
