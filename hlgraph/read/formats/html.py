@@ -35,6 +35,7 @@ _LONG_TAG = re.compile(r"<[a-zA-Z][^<]{65536,}")
 _ATTRIBUTE = re.compile(r"[\s/\"'][^\s\"'<>/=]+=")
 _SHORT = 250  # characters of a main part beside which the extraction looks by default
 _MOST_LOST = 0.2  # of the words of paragraphs, lists, tables and headings
+_MOST_LOST_OF_MAIN = 0.1
 _MOST_ATTRIBUTES = 1000  # per element; parsing time grows with their square
 
 
@@ -120,12 +121,18 @@ def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Pr
     tree = load_html(page)
     if tree is not None:
         declared = str(tree.findtext(".//head/title") or "")
+        is_plain = not is_whole and _is_plain(tree)
         _simplify(tree, produced)
         if is_whole or not any(find(tree) for find in BODY_XPATH):
             _make_article(tree)
         if is_whole:
             _keep_all(tree)
         extracted, text, lost = _extracted(tree)
+        main = _main_part(tree, is_plain=is_plain) if lost and not is_whole else None
+        if main is not None and _loses_much(_content(main), text):
+            _make_article(main)
+            _keep_all(main)
+            extracted, text, lost = _extracted(main)
     produced.add(text)
     warnings += _warning(lost) if text else ()
     values = {name: clean(str(getattr(extracted, name, None) or "")) for name in _FIELDS}
@@ -171,6 +178,42 @@ def _extraction(tree: HtmlElement, least: int) -> ExtractedPage | None:
         date_extraction_params={"original_date": True, "extensive_search": False},
     )
     return extracted
+
+
+def _is_plain(tree: HtmlElement) -> bool:
+    """Whether no part of a page looks like a menu, a side bar, a footer or comments, by its tag, role, class or id."""
+    parts = tree.iter("aside", "div", "footer", "header", "nav", "ol", "section", "table", "td", "ul")
+    return not any(
+        part.tag in ("aside", "footer", "header", "nav")
+        or part.get("role")
+        or _BESIDE.search(f"{part.get('class', '')} {part.get('id', '')}")
+        for part in parts
+    )
+
+
+def _main_part(tree: HtmlElement, *, is_plain: bool) -> HtmlElement | None:
+    """The page with only the part that it declares as its main one; the page itself if it is plain; None for others.
+
+    Parameters
+    ----------
+    tree : the page, which changes
+    is_plain : whether nothing in it looks like a menu, a side bar or a footer
+    """
+    parts = tree.xpath(_MAIN)
+    body = tree.find("body")
+    if len(parts) != 1 or body is None:
+        return tree if is_plain else None
+    for child in list(body):
+        body.remove(child)
+    parts[0].tail = None
+    body.append(parts[0])
+    return tree
+
+
+def _loses_much(parts: Sequence[str], text: str) -> bool:
+    """Whether more than a tenth of the words of these parts are not in the text."""
+    own = Counter(word for part in parts for word in words(part))
+    return (own - Counter(words(text))).total() > _MOST_LOST_OF_MAIN * own.total()
 
 
 def _check_markup(origin: Origin, page: str) -> None:
@@ -323,6 +366,9 @@ def _make_article(tree: HtmlElement) -> None:
         article = body.makeelement("article")
         article.extend(list(body))
         body.append(article)
+        end = article.makeelement("p")  # the extraction drops headings without text after them
+        end.text = _EMPTY
+        article.append(end)
         break
 
 
@@ -333,6 +379,8 @@ def _keep_all(tree: HtmlElement) -> None:
             element.attrib.pop(name, None)
         if element.tag in ("footer", "header"):
             element.tag = "div"
+        elif element.tag == "a":  # many links make a paragraph look like a menu
+            element.tag = "span"
 
 
 def _strip(parent: HtmlElement) -> None:
@@ -390,6 +438,12 @@ def _append_run(element: HtmlElement, run: HtmlElement) -> None:
 
 
 _INSIDE = frozenset(["a", "b", "br", "code", "del", "em", "i", "img", "s", "strong", "sub", "sup"])
+_MAIN = "//main[not(ancestor::main)] | //*[@role='main'][not(self::main or ancestor::*[@role='main'] or .//main)]"
+_BESIDE = re.compile(
+    r"(?<![a-z])(?:(?:side|nav|tool)?bar|banner|breadcrumbs?|comments?|cookies?|footer|header|menu|nav|navigation|promo|related"
+    r"|share|sidebar|social|teaser|widget)(?![a-z])",
+    re.IGNORECASE,
+)
 _CONTENT = (
     "//body//text()[ancestor::p or ancestor::li or ancestor::td or ancestor::th or ancestor::blockquote or ancestor::pre "
     "or ancestor::h1 or ancestor::h2 or ancestor::h3 or ancestor::h4 or ancestor::h5 or ancestor::h6]"

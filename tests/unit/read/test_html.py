@@ -241,6 +241,31 @@ def test_text_that_counts_as_boilerplate_is_in_a_warning(tmp_path: Path) -> None
     )
 
 
+PARTS = "".join(f"<section id='{{0}}-{at}'><h2>Part {at}</h2><p>It has number {at}.</p></section>" for at in range(5))
+AROUND = (
+    "<nav><a href='/'>Home</a></nav>{}<div class='sidebar'><p>Read about our other pumps and their makers.</p></div>"
+)
+
+
+@pytest.mark.parametrize(
+    ("page", "is_kept"),
+    [
+        (AROUND.format(f"<main><p>{PARAGRAPH * 3}</p>{PARTS.format('menu')}</main>"), True),
+        (AROUND.format(f"<div role='main'><p>{PARAGRAPH * 3}</p>{PARTS.format('menu')}</div>"), True),
+        (f"<p>{PARAGRAPH * 3}</p>{PARTS.format('premium')}", True),
+        (AROUND.format(f"<p>{PARAGRAPH * 3}</p>{PARTS.format('menu')}"), False),
+        (f"<p>{PARAGRAPH * 3}</p>{PARTS.format('menu')}", False),
+    ],
+)
+def test_the_part_that_a_page_declares_as_its_main_one_is_read_whole(tmp_path: Path, page: str, is_kept: bool) -> None:
+    found = only(tmp_path / "p.html", f"<html><body>{page}</body></html>")
+    assert isinstance(found, Document)
+    assert PARAGRAPH.strip() in found.text
+    assert [f"## Part {at}" in found.text and f"number {at}." in found.text for at in range(5)] == [is_kept] * 5
+    assert "Home" not in found.text
+    assert "other pumps" not in found.text
+
+
 @pytest.mark.parametrize(
     "markup",
     [

@@ -140,6 +140,18 @@ def book(**more: str) -> bytes:
     return out.getvalue()
 
 
+def test_paragraphs_and_lists_of_links_and_a_last_heading_stay_in_a_chapter(tmp_path: Path) -> None:
+    links = "".join(f"<p><a href='#{at}'>The story of pump {at}</a></p>" for at in range(4))
+    items = "".join(f"<li><a href='#{at}'>See part {at}</a></li>" for at in range(4))
+    chapter = PAGE.format("Two", f"{OIL}</p>{links}<ul>{items}</ul><h2>It was sold in 1999</h2><p>")
+    found = only(tmp_path / "a.epub", book(**{"OEBPS__two.xhtml": chapter}))
+    assert isinstance(found, Document), found
+    lines = [line for line in found.text.splitlines() if line]
+    stories, parts = ([f"{mark} {at}" for at in range(4)] for mark in ("The story of pump", "- See part"))
+    assert lines[4:] == [*stories, *parts, "## It was sold in 1999"]
+    assert found.warnings == ()
+
+
 def test_a_book_is_its_chapters_in_reading_order(tmp_path: Path) -> None:
     found = only(tmp_path / "a.epub", book())
     assert isinstance(found, Document), found
