@@ -10,22 +10,24 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import quote
 
 import msgspec
 
 from hlgraph.errors import InputError, ReadError
-from hlgraph.ids import checksum
+from hlgraph.ids import checksum, normalise_name
 from hlgraph.read.content import Origin, clean
-from hlgraph.read.rows import IN_FRAGMENT, Flaw, Row, column_of, hash_of, metadata_of
+from hlgraph.read.rows import IN_FRAGMENT, Flaw, Row, column_of, hash_of, metadata_of, one_line, shown
+from hlgraph.read.sql import SqlQuery
 from hlgraph.records import Document, MetadataValue, Scalar
 from hlgraph.text import canonical_time
 
+_Part = TypeVar("_Part")
 ColumnType = Literal["text", "number", "date", "boolean", "reference"]
 YES_NO = {"true": True, "yes": True, "y": True, "1": True, "false": False, "no": False, "n": False, "0": False}
 _BETWEEN = ": "  # label and value in a line
@@ -38,6 +40,8 @@ _NUMBERS = {
 _INT64 = 1 << 63
 _MOST_WRONG = 0.1  # share of rows; more is a wrong mapping, not damaged rows
 _SHOWN = 30  # columns in an error
+_LONGEST_NAME = 1_000  # characters
+_QUOTED = 80  # characters of a cell in an error
 
 
 class TableColumn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -77,6 +81,7 @@ class TableMapping(
     key : column that identifies a row; without one, an edited row is a new source
     kind : kind of the entities
     sheet : sheet of a workbook, default the first with rows
+    sql : query whose result is the table ``sql:NAME``; default none, the tables are files
     columns : the columns that give facts. Columns that are not mapped become metadata of the row, without a fact
     """
 
@@ -84,10 +89,13 @@ class TableMapping(
     key: str = ""
     kind: str = ""
     sheet: str = ""
+    sql: SqlQuery | None = None
     columns: dict[str, TableColumn] = {}
 
     def __post_init__(self) -> None:
         """Refuse labels that are ambiguous, and options that have no effect. Raises InputError."""
+        if not self.name:
+            raise InputError("mapping of rows: its name is empty; give the column with the names of the entities")
         labels: dict[str, str] = {}
         for name, column in self.facts.items():
             label = self.label(name)
@@ -110,7 +118,7 @@ class TableMapping(
 
     def label(self, name: str) -> str:
         """The label of a column in the statement."""
-        return self.facts[name].label or _one_line(name)
+        return self.facts[name].label or one_line(name)
 
     @cached_property
     def by_label(self) -> dict[str, tuple[str, TableColumn]]:
@@ -119,8 +127,8 @@ class TableMapping(
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the mapping."""
-        return checksum(msgspec.json.encode(self).decode())
+        """Hash of the mapping, without its query."""
+        return checksum(msgspec.json.encode(msgspec.structs.replace(self, sql=None)).decode())
 
     def split(self, line: str) -> tuple[str, TableColumn, str]:
         """The column, its mapping and the value of a line of a row's text; an unknown label gives an empty column."""
@@ -164,16 +172,34 @@ def table_mapping(source: AnyTableMapping) -> TableMapping:
     """
     if isinstance(source, TableMapping):
         return source
-    where = f"{source}: " if isinstance(source, str | Path) else ""
-    tree = _yaml(Path(source)) if isinstance(source, str | Path) else source
-    if not isinstance(tree, Mapping):
-        raise InputError(f"{where}a mapping of rows needs at least a name, such as name: Part; see hlgraph plan --rows")
+    where, tree = _tree(source)
     columns = tree.get("columns")
     if isinstance(columns, Mapping):
         columns = {name: {"type": rule} if isinstance(rule, str) else rule or {} for name, rule in columns.items()}
         tree = {**tree, "columns": columns}
+    return _converted(tree, TableMapping, where)
+
+
+def query_of(path: str) -> SqlQuery:
+    """The query of a YAML file with a mapping, which may lack everything else. Raises InputError if there is none."""
+    where, tree = _tree(path)
+    if not isinstance(tree.get("sql"), Mapping):
+        raise InputError(f"{where}has no query; write sql: with connection: and query: below it")
+    return _converted(tree["sql"], SqlQuery, where)
+
+
+def _tree(source: Mapping[str, object] | str | Path) -> tuple[str, Mapping[str, Any]]:
+    """The name of a mapping for errors, and its tree."""
+    where = f"{source}: " if isinstance(source, str | Path) else ""
+    tree = _yaml(Path(source)) if isinstance(source, str | Path) else source
+    if not isinstance(tree, Mapping):
+        raise InputError(f"{where}a mapping of rows needs at least a name, such as name: Part; see hlgraph plan --rows")
+    return where, tree
+
+
+def _converted(tree: Mapping[str, object], kind: type[_Part], where: str) -> _Part:
     try:
-        return msgspec.convert(dict(tree), TableMapping)
+        return msgspec.convert(dict(tree), kind)
     except msgspec.ValidationError as error:
         cause = error.__cause__
         raise InputError(f"{where}{cause if isinstance(cause, InputError) else f'mapping of rows: {error}'}") from error
@@ -218,29 +244,6 @@ class _CellError(ReadError):
         self.column = column
 
 
-def _one_line(text: str) -> str:
-    return " ".join(clean(text).split())
-
-
-def shown(cell: object) -> str:
-    """A cell as text on one line: dates as ISO 8601, whole floats as integers; empty for a cell that is not a scalar.
-
-    Examples
-    --------
-    >>> shown(450.0), shown(" a\\n b "), shown(True), shown(None)
-    ('450', 'a b', 'true', '')
-    """
-    if isinstance(cell, bool):
-        return str(cell).lower()
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:
-        return str(int(cell))
-    if isinstance(cell, datetime) and cell.time() == time():
-        return cell.date().isoformat()
-    if isinstance(cell, date | time):
-        return cell.isoformat()
-    return _one_line(str(cell)) if isinstance(cell, str | int | float) else ""
-
-
 def number(cell: object, *, unit: str = "", decimal: str = ".") -> int | float | None:
     """The number in a cell, or None if the cell holds no number.
 
@@ -258,7 +261,7 @@ def number(cell: object, *, unit: str = "", decimal: str = ".") -> int | float |
     if isinstance(cell, bool) or not isinstance(cell, str | int | float):
         return None
     if isinstance(cell, str):
-        text = _one_line(cell)
+        text = one_line(cell)
         if unit:
             text = text.removesuffix(unit).removeprefix(unit).strip()
         text = text.replace("\u2212", "-")
@@ -275,7 +278,7 @@ _LONGEST_INT = 300  # digits; more overflow a float
 
 
 def instant(cell: object, form: str = "") -> str | None:
-    """The date or time in a cell in its canonical form, or None if the cell holds neither.
+    """The date in a cell, with or without a time, in its canonical form; None if it holds no date.
 
     Parameters
     ----------
@@ -287,7 +290,7 @@ def instant(cell: object, form: str = "") -> str | None:
     >>> instant("2024-03-05"), instant("05/03/2024", "%d/%m/%Y"), instant("2024-02-31"), instant(2024)
     ('2024-03-05', '2024-03-05', None, None)
     """
-    if isinstance(cell, date | time):
+    if isinstance(cell, date):
         return str(canonical_time(date.fromisoformat(shown(cell)) if _ISO_DATE.fullmatch(shown(cell)) else cell))
     text = shown(cell)
     try:
@@ -302,22 +305,36 @@ def instant(cell: object, form: str = "") -> str | None:
     return canonical if canonical != text or canonical.endswith("+00:00") else None
 
 
-def _values(cell: object, column: TableColumn) -> list[Value] | None:
+def _values(cell: object, column: TableColumn) -> Sequence[Value] | None:
     """The values of a cell that is not empty; None if it is not of the type of its column."""
     text = shown(cell)
+    if column.type == "text":
+        return (Value(text, text),) if text else None
     if column.type == "number":
         read = number(cell, unit=column.unit, decimal=column.decimal)
-        is_bare = not column.unit or (text.endswith(column.unit) or text.startswith(column.unit))
-        return None if read is None else [Value(text if is_bare else f"{text} {column.unit}", read)]
+        is_bare = not column.unit or text.endswith(column.unit) or text.startswith(column.unit)
+        return None if read is None else (Value(text if is_bare else f"{text} {column.unit}", read),)
     if column.type == "date":
         canonical = instant(cell, column.format)
-        return None if canonical is None else [Value(canonical, canonical)]
+        return None if canonical is None else (Value(canonical, canonical),)
     if column.type == "boolean":
-        return [Value(text, YES_NO[text.lower()])] if text.lower() in YES_NO else None
-    if column.type == "reference":
-        cells = cell if isinstance(cell, list | tuple) else text.split(column.separator) if column.separator else [cell]
-        return [Value(each, each) for each in dict.fromkeys(map(shown, cells)) if each]
-    return [Value(text, text)] if text else None
+        return (Value(text, YES_NO[text.lower()]),) if text.lower() in YES_NO else None
+    cells = cell if isinstance(cell, list | tuple) else text.split(column.separator) if column.separator else [cell]
+    return [Value(each, each) for each in dict.fromkeys(map(shown, cells)) if each]
+
+
+def _is_empty(cell: object) -> bool:
+    """Whether a cell has no value: nothing, white space, an empty list, or NaN."""
+    return cell is None or cell == [] or (not cell.strip() if isinstance(cell, str) else cell != cell)  # noqa: PLR0124
+
+
+def _check_names(uri: str, column: str, names: Iterable[Value]) -> None:
+    """Refuse names of entities that are empty once they are normalised, or too long for an index."""
+    for name in names:
+        if not (name.text[0].isalnum() or normalise_name(name.text)):
+            raise _CellError(uri, column, f"is {name.text!r}, no name")
+        if len(name.text) > _LONGEST_NAME:
+            raise _CellError(uri, column, f"has {len(name.text):,} characters, more than a name's {_LONGEST_NAME:,}")
 
 
 # Rows
@@ -332,14 +349,65 @@ class TableDocuments:
     value_of : converts a cell of a column that is not mapped to metadata
     """
 
+    unused: tuple[str, ...] = ()  # check_table refuses columns that no row has
+
     def __init__(self, mapping: TableMapping, value_of: Callable[[object], MetadataValue | None]) -> None:
         self._mapping = mapping
         self._value_of = value_of
+        self._facts = [
+            (name, column, f"{mapping.label(name)}{_BETWEEN}", clean(name)) for name, column in mapping.facts.items()
+        ]
 
-    @property
-    def unused(self) -> tuple[str, ...]:
-        """Always empty: :func:`check_table` refuses columns that no row has."""
-        return ()
+    def key(self, origin: Origin, columns: Mapping[str, object]) -> str:
+        """The key of a row; empty without a key column.
+
+        Parameters
+        ----------
+        origin : the file
+        columns : the values by column name
+
+        Raises
+        ------
+        ReadError
+            The key is empty.
+        """
+        key = shown(column_of(columns, self._mapping.key)) if self._mapping.key else ""
+        if self._mapping.key and not key:
+            raise _CellError(origin.uri, self._mapping.key, "is the key, and empty")
+        if len(key) > _LONGEST_NAME:
+            raise _CellError(origin.uri, self._mapping.key, f"is the key, and longer than {_LONGEST_NAME:,} characters")
+        return key
+
+    def facts(self, uri: str, columns: Mapping[str, object]) -> tuple[list[str], dict[str, MetadataValue]]:
+        """The lines of the text of a row, and the typed values of its facts.
+
+        Parameters
+        ----------
+        uri : URI of the row
+        columns : the values by column name
+
+        Raises
+        ------
+        ReadError
+            It has no name, or a cell is not of the type of its column.
+        """
+        lines: list[str] = []
+        metadata: dict[str, MetadataValue] = {}
+        for name, column, start, field in self._facts:
+            cell = columns[name] if name in columns else column_of(columns, name)
+            if _is_empty(cell):
+                if name == self._mapping.name:
+                    raise _CellError(uri, name, "is the name, and empty")
+                continue
+            values = _values(cell, column)
+            if values is None:
+                raise _CellError(uri, name, f"is {(shown(cell) or str(cell))[:_QUOTED]!r}, no {column.type}")
+            if column.type == "reference" or name == self._mapping.name:
+                _check_names(uri, name, values)
+            lines += [start + value.text for value in values]
+            if values:
+                metadata[field] = values[0].typed if len(values) == 1 else tuple([value.typed for value in values])
+        return lines, metadata
 
     def document(self, origin: Origin, columns: Mapping[str, object]) -> Document:
         """Convert a row to a document.
@@ -354,30 +422,12 @@ class TableDocuments:
         ReadError
             The row has no key or no name, or a cell is not of the type of its column.
         """
-        mapping = self._mapping
-        key = shown(column_of(columns, mapping.key)) if mapping.key else ""
-        if mapping.key and not key:
-            raise _CellError(origin.uri, mapping.key, "is the key, and empty")
+        key = self.key(origin, columns)
         uri = f"{origin.uri}#{quote(key or hash_of(columns), safe=IN_FRAGMENT)}"
-        title = shown(column_of(columns, mapping.name))
-        if not title:
-            raise _CellError(uri, mapping.name, "is the name, and empty")
-        lines: list[str] = []
-        metadata: dict[str, MetadataValue] = {}
-        for name, column in mapping.facts.items():
-            cell = column_of(columns, name)
-            if cell is None or cell in ("", []) or (isinstance(cell, str) and not cell.strip()):
-                continue
-            values = _values(cell, column)
-            if values is None:
-                raise _CellError(uri, name, f"is {shown(cell)[:80]!r}, no {column.type}")
-            lines.extend(f"{mapping.label(name)}{_BETWEEN}{value.text}" for value in values)
-            if values:
-                typed = tuple(value.typed for value in values)
-                metadata[clean(name)] = typed[0] if len(typed) == 1 else typed
-        others = {name: cell for name, cell in columns.items() if name and name not in mapping.facts}
-        metadata = metadata_of(others, value_of=self._value_of) | metadata
-        return Document(uri, "\n".join(lines), title, metadata, key=key or None)
+        lines, typed = self.facts(uri, columns)
+        others = {name: cell for name, cell in columns.items() if name and name not in self._mapping.facts}
+        metadata = metadata_of(others, value_of=self._value_of) | typed
+        return Document(uri, "\n".join(lines), str(typed[self._facts[0][3]]), metadata, key=key or None)
 
 
 def check_table(
@@ -411,27 +461,27 @@ def check_table(
     missing = dict.fromkeys(mapping.facts)
     wrong: Counter[str] = Counter()
     first: dict[str, str] = {}
-    uris: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     count = 0
     for row in rows:
         if isinstance(row, Flaw):
             continue
         count += 1
-        columns |= dict.fromkeys(row.columns)
+        if not row.columns.keys() <= columns.keys():
+            columns |= dict.fromkeys(row.columns)
         for name in [name for name in missing if _has(row.columns, name)]:
             del missing[name]
         try:
-            uri = documents.document(origin, row.columns).uri
+            key = documents.key(origin, row.columns)
+            documents.facts(origin.uri, row.columns)
         except _CellError as error:
             wrong[error.column] += 1
             first.setdefault(error.column, f"{unit} {row.number}: {error.reason}")
             continue
-        except (ValueError, RecursionError, ReadError):  # the ingest reports the row
+        except (ValueError, RecursionError):  # the ingest reports the row
             continue
-        earlier = uris.setdefault(uri, row.number)
-        if earlier != row.number and mapping.key:
+        if key and (earlier := numbers.setdefault(key, row.number)) != row.number:
             wrong[mapping.key] += 1
-            key = shown(column_of(row.columns, mapping.key))
             first.setdefault(mapping.key, f"{unit}s {earlier} and {row.number} have the same key {key!r}")
     there = f"; its columns: {', '.join(list(columns)[:_SHOWN])}; nothing was written"
     if count and missing:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import msgspec
@@ -15,9 +15,9 @@ import msgspec
 from hlgraph.errors import InputError
 from hlgraph.read.content import Origin
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.rows import Flaw, Row
+from hlgraph.read.rows import Flaw, Row, shown
 from hlgraph.read.stream import tables
-from hlgraph.read.table_mapping import YES_NO, TableColumn, TableMapping, instant, number, shown
+from hlgraph.read.table_mapping import YES_NO, TableColumn, TableMapping, instant, number, query_of
 
 MOST_ROWS = 100_000  # rows that are looked at
 _MOST_DISTINCT = 200_000  # values kept per column
@@ -178,16 +178,20 @@ def preview(paths: Sequence[str], options: ReadOptions) -> TableMapping:
 
     Parameters
     ----------
-    paths : see :func:`hlgraph.read.discover.discover`
+    paths : see :func:`hlgraph.read.discover.discover`; a YAML file holds the query of a mapping, and the table is its result
     options : how the table is read
 
     Raises
     ------
     InputError
-        There is no table, or no mapping fits it.
+        There is no table, no mapping fits it, or the query fails.
     """
+    query = None
+    if len(paths) == 1 and paths[0].lower().endswith((".yaml", ".yml")):
+        query = query_of(paths[0])
+        options, paths = replace(options, rows=TableMapping(name="name", sql=query)), ["sql:query"]
     for origin, table in tables(paths, options):
-        return infer_mapping(origin, table.rows)
+        return msgspec.structs.replace(infer_mapping(origin, table.rows), sql=query)
     raise InputError(
         f"there is no table among {', '.join(paths) or 'no paths'}; give CSV, XLSX, Parquet, JSON or JSON lines"
     )

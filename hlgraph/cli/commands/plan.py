@@ -36,7 +36,11 @@ _Paths = Annotated[
 ]
 _Rows = Annotated[
     bool,
-    option("--rows", "Print the inferred mapping of a table, as YAML for the option of hlgraph ingest with this name."),
+    option(
+        "--rows",
+        "Print the inferred mapping of a table, as YAML for the option of hlgraph ingest with this name. Of a SQL query: give a "
+        "YAML file with sql: {connection, query}.",
+    ),
 ]
 _QuestionText = Annotated[
     str | None, option("--question TEXT", "Plan an answer to this question, in place of an ingest.")
@@ -145,6 +149,7 @@ def plan(
       hlgraph plan docs/ --adapt
       hlgraph plan articles.jsonl.gz --map text=body --corpus news --json
       hlgraph plan parts.csv --rows > parts.yaml
+      hlgraph plan query.yaml --rows > orders.yaml
       hlgraph plan --question "How did the floods change the towns?" --strategy global --mode report
     """
     of_ingest: dict[str, object] = {"PATH": paths, "--format": cli.format_, "--map": cli.map_}
