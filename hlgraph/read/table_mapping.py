@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -227,11 +227,8 @@ def _yaml(path: Path) -> object:
 # Cells
 
 
-class Value(NamedTuple):
-    """A cell as text for the statement, and as a typed value."""
-
-    text: str
-    typed: Scalar
+Value: TypeAlias = tuple[str, Scalar]
+"""A cell as text for the statement, and as a typed value."""
 
 
 class _CellError(ReadError):
@@ -310,36 +307,32 @@ def instant(cell: object, form: str = "") -> str | None:
     return canonical if canonical != text or canonical.endswith("+00:00") else None
 
 
-def _values(cell: object, column: TableColumn) -> Sequence[Value] | None:
-    """The values of a cell that is not empty; None if it is not of the type of its column."""
-    text = shown(cell)
+def _values(cell: object, text: str, column: TableColumn) -> Sequence[Value] | None:
+    """The values of a cell, which ``text`` shows; None if it is not of the type of its column."""
     if column.type == "text":
-        return (Value(text, text),) if text else None
+        return ((text, text),) if text else None
     if column.type == "number":
         read = number(cell, unit=column.unit, decimal=column.decimal)
         is_bare = not column.unit or text.endswith(column.unit) or text.startswith(column.unit)
-        return None if read is None else (Value(text if is_bare else f"{text} {column.unit}", read),)
+        return None if read is None else ((text if is_bare else f"{text} {column.unit}", read),)
     if column.type == "date":
         canonical = instant(cell, column.format)
-        return None if canonical is None else (Value(canonical, canonical),)
+        return None if canonical is None else ((canonical, canonical),)
     if column.type == "boolean":
-        return (Value(text, YES_NO[text.lower()]),) if text.lower() in YES_NO else None
-    cells = cell if isinstance(cell, list | tuple) else text.split(column.separator) if column.separator else [cell]
-    return [Value(each, each) for each in dict.fromkeys(map(shown, cells)) if each]
-
-
-def _is_empty(cell: object) -> bool:
-    """Whether a cell has no value: nothing, white space, an empty list, or NaN."""
-    return cell is None or cell == [] or (not cell.strip() if isinstance(cell, str) else cell != cell)  # noqa: PLR0124
+        return ((text, YES_NO[text.lower()]),) if text.lower() in YES_NO else None
+    if column.separator or isinstance(cell, list | tuple):
+        cells = cell if isinstance(cell, list | tuple) else text.split(column.separator)
+        return [(each, each) for each in dict.fromkeys(map(shown, cells)) if each]
+    return ((text, text),) if text else ()
 
 
 def _check_names(uri: str, column: str, names: Iterable[Value]) -> None:
     """Refuse names of entities that are empty once they are normalised, or too long for an index."""
-    for name in names:
-        if not (name.text[0].isalnum() or normalise_name(name.text)):
-            raise _CellError(uri, column, f"is {name.text!r}, no name")
-        if len(name.text) > _LONGEST_NAME:
-            raise _CellError(uri, column, f"has {len(name.text):,} characters, more than a name's {_LONGEST_NAME:,}")
+    for name, _ in names:
+        if not (name[0].isalnum() or normalise_name(name)):
+            raise _CellError(uri, column, f"is {name!r}, no name")
+        if len(name) > _LONGEST_NAME:
+            raise _CellError(uri, column, f"has {len(name):,} characters, more than a name's {_LONGEST_NAME:,}")
 
 
 # Rows
@@ -400,20 +393,19 @@ class TableDocuments:
         metadata: dict[str, MetadataValue] = {}
         for name, column, start, metadata_name in self._facts:
             cell = columns[name] if name in columns else column_of(columns, name)
-            if _is_empty(cell):
+            text = shown(cell)
+            if cell is None or cell == [] or (not text if isinstance(cell, str) else cell != cell):  # noqa: PLR0124 - NaN
                 if name == self._mapping.name:
                     raise _CellError(uri, name, "is the name, and empty")
                 continue
-            values = _values(cell, column)
+            values = _values(cell, text, column)
             if values is None:
-                raise _CellError(uri, name, f"is {(shown(cell) or str(cell))[:_QUOTED]!r}, no {column.type}")
+                raise _CellError(uri, name, f"is {(text or str(cell))[:_QUOTED]!r}, no {column.type}")
             if column.type == "reference" or name == self._mapping.name:
                 _check_names(uri, name, values)
-            lines += [start + value.text for value in values]
+            lines += [start + each for each, _ in values]
             if values:
-                metadata[metadata_name] = (
-                    values[0].typed if len(values) == 1 else tuple([value.typed for value in values])
-                )
+                metadata[metadata_name] = values[0][1] if len(values) == 1 else tuple([typed for _, typed in values])
         return lines, metadata
 
     def document(self, origin: Origin, columns: Mapping[str, object]) -> Document:
