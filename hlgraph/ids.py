@@ -83,6 +83,7 @@ def normalise_name(name: str) -> str:
     return _SPACE.sub(" ", folded).strip(_EDGE)
 
 
+@functools.lru_cache(maxsize=4_096)
 def source_id(corpus: str, uri: str, *, scheme: int = WITHOUT_NAME) -> str:
     """The id of a source, which depends only on corpus and URI. Its title and metadata may change.
 

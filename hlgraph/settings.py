@@ -583,6 +583,11 @@ def variables(given: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
+def secret(name: str) -> str | None:
+    """The value of the environment variable that a user named for a password; None if it is not set."""
+    return os.environ.get(name)
+
+
 def at_store(settings: Settings, url: str) -> Settings:
     """The same settings with another store; an embedded store needs no vector store.
 

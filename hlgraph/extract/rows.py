@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hlgraph import progress
 from hlgraph.extract.extractor import ChunkInput, Extractor
-from hlgraph.read.table_mapping import TableMapping, mapped_lines
+from hlgraph.read.table_mapping import TableMapping
 from hlgraph.records import Extraction, Mention, Proposition, Triple
 
 
@@ -50,8 +50,8 @@ class RowExtractor(Extractor):
         mapping = self._mapping
         mentions = {chunk.title: Mention(chunk.title, mapping.kind)}
         triples: list[Triple] = []
-        for name, column, value in mapped_lines(chunk.text, mapping):
-            if name == mapping.name:
+        for name, column, value in map(mapping.split, chunk.text.split("\n")):
+            if name in ("", mapping.name):
                 continue
             is_literal = column.type != "reference"
             if not is_literal:

@@ -297,6 +297,11 @@ def delete_missing(
     stores = remover.stores
     with stores.graph.lock(corpus) as pending:
         resume(pending, stores, corpus=corpus)
+        if (
+            record_counts(corpus, stores).get(Kind.SOURCE, 0)
+            == seen.sources_added + seen.sources_changed + seen.sources_unchanged
+        ):
+            return  # all stored sources were read, so none of them has to be looked at
         missing = [
             name
             for name, source in by_id(stores.graph.find(Kind.SOURCE, Scope(corpus)), Source).items()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hlgraph.models.choose import ChosenModels
     from hlgraph.models.executor import Executor
     from hlgraph.progress import OnProgress
-    from hlgraph.read import ReadFailure
+    from hlgraph.read import ReadFailure, ReadOptions
     from hlgraph.records import Document, Domain
     from hlgraph.settings import Settings
     from hlgraph.stores.open import Opened
@@ -112,7 +112,7 @@ class Ingestion:
 
         Parameters
         ----------
-        sources : paths, folders, globs, ``s3://`` addresses, ``-`` for standard input, or documents
+        sources : paths, folders, globs, ``s3://`` addresses, ``sql:NAME``, ``-`` for standard input, or documents
         options : how they are read, chunked and extracted
         run : where the steps run, default in this process
         on_progress : called with the progress of every step of every batch, see :func:`hlgraph.progress.listening`
@@ -234,7 +234,12 @@ def split_sources(sources: str | Path | Document | Iterable[str | Path | Documen
 
 
 def read_sources(
-    paths: list[str], documents: list[Document], *, options: IngestOptions, files: Files | None = None
+    paths: list[str],
+    documents: list[Document],
+    *,
+    options: IngestOptions,
+    files: Files | None = None,
+    is_checked: bool = False,
 ) -> Iterator[Document | ReadFailure]:
     """Read paths. Documents come first, unchanged.
 
@@ -243,6 +248,7 @@ def read_sources(
     paths, documents : see :func:`split_sources`
     options : how files are read
     files : receives what is found and left out; None logs a warning with the number of files left out
+    is_checked : whether :func:`check_rows` was called for these paths
 
     Returns
     -------
@@ -252,18 +258,10 @@ def read_sources(
     ------
     InputError : the mapping of rows does not fit the tables, or there are documents beside it
     """
-    from hlgraph.read import ReadOptions, read
-    from hlgraph.read.stream import check_tables
+    from hlgraph.read import read
 
-    reading = ReadOptions(
-        options.format, options.mapping, options.encoding, follow_links=options.follow_links, rows=options.rows
-    )
-    if options.max_bytes is not None:
-        reading = replace(reading, max_bytes=options.max_bytes)
-    if options.rows is not None:
-        if documents:
-            raise InputError("a mapping of rows is for files, not for documents; ingest them in two calls")
-        check_tables(paths, reading)
+    if not is_checked:
+        check_rows(paths, documents, options=options)
     for document in documents:
         if files is not None:
             # A check elsewhere reports texts of another type.
@@ -271,7 +269,37 @@ def read_sources(
         progress.advance("read")
         yield document
     if paths:
-        yield from read(paths, reading, files=files)
+        yield from read(paths, _reading(options), files=files)
+
+
+def check_rows(paths: list[str], documents: list[Document], *, options: IngestOptions) -> None:
+    """Compare the mapping of rows, if there is one, with all tables.
+
+    Parameters
+    ----------
+    paths, documents : see :func:`split_sources`
+    options : how files are read
+
+    Raises
+    ------
+    InputError : the mapping does not fit, or there are documents beside it
+    """
+    if options.rows is None:
+        return
+    from hlgraph.read.stream import check_tables
+
+    if documents:
+        raise InputError("a mapping of rows is for files, not for documents; ingest them in two calls")
+    check_tables(paths, _reading(options))
+
+
+def _reading(options: IngestOptions) -> ReadOptions:
+    from hlgraph.read import ReadOptions
+
+    reading = ReadOptions(
+        options.format, options.mapping, options.encoding, follow_links=options.follow_links, rows=options.rows
+    )
+    return reading if options.max_bytes is None else replace(reading, max_bytes=options.max_bytes)
 
 
 def samples_of(

@@ -115,9 +115,18 @@ def compare(
         return Comparison(document, source, None, True)
     if stored.checksum != checksum:
         return Comparison(document, replace(source, version=stored.version + 1), stored, True)
-    if metadata_text(stored.metadata) != metadata_text(source.metadata):
+    if not _is_same(stored.metadata, source.metadata):
         return Comparison(document, replace(source, version=stored.version), stored, False)
     return None
+
+
+def _is_same(one: Metadata, other: Metadata) -> bool:
+    """Whether every key has the same value of the same type: in Python 1 == True == 1.0."""
+    return one == other and all(_types(value) == _types(other[key]) for key, value in one.items())
+
+
+def _types(value: MetadataValue) -> object:
+    return list(map(type, value)) if isinstance(value, tuple) else type(value)
 
 
 def _stored_value(value: object) -> MetadataValue:

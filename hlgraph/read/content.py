@@ -51,6 +51,11 @@ class Origin:
         return PurePath(without_gz(self.name)).stem if self.name else ""
 
 
+def is_query(path: str) -> bool:
+    """Whether a path is ``sql:NAME``, the result of the query of a mapping of rows."""
+    return path.startswith("sql:")
+
+
 def clean(text: str) -> str:
     r"""Text in the form that documents and metadata values use: lines end in ``\n``, no NUL, no lone surrogate.
 
@@ -140,8 +145,8 @@ def _wrong_kind(document: Document) -> str:
 
 
 def _is_clean(text: str) -> bool:
-    if "\0" in text:
-        return False
+    if text.isascii() or "\0" in text:
+        return "\0" not in text
     try:
         text.encode()
     except UnicodeEncodeError:

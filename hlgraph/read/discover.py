@@ -1,4 +1,4 @@
-"""Expands paths into the sources to read: files, folders, globs, S3 paths and standard input (``-``).
+"""Expands paths into the sources to read: files, folders, globs, S3 paths, results of queries and standard input (``-``).
 
 :func:`discover` expands paths into :class:`Input` sources. :func:`covered` and :func:`source_uri` give the URIs under which
 they are stored. :func:`format_by_content` tells the format of a file without a known suffix by its first bytes.
@@ -23,6 +23,7 @@ from hlgraph.read.content import (
     ReadFailure,
     failure,
     found_encoding,
+    is_query,
     marked_encoding,
     not_installed,
     without_gz,
@@ -38,14 +39,14 @@ _HIDDEN = (".", "~$")  # "~$" begins the names of Office lock files
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One source to read: a file, an S3 object, or standard input.
+    """One source to read: a file, an S3 object, the result of a query, or standard input.
 
     Attributes
     ----------
     path : the file, else None
     origin : URI and file name
     format : one of ``FORMATS``, None for an unknown suffix
-    s3_object : the S3 object, else None; standard input has neither
+    s3_object : the S3 object, else None; the result of a query and standard input have neither
     """
 
     path: Path | None
@@ -64,11 +65,12 @@ def discover(
     named it. Hidden files and folders are skipped. So are files in folders that have no reader, unless ``format_name`` is
     given; ``files`` lists what was left out. A file without a suffix, or named like a README or a manual page, has a reader
     if its content is text, HTML or a known packed format. A glob matches files only. ``s3://bucket/key`` is one object,
-    ``s3://bucket/folder/`` a folder. A source that several paths reach is yielded once.
+    ``s3://bucket/folder/`` a folder. ``sql:NAME`` is the result of the query of
+    a mapping of rows. A source that several paths reach is yielded once.
 
     Parameters
     ----------
-    paths : files, folders, globs, S3 paths, or ``-`` for standard input
+    paths : files, folders, globs, S3 paths, ``sql:NAME``, or ``-`` for standard input
     format_name : one of ``FORMATS`` for every source; default None, by suffix
     follow_links : follow links out of the folder, or out of the folder before the first wildcard; default False
     files : receives what is found and what is left out; default None, no list is made
@@ -104,9 +106,9 @@ def expected(
     Returns
     -------
     tuple[int, int] | None
-        None if the paths include standard input or S3, whose listing costs requests.
+        None if the paths include standard input, the result of a query, or S3, whose listing costs requests.
     """
-    if any(path == STDIN or is_s3(path) for path in paths):
+    if any(path == STDIN or is_s3(path) or is_query(path) for path in paths):
         return None
     count = size = 0
     for source in discover(paths, format_name, follow_links=follow_links):
@@ -136,6 +138,9 @@ def covered(paths: Sequence[str]) -> tuple[str, ...]:
     for path in paths:
         if path in ("", STDIN) or not _is_nameable(path):
             continue
+        if is_query(path):
+            names |= dict.fromkeys((path, f"{path}#"))
+            continue
         if is_s3(path):
             place = place_of(path)
             names |= dict.fromkeys((place.uri,) if place.is_folder else (place.uri, f"{place.uri}#"))
@@ -153,7 +158,7 @@ def covered(paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def source_uri(path: str) -> str:
-    """The URI under which the file at a path is stored; a ``file:`` or ``stdin:`` URI is returned unchanged.
+    """The URI under which the file at a path is stored; a ``file:``, ``stdin:`` or ``sql:`` URI is returned unchanged.
 
     Raises
     ------
@@ -165,7 +170,7 @@ def source_uri(path: str) -> str:
     >>> source_uri("stdin:#7")
     'stdin:#7'
     """
-    if path.startswith(("file:", STDIN_URI)):
+    if path.startswith(("file:", STDIN_URI)) or is_query(path):
         return path
     if not path or not _is_nameable(path):
         raise InputError(f"{path!r} is not a path; give a path or a uri")
@@ -180,6 +185,9 @@ def _expand(path: str, format_name: str | None, files: Files, *, follow_links: b
         return
     if not path or not _is_nameable(path):
         yield failure(quote(path, errors="replace"), "is not a path")
+        return
+    if is_query(path):
+        yield Input(None, Origin(path), "jsonl")
         return
     if is_s3(path):
         yield from _in_s3(path, format_name, files)

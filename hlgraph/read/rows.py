@@ -13,7 +13,8 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, time
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from typing import NamedTuple, Protocol
 from urllib.parse import quote
 
@@ -40,6 +41,7 @@ from hlgraph.text import canonical_time
 _MOST_VALUES = 10_000
 _DEEPEST = 32
 _INT64 = 1 << 63
+_DIGITS = 15  # that a float keeps
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,17})\.[0-9]{1,17}")
 
@@ -588,6 +590,50 @@ def cell_text(value: object) -> str:
             pairs = ((cell_text(name), cell_text(each)) for name, each in value.items())
             return ", ".join(f"{name}: {text}" for name, text in pairs if text)
     return clean_title(clean(str(value)))
+
+
+def plain_value(value: object) -> object:
+    """A value of a database as JSON would have it, for metadata and hashes; None for bytes.
+
+    Decimals are floats, or texts if a float lacks their digits. Integers beyond 64 bits, dates and values of other types are texts.
+    """
+    if value is None or isinstance(value, str | float) or (isinstance(value, int) and -_INT64 <= value < _INT64):
+        return value
+    if isinstance(value, Mapping):
+        return {cell_text(name): plain_value(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_value(each) for each in value]
+    if isinstance(value, Decimal):
+        return float(value) if len(value.as_tuple().digits) <= _DIGITS and value.is_finite() else str(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return None
+    return value.isoformat() if isinstance(value, date | time) else str(value)
+
+
+def one_line(text: str) -> str:
+    """Clean text with each run of white space replaced by one space."""
+    return " ".join((text.replace("\0", "") if text.isascii() else clean(text)).split())
+
+
+def shown(cell: object) -> str:
+    """A cell as text on one line: dates as ISO 8601, whole floats as integers; empty for a cell that is not a scalar.
+
+    Examples
+    --------
+    >>> shown(450.0), shown(" a\\n b "), shown(True), shown(None)
+    ('450', 'a b', 'true', '')
+    """
+    if isinstance(cell, str):
+        return one_line(cell)
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:
+        return str(int(cell))
+    if isinstance(cell, datetime) and cell.time() == time():
+        return cell.date().isoformat()
+    if isinstance(cell, date | time):
+        return cell.isoformat()
+    return str(cell) if isinstance(cell, int | float | timedelta) else ""
 
 
 def object_row(number: int, value: object) -> Row | Flaw:

@@ -19,6 +19,7 @@ from hlgraph.read.content import (
     ReadFailure,
     bounded_row,
     failure,
+    is_query,
     not_installed,
     parser_errors,
     read_bounded,
@@ -115,7 +116,7 @@ def _read_one(
     origin, before = source.origin, files.size
     try:
         with (
-            _opened(source, stdin) as raw,
+            _opened(source, stdin, options) as raw,
             plain_bytes(origin, raw, is_gzip=origin.name.lower().endswith(".gz")) as data,
         ):
             name, notes = source.format or "text", tuple[str, ...]()
@@ -148,6 +149,10 @@ def _row_documents(
     if options.rows is None:
         return cast("Iterator[Document | ReadFailure]", reader.read(origin, data, options=options))
     table = _table(origin, data, reader=reader, options=options)
+    if is_query(origin.uri):  # the query runs once, so its result is checked here and not by check_tables
+        check_table(origin, table.rows, mapping=options.rows, value_of=table.value_of, unit="row")
+        data.seek(0)
+        table = _table(origin, data, reader=reader, options=options)._replace(unit="row")
     mapping = TableDocuments(options.rows, table.value_of)
     return documents_of(origin, table.rows, mapping=mapping, unit=table.unit, warnings=table.warnings)
 
@@ -160,7 +165,7 @@ def _table(origin: Origin, data: io.BufferedReader, *, reader: Format, options: 
 
 
 def tables(paths: Sequence[str], options: ReadOptions) -> Iterator[tuple[Origin, Table]]:
-    """The tables that paths stand for; each can be read until the next one. What cannot be read is left out.
+    """The tables that paths stand for; each can be read until the next one. A file that cannot be read is left out.
 
     Parameters
     ----------
@@ -170,7 +175,7 @@ def tables(paths: Sequence[str], options: ReadOptions) -> Iterator[tuple[Origin,
     Raises
     ------
     InputError
-        The paths include standard input, which can be read only once.
+        The paths include standard input, which can be read only once, or a query fails.
     """
     if STDIN in paths:
         raise InputError("rows are checked before they are stored, and standard input can be read once; give a file")
@@ -179,8 +184,8 @@ def tables(paths: Sequence[str], options: ReadOptions) -> Iterator[tuple[Origin,
             continue
         origin = source.origin
         with (
-            suppress(ReadError, MissingExtraError, OSError),
-            _opened(source, None) as raw,
+            suppress(*(() if is_query(origin.uri) else (ReadError, MissingExtraError, OSError))),
+            _opened(source, None, options) as raw,
             plain_bytes(origin, raw, is_gzip=origin.name.lower().endswith(".gz")) as data,
         ):
             name = source.format or "text"
@@ -199,7 +204,7 @@ def _readable(origin: Origin, rows: Iterator[Row | Flaw]) -> Iterator[Row | Flaw
 
 
 def check_tables(paths: Sequence[str], options: ReadOptions) -> None:
-    """Compare the mapping of rows with all tables, before anything is stored.
+    """Compare the mapping of rows with all files, before anything is stored. :func:`read` compares it with the result of a query.
 
     Parameters
     ----------
@@ -209,11 +214,14 @@ def check_tables(paths: Sequence[str], options: ReadOptions) -> None:
     Raises
     ------
     InputError
-        The mapping does not fit, see :func:`hlgraph.read.table_mapping.check_table`.
+        The mapping does not fit, see :func:`hlgraph.read.table_mapping.check_table`, or it names a query and a path is a file.
     """
     if options.rows is None:
         return
-    for origin, table in tables(paths, options):
+    others = [path for path in paths if not is_query(path)]
+    if options.rows.sql is not None and (others or len(paths) > 1):
+        raise InputError(f"the mapping of rows names a query, so its only source is sql:NAME, not {', '.join(paths)}")
+    for origin, table in tables(others, options):
         check_table(origin, table.rows, mapping=options.rows, value_of=table.value_of, unit=table.unit)
 
 
@@ -233,13 +241,19 @@ def _document(source: Input, data: bytes, *, reader: FileFormat, options: ReadOp
 
 
 @contextmanager
-def _opened(source: Input, stdin: BinaryIO | None) -> Iterator[io.BufferedReader]:
+def _opened(source: Input, stdin: BinaryIO | None, options: ReadOptions) -> Iterator[io.BufferedReader]:
     if source.path is not None:
         with source.path.open("rb") as raw:
             yield raw
         return
     if source.s3_object is not None:
         with source.s3_object.opened() as raw:
+            yield raw
+        return
+    if is_query(source.origin.uri):
+        from hlgraph.read import sql
+
+        with sql.opened(source.origin.uri, options.rows.sql if options.rows else None) as raw:
             yield raw
         return
     given = sys.stdin.buffer if stdin is None else stdin

@@ -2,7 +2,8 @@
 
 :func:`table_mapping` reads a mapping from YAML, :class:`TableDocuments` converts rows to documents with it, and
 :func:`check_table` compares it with a whole table before anything is stored. The text of a row has one line per fact,
-``Label: value``; :mod:`hlgraph.extract.rows` reads the facts from these lines.
+``Label: value``; :mod:`hlgraph.extract.rows` reads the facts from these lines. :func:`preview` infers a mapping from a table,
+and :func:`as_yaml` writes it.
 """
 
 from __future__ import annotations
@@ -10,22 +11,28 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 from urllib.parse import quote
 
 import msgspec
 
 from hlgraph.errors import InputError, ReadError
-from hlgraph.ids import checksum
+from hlgraph.ids import checksum, normalise_name
 from hlgraph.read.content import Origin, clean
-from hlgraph.read.rows import IN_FRAGMENT, Flaw, Row, column_of, hash_of, metadata_of
+from hlgraph.read.rows import IN_FRAGMENT, Flaw, Row, column_of, hash_of, metadata_of, one_line, shown
+from hlgraph.read.sql import SqlQuery
 from hlgraph.records import Document, MetadataValue, Scalar
 from hlgraph.text import canonical_time
 
+if TYPE_CHECKING:
+    from hlgraph.read.options import ReadOptions
+
+_Part = TypeVar("_Part")
 ColumnType = Literal["text", "number", "date", "boolean", "reference"]
 YES_NO = {"true": True, "yes": True, "y": True, "1": True, "false": False, "no": False, "n": False, "0": False}
 _BETWEEN = ": "  # label and value in a line
@@ -38,6 +45,8 @@ _NUMBERS = {
 _INT64 = 1 << 63
 _MOST_WRONG = 0.1  # share of rows; more is a wrong mapping, not damaged rows
 _SHOWN = 30  # columns in an error
+_LONGEST_NAME = 1_000  # characters
+_QUOTED = 80  # characters of a cell in an error
 
 
 class TableColumn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -77,6 +86,7 @@ class TableMapping(
     key : column that identifies a row; without one, an edited row is a new source
     kind : kind of the entities
     sheet : sheet of a workbook, default the first with rows
+    sql : query whose result is the table ``sql:NAME``; default none, the tables are files
     columns : the columns that give facts. Columns that are not mapped become metadata of the row, without a fact
     """
 
@@ -84,10 +94,13 @@ class TableMapping(
     key: str = ""
     kind: str = ""
     sheet: str = ""
+    sql: SqlQuery | None = None
     columns: dict[str, TableColumn] = {}
 
     def __post_init__(self) -> None:
         """Refuse labels that are ambiguous, and options that have no effect. Raises InputError."""
+        if not self.name:
+            raise InputError("mapping of rows: its name is empty; give the column with the names of the entities")
         labels: dict[str, str] = {}
         for name, column in self.facts.items():
             label = self.label(name)
@@ -110,7 +123,7 @@ class TableMapping(
 
     def label(self, name: str) -> str:
         """The label of a column in the statement."""
-        return self.facts[name].label or _one_line(name)
+        return self.facts[name].label or one_line(name)
 
     @cached_property
     def by_label(self) -> dict[str, tuple[str, TableColumn]]:
@@ -119,8 +132,8 @@ class TableMapping(
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the mapping."""
-        return checksum(msgspec.json.encode(self).decode())
+        """Hash of the mapping, without its query."""
+        return checksum(msgspec.json.encode(msgspec.structs.replace(self, sql=None)).decode())
 
     def split(self, line: str) -> tuple[str, TableColumn, str]:
         """The column, its mapping and the value of a line of a row's text; an unknown label gives an empty column."""
@@ -164,16 +177,34 @@ def table_mapping(source: AnyTableMapping) -> TableMapping:
     """
     if isinstance(source, TableMapping):
         return source
-    where = f"{source}: " if isinstance(source, str | Path) else ""
-    tree = _yaml(Path(source)) if isinstance(source, str | Path) else source
-    if not isinstance(tree, Mapping):
-        raise InputError(f"{where}a mapping of rows needs at least a name, such as name: Part; see hlgraph plan --rows")
+    where, tree = _tree(source)
     columns = tree.get("columns")
     if isinstance(columns, Mapping):
         columns = {name: {"type": rule} if isinstance(rule, str) else rule or {} for name, rule in columns.items()}
         tree = {**tree, "columns": columns}
+    return _converted(tree, TableMapping, where)
+
+
+def query_of(path: str) -> SqlQuery:
+    """The query of a YAML file with a mapping, which may lack everything else. Raises InputError if there is none."""
+    where, tree = _tree(path)
+    if not isinstance(tree.get("sql"), Mapping):
+        raise InputError(f"{where}has no query; write sql: with connection: and query: below it")
+    return _converted(tree["sql"], SqlQuery, where)
+
+
+def _tree(source: Mapping[str, object] | str | Path) -> tuple[str, Mapping[str, Any]]:
+    """The name of a mapping for errors, and its tree."""
+    where = f"{source}: " if isinstance(source, str | Path) else ""
+    tree = _yaml(Path(source)) if isinstance(source, str | Path) else source
+    if not isinstance(tree, Mapping):
+        raise InputError(f"{where}a mapping of rows needs at least a name, such as name: Part; see hlgraph plan --rows")
+    return where, tree
+
+
+def _converted(tree: Mapping[str, object], kind: type[_Part], where: str) -> _Part:
     try:
-        return msgspec.convert(dict(tree), TableMapping)
+        return msgspec.convert(dict(tree), kind)
     except msgspec.ValidationError as error:
         cause = error.__cause__
         raise InputError(f"{where}{cause if isinstance(cause, InputError) else f'mapping of rows: {error}'}") from error
@@ -196,11 +227,8 @@ def _yaml(path: Path) -> object:
 # Cells
 
 
-class Value(NamedTuple):
-    """A cell as text for the statement, and as a typed value."""
-
-    text: str
-    typed: Scalar
+Value: TypeAlias = tuple[str, Scalar]
+"""A cell as text for the statement, and as a typed value."""
 
 
 class _CellError(ReadError):
@@ -216,29 +244,6 @@ class _CellError(ReadError):
     def __init__(self, uri: str, column: str, reason: str) -> None:
         super().__init__(uri, f"its column {column!r} {reason}", "correct the cell, or the mapping of its column")
         self.column = column
-
-
-def _one_line(text: str) -> str:
-    return " ".join(clean(text).split())
-
-
-def shown(cell: object) -> str:
-    """A cell as text on one line: dates as ISO 8601, whole floats as integers; empty for a cell that is not a scalar.
-
-    Examples
-    --------
-    >>> shown(450.0), shown(" a\\n b "), shown(True), shown(None)
-    ('450', 'a b', 'true', '')
-    """
-    if isinstance(cell, bool):
-        return str(cell).lower()
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:
-        return str(int(cell))
-    if isinstance(cell, datetime) and cell.time() == time():
-        return cell.date().isoformat()
-    if isinstance(cell, date | time):
-        return cell.isoformat()
-    return _one_line(str(cell)) if isinstance(cell, str | int | float) else ""
 
 
 def number(cell: object, *, unit: str = "", decimal: str = ".") -> int | float | None:
@@ -258,7 +263,7 @@ def number(cell: object, *, unit: str = "", decimal: str = ".") -> int | float |
     if isinstance(cell, bool) or not isinstance(cell, str | int | float):
         return None
     if isinstance(cell, str):
-        text = _one_line(cell)
+        text = one_line(cell)
         if unit:
             text = text.removesuffix(unit).removeprefix(unit).strip()
         text = text.replace("\u2212", "-")
@@ -275,7 +280,7 @@ _LONGEST_INT = 300  # digits; more overflow a float
 
 
 def instant(cell: object, form: str = "") -> str | None:
-    """The date or time in a cell in its canonical form, or None if the cell holds neither.
+    """The date in a cell, with or without a time, in its canonical form; None if it holds no date.
 
     Parameters
     ----------
@@ -287,7 +292,7 @@ def instant(cell: object, form: str = "") -> str | None:
     >>> instant("2024-03-05"), instant("05/03/2024", "%d/%m/%Y"), instant("2024-02-31"), instant(2024)
     ('2024-03-05', '2024-03-05', None, None)
     """
-    if isinstance(cell, date | time):
+    if isinstance(cell, date):
         return str(canonical_time(date.fromisoformat(shown(cell)) if _ISO_DATE.fullmatch(shown(cell)) else cell))
     text = shown(cell)
     try:
@@ -302,22 +307,32 @@ def instant(cell: object, form: str = "") -> str | None:
     return canonical if canonical != text or canonical.endswith("+00:00") else None
 
 
-def _values(cell: object, column: TableColumn) -> list[Value] | None:
-    """The values of a cell that is not empty; None if it is not of the type of its column."""
-    text = shown(cell)
+def _values(cell: object, text: str, column: TableColumn) -> Sequence[Value] | None:
+    """The values of a cell, which ``text`` shows; None if it is not of the type of its column."""
+    if column.type == "text":
+        return ((text, text),) if text else None
     if column.type == "number":
         read = number(cell, unit=column.unit, decimal=column.decimal)
-        is_bare = not column.unit or (text.endswith(column.unit) or text.startswith(column.unit))
-        return None if read is None else [Value(text if is_bare else f"{text} {column.unit}", read)]
+        is_bare = not column.unit or text.endswith(column.unit) or text.startswith(column.unit)
+        return None if read is None else ((text if is_bare else f"{text} {column.unit}", read),)
     if column.type == "date":
         canonical = instant(cell, column.format)
-        return None if canonical is None else [Value(canonical, canonical)]
+        return None if canonical is None else ((canonical, canonical),)
     if column.type == "boolean":
-        return [Value(text, YES_NO[text.lower()])] if text.lower() in YES_NO else None
-    if column.type == "reference":
-        cells = cell if isinstance(cell, list | tuple) else text.split(column.separator) if column.separator else [cell]
-        return [Value(each, each) for each in dict.fromkeys(map(shown, cells)) if each]
-    return [Value(text, text)] if text else None
+        return ((text, YES_NO[text.lower()]),) if text.lower() in YES_NO else None
+    if column.separator or isinstance(cell, list | tuple):
+        cells = cell if isinstance(cell, list | tuple) else text.split(column.separator)
+        return [(each, each) for each in dict.fromkeys(map(shown, cells)) if each]
+    return ((text, text),) if text else ()
+
+
+def _check_names(uri: str, column: str, names: Iterable[Value]) -> None:
+    """Refuse names of entities that are empty once they are normalised, or too long for an index."""
+    for name, _ in names:
+        if not (name[0].isalnum() or normalise_name(name)):
+            raise _CellError(uri, column, f"is {name!r}, no name")
+        if len(name) > _LONGEST_NAME:
+            raise _CellError(uri, column, f"has {len(name):,} characters, more than a name's {_LONGEST_NAME:,}")
 
 
 # Rows
@@ -332,14 +347,66 @@ class TableDocuments:
     value_of : converts a cell of a column that is not mapped to metadata
     """
 
+    unused: tuple[str, ...] = ()  # check_table refuses columns that no row has
+
     def __init__(self, mapping: TableMapping, value_of: Callable[[object], MetadataValue | None]) -> None:
         self._mapping = mapping
         self._value_of = value_of
+        self._facts = [
+            (name, column, f"{mapping.label(name)}{_BETWEEN}", clean(name)) for name, column in mapping.facts.items()
+        ]
 
-    @property
-    def unused(self) -> tuple[str, ...]:
-        """Always empty: :func:`check_table` refuses columns that no row has."""
-        return ()
+    def key(self, origin: Origin, columns: Mapping[str, object]) -> str:
+        """The key of a row; empty without a key column.
+
+        Parameters
+        ----------
+        origin : the file
+        columns : the values by column name
+
+        Raises
+        ------
+        ReadError
+            The key is empty.
+        """
+        key = shown(column_of(columns, self._mapping.key)) if self._mapping.key else ""
+        if self._mapping.key and not key:
+            raise _CellError(origin.uri, self._mapping.key, "is the key, and empty")
+        if len(key) > _LONGEST_NAME:
+            raise _CellError(origin.uri, self._mapping.key, f"is the key, and longer than {_LONGEST_NAME:,} characters")
+        return key
+
+    def facts(self, uri: str, columns: Mapping[str, object]) -> tuple[list[str], dict[str, MetadataValue]]:
+        """The lines of the text of a row, and the typed values of its facts.
+
+        Parameters
+        ----------
+        uri : URI of the row
+        columns : the values by column name
+
+        Raises
+        ------
+        ReadError
+            It has no name, or a cell is not of the type of its column.
+        """
+        lines: list[str] = []
+        metadata: dict[str, MetadataValue] = {}
+        for name, column, start, metadata_name in self._facts:
+            cell = columns[name] if name in columns else column_of(columns, name)
+            text = shown(cell)
+            if cell is None or cell == [] or (not text if isinstance(cell, str) else cell != cell):  # noqa: PLR0124 - NaN
+                if name == self._mapping.name:
+                    raise _CellError(uri, name, "is the name, and empty")
+                continue
+            values = _values(cell, text, column)
+            if values is None:
+                raise _CellError(uri, name, f"is {(text or str(cell))[:_QUOTED]!r}, no {column.type}")
+            if column.type == "reference" or name == self._mapping.name:
+                _check_names(uri, name, values)
+            lines += [start + each for each, _ in values]
+            if values:
+                metadata[metadata_name] = values[0][1] if len(values) == 1 else tuple([typed for _, typed in values])
+        return lines, metadata
 
     def document(self, origin: Origin, columns: Mapping[str, object]) -> Document:
         """Convert a row to a document.
@@ -354,30 +421,12 @@ class TableDocuments:
         ReadError
             The row has no key or no name, or a cell is not of the type of its column.
         """
-        mapping = self._mapping
-        key = shown(column_of(columns, mapping.key)) if mapping.key else ""
-        if mapping.key and not key:
-            raise _CellError(origin.uri, mapping.key, "is the key, and empty")
+        key = self.key(origin, columns)
         uri = f"{origin.uri}#{quote(key or hash_of(columns), safe=IN_FRAGMENT)}"
-        title = shown(column_of(columns, mapping.name))
-        if not title:
-            raise _CellError(uri, mapping.name, "is the name, and empty")
-        lines: list[str] = []
-        metadata: dict[str, MetadataValue] = {}
-        for name, column in mapping.facts.items():
-            cell = column_of(columns, name)
-            if cell is None or cell in ("", []) or (isinstance(cell, str) and not cell.strip()):
-                continue
-            values = _values(cell, column)
-            if values is None:
-                raise _CellError(uri, name, f"is {shown(cell)[:80]!r}, no {column.type}")
-            lines.extend(f"{mapping.label(name)}{_BETWEEN}{value.text}" for value in values)
-            if values:
-                typed = tuple(value.typed for value in values)
-                metadata[clean(name)] = typed[0] if len(typed) == 1 else typed
-        others = {name: cell for name, cell in columns.items() if name and name not in mapping.facts}
-        metadata = metadata_of(others, value_of=self._value_of) | metadata
-        return Document(uri, "\n".join(lines), title, metadata, key=key or None)
+        lines, typed = self.facts(uri, columns)
+        others = {name: cell for name, cell in columns.items() if name and name not in self._mapping.facts}
+        metadata = metadata_of(others, value_of=self._value_of) | typed
+        return Document(uri, "\n".join(lines), str(typed[self._facts[0][3]]), metadata, key=key or None)
 
 
 def check_table(
@@ -411,27 +460,27 @@ def check_table(
     missing = dict.fromkeys(mapping.facts)
     wrong: Counter[str] = Counter()
     first: dict[str, str] = {}
-    uris: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     count = 0
     for row in rows:
         if isinstance(row, Flaw):
             continue
         count += 1
-        columns |= dict.fromkeys(row.columns)
+        if not row.columns.keys() <= columns.keys():
+            columns |= dict.fromkeys(row.columns)
         for name in [name for name in missing if _has(row.columns, name)]:
             del missing[name]
         try:
-            uri = documents.document(origin, row.columns).uri
+            key = documents.key(origin, row.columns)
+            documents.facts(origin.uri, row.columns)
         except _CellError as error:
             wrong[error.column] += 1
             first.setdefault(error.column, f"{unit} {row.number}: {error.reason}")
             continue
-        except (ValueError, RecursionError, ReadError):  # the ingest reports the row
+        except (ValueError, RecursionError):  # the ingest reports the row
             continue
-        earlier = uris.setdefault(uri, row.number)
-        if earlier != row.number and mapping.key:
+        if key and (earlier := numbers.setdefault(key, row.number)) != row.number:
             wrong[mapping.key] += 1
-            key = shown(column_of(row.columns, mapping.key))
             first.setdefault(mapping.key, f"{unit}s {earlier} and {row.number} have the same key {key!r}")
     there = f"; its columns: {', '.join(list(columns)[:_SHOWN])}; nothing was written"
     if count and missing:
@@ -446,12 +495,196 @@ def _has(columns: Mapping[str, object], name: str) -> bool:
     return name in columns or column_of(columns, name) is not None
 
 
-def mapped_lines(text: str, mapping: TableMapping) -> Iterator[tuple[str, TableColumn, str]]:
-    """The columns, their mappings and values in the text of a row.
+# Inference: the preview of a mapping, to correct by hand
+
+
+_MOST_ROWS = 100_000  # rows that are looked at
+_MOST_DISTINCT = 200_000  # values kept per column
+_LONGEST_INFERRED = 80  # characters of a name; longer values are text
+_LEAST_REPEATED = 2  # mean rows per value of a reference
+_KEYS = re.compile(r"(?:.*[\W_])?(?:id|key|no|nr|number|code|sku|isbn|uuid)\W*", re.IGNORECASE)
+_NAMES = re.compile(r"(?:.*[\W_])?(?:name|title|label)\W*", re.IGNORECASE)
+_UNIT_OF_HEADER = re.compile(r"(?P<label>.*\S)\s*[(\[](?P<unit>[^\s()\[\]\d]{1,8}|[^\s()\[\]]{1,4})[)\]]")
+_UNIT_OF_CELL = re.compile(r"(?P<before>[$€£¥₹]?)\s?[+-]?[\d.,]*\d\s?(?P<behind>[^\d\s.,]{0,8})")
+_FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%d %B %Y", "%B %d, %Y", "%d %b %Y")
+
+
+@dataclass(slots=True)
+class _Profile:
+    """What the rows show about a column.
+
+    Attributes
+    ----------
+    count : cells that are not empty
+    distinct : their values as text
+    is_scalar : no cell holds a list or an object
+    is_text : some cell is text
+    """
+
+    count: int = 0
+    distinct: dict[str, int] = field(default_factory=dict)
+    is_scalar: bool = True
+    is_text: bool = False
+
+    def add(self, cell: object) -> None:
+        """Count a cell."""
+        text = shown(cell)
+        if isinstance(cell, list | tuple | dict):
+            self.is_scalar = False
+        if not text:
+            return
+        self.count += 1
+        self.is_text = self.is_text or isinstance(cell, str)
+        if text in self.distinct or len(self.distinct) < _MOST_DISTINCT:
+            self.distinct[text] = self.distinct.get(text, 0) + 1
+
+    @property
+    def is_short(self) -> bool:
+        """Whether all values are as short as names."""
+        return all(len(text) <= _LONGEST_INFERRED for text in self.distinct)
+
+    @property
+    def is_unique(self) -> bool:
+        """Whether no value occurs twice."""
+        return self.is_scalar and len(self.distinct) == self.count
+
+    def all(self, condition: Callable[[str], object]) -> bool:
+        """Whether all values meet a condition."""
+        return bool(self.distinct) and all(map(condition, self.distinct))
+
+
+def infer_mapping(origin: Origin, rows: Iterable[Row | Flaw]) -> TableMapping:
+    """A mapping that fits the first 100,000 rows of a table.
+
+    The key is a column whose values are unique and never empty, the name a text column, if possible also unique. Numbers, dates
+    and booleans are columns whose every cell is one. A reference is a column of short, capitalised values that repeat, or that
+    are names of other rows; everything else is text. Numbers with leading zeros, such as postcodes, are text.
 
     Parameters
     ----------
-    text : text of a document of :class:`TableDocuments`
-    mapping : the mapping of the table
+    origin : the file, named in errors
+    rows : its rows
+
+    Raises
+    ------
+    InputError
+        There are no rows, or no column can be the name.
     """
-    return (part for part in map(mapping.split, text.split("\n")) if part[0])
+    profiles: dict[str, _Profile] = {}
+    count = 0
+    for row in rows:
+        if isinstance(row, Flaw):
+            continue
+        count += 1
+        for name, cell in row.columns.items():
+            if name:
+                profiles.setdefault(name, _Profile()).add(cell)
+        if count >= _MOST_ROWS:
+            break
+    if not count:
+        raise InputError(f"{origin.uri}: has no rows to infer a mapping from")
+    types = {name: _column(name, profile) for name, profile in profiles.items() if profile.count and profile.is_scalar}
+    unique = [
+        name for name in types if profiles[name].is_unique and profiles[name].count == count and profiles[name].is_short
+    ]
+    keys = [name for name in unique if types[name].type in ("text", "number") and not _is_decimal(profiles[name])]
+    key = next(filter(_KEYS.fullmatch, keys), keys[0] if keys else "")
+    texts = [
+        name
+        for name in types
+        if types[name].type == "text" and profiles[name].count == count and profiles[name].is_short
+    ]
+    candidates = [
+        *(name for name in texts if _NAMES.fullmatch(name)),
+        *(name for name in texts if name in unique and name != key),
+        *([key] if key else texts),
+    ]
+    if not candidates:
+        there = ", ".join(profiles)
+        raise InputError(
+            f"{origin.uri}: no column can be the name: none is short text in every row; its columns: {there}"
+        )
+    chosen = candidates[0]
+    columns = {
+        name: _reference(column, profiles[name], profiles[chosen])
+        for name, column in types.items()
+        if name not in (key, chosen)
+    }
+    return TableMapping(name=chosen, key=key, columns=columns)
+
+
+def _is_decimal(profile: _Profile) -> bool:
+    return not profile.is_text and any(not text.lstrip("-").isdecimal() for text in profile.distinct)
+
+
+def _column(name: str, profile: _Profile) -> TableColumn:
+    """The type of a column, with its unit and its form."""
+    header = _UNIT_OF_HEADER.fullmatch(name)
+    if profile.all(lambda text: text.lower() in YES_NO and not text.isdecimal()):
+        return TableColumn(type="boolean")
+    units = {
+        (match["before"] or match["behind"]) if match else None
+        for match in map(_UNIT_OF_CELL.fullmatch, profile.distinct)
+    }
+    unit = units.pop() if len(units) == 1 else "" if units <= {"", header["unit"] if header else ""} else None
+    is_code = any(len(text) > 1 and text[0] == "0" and text.isdecimal() for text in profile.distinct)
+    if unit is not None and not is_code:
+        of_header = header["unit"] if header and unit in ("", header["unit"]) else ""
+        label = header["label"] if header and of_header else ""
+        unit = unit or of_header
+        decimals: tuple[Literal["."], Literal[","]] = (".", ",")
+        for decimal in decimals:
+            if all(number(text, unit=unit, decimal=decimal) is not None for text in profile.distinct):
+                return TableColumn(type="number", label=label, unit=unit, decimal=decimal)
+    for form in ("", *_FORMATS):
+        if all(instant(text, form) is not None for text in profile.distinct):
+            return TableColumn(type="date", format=form)
+    return TableColumn()
+
+
+def _reference(column: TableColumn, profile: _Profile, names: _Profile) -> TableColumn:
+    """The column as a reference if its values are names of rows, or short, capitalised and repeated."""
+    if column.type != "text" or not profile.is_short:
+        return column
+    is_row = profile.all(names.distinct.__contains__) and profile is not names
+    is_name = profile.all(lambda text: text[0].isupper() and any(map(str.islower, text)))
+    is_repeated = profile.count >= _LEAST_REPEATED * len(profile.distinct)
+    return TableColumn(type="reference") if is_row or (is_name and is_repeated) else column
+
+
+def preview(paths: Sequence[str], options: ReadOptions) -> TableMapping:
+    """The mapping of :func:`infer_mapping` for the first table of some paths.
+
+    Parameters
+    ----------
+    paths : see :func:`hlgraph.read.discover.discover`; a YAML file holds the query of a mapping, and the table is its result
+    options : how the table is read
+
+    Raises
+    ------
+    InputError
+        There is no table, no mapping fits it, or the query fails.
+    """
+    from hlgraph.read.stream import tables  # it reads with mappings
+
+    query = None
+    if len(paths) == 1 and paths[0].lower().endswith((".yaml", ".yml")):
+        query = query_of(paths[0])
+        options, paths = replace(options, rows=TableMapping(name="name", sql=query)), ["sql:query"]
+    for origin, table in tables(paths, options):
+        return msgspec.structs.replace(infer_mapping(origin, table.rows), sql=query)
+    raise InputError(
+        f"there is no table among {', '.join(paths) or 'no paths'}; give CSV, XLSX, Parquet, JSON or JSON lines"
+    )
+
+
+def as_yaml(mapping: TableMapping) -> str:
+    """A mapping as the YAML file that :func:`hlgraph.read.table_mapping.table_mapping` reads."""
+    import yaml
+
+    tree = msgspec.to_builtins(mapping)
+    columns = {
+        name: rule if set(rule) - {"type"} else rule.get("type", "text") for name, rule in tree["columns"].items()
+    }
+    tree = tree | {"columns": columns}
+    return str(yaml.safe_dump(tree, sort_keys=False, allow_unicode=True))

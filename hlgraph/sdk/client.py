@@ -150,7 +150,8 @@ class HLGraph:
 
         Parameters
         ----------
-        sources : paths, folders, globs, ``s3://`` addresses, ``-`` for standard input, or documents
+        sources : paths, folders, globs, ``s3://`` addresses, ``-`` for standard input, documents, or ``sql:NAME`` for the
+            result of the query that ``rows`` names
         format, mapping, encoding, max_bytes, follow_links : how files are read; see :class:`hlgraph.read.ReadOptions`
         extract : ``local`` (rules, default), ``spacy`` (rules and a pipeline of spaCy), ``precomputed`` (records of
             ``extractions``) or ``chat`` (the chat model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Sequence
 
@@ -40,13 +41,15 @@ class WordEmbedder:
         rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)
         for at, text in enumerate(texts):
             for word in words(text) or [""]:
-                rows[at] += self._direction(word)
+                rows[at] += _direction(word, self._dimensions)
         unit: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         return unit
 
-    def _direction(self, word: str) -> NDArray[np.float32]:
-        seed = int.from_bytes(hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()[:8], "big")
-        return np.random.default_rng(seed).standard_normal(self._dimensions).astype(np.float32)
-
     def forget(self, texts: Sequence[str]) -> None:
         """Do nothing, because there is no cache."""
+
+
+@functools.lru_cache(maxsize=65_536)
+def _direction(word: str, dimensions: int) -> NDArray[np.float32]:
+    seed = int.from_bytes(hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+    return np.random.default_rng(seed).standard_normal(dimensions).astype(np.float32)

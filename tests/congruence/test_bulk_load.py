@@ -20,6 +20,7 @@ from thoroughness import cases
 from hlgraph import connect
 from hlgraph.errors import InputError, StoreConflictError
 from hlgraph.ingest import pipeline
+from hlgraph.read.table_mapping import table_mapping
 from hlgraph.records import Document
 from hlgraph.settings import Settings
 from hlgraph.stores.neo4j.server import Server
@@ -196,3 +197,58 @@ def test_without_a_command_the_files_wait_for_the_user(servers: Any, settings: S
             replace(settings, corpus="odd"), [Document("doc:odd", f"# \ufdd0\n\n{text}", "Odd")], tmp_path / "odd"
         )
     assert not (tmp_path / "odd" / "import").exists()
+
+
+_OWN_QUERY = """// Sources by the typed values of their rows.
+// params: corpus, mass
+// columns: part, mass, made, used
+// $corpus text = default: the corpus
+// $mass number 0.. = 0: least mass
+// example: hlgraph cypher run heavy_parts --mass 100
+MATCH (d:Source {corpus: $corpus}) WHERE d.meta_Mass >= $mass AND d.meta_Used
+RETURN d.title AS part, d.meta_Mass AS mass, d.meta_Made AS made, d.meta_Used AS used ORDER BY part
+"""
+
+
+def test_rows_of_a_table_have_the_same_typed_values_on_servers(
+    servers: Any, settings: Settings, tmp_path: Path
+) -> None:
+    table = ["No,Part,Mass,Made,Used,Maker,Note"]
+    table += [f"{n},Part {n},{n}.5 kg,2024-01-{n + 1:02},{'yes' if n % 2 else 'no'},Maker {n % 3}," for n in range(20)]
+    table += [f"20,Part 20,n/a,2024-01-01,no,Maker 1,{'x' * 1_000_000}", f"21,Part 21,1 kg,,no,{'y' * 1_000_000},"]
+    table += [f"22,Part 22,30 kg,2024-02-01,yes,Maker 1,{'long word ' * 100_000}"]
+    path = tmp_path / "parts.csv"
+    path.write_text("\n".join(table))
+    mass = {"type": "number", "unit": "kg"}
+    columns = {"Mass": mass, "Made": "date", "Used": "boolean", "Maker": "reference", "Note": "text"}
+    mapping = table_mapping({"name": "Part", "key": "No", "columns": columns})
+    (tmp_path / "heavy_parts.cypher").write_text(_OWN_QUERY)
+    where = "Mass > 10 and Made >= '2024-01-14' and Used = true"
+    del servers
+    with (
+        connect(settings, embedder=WordEmbedder(48)) as graph,
+        connect(f"hlgraph://{tmp_path}/store", corpus="loads", embedder=WordEmbedder(48)) as other,
+    ):
+        for number in range(2):
+            reports = [each.ingest(path, rows=mapping, delete_missing=True) for each in (graph, other)]
+            assert {failure.uri.partition("#")[2] for failure in reports[0].failed} == {"20", "21"}
+            assert reports[0].failed == reports[1].failed
+            assert [each.sources_unchanged for each in reports] == [number * 21] * 2
+            if number:
+                path.write_text("\n".join(line for line in table if not line.startswith("13,")))
+                report = graph.ingest(path, rows=mapping, delete_missing=True)
+                assert (report.sources_removed, other.ingest(path, rows=mapping, delete_missing=True).removed) == (
+                    1,
+                    report.removed,
+                )
+            assert snapshot(graph._opened.stores, "loads") == snapshot(other._opened.stores, "loads")
+        hits = [
+            {hit.source.title for hit in each.search("Part", where=where, k=50).evidence} for each in (graph, other)
+        ]
+        assert hits[0] == hits[1] == {"Part 15", "Part 17", "Part 19", "Part 22"}
+        rows = graph.cypher("heavy_parts", folder=tmp_path, mass=17.5).rows
+        assert [tuple(row.values()) for row in rows] == [
+            ("Part 17", 17.5, "2024-01-18", True),
+            ("Part 19", 19.5, "2024-01-20", True),
+            ("Part 22", 30, "2024-02-01", True),
+        ]

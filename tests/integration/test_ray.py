@@ -31,6 +31,7 @@ from hlgraph import Budget, Document, HLGraph, IngestOptions
 from hlgraph.errors import BudgetError, InputError, MissingExtraError, ModelAccessError
 from hlgraph.integrations.ray import ingest, local_cluster, run
 from hlgraph.models.accounts.ledger import total
+from hlgraph.read.table_mapping import table_mapping
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.testing.chat import without_salt
 from hlgraph.testing.corpus import snapshot
@@ -179,6 +180,39 @@ def test_the_graph_and_the_report_are_those_of_one_process(tmp_path: Path) -> No
             assert {**_figures(got), "failed": None} == {**_figures(want), "failed": None}
             assert state(many) == state(one)
         assert (got.sources_changed, got.sources_removed) == (1, 1)
+
+
+def test_rows_are_those_of_one_process_and_a_mapping_that_does_not_fit_writes_nothing(tmp_path: Path) -> None:
+    names = ["a.csv", "b.csv"]
+    for name in names:
+        (tmp_path / name).write_text("No,Part,Mass\n" + "".join(f"{at},{name} {at},{at}.5\n" for at in range(20)))
+    with contextlib.closing(sqlite3.connect(tmp_path / "shop.db")) as connection:
+        connection.execute("CREATE TABLE parts (No, Part, Mass)")
+        connection.executemany("INSERT INTO parts VALUES (?, ?, ?)", [(at, f"Part {at}", 1.5 * at) for at in range(20)])
+        connection.commit()
+    query = {"connection": f"sqlite:///{tmp_path}/shop.db", "query": "SELECT * FROM parts"}
+    mapping = {"name": "Part", "key": "No", "columns": {"Mass": {"type": "number", "unit": "kg"}}}
+    files = IngestOptions(rows=table_mapping(mapping), delete_missing=True)
+    result = replace(files, rows=table_mapping(mapping | {"sql": query}))
+    paths = [str(tmp_path / name) for name in names]
+    with opened(tmp_path / "one") as one, opened(tmp_path / "many") as many:
+        for sources, options in ((paths, files), (["sql:parts"], result), (["sql:parts"], result)):
+            want = one.ingest(sources, **keywords(options))
+            got = ingest(many, sources, options=options, workers=WORKERS)
+            assert _figures(got) == _figures(want)
+            assert state(many) == state(one)
+        assert got.sources_unchanged == 20
+        (tmp_path / "b.csv").write_text("No,Part\n1,new\n")
+        (tmp_path / "a.csv").write_text("No,Part,Mass\n1,new,1\n")
+        with pytest.raises(InputError, match=r"b\.csv: the mapping names the column 'Mass', which no row has"):
+            ingest(many, paths, options=files, workers=WORKERS)
+        wrong = replace(
+            result,
+            rows=table_mapping(mapping | {"sql": query, "name": "No", "key": "Part", "columns": {"Part": "date"}}),
+        )
+        with pytest.raises(InputError, match="sql:parts: the mapping of the column 'Part' does not fit 20 of 20 rows"):
+            ingest(many, ["sql:parts"], options=wrong, workers=WORKERS)
+        assert state(many) == state(one)
 
 
 def test_the_command_line_ingests_on_the_cluster(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ app = typer.Typer()
 def existing(paths: list[str] | None) -> list[str] | None:
     """The paths, before anything is read. Raises InputError for one that is not there, and for a pattern without a file."""
     for path in paths or ():
-        is_local = path != "-" and "://" not in path
+        is_local = path != "-" and "://" not in path and not path.startswith("sql:")
         if is_local and not os.path.lexists(path) and not (glob.has_magic(path) and glob.glob(path, recursive=True)):  # noqa: PTH207 - as the reader does
             reason = "no file matches" if glob.has_magic(path) else "there is no such file or folder"
             raise InputError(f"{path!a}: {reason}; nothing was read: correct the path")
@@ -54,7 +54,8 @@ Paths = Annotated[
     list[str],
     argument(
         "PATH",
-        "Files, folders, globs, s3://bucket/key or s3://bucket/folder/, or - for standard input.",
+        "Files, folders, globs, s3://bucket/key or s3://bucket/folder/, - for standard input, or sql:NAME for the result of the "
+        "query of --rows.",
         callback=existing,
     ),
 ]
@@ -163,8 +164,8 @@ Rows = Annotated[
     Path | None,
     option(
         "--rows FILE",
-        "Read tables (CSV, XLSX, Parquet, JSON, JSON lines) as entities and facts, as this YAML file maps their columns; "
-        "hlgraph plan --rows infers one.",
+        "Read tables (CSV, XLSX, Parquet, JSON, JSON lines, results of SQL queries) as entities and facts, as this YAML file maps "
+        "their columns; hlgraph plan --rows infers one.",
     ),
 ]
 
@@ -207,6 +208,7 @@ def ingest(
       hlgraph ingest docs/ --delete-missing --json
       hlgraph ingest articles.jsonl.gz --map text=body,title=headline
       hlgraph ingest parts.csv --rows parts.yaml --delete-missing
+      hlgraph ingest sql:orders --rows orders.yaml --delete-missing
       hlgraph ingest passages.jsonl --extract precomputed --extractions e.jsonl
       hlgraph ingest docs/ --extract spacy
       hlgraph ingest docs/ --extract chat --max-usd 2

@@ -36,7 +36,11 @@ _Paths = Annotated[
 ]
 _Rows = Annotated[
     bool,
-    option("--rows", "Print the inferred mapping of a table, as YAML for the option of hlgraph ingest with this name."),
+    option(
+        "--rows",
+        "Print the inferred mapping of a table, as YAML for the option of hlgraph ingest with this name. Of a SQL query: give a "
+        "YAML file with sql: {connection, query}.",
+    ),
 ]
 _QuestionText = Annotated[
     str | None, option("--question TEXT", "Plan an answer to this question, in place of an ingest.")
@@ -145,6 +149,7 @@ def plan(
       hlgraph plan docs/ --adapt
       hlgraph plan articles.jsonl.gz --map text=body --corpus news --json
       hlgraph plan parts.csv --rows > parts.yaml
+      hlgraph plan query.yaml --rows > orders.yaml
       hlgraph plan --question "How did the floods change the towns?" --strategy global --mode report
     """
     of_ingest: dict[str, object] = {"PATH": paths, "--format": cli.format_, "--map": cli.map_}
@@ -188,7 +193,7 @@ def _show_mapping(cli: Invocation, paths: list[str]) -> None:
     import msgspec
 
     from hlgraph.read import ReadOptions
-    from hlgraph.read.table_preview import as_yaml, preview
+    from hlgraph.read.table_mapping import as_yaml, preview
 
     options = ReadOptions(cli.format_, encoding=cli.encoding, follow_links=cli.follow_links)
     mapping = preview(paths, options)

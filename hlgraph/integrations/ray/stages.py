@@ -21,12 +21,13 @@ from hlgraph.ingest import pipeline
 from hlgraph.ingest.options import chunker_of, extractor_of
 from hlgraph.ingest.pipeline import Ready, StoredChunks
 from hlgraph.ingest.report import Failure, Report
-from hlgraph.ingest.run import Job, noted, read_sources
+from hlgraph.ingest.run import Job, check_rows, noted, read_sources
 from hlgraph.integrations.ray.accounts import FarBooks, FarPurse
 from hlgraph.models.choose import chosen_chat, chosen_embedder
 from hlgraph.persist.assemble import Extracted
 from hlgraph.persist.compare import Comparison
 from hlgraph.read import ReadFailure
+from hlgraph.read.content import is_query
 from hlgraph.read.discover import Input, discover
 from hlgraph.records import Document
 from hlgraph.settings import Neo4jSettings, OpenSearchSettings
@@ -232,7 +233,9 @@ def read(table: pa.Table, work: Work) -> Iterator[pa.Table]:
     """
     for part in unpacked(table, Part):
         report, uris = Report(), set[str]()
-        documents = noted(read_sources(list(part.paths), list(part.documents), options=work.options), uris)
+        documents = noted(
+            read_sources(list(part.paths), list(part.documents), options=work.options, is_checked=True), uris
+        )
         limits = {"characters": part.characters, "sources": _MOST_SOURCES}
         for batch in pipeline.batches(documents, report, seen=set(part.taken), **limits):
             yield packed(Parcel(_taken(report), tuple(uris), batch))
@@ -376,6 +379,7 @@ def parts(job: Job, report: Report, *, workers: int, most: int) -> list[Part]:
     workers : number of extracting processes
     most : maximum number of characters of documents in one parcel
     """
+    check_rows(job.paths, job.documents, options=job.options)
     document_uris = {document.uri for document in job.documents}
     job.seen.update(document_uris)
     # Documents of the caller may have the URIs of files, or of rows of files.
@@ -405,6 +409,8 @@ def _found(items: Iterable[Input | ReadFailure], report: Report, *, taken: froze
         elif source.s3_object is not None:
             place = source.s3_object.place
             yield f"s3://{place.bucket}/{place.key}", _UNKNOWN_SIZE
+        elif is_query(source.origin.uri):
+            yield source.origin.uri, _UNKNOWN_SIZE
 
 
 def _size(source: Input) -> int:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from datetime import date, time
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -16,14 +15,13 @@ from hlgraph.read.content import Origin, ReadFailure, read_bounded
 from hlgraph.read.formats._blocks import Unread
 from hlgraph.read.formats._format import RowsFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.rows import Flaw, Row, RowMapping, Table, cell_text, documents_of, table_documents
+from hlgraph.read.rows import Flaw, Row, RowMapping, Table, documents_of, plain_value, table_documents
 from hlgraph.records import Document
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema
 
 _BATCH = 1_000  # rows
-_DIGITS = 15  # that a float keeps
 
 
 def read_columns(
@@ -151,7 +149,7 @@ def _documents(
     texts = [name for name in kept if types.is_string(kinds[name]) or types.is_large_string(kinds[name])]
     mapping = RowMapping(options.mapping)
     warnings = Unread({f"binary column {name!r}": 1 for name in binary}).warnings()
-    rows = _rows(batches, kept, value_of=_plain)
+    rows = _rows(batches, kept, value_of=plain_value)
     if mapping.is_table(texts) and kept:
         unused = tuple(f"no column is the text, so --map {name} had no effect" for name in mapping.unused)
         return table_documents(origin, rows, head=kept, unit="row", warnings=warnings + unused)
@@ -169,20 +167,7 @@ def _rows(
 
 
 def _typed(value: object) -> object:
-    return value if isinstance(value, date | time) else _plain(value)
-
-
-def _plain(value: object) -> object:
-    """A value as JSON would have it, for metadata and hashes."""
-    if isinstance(value, Mapping):
-        return {cell_text(name): _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, Decimal):
-        return float(value) if len(value.as_tuple().digits) <= _DIGITS and value.is_finite() else str(value)
-    if isinstance(value, datetime | date | time):
-        return value.isoformat()
-    return None if isinstance(value, bytes) else str(value) if isinstance(value, timedelta) else value
+    return value if isinstance(value, date | time) else plain_value(value)
 
 
 FORMATS = tuple(

@@ -60,7 +60,7 @@ _Present = tuple[int, State]  # number and state of a corpus
 
 
 def _metadata(text: str) -> Metadata:
-    values = {} if text == "{}" else json.loads(text)
+    values = {} if text == "{}" else msgspec.json.decode(text)
     return {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
 
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from command_line import call
+from msgspec.structs import replace
 
 from hlgraph import Document, HLGraph, connect
 from hlgraph.errors import InputError
+from hlgraph.read.table_mapping import table_mapping
+from hlgraph.records import Kind
 from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "read"))
 from test_table_mapping import HEADER, MAPPING, rows, write_csv
 
-COUNT = 1000
+COUNT = 100
 
 
 @pytest.fixture
@@ -52,13 +57,13 @@ def test_a_rerun_changes_nothing_and_an_edit_in_any_column_changes_its_source_on
         "Note": "new",
         "Part": "Part X",
     }
-    for at, name in enumerate(HEADER[1:], 500):
+    for at, name in enumerate(HEADER[1:], 50):
         table[at][name] = edits[name]
         write_csv(path, table)
         report = graph.ingest(path, rows=MAPPING, delete_missing=True)
         changed = (report.sources_added, report.sources_changed, report.sources_unchanged, report.sources_removed)
         assert changed == (0, 1, COUNT - 1, 0), name
-    table[600]["No"] = "new"
+    table[60]["No"] = "new"
     report = graph.ingest(write_csv(path, table), rows=MAPPING, delete_missing=True)
     changed = (report.sources_added, report.sources_changed, report.sources_unchanged, report.sources_removed)
     assert changed == (1, 0, COUNT - 1, 1)
@@ -142,3 +147,139 @@ def test_a_plan_of_rows_refuses_options_without_effect(tmp_path: Path, monkeypat
         assert f"{options[0]} has no effect with --rows" in refused.err
     refused = call("plan", "--question", "Who?", "--rows")
     assert "--rows is about an ingest, and --question about an answer" in refused.err
+
+
+QUERY = 'SELECT "No", Part, Mass, Made, Maker, "Is used", Uses, Note FROM parts'
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as connection:
+        columns = ", ".join(f'"{name}"' for name in HEADER)
+        connection.execute(f"CREATE TABLE parts ({columns})")
+        table = [tuple(row.values()) for row in rows(20)]
+        connection.executemany("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", table)
+        connection.commit()
+        yield connection
+
+
+def _mapping_of(path: Path, query: str = QUERY, **more: str) -> dict[str, object]:
+    return MAPPING | {"sql": {"connection": f"sqlite:///{path}/shop.db", "query": query, **more}}
+
+
+def _ingest_query(graph: HLGraph, mapping: dict[str, object]) -> tuple[int, int, int, int]:
+    report = graph.ingest("sql:parts", rows=mapping, delete_missing=True)
+    assert report.failed == []
+    return report.sources_added, report.sources_changed, report.sources_unchanged, report.sources_removed
+
+
+def test_a_row_that_is_edited_or_deleted_in_the_database_is_so_after_the_next_ingest(
+    graph: HLGraph, tmp_path: Path, database: sqlite3.Connection
+) -> None:
+    assert _ingest_query(graph, _mapping_of(tmp_path)) == (20, 0, 0, 0)
+    assert _ingest_query(graph, _mapping_of(tmp_path, f"{QUERY} ORDER BY Mass DESC")) == (0, 0, 20, 0)
+    database.execute("DELETE FROM parts WHERE \"No\" = 'P10'")
+    database.execute("UPDATE parts SET Mass = 7.25 WHERE \"No\" = 'P11'")
+    database.execute("INSERT INTO parts (\"No\", Part) VALUES ('PX', 'Part X')")
+    database.commit()
+    assert _ingest_query(graph, _mapping_of(tmp_path)) == (1, 1, 18, 1)
+    hits = graph.search("Part", where="Mass = 7.25").evidence
+    assert {each.source.uri for each in hits} == {"sql:parts#P11"}
+    graph.delete("sql:parts")
+    assert graph.stats()[0].records[Kind.SOURCE] == 0
+
+
+FAILING = {
+    "SELECT * FROM part": "its query failed (no such table: part)",
+    "DELETE FROM parts": "its query failed (attempt to write a readonly database)",
+    "SELECT Part, Part FROM parts": "two columns are called 'Part'; rename one of them with AS",
+    f"{QUERY} WHERE abs(CASE \"No\" WHEN 'P19' THEN -9223372036854775807 - 1 ELSE 1 END)": "(integer overflow)",
+    f"{QUERY} WHERE 0": "is empty: it holds no rows",
+    "SELECT sesame FROM parts": "no such column: ***",
+    "-- nothing": "its query returns no rows; write a SELECT",
+}
+
+
+def test_a_query_that_fails_changes_nothing_and_shows_no_password(
+    graph: HLGraph, tmp_path: Path, database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_PASSWORD", "sesame")
+    _ingest_query(graph, _mapping_of(tmp_path))
+    before = _parts(graph)
+    database.execute("UPDATE parts SET Mass = 1")
+    database.commit()
+    for query, reason in FAILING.items():
+        mapping = _mapping_of(tmp_path, query, password="SHOP_PASSWORD")
+        (failure,) = graph.ingest("sql:parts", rows=mapping, delete_missing=True).failed
+        assert failure.uri == "sql:parts"
+        assert reason in failure.error
+    assert _parts(graph) == before
+    assert database.execute("SELECT count(*) FROM parts").fetchone() == (20,)
+
+
+@pytest.mark.parametrize(
+    ("source", "more", "reason"),
+    [
+        ("sql:parts", {"connection": "postgresql://me:sesame@h/shop"}, "the connection holds a password"),
+        ("sql:parts", {"connection": "postgresql://me@h/shop?password=sesame"}, "the connection holds a password"),
+        (
+            "sql:parts",
+            {"connection": "mssql://?odbc_connect=UID%3Dme%3BPWD%3Dsesame"},
+            "the connection holds a password",
+        ),
+        ("sql:parts", {"connection": "shop.db"}, "its connection cannot be used"),
+        ("sql:parts", {"connection": "sqlite+none:///shop.db"}, "its connection cannot be used"),
+        ("sql:parts", {"connection": "mysql+mysqldb://me@h/shop"}, "the driver of the database is not installed"),
+        (
+            "sql:parts",
+            {"password": "SHOP_PASSWORD"},
+            "the environment variable SHOP_PASSWORD with the password is not set",
+        ),
+        ("sql:parts", {"user": "me"}, "unknown field `user`"),
+        ("parts.csv", {}, "its only source is sql:NAME, not parts.csv"),
+    ],
+)
+def test_a_query_that_cannot_be_used_is_one_error_without_its_password(
+    graph: HLGraph, tmp_path: Path, source: str, more: dict[str, str], reason: str
+) -> None:
+    with pytest.raises(InputError) as error:
+        graph.ingest(source, rows=_mapping_of(tmp_path, **more))
+    assert reason in str(error.value)
+    assert "sesame" not in str(error.value)
+    assert list(graph.stats()) == []
+
+
+def test_a_mapping_that_does_not_fit_the_result_of_a_query_writes_nothing(
+    graph: HLGraph, tmp_path: Path, database: sqlite3.Connection
+) -> None:
+    with pytest.raises(InputError, match="sql:parts: the mapping of the column 'Maker' does not fit 20 of 20 rows"):
+        graph.ingest("sql:parts", rows=_mapping_of(tmp_path) | {"columns": {"Maker": "number"}})
+    with pytest.raises(InputError, match="the mapping names the column 'Mass', which no row has"):
+        graph.ingest("sql:parts", rows=_mapping_of(tmp_path, 'SELECT "No", Part FROM parts'))
+    assert list(graph.stats()) == []
+    report = graph.ingest("sql:a b", rows=_mapping_of(tmp_path))
+    assert "write sql:NAME with letters, digits, . _ -" in report.failed[0].error
+    report = graph.ingest("sql:parts", rows=MAPPING)
+    assert "is the result of a query, and no query is given" in report.failed[0].error
+
+
+def test_the_command_line_infers_the_mapping_of_a_query(
+    tmp_path: Path, database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HLGRAPH_STORE", f"hlgraph://{tmp_path}/store")
+    (tmp_path / "query.yaml").write_text(
+        f"sql:\n  connection: sqlite:///shop.db\n  query: '{QUERY}'\n", encoding="utf-8"
+    )
+    inferred = call("plan", "query.yaml", "--rows")
+    assert inferred.code == 0
+    (tmp_path / "parts.yaml").write_text(inferred.out, encoding="utf-8")
+    mapping = table_mapping(tmp_path / "parts.yaml")
+    assert (mapping.key, mapping.name, mapping.columns["Mass"].type) == ("No", "Part", "number")
+    assert mapping.sql is not None
+    assert mapping.fingerprint == replace(mapping, sql=None).fingerprint
+    for text, reason in (("name: Part", "has no query"), ("sql: {connection: 'sqlite:///shop.db'}", "`query`")):
+        (tmp_path / "query.yaml").write_text(text, encoding="utf-8")
+        refused = call("plan", "query.yaml", "--rows")
+        assert refused.code == 2
+        assert reason in refused.err

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,7 @@ from hlgraph.extract import ChunkInput
 from hlgraph.extract.rows import RowExtractor
 from hlgraph.read import ReadFailure, ReadOptions, read
 from hlgraph.read.stream import check_tables
-from hlgraph.read.table_mapping import instant, number, table_mapping
-from hlgraph.read.table_preview import as_yaml, preview
+from hlgraph.read.table_mapping import as_yaml, instant, number, preview, table_mapping
 from hlgraph.records import Document
 
 HEADER = ("No", "Part", "Mass", "Made", "Maker", "Is used", "Uses", "Note")
@@ -196,6 +195,7 @@ def test_numbers(cell: object, unit: str, decimal: str, value: float | None) -> 
         ("2024-13-05T09:30", "", None),
         ("March", "", None),
         ("2024", "", None),
+        (time(10, 30), "", None),
     ],
 )
 def test_dates(cell: object, form: str, value: str | None) -> None:
@@ -237,6 +237,7 @@ def test_a_mapping_that_does_not_fit_is_one_error(tmp_path: Path, change: dict[s
     ("mapping", "reason"),
     [
         ({}, "missing required field `name`"),
+        ({"name": ""}, "its name is empty"),
         ({"name": "Part", "columns": {"Mass": "weight"}}, "Invalid enum value 'weight' - at `$.columns[...].type`"),
         ({"name": "Part", "colour": "red"}, "unknown field `colour`"),
         ({"name": "Part", "columns": {"a: b": "text"}}, "column 'a: b': its label 'a: b' is empty or holds a colon"),
@@ -270,6 +271,68 @@ def test_a_bad_cell_is_a_failure_of_its_row_and_protects_its_source(tmp_path: Pa
     assert failed.uri == f"{path.as_uri()}#P40"
     assert "line 42: its column 'Mass' is 'n/a', no number" in str(failed.error)
     assert len(results) == 100
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"No": 3.0}, "duplicate id '3' in line 20, first in line 4"),
+        ({"No": None}, "column 'No' is the key, and empty"),
+        ({"No": "x" * 1_001}, "column 'No' is the key, and longer than 1,000 characters"),
+        ({"Part": " \t"}, "column 'Part' is the name, and empty"),
+        ({"Part": "()"}, "column 'Part' is '()', no name"),
+        ({"Part": ["a", "b"]}, "column 'Part' is \"['a', 'b']\", no text"),
+        ({"Part": "x" * 1_000_000}, "column 'Part' has 1,000,000 characters, more than a name's 1,000"),
+        ({"Maker": "x" * 1_001}, "column 'Maker' has 1,001 characters"),
+        ({"Mass": "450 lb"}, "column 'Mass' is '450 lb', no number"),
+        ({"Mass": True}, "column 'Mass' is 'true', no number"),
+        ({"Mass": {"value": 1}}, "column 'Mass' is \"{'value': 1}\", no number"),
+        ({"Mass": "1.234,5"}, "column 'Mass' is '1.234,5', no number"),
+        ({"Made": "31.02.2024"}, "column 'Made' is '31.02.2024', no date"),
+        ({"Is used": "perhaps"}, "column 'Is used' is 'perhaps', no boolean"),
+    ],
+)
+def test_a_row_that_does_not_fit_is_one_failure_beside_the_others(
+    tmp_path: Path, change: dict[str, object], reason: str
+) -> None:
+    table = [{"No": at, "Part": f"Part {at}", "Mass": 1.5, "Made": "2024-03-05", "Maker": "Acme"} for at in range(20)]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, [*table[:-1], table[-1] | {"Is used": "no"} | change])))
+    columns = {name: rule for name, rule in MAPPING["columns"].items() if name != "Uses"}
+    mapping = table_mapping(MAPPING | {"columns": columns})
+    check_tables([str(tmp_path / "a.jsonl")], ReadOptions(rows=mapping))
+    *parts, failed = documents(tmp_path / "a.jsonl", mapping)
+    assert isinstance(failed, ReadFailure)
+    assert reason in str(failed.error)
+    assert len(str(failed.error)) < 1_500
+    assert [part.metadata["No"] for part in parts if isinstance(part, Document)] == [str(at) for at in range(19)]
+
+
+def test_a_cell_without_a_number_is_empty_and_an_infinite_one_is_a_failure(tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    numbers = [*map(float, range(18)), float("nan"), float("inf")]
+    names = [f"Part {at}" for at in range(20)]
+    parquet.write_table(pa.table({"Part": names, "Mass": numbers}), tmp_path / "a.parquet")
+    *parts, failed = documents(tmp_path / "a.parquet", {"name": "Part", "columns": {"Mass": "number"}})
+    assert isinstance(failed, ReadFailure)
+    assert "column 'Mass' is 'inf', no number" in str(failed.error)
+    assert [part.metadata.get("Mass") for part in parts if isinstance(part, Document)] == [*numbers[:18], None]
+
+
+@pytest.mark.parametrize("epoch", [datetime(1899, 12, 30), datetime(1904, 1, 1)])  # noqa: DTZ001
+def test_dates_of_a_workbook_are_those_of_its_epoch(tmp_path: Path, epoch: datetime) -> None:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.epoch = epoch  # type: ignore[assignment]
+    sheet: Any = book.active
+    for row in (["Part", "Made"], ["Part 1", date(2024, 3, 5)], ["Part 2", datetime(2024, 3, 5, 10, 30)]):  # noqa: DTZ001
+        sheet.append(row)
+    book.save(tmp_path / "a.xlsx")
+    parts = documents(tmp_path / "a.xlsx", {"name": "Part", "columns": {"Made": "date"}})
+    made = [part.metadata["Made"] for part in parts if isinstance(part, Document)]
+    assert made == ["2024-03-05", "2024-03-05T10:30:00+00:00"]
 
 
 def test_a_file_without_rows_is_a_failure(tmp_path: Path) -> None:
