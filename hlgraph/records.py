@@ -487,7 +487,8 @@ class Answer:
     made_by : version of the prompt, and the model that wrote the answer; empty without a model
     sentences : sentences of the text, each checked against the evidence that it cites
     dropped : unsupported sentences that were removed from the text; their citation numbers are those of the reply
-    checked_by : ``lexical``, or version of the prompt and model of the judge; empty if nothing was checked
+    checked_by : ``lexical``, or version of the prompt and model of the judge; ``rows`` for a number over the rows of a table; empty
+        if nothing was checked
     left_out : number of pieces of evidence that did not fit into the context
     cut : number of pieces that the context contains only in part, from their beginning
     choice : the chosen answer of a question with choices; None if the evidence supports none of them

@@ -15,6 +15,8 @@ from hlgraph.answer.context import fitted
 from hlgraph.answer.extractive import NOT_FOUND, extractive_answer, is_missing
 from hlgraph.answer.report import Reading, ReportBounds, extractive_report, read, telling_report
 from hlgraph.answer.request import AnswerRequest
+from hlgraph.answer.table_rules import table_answer
+from hlgraph.answer.tables import TableReader
 from hlgraph.answer.verify import by_judge, by_words, verified
 from hlgraph.answer.writer import MAX_TOKENS, Telling, Writer, telling_answer
 from hlgraph.errors import InputError
@@ -60,6 +62,7 @@ def answering(
     *,
     find: Find,
     chat: ChatModel | None,
+    reader: TableReader | None = None,
     max_tokens: int = MAX_TOKENS,
     is_streamed: bool = False,
 ) -> Iterator[AnswerEvent]:
@@ -72,6 +75,8 @@ def answering(
     request : the question, and how to answer it
     find : runs a search for a text
     chat : the chat model; None: the answer consists of sentences of the evidence
+    reader : reads the tables of the evidence for numbers over their rows (:mod:`hlgraph.answer.table_rules`), which a chat model
+        reads as a piece of evidence; None (default): no such numbers
     max_tokens : maximum length of one reply of the model, in tokens (default 4,096)
     is_streamed : the text arrives in pieces, if the model can stream
 
@@ -86,8 +91,11 @@ def answering(
     """
     result = find(request.question)
     reading = _read(request, result)
-    evidence = reading.evidence
-    yield AnswerEvidence(evidence, result.explain)
+    is_short = request.mode == "short" and request.choices is None
+    table = table_answer(request.question, reading.evidence, reader=reader) if reader and is_short else ""
+    if isinstance(table, Answer) and chat is not None:
+        reading = reading._replace(evidence=(*_with_number(table), *reading.evidence))
+    yield AnswerEvidence(reading.evidence, result.explain)
     writer: Writer | None = None
     if chat is not None:
         model = asking_about(chat, Purpose(stage="answer", strategy=result.explain.strategy))
@@ -98,7 +106,7 @@ def answering(
         yield answer
         return
     has_text = False
-    with closing(_telling(request, reading, writer=writer, calibration=result.calibration)) as telling:
+    with closing(_telling(request, reading, writer=writer, calibration=result.calibration, table=table)) as telling:
         while True:
             try:
                 piece = next(telling)
@@ -137,14 +145,21 @@ def _bounds(request: AnswerRequest) -> ReportBounds:
 
 
 def _telling(
-    request: AnswerRequest, reading: Reading, *, writer: Writer | None, calibration: Calibration | None
+    request: AnswerRequest,
+    reading: Reading,
+    *,
+    writer: Writer | None,
+    calibration: Calibration | None,
+    table: Answer | str = "",
 ) -> Telling[Answer]:
     """The answer of a mode, written by the chat model if there is one; else made of evidence, without yielding pieces."""
     evidence = reading.evidence
+    if isinstance(table, Answer) and writer is None:
+        return table
     # A model that reads the evidence recognises more reliably than this rule that it holds no answer.
     least = 0.0 if request.least_support is None and writer is not None else request.least_support
     if is_missing(request.question, evidence, least=least, calibration=calibration):
-        return Answer(request.question, NOT_FOUND, (), is_supported=False)
+        return _without_number(Answer(request.question, NOT_FOUND, (), is_supported=False), table)
     bounds = _bounds(request)
     if writer is not None and request.mode == "report":
         return (yield from telling_report(request.question, reading, writer=writer, bounds=bounds))
@@ -161,8 +176,21 @@ def _telling(
         fit = fitted(evidence, request.context_tokens)
         fitting = [evidence[at] for at in fit.places]
         answer = extractive_answer(request.question, fitting, calibration=calibration, refuse=least != 0)
-        answer = replace(answer, left_out=fit.left_out)
+        answer = _without_number(replace(answer, left_out=fit.left_out), table)
     return answer
+
+
+def _with_number(table: Answer) -> tuple[Evidence, ...]:
+    """The first row of a number over a table, labelled with the number."""
+    labels = (table.text,)
+    return tuple(replace(citation.evidence, labels=labels) for citation in table.citations[:1])
+
+
+def _without_number(answer: Answer, reason: Answer | str) -> Answer:
+    """An answer that says why the number that was asked for is not computed; unsupported, since it is another one."""
+    if not reason or isinstance(reason, Answer):
+        return answer
+    return replace(answer, text=f"{answer.text} No number over the table: {reason}.", is_supported=False)
 
 
 def _chosen(request: AnswerRequest, result: SearchResult, *, find: Find, writer: Writer | None) -> Answer:

@@ -101,10 +101,10 @@ def verified(answer: Answer, *, check: Check = by_words, unsupported: Unsupporte
     Returns
     -------
     Answer
-        The same answer if it has no sentences to check.
+        The same answer if it has no sentences to check, or has been checked.
     """
     spans = _spans(answer)
-    if not spans:
+    if not spans or answer.checked_by:
         return answer
     evidence = {citation.number: citation.evidence for citation in answer.citations}
     asked = [_cited(answer.text, span, evidence) for span in spans]

@@ -738,11 +738,14 @@ class HLGraph:
         is_streamed: bool,
     ) -> Iterator[AnswerEvent]:
         from hlgraph.answer.events import answering, finding
+        from hlgraph.answer.tables import TableReader
 
         calls, models = self._executor(budget), self.settings.models
         run = partial(self._search, calls=calls)
         find = finding(request, search, strategy=strategy, run=run, stores=self._opened.stores, chat=calls)
-        return answering(request, find=find, chat=calls, max_tokens=models.max_tokens, is_streamed=is_streamed)
+        reader = TableReader(self._opened.stores.graph, search.corpus, where=search.where)
+        tokens = models.max_tokens
+        return answering(request, find=find, chat=calls, reader=reader, max_tokens=tokens, is_streamed=is_streamed)
 
     def _executor(self, budget: Budget | None = None) -> Executor | None:
         """The executor of the chat model for one command; None without a chat model."""

@@ -1,0 +1,825 @@
+"""Numbers over the rows of a table by a rule that the answer states: count, sum, mean, min, max, groups.
+
+A rule applies only if the question's own words name all that it takes: the rows (by the label of their first column, the title,
+a heading or the line above the table), the column, the groups, and each filter (a value of a column, or a limit of a named
+column). Every row of the table that the filter of the search admits is read; rows of totals are left out. All cells that the
+rule reads must be numbers of one unit, or dates. Otherwise there is a reason instead of a number. Only English is understood.
+
+The parts, in order: the words of a question, the values of columns, the rule (:func:`computed`), the answer
+(:func:`table_answer`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+from hlgraph.answer.tables import MOST_ROWS, TOTAL, Row, Table, TableReader, base_of
+from hlgraph.read.numbers import numbers, spelled
+from hlgraph.read.table_mapping import number
+from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
+from hlgraph.retrieve.question.keywords import named
+from hlgraph.stores.terms import stem
+from hlgraph.text import STOP_WORDS, fold
+
+MOST_SHOWN = 20
+"""Maximum number of rows that an answer lists and cites."""
+_MOST_FILES = 3  # files of the evidence whose tables are read
+_LABELLED = re.compile(r"[^:;]{1,80}: [^;]*; [^:;]{1,80}: ")
+
+# The words of a question
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_TOKEN = re.compile(r"\d(?:[\d.,]*\d)?|[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_NOT = _names("not no never without except excluding besides neither nor other outside but unlike")
+_SUM = _names("total sum combined altogether overall together")
+_MEAN = _names("mean average")
+_FIRST, _LAST = _names("first earliest oldest"), _names("last latest newest youngest recent")
+_MOST, _LEAST = _names("most greatest maximum max"), _names("least fewest minimum min")
+_ROWS = _names("row rows entry entries record records line lines")
+_EMPTY = (
+    STOP_WORDS
+    | _ROWS
+    | _names("number count amount table list listed list give tell show exist exists value values according")
+)
+_SLIGHT = _names("year date number no amount count total time")  # of a label: "opened" names the column "Year opened"
+_ADJECTIVES = {
+    "long longer longest": ("length distance duration", True),
+    "short shorter shortest": ("length distance duration height", False),
+    "tall taller tallest high higher highest": ("height elevation altitude", True),
+    "low lower lowest": ("height elevation altitude", False),
+    "deep deeper deepest": ("depth", True),
+    "shallow shallower shallowest": ("depth", False),
+    "heavy heavier heaviest": ("weight mass", True),
+    "light lighter lightest": ("weight mass", False),
+    "wide wider widest broad broader broadest": ("width", True),
+    "narrow narrower narrowest": ("width", False),
+    "fast faster fastest": ("speed", True),
+    "slow slower slowest": ("speed", False),
+    "expensive costly": ("price cost", True),
+    "cheap cheaper cheapest": ("price cost", False),
+    "large larger largest big bigger biggest great greater greatest": ("size", True),
+    "small smaller smallest": ("size", False),
+    "hot hotter hottest warm warmer warmest": ("temperature", True),
+    "cold colder coldest": ("temperature", False),
+    "old older oldest": ("age", True),
+    "young younger youngest": ("age", False),
+}
+_MEASURES = {word: measure for words, measure in _ADJECTIVES.items() for word in words.split()}
+_NUMBER = r"\d(?:[\d.,]*\d)?"
+_LIMIT = re.compile(
+    rf"\b(?:(?:between|from)\s+(?P<low>{_NUMBER})\s+(?:and|to|until)\s+(?P<high>{_NUMBER})"
+    r"|(?P<word>more than|greater than|over|above|at least|no less than|less than|fewer than|under|below|at most|up to|no more than"
+    rf"|exactly|before|after|since|until|till|in|during|by|(?:[^\W\d_]+er|more [^\W\d_]+) than)\s+[$€£]?\s?(?P<value>{_NUMBER}))"
+)
+_YEAR = re.compile(r"[12]\d{3}")
+_OF_TIME = _names("before after since until till in during by")
+_LABEL = re.compile(r"(.*?)(?:\s*[(\[]([^()\[\]]{1,20})[)\]]|,\s*([^\s,]{1,8})|\s+in\s+(\S{1,12}))?\s*")
+
+
+def _tokens(text: str) -> list[str]:
+    return [match[0].removesuffix("'s") for match in _TOKEN.finditer(fold(text))]
+
+
+class _Asked:
+    """The words of a question, and which of them the rule has explained."""
+
+    def __init__(self, question: str) -> None:
+        self.text = fold(question)
+        matches = list(_TOKEN.finditer(self.text))
+        self.words = [match[0].removesuffix("'s") for match in matches]
+        self.starts = [match.start() for match in matches]
+        self.stems = [stem(word) for word in self.words]
+        self.known = frozenset(self.stems)
+        self.used = {at for at, word in enumerate(self.words) if word in _EMPTY}
+
+    def spans(self, text: str) -> Iterator[range]:
+        """Where the words of a text stand together, the last one in any form."""
+        words = _tokens(text)
+        if not words or stem(words[-1]) not in self.known:
+            return
+        for at in range(len(self.words) - len(words) + 1):
+            end = at + len(words)
+            if self.words[at : end - 1] == words[:-1] and self.stems[end - 1] == stem(words[-1]):
+                yield range(at, end)
+
+    def naming(self, label: str) -> set[int]:
+        """Places of the words that name a column; empty if one of its telling words is missing."""
+        content = [word for word in _tokens(_parted(label)[0]) if word not in STOP_WORDS]
+        telling = [word for word in content if word not in _SLIGHT] or content
+        stems = {stem(word) for word in telling}
+        if not stems or not stems <= set(self.stems):
+            return set()
+        wanted = {stem(word) for word in content}
+        return {at for at, each in enumerate(self.stems) if each in wanted}
+
+    def within(self, start: int, end: int) -> set[int]:
+        """Places of the words between two offsets."""
+        return {at for at, each in enumerate(self.starts) if start <= each < end}
+
+    def unexplained(self) -> list[str]:
+        """The words that nothing has explained."""
+        return [word for at, word in enumerate(self.words) if at not in self.used]
+
+
+def _parted(label: str) -> tuple[str, str]:
+    """The name and the unit in a label.
+
+    Examples
+    --------
+    >>> _parted("Length, m"), _parted("Mass (kg)"), _parted("Town")
+    (('Length', 'm'), ('Mass', 'kg'), ('Town', ''))
+    """
+    match = _LABEL.fullmatch(label)
+    unit = next(filter(None, match.groups()[1:]), "") if match else ""
+    return (match[1], unit) if match and match[1] else (label, "")
+
+
+# The values of a column
+
+_MOSTLY = 0.5  # share of the cells of a column that makes it one of numbers, or of dates
+_JOINS = re.compile(r"\band\b|[&,/]", re.IGNORECASE)
+
+
+def _counted(count: int) -> str:
+    return f"{count} row{'' if count == 1 else 's'}"
+
+
+def _having(label: str, cells: Iterable[str]) -> Callable[[Row], bool]:
+    """Whether a row has one of some folded values in a column; without a label in its section."""
+    wanted = frozenset(cells)
+    return lambda row: any(fold(cell) in wanted for cell in (row.cells.get(label, ()) if label else (row.section,)))
+
+
+class _ObstacleError(ValueError):
+    """Why a rule does not apply.
+
+    Parameters
+    ----------
+    reason : what an answer says
+    most_rank : largest rank, from 0, of the best piece from this table for which an answer says so: any rank if the table
+        prevents the rule, 0 if the words of the question do, and none (-1) if they may not mean this table
+    """
+
+    def __init__(self, reason: str, *, most_rank: float = math.inf) -> None:
+        super().__init__(reason)
+        self.most_rank = most_rank
+
+
+class _Quantity(NamedTuple):
+    value: Decimal
+    unit: str
+
+
+_PLAIN = re.compile(r"(-?)([$€£¥₹]?)((?:0|[1-9]\d*)?(?:\.\d+)?)(%?)")
+_SIGN = re.compile(r"[-\u2212$€£¥₹\s.]*|[A-Z]{3} -?")
+_UNIT = re.compile(r"[^\d\W][^\d\s]{0,11}(?: [^\d\W]{1,11})?|[%°€$£¥₹′″'\"][^\d\s]{0,3}|")
+_THREE_DECIMALS = re.compile(r"[1-9]\d{0,2}\.\d{3}")  # thousands in some languages, decimals in others
+_HAS_POINT = re.compile(r"(?<![\d.,])\d+\.(?!\d{3}(?!\d))\d")
+_HAS_COMMA = re.compile(r"(?<![\d.,])\d+,(?!\d{3}(?!\d))\d")
+
+
+def _quantity(cell: str, *, typed: Sequence[Decimal], has_point: bool) -> _Quantity | None:
+    """The one number of a cell, with its unit; None if it has none or several, or if its separator is ambiguous.
+
+    Parameters
+    ----------
+    cell : text of the cell
+    typed : numbers of the row that a mapping has read, of which one decides on an ambiguous separator
+    has_point : whether other cells of the column show that a point separates decimals
+    """
+    written = numbers(cell)
+    if len(written) != 1:
+        return None
+    start, end, _, text = written[0]
+    plain = _PLAIN.fullmatch(text)
+    digits = re.match(r"[\d.,]*\d", cell[start:])
+    unit = cell[end:].strip()
+    if not _SIGN.fullmatch(cell[:start]) or not _UNIT.fullmatch(unit) or digits is None:
+        return None
+    value = None
+    if plain and plain[3] and (has_point or not _THREE_DECIMALS.fullmatch(digits[0])):
+        value = Decimal(plain[1] + plain[3])
+    if typed:
+        bare = cell[:end].strip()
+        others = (number(bare, decimal="."), number(bare, decimal=","))
+        options = {value, *(Decimal(str(each)) for each in others if each is not None)} & {*typed}
+        value = options.pop() if len(options) == 1 else value
+    if value is None:
+        return None
+    currency = cell[:start].strip("-\u2212 .")
+    return _Quantity(value, unit or (plain[2] + plain[4] if plain else "") or currency)
+
+
+def _time(cell: str) -> tuple[int, ...] | None:
+    """Year, month and day of a cell that is a date, as far as it has them; None for any other text."""
+    text = cell.strip()
+    if _YEAR.fullmatch(text):
+        return (int(text),)
+    dates = named(text).dates
+    if len(dates) != 1 or len(text.split()) > 3 or len(text) > 20:
+        return None
+    return tuple(map(int, dates[0].split("-")))
+
+
+class _Columns:
+    """The columns of a table as numbers and dates.
+
+    Attributes
+    ----------
+    labels : their labels, in order
+    totals, rows : the rows of totals, and the others
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.labels = list(table.labels)
+        self.totals: list[Row] = []
+        self.rows: list[Row] = []
+        for row in table.rows:
+            first = next(iter(row.cells.values()), ("",))[0]
+            (self.totals if TOTAL.fullmatch(first) else self.rows).append(row)
+
+    def share(self, label: str, *, is_time: bool = False) -> float:
+        """The share of the cells of a column that are numbers, or dates."""
+        cells = [row.cells[label][0] for row in self.rows if label in row.cells]
+        are = [
+            (_time(cell) is not None) if is_time else _quantity(cell, typed=(), has_point=True) is not None
+            for cell in cells
+        ]
+        return sum(are) / len(are) if are else 0.0
+
+    def cells(self, label: str, rows: Sequence[Row]) -> list[str]:
+        """The one cell of each row in a column. Raises _ObstacleError if a row has none or several."""
+        empty = sum(label not in row.cells for row in rows)
+        if empty:
+            raise _ObstacleError(f"{_counted(empty)} of {len(rows)} {'has' if empty == 1 else 'have'} no {label}")
+        if any(len(row.cells[label]) > 1 for row in rows):
+            raise _ObstacleError(f"a row has several values of {label}")
+        return [row.cells[label][0] for row in rows]
+
+    def quantities(self, label: str, rows: Sequence[Row]) -> list[_Quantity]:
+        """The numbers of a column. Raises _ObstacleError if a cell is not one clear number, or their units differ."""
+        cells = self.cells(label, rows)
+        everywhere = [cell for row in self.rows for cell in row.cells.get(label, ())]
+        has_point = any(map(_HAS_POINT.search, everywhere))
+        has_comma = any(map(_HAS_COMMA.search, everywhere))
+        if has_comma and any(re.search(r"\d,\d{3}(?!\d)", cell) for cell in everywhere) and not rows[0].typed:
+            raise _ObstacleError(
+                f"a comma in {label} separates decimals in some cells, and may separate thousands in others"
+            )
+        values: list[_Quantity] = []
+        for row, cell in zip(rows, cells, strict=True):
+            value = _quantity(cell, typed=row.typed, has_point=has_point)
+            if value is None:
+                raise _ObstacleError(f"{cell!r} of {label} is not one clear number")
+            values.append(value)
+        units = {value.unit or _parted(label)[1] for value in values}
+        if len(units) > 1:
+            raise _ObstacleError(f"the units of {label} differ: {', '.join(sorted(unit or 'none' for unit in units))}")
+        return values
+
+    def times(self, label: str, rows: Sequence[Row]) -> list[tuple[int, ...]]:
+        """The dates of a column, all as exact as the least exact one. Raises _ObstacleError if a cell is not a date."""
+        values: list[tuple[int, ...]] = []
+        for cell in self.cells(label, rows):
+            value = _time(cell)
+            if value is None:
+                raise _ObstacleError(f"{cell!r} of {label} is not a date")
+            values.append(value)
+        least = min(map(len, values), default=1)
+        return [value[:least] for value in values]
+
+    def over(self, name: str, target: str, *, rows: Sequence[Row]) -> str:
+        """The result of a rule over rows, with the unit of their cells."""
+        value = self.value(name, target, rows=rows)
+        is_number = name not in ("count", "distinct")
+        unit = max((each.unit for each in self.quantities(target, rows)), default="") if is_number else ""
+        return _written_number(value, unit, of_label=_parted(target)[1])
+
+    def value(self, name: str, target: str, *, rows: Sequence[Row]) -> Decimal:
+        if name == "count":
+            return Decimal(len(rows))
+        if name == "distinct":
+            return Decimal(len({fold(cell) for row in rows for cell in row.cells.get(target, ())}))
+        values = [each.value for each in self.quantities(target, rows)]
+        if name == "sum":
+            return sum(values, Decimal())
+        if name == "mean":
+            mean = sum(values, Decimal()) / len(values)
+            most = max(max(0, -int(value.as_tuple().exponent)) for value in values)
+            return round(mean, most + 2)
+        return max(values) if name == "max" else min(values)
+
+
+# The rule
+
+
+class Computed(NamedTuple):
+    """A number over rows.
+
+    Attributes
+    ----------
+    head : the number of rows, the filter, the rule and its result
+    rows : the rows that it rests on, at most 20, each with what the answer shows of it
+    notes : what was left out
+    """
+
+    head: str
+    rows: tuple[tuple[Row, str], ...]
+    notes: str = ""
+
+
+class _Kind(NamedTuple):
+    """The rule that the words of a question name.
+
+    Attributes
+    ----------
+    inner : ``number`` (how many, how much), ``sum``, ``mean``, or empty
+    extreme : 1 for the greatest value, -1 for the least, 0 for neither
+    measure : nouns that name the column of an adjective, such as "length" for "longest"
+    time : 1 for the latest, -1 for the earliest, 0 for neither
+    at : place of the word for the extreme, or of "many"
+    """
+
+    inner: str
+    extreme: int = 0
+    measure: str = ""
+    time: int = 0
+    at: int = -1
+
+
+def _kind(asked: _Asked) -> _Kind | None:
+    """The rule that a question names; its words count as explained."""
+    words, inner, at = asked.words, "", -1
+    kind = _Kind("")
+    for place, word in enumerate(words):
+        before = words[place - 1] if place else ""
+        is_number = (word in ("many", "much") and before == "how") or (word == "of" and before in ("number", "count"))
+        if is_number:
+            inner, at = "number", place
+        elif (word in _MEAN or word in _SUM) and inner != "number":
+            inner = "mean" if word in _MEAN else inner or "sum"
+        measure, sign = _MEASURES.get(word, ("", True))
+        is_most, is_least = word in _MOST and before != "at", word in _LEAST and before != "at"
+        is_superlative = bool(measure) and (word.endswith("est") or before in ("most", "least"))
+        if is_most or is_least or is_superlative or word in _FIRST | _LAST:
+            greatest = 1 if is_most or (measure and sign) or word in _LAST else -1
+            greatest = -greatest if before == "least" else greatest
+            time = -1 if word in _FIRST else 1 if word in _LAST else 0
+            kind = _Kind("", greatest, measure, -time if before == "least" else time, place)
+        if is_number or word in _MEAN | _SUM or is_superlative or is_most or is_least or word in _FIRST | _LAST:
+            asked.used.add(place)
+    if not kind.extreme and not inner:
+        return None
+    return kind._replace(inner=inner, at=kind.at if kind.extreme else at)
+
+
+class _Filter(NamedTuple):
+    """A condition on rows.
+
+    Attributes
+    ----------
+    text : the condition in words
+    label : its column; empty for a section
+    admits : whether a row meets it
+    """
+
+    text: str
+    label: str
+    admits: Callable[[Row], bool]
+
+
+class _Rule:
+    """What a question asks of one table.
+
+    Parameters
+    ----------
+    question : text of the question
+    table : the table
+
+    Raises
+    ------
+    _ObstacleError : the rule does not apply
+    """
+
+    def __init__(self, question: str, table: Table) -> None:
+        self.asked, self.table = _Asked(question), table
+        kind = _kind(self.asked)
+        if kind is None:
+            raise _ObstacleError("the question asks for no number", most_rank=-1)
+        if set(self.asked.words) & _NOT:
+            raise _ObstacleError("the question excludes something", most_rank=0 if kind.inner else -1)
+        self.kind = kind
+        self.columns = _Columns(table)
+        self.labels, self.rows = self.columns.labels, self.columns.rows
+        self.inner, self.target, self.shown = kind.inner, "", list[str]()
+        self.group = self._grouping()
+        self.filters = [*self._limits(), *self._values()]
+        self._resolve()
+        self._explain()
+
+    # The words
+
+    def _use(self, label: str) -> None:
+        self.asked.used |= self.asked.naming(label)
+
+    def _grouping(self) -> str:
+        """The column of "by region", "per region", "each region"; empty if none."""
+        asked = self.asked
+        for label in self.labels:
+            for span in asked.spans(_parted(label)[0]):
+                before = [word for word in asked.words[max(0, span.start - 2) : span.start] if word != "the"]
+                if before and before[-1] in ("by", "per", "each", "every"):
+                    asked.used |= {*span, span.start - 1}
+                    return label
+        return ""
+
+    def _limits(self) -> Iterator[_Filter]:
+        """The filters on numbers and years: "before 1900", "between 1850 and 1900", "more than 100 m"."""
+        for match in _LIMIT.finditer(self.asked.text):
+            word, high = match["word"] or "between", match["high"]
+            written = (match["low"] or match["value"], high or match["value"])
+            values = [Decimal(str(each)) for each in (number(each) for each in written) if each is not None]
+            if len(values) < 2:
+                continue
+            low, top = values
+            is_year = all(map(_YEAR.fullmatch, written))
+            if word in _OF_TIME or (word == "between" and is_year):
+                if not is_year:
+                    continue  # "in 5 towns": the number stays unexplained
+                label = self._column_of_time()
+                yield self._limit(label, word, limits=(low, top), unit="", is_time=True)
+            else:
+                label, unit = self._column_of_limit(match)
+                yield self._limit(label, word, limits=(low, top), unit=unit, is_time=False)
+            self._use(label)
+            self.asked.used |= self.asked.within(match.start(), match.end())
+
+    def _column_of_time(self) -> str:
+        times = [label for label in self.labels if self.columns.share(label, is_time=True) >= _MOSTLY]
+        wanted = [label for label in times if self.asked.naming(label)]
+        wanted = wanted or [label for label in times if set(_tokens(_parted(label)[0])) <= _names("year date")]
+        if len(wanted) != 1:
+            some = " and ".join(wanted)
+            reason = f"the question fits the columns {some}" if some else "the question names no column of dates"
+            raise _ObstacleError(reason, most_rank=0 if self.inner else -1)
+        return wanted[0]
+
+    def _column_of_limit(self, match: re.Match[str]) -> tuple[str, str]:
+        """The column of a limit, and the unit that the question gives with it."""
+        asked, end = self.asked, match.end()
+        unit = next(iter(asked.text[end:].split()), "").strip(".,;?!")
+        after = sum(start < end for start in asked.starts)
+        first = sum(start < match.start() for start in asked.starts)
+        compared = (match["word"] or "").removesuffix(" than").rpartition(" ")[2]
+        measures = _names(_MEASURES.get(compared, ("", True))[0])
+        for label in self.labels:
+            name, of_label = _parted(label)
+            is_near = any(span.start - after in (0, 1) or first - span.stop in (0, 1) for span in asked.spans(name))
+            if (is_near or measures & set(_tokens(name))) and self.columns.share(label) >= _MOSTLY:
+                units = {each.unit or of_label for each in self.columns.quantities(label, self.rows)} - {""}
+                is_unit = unit in {each.lower() for each in units}
+                if is_unit:
+                    asked.used |= asked.within(end, end + 1 + asked.text[end:].find(unit) + len(unit))
+                return label, unit if is_unit else ""
+        raise _ObstacleError(
+            f"the question names no column of numbers for *{match[0]}*", most_rank=0 if self.inner else -1
+        )
+
+    def _limit(self, label: str, word: str, *, limits: tuple[Decimal, Decimal], unit: str, is_time: bool) -> _Filter:
+        low, top = limits
+        compared = word.removesuffix(" than").rpartition(" ")[2]
+        is_less = (
+            compared in ("less", "fewer", "under", "below", "before") or not _MEASURES.get(compared, ("", True))[1]
+        )
+        tests: dict[str, Callable[[Decimal], bool]] = {
+            **dict.fromkeys(("between", "in", "during", "exactly", "from"), lambda value: low <= value <= top),
+            **dict.fromkeys(("at least", "no less than", "since"), lambda value: value >= low),
+            **dict.fromkeys(("at most", "up to", "no more than", "until", "till", "by"), lambda value: value <= low),
+        }
+        test = tests.get(word) or ((lambda value: value < low) if is_less else (lambda value: value > low))
+        values = self.columns.times(label, self.rows) if is_time else self.columns.quantities(label, self.rows)
+        known = {id(row): Decimal(value[0]) for row, value in zip(self.rows, values, strict=True)}
+        said = f"{spelled(low)} to {spelled(top)}" if low != top else f"{word} {spelled(low)}"
+        self.shown.append(label)
+        text = f"{label} is {said}{f' {unit}' if unit else ''}"
+        return _Filter(text, label, lambda row: test(known[id(row)]))
+
+    def _values(self) -> Iterator[_Filter]:
+        """The filters on values that the question names: "in Sarn" where the column Town has Sarn."""
+        options: defaultdict[tuple[int, int], dict[tuple[str, str], str]] = defaultdict(dict)
+        asked = self.asked
+        pairs = dict.fromkeys(
+            (label, cell) for row in self.rows for label, cells in row.cells.items() for cell in cells
+        )
+        pairs.update(dict.fromkeys(("", row.section) for row in self.rows if row.section))
+        for label, cell in pairs:
+            if not cell.isdigit() and not all(token in _EMPTY or len(token) == 1 for token in _tokens(cell)):
+                for span in asked.spans(cell):
+                    options[span.start, span.stop][label, fold(cell)] = cell
+        chosen: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        for start, stop in sorted(options, key=lambda span: (span[0] - span[1], span)):
+            columns = {label for label, _ in options[start, stop]}
+            if set(range(start, stop)) <= asked.used:
+                continue
+            if len(columns) > 1:
+                columns = {label for label in columns if label and asked.naming(label)}
+            if len(columns) != 1:
+                several = " and ".join(sorted({label or "a section" for label, _ in options[start, stop]}))
+                reason = f"*{' '.join(asked.words[start:stop])}* is a value of {several}"
+                raise _ObstacleError(reason, most_rank=0 if self.inner in ("sum", "mean") else -1)
+            (label,) = columns
+            chosen[label].update((key, cell) for (of, key), cell in options[start, stop].items() if of == label)
+            asked.used |= set(range(start, stop))
+        for label, cells in chosen.items():
+            self._use(label)
+            yield _Filter(f"{label or 'the section'} is {' or '.join(cells.values())}", label, _having(label, cells))
+
+    def _resolve(self) -> None:
+        """Find the column of the numbers, and what is counted."""
+        asked, kind = self.asked, self.kind
+        taken = {self.group, *(each.label for each in self.filters)}
+        if self.inner == "number":
+            self._resolve_number(taken)
+        elif kind.extreme:
+            self._resolve_extreme()
+        if self.target or self.inner in ("count", "distinct"):
+            return
+        wanted = [label for label in self.labels if label not in taken - {*self.shown} and asked.naming(label)]
+        wanted = [label for label in wanted if self.columns.share(label, is_time=bool(kind.time)) >= _MOSTLY]
+        wanted = [label for label in wanted if label not in self.shown] or wanted
+        if not wanted and kind.measure:
+            nouns = _names(kind.measure)
+            wanted = [label for label in self.labels if nouns & set(_tokens(_parted(label)[0]))]
+        if not wanted and kind.time:
+            wanted = [label for label in self.labels if set(_tokens(_parted(label)[0])) <= _names("year date")]
+        # Of "Length" and "Length of the span", the question that names the second means it.
+        most = max((len(asked.naming(label)) for label in wanted), default=0)
+        wanted = [label for label in wanted if len(asked.naming(label)) == most]
+        if len(wanted) != 1:
+            some = " and ".join(wanted)
+            reason = f"the question fits the columns {some}" if some else "the question names no column of numbers"
+            raise _ObstacleError(reason, most_rank=0 if some else -1)
+        self.target = wanted[0]
+
+    def _resolve_number(self, taken: set[str]) -> None:
+        """What "how many" counts: rows, the numbers of a column, or the different values of a column."""
+        asked, at = self.asked, self.kind.at
+        if self.kind.extreme:
+            at = next((place for place, word in enumerate(asked.words) if word in ("many", "much", "of")), at)
+        places = range(at + 1, min(at + 5, len(asked.words)))
+        end = next((place for place in places if asked.words[place] in STOP_WORDS - {"of"}), places.stop)
+        near = set(range(at + 1, end))
+        labels = [label for label in self.labels if (naming := asked.naming(label)) and naming & near]
+        labels = sorted(labels, key=lambda label: -len(asked.naming(label) & near))
+        if labels and labels[0] != self.labels[0] and labels[0] not in taken:
+            is_sum = self.columns.share(labels[0]) >= _MOSTLY
+            self.inner, self.target = ("sum" if is_sum else "distinct"), labels[0]
+            return
+        is_row = labels or any(asked.words[place] in _ROWS for place in near)
+        is_named = any(
+            asked.stems[place] in self._context_stems() for place in near if asked.words[place] not in _EMPTY
+        )
+        if not (is_row or is_named or (near and near & asked.used - {at})):
+            raise _ObstacleError("the question does not say what is counted", most_rank=-1)
+        self.inner = "count"
+
+    def _resolve_extreme(self) -> None:
+        """The groups of "which region has the most stations", and what is compared in them."""
+        asked, kind = self.asked, self.kind
+        asking = next((at for at, word in enumerate(asked.words) if word in ("which", "what", "who")), -1)
+        near = set(range(asking + 1, asking + 4)) if asking >= 0 else set[int]()
+        wanted = [label for label in self.labels if asked.naming(label) & near and kind.at not in asked.naming(label)]
+        label = next((each for each in wanted if min(asked.naming(each)) < kind.at), "")
+        if not label or label == self.labels[0]:
+            return
+        self._use(label)
+        word = asked.words[kind.at]
+        if self.inner:
+            self.group = self.group or label
+        elif word in ("most", "fewest", "least") and not kind.measure and not kind.time:
+            following = {kind.at + 1, kind.at + 2}
+            numeric = [
+                each for each in self.labels if asked.naming(each) & following and self.columns.share(each) >= _MOSTLY
+            ]
+            self.group, self.inner = label, "sum" if numeric else "count"
+        else:
+            self.shown.append(label)
+
+    def _explain(self) -> None:
+        """Raise _ObstacleError for words of the question that no part of the rule explains."""
+        asked, kind = self.asked, self.kind
+        for label in filter(None, (self.labels[0], self.target, self.group)):
+            self._use(label)
+        stems = self._context_stems()
+        asked.used |= {at for at, each in enumerate(asked.stems) if each in stems}
+        rest = asked.unexplained()
+        if rest:
+            is_clear = kind.inner in ("sum", "mean") or self.inner in ("count", "distinct")
+            reason = f"no column or value of the table is *{'*, *'.join(rest)}*"
+            raise _ObstacleError(reason, most_rank=0 if is_clear else -1)
+
+    def _context_stems(self) -> set[str]:
+        """The words of the title, the headings and the line above; of one that joins several names, only if all are asked for."""
+        stems: set[str] = set()
+        for part in self.table.context:
+            own = {stem(word) for word in _tokens(part) if word not in STOP_WORDS}
+            if own <= set(self.asked.stems) or not _JOINS.search(part):
+                stems |= own
+        return stems
+
+    # The result
+
+    def result(self) -> Computed:
+        """The number over the rows that the filters admit. Raises _ObstacleError if they do not allow the rule."""
+        rows = [row for row in self.rows if all(each.admits(row) for each in self.filters)]
+        where = " and ".join(each.text for each in self.filters)
+        head = f"{_counted(len(rows))}{f' where {where}' if where else ''}"
+        notes = f"; {_counted(len(self.columns.totals))} of totals left out" if self.columns.totals else ""
+        if not rows and self.inner != "count":
+            raise _ObstacleError(f"no row has {where}")
+        if self.group:
+            said, rows = self._by_group(rows)
+        elif self.kind.extreme:
+            said, rows = self._extreme(rows)
+        else:
+            said = f"{self._rule(self.inner)} = {self.columns.over(self.inner, self.target, rows=rows)}"
+        shown = [(row, self._shown(row)) for row in rows[:MOST_SHOWN]]
+        notes += f"; {MOST_SHOWN} of them listed" if len(rows) > MOST_SHOWN else ""
+        return Computed(f"{head}: {said}", tuple(shown), notes)
+
+    def _rule(self, name: str) -> str:
+        if name == "count":
+            return name
+        return f"different values of {self.target}" if name == "distinct" else f"{name} of {self.target}"
+
+    def _by_group(self, rows: list[Row]) -> tuple[str, list[Row]]:
+        """The result for each value of a column; the best group first, and its rows alone, if an extreme is asked for."""
+        groups: dict[str, tuple[str, list[Row]]] = {}
+        for row, cell in zip(rows, self.columns.cells(self.group, rows), strict=True):
+            groups.setdefault(fold(cell), (cell, []))[1].append(row)
+        if self.target:
+            self.columns.quantities(self.target, rows)  # of one unit over all groups
+        name = self.inner or ("max" if self.kind.extreme > 0 else "min")
+        order = list(groups.values())
+        if self.kind.extreme:
+            values = {cell: self.columns.value(name, self.target, rows=own) for cell, own in order}
+            order.sort(key=lambda group: -self.kind.extreme * values[group[0]])
+            rows = [row for cell, own in order if values[cell] == values[order[0][0]] for row in own]
+        listed = [f"{cell} = {self.columns.over(name, self.target, rows=own)}" for cell, own in order[:MOST_SHOWN]]
+        more = f"; {len(order) - MOST_SHOWN} more" if len(order) > MOST_SHOWN else ""
+        first = {1: ", greatest first", -1: ", least first"}.get(self.kind.extreme, "")
+        return f"{self._rule(name)} by {self.group}{first}: {'; '.join(listed)}{more}", rows
+
+    def _extreme(self, rows: list[Row]) -> tuple[str, list[Row]]:
+        """The greatest or least number or date of a column, and all rows that have it."""
+        name = "max" if self.kind.extreme > 0 else "min"
+        is_time = bool(self.kind.time) and self.columns.share(self.target, is_time=True) >= _MOSTLY
+        if is_time:
+            name = "max" if self.kind.time > 0 else "min"
+            times = self.columns.times(self.target, rows)
+            best = max(times) if self.kind.time > 0 else min(times)
+            said = "-".join(f"{part:02d}" for part in best)
+            kept = [row for row, each in zip(rows, times, strict=True) if each == best]
+        else:
+            values = [each.value for each in self.columns.quantities(self.target, rows)]
+            value, said = (
+                self.columns.value(name, self.target, rows=rows),
+                self.columns.over(name, self.target, rows=rows),
+            )
+            kept = [row for row, each in zip(rows, values, strict=True) if each == value]
+        return f"{name} of {self.target} = {said}", kept
+
+    def _shown(self, row: Row) -> str:
+        """What an answer shows of a row: its first cell, and those that the rule read."""
+        labels = dict.fromkeys((self.labels[0], *self.shown, *filter(None, (self.group, self.target))))
+        return ", ".join(" and ".join(row.cells[label]) for label in labels if label in row.cells) or row.section
+
+
+def _written_number(value: Decimal, unit: str, *, of_label: str) -> str:
+    text = spelled(value) if value else "0"
+    if unit in ("$", "€", "£", "¥", "₹"):
+        return f"{unit}{text}"
+    is_said = not unit or unit == of_label
+    return text if is_said else f"{text}{unit}" if unit == "%" else f"{text} {unit}"
+
+
+def asks_for_number(question: str) -> bool:
+    """Whether a question names a rule: "how many", "total", "average", "most", "longest", "first" and so on.
+
+    Examples
+    --------
+    >>> [asks_for_number(text) for text in ("How many stations opened?", "Who built it?", "Which depot has the most wagons?")]
+    [True, False, True]
+    """
+    return _kind(_Asked(question)) is not None
+
+
+def computed(question: str, table: Table) -> Computed:
+    """The number that a question asks for over the rows of a table.
+
+    Parameters
+    ----------
+    question : text of the question
+    table : the table
+
+    Returns
+    -------
+    Computed
+        Its head states the number of rows, the filter, the rule and the result.
+
+    Raises
+    ------
+    ValueError : the rule does not apply; the message says why
+
+    Examples
+    --------
+    >>> from hlgraph.answer.tables import tables_of
+    >>> from hlgraph.records import Chunk, Source
+    >>> text = chr(10).join(("| Bridge | Length, m |", "| --- | --- |", "| Old | 120 |", "| New | 84.5 |"))
+    >>> chunk = Chunk("c", "s", text, 0, len(text), 0, 9)
+    >>> (table,) = tables_of([chunk], {"s": Source("s", "corpus", "file:///bridges.md", "Bridges", "")})
+    >>> computed("What is the total length of the bridges?", table).head
+    '2 rows: sum of Length, m = 204.5'
+    """
+    return _Rule(question, table).result()
+
+
+# The answer
+
+BY_ROWS = "rows"
+"""``Answer.checked_by`` of a number over the rows of a table."""
+_SEMICOLON = "; "
+
+
+def table_answer(question: str, evidence: Sequence[Evidence], *, reader: TableReader) -> Answer | str:
+    """The answer by a rule over the rows of a table of the evidence, with its rows as citations; else the reason why there is none.
+
+    Reads nothing unless the question names a rule and the evidence has a row. If the rule applies to several tables of the
+    evidence, with different results, none is taken.
+
+    Parameters
+    ----------
+    question : text of the question
+    evidence : best first
+    reader : reads the rows
+
+    Returns
+    -------
+    Answer | str
+        The reason is empty if the question does not ask for a number over a table, or if the table is not what the best piece of
+        evidence comes from.
+    """
+    rows = [piece for piece in evidence if piece.statement_id and is_row(piece.text)]
+    if not rows or not asks_for_number(question):
+        return ""
+    files = list(dict.fromkeys(base_of(piece.source.uri) for piece in rows))[:_MOST_FILES]
+    tables = reader.tables(files)
+    if tables is None:
+        return f"it has more than {MOST_ROWS:,} rows"
+    places = {(piece.source.id, piece.start): rank for rank, piece in reversed([*enumerate(evidence)])}
+    ranked = [
+        (min(ranks), at, table)
+        for at, table in enumerate(tables)
+        if (ranks := [places[key] for row in table.rows if (key := (row.chunk.source_id, row.start)) in places])
+    ]
+    results: dict[str, tuple[Table, Computed]] = {}
+    reason = ""
+    for rank, _, table in sorted(ranked, key=lambda each: each[:2]):
+        try:
+            result = computed(question, table)
+        except _ObstacleError as obstacle:
+            reason = reason or (str(obstacle) if rank <= obstacle.most_rank else "")
+            continue
+        results.setdefault(result.head, (table, result))
+    if len(results) > 1:
+        names = "; ".join(f"{table.name}: {result.head}" for table, result in results.values())
+        return f"several tables fit ({names})"
+    if not results:
+        return reason
+    ((table, result),) = results.values()
+    return _answer(question, result, pieces=reader.evidence([row for row, _ in result.rows]))
+
+
+def is_row(text: str) -> bool:
+    """Whether a statement may be the row of a table: "Label: value; Label: value"."""
+    return _LABELLED.search(text) is not None
+
+
+def _answer(question: str, result: Computed, *, pieces: Sequence[Evidence]) -> Answer:
+    numbers_of = {piece.id: number for number, piece in enumerate({piece.id: piece for piece in pieces}.values(), 1)}
+    cited = tuple(Citation(numbers_of[each], piece) for each, piece in {piece.id: piece for piece in pieces}.items())
+    rows = [f"{shown} [{numbers_of[piece.id]}]" for (_, shown), piece in zip(result.rows, pieces, strict=True)]
+    text = f"{result.head}{f': {_SEMICOLON.join(rows)}' if rows else ''}{result.notes}"
+    sentence = AnswerSentence(text, tuple(each.number for each in cited), is_supported=True)
+    return Answer(
+        question, text, cited, is_supported=bool(cited) or not rows, sentences=(sentence,), checked_by=BY_ROWS
+    )

@@ -1,0 +1,207 @@
+"""Numbers over the rows of a table: what each rule computes, what stops it, and that every row is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import hlgraph
+from hlgraph.answer.table_rules import asks_for_number, computed
+from hlgraph.answer.tables import MOST_ROWS, Table, tables_of
+from hlgraph.records import Chunk, Source
+from hlgraph.testing.chat import ScriptedChat
+from hlgraph.testing.embedder import WordEmbedder
+
+_BRIDGES = """# Bridges of the Velm
+
+| Bridge | Year opened | Length, m | Town | Price | Spans | Surveyed |
+| --- | --- | --- | --- | --- | --- | --- |
+| Halfmoon Bridge | 1868 | 120 | Sarn | $1,200 | 3 | 12 May 1990 |
+| Gannow Bridge | 1921 | 84.5 | Tolk | $500 | 1 | 2001-03-05 |
+| Orlen Bridge | 1899 | 207.5 | Sarn | $2,500 | 12 | 1 June 1990 |
+| Orlen Bridge | 1899 | 207.5 | Sarn | $2,500 | 12 | 1 June 1990 |
+| Total | | 619.5 | | | | |
+"""
+
+
+def _tables(*texts: str, title: str = "Bridges", uri: str = "file:///velm.md") -> list[Table]:
+    """The tables of a source whose chunks have these texts, one behind the other."""
+    chunks, start = [], 0
+    for at, text in enumerate(texts):
+        chunks.append(Chunk(f"c{at}", "s", text, start, start + len(text), at, 9))
+        start += len(text)
+    return tables_of(chunks, {"s": Source("s", "c", uri, title, "")})
+
+
+def _head(question: str, *texts: str) -> str:
+    (table,) = _tables(*texts)
+    return computed(question, table).head
+
+
+@pytest.mark.parametrize(
+    ("question", "head"),
+    [
+        ("How many bridges opened before 1900?", "3 rows where Year opened is before 1900: count = 3"),
+        ("How many bridges opened between 1890 and 1925?", "3 rows where Year opened is 1890 to 1925: count = 3"),
+        ("How many bridges are longer than 100 m?", "3 rows where Length, m is longer than 100 m: count = 3"),
+        ("How many bridges of at most 3 spans are there?", "2 rows where Spans is at most 3: count = 2"),
+        ("How many spans do the bridges in Sarn have?", "3 rows where Town is Sarn: sum of Spans = 27"),
+        ("How many towns are there?", "4 rows: different values of Town = 2"),
+        ("What is the total length of the bridges in Sarn?", "3 rows where Town is Sarn: sum of Length, m = 535"),
+        ("What is the total number of spans?", "4 rows: sum of Spans = 28"),
+        ("What is the average price in Sarn and Tolk?", "4 rows where Town is Sarn or Tolk: mean of Price = $1675"),
+        ("Which bridge is the longest?", "4 rows: max of Length, m = 207.5"),
+        ("Which is the cheapest bridge in Sarn?", "3 rows where Town is Sarn: min of Price = $1200"),
+        ("Which bridge opened first?", "4 rows: min of Year opened = 1868"),
+        ("Which bridge was surveyed last?", "4 rows: max of Surveyed = 2001-03-05"),
+        ("Mean price by town?", "4 rows: mean of Price by Town: Sarn = $2066.67; Tolk = $500"),
+        ("Number of bridges per town?", "4 rows: count by Town: Sarn = 3; Tolk = 1"),
+        ("Which town has the most bridges?", "4 rows: count by Town, greatest first: Sarn = 3; Tolk = 1"),
+        ("Which town has the fewest spans?", "4 rows: sum of Spans by Town, least first: Tolk = 1; Sarn = 27"),
+        (
+            "What is the total price of the bridges in Sarn that opened after 1880?",
+            "2 rows where Year opened is after 1880 and Town is Sarn: sum of Price = $5000",
+        ),
+    ],
+)
+def test_a_rule_over_all_rows_but_those_of_totals(question: str, head: str) -> None:
+    assert _head(question, _BRIDGES) == head
+    at = _BRIDGES.index("| Gannow")  # a table that chunks divide is one table
+    assert _head(question, _BRIDGES[:at], _BRIDGES[at:]) == head
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ("What is the total length of the bridges in Brask?", "no column or value of the table is \\*brask\\*"),
+        ("How many bridges are not in Sarn?", "excludes something"),
+        ("How many bridges closed before 1900?", "names no column of dates"),
+        ("How many bridges are longer than 100 km?", "\\*km\\*"),
+        ("How many bridges opened before May 1900?", "\\*1900\\*"),
+        ("What is the total of the bridges?", "names no column of numbers"),
+        ("What is the average length and price of the bridges?", "fits the columns Length, m and Price"),
+        ("Who built the Halfmoon Bridge?", "asks for no number"),
+    ],
+)
+def test_what_the_question_does_not_name_stops_the_rule(question: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        _head(question, _BRIDGES)
+
+
+@pytest.mark.parametrize(
+    ("cells", "result"),
+    [
+        (("120 m", "80 m"), "sum of Length = 200 m"),
+        (("1,200", "3.5 million"), "sum of Length = 3501200"),
+        (("1,5", "2,25"), "sum of Length = 3.75"),
+        (("1.250", "2.5"), "sum of Length = 3.75"),
+        (("-3", "5%"), "the units of Length differ: %, none"),
+        (("120 m", "80 km"), "the units of Length differ: km, m"),
+        (("120", "n/a"), "'n/a' of Length is not one clear number"),
+        (("120", "about 80"), "'about 80' of Length is not one clear number"),
+        (("1.250", "2"), "'1.250' of Length is not one clear number"),
+        (("1,5", "1,250"), "a comma in Length separates decimals in some cells"),
+        (("120", ""), "1 row of 2 has no Length"),
+    ],
+)
+def test_cells_must_be_clear_numbers_of_one_unit(cells: tuple[str, str], result: str) -> None:
+    text = "| Road | Length |\n| --- | --- |\n" + "".join(
+        f"| {name} | {cell} |\n" for name, cell in zip("AB", cells, strict=True)
+    )
+    try:
+        outcome = _head("What is the total length of the roads?", text)
+    except ValueError as error:
+        outcome = str(error)
+    assert result in outcome
+
+
+def test_a_title_that_joins_names_is_no_filter_by_one_of_them() -> None:
+    text = "| Bridge | Length |\n| --- | --- |\n| Old | 3 |\n| New | 4 |"
+    (both,) = _tables(text, title="Bridges of Sarn and Tolk")
+    (one,) = _tables(text, title="Bridges of Sarn")
+    assert computed("What is the total length of the bridges of Sarn?", one).head.endswith("= 7")
+    with pytest.raises(ValueError, match="sarn"):
+        computed("What is the total length of the bridges of Sarn?", both)
+
+
+def test_sections_and_values_in_two_columns() -> None:
+    text = "| Depot | Wagons | From | To |\n| --- | --- | --- | --- |\n| North: | | | |\n| A1 | 3 | Sarn | Tolk |\n"
+    text += "| South: | | | |\n| B1 | 4 | Tolk | Sarn |\n"
+    assert _head("How many wagons are in the North?", text).startswith(
+        "1 row where the section is North: sum of Wagons = 3"
+    )
+    with pytest.raises(ValueError, match=r"\*sarn\* is a value of From and To"):
+        _head("What is the total of wagons of Sarn?", text)
+
+
+def test_the_thousands_of_a_file_are_one_table_in_order() -> None:
+    chunks, sources = [], {}
+    for part in (1001, 1, 2001):
+        name = f"s{part}"
+        text = f"| Depot | Wagons |\n| --- | --- |\n| D{part} | 2 |"
+        chunks.append(Chunk(name, name, text, 0, len(text), 0, 9))
+        sources[name] = Source(name, "c", f"file:///depots.csv#rows-{part}", "depots", "")
+    (table,) = tables_of(chunks, sources)
+    assert [row.cells["Depot"] for row in table.rows] == [("D1",), ("D1001",), ("D2001",)]
+    assert computed("How many wagons do the depots have?", table).head == "3 rows: sum of Wagons = 6"
+
+
+def test_questions_of_one_fact_read_no_table() -> None:
+    asked = (
+        "Who built it?",
+        "Where is the Halfmoon Bridge?",
+        "At most, what did it cost?",
+        "Wie viele Brücken gibt es?",
+    )
+    assert [asks_for_number(question) for question in asked] == [False] * 4
+
+
+def test_answers_read_every_row_and_cite_them(tmp_path: Path) -> None:
+    rows = [f"Depot {number},{number * 3},{'North' if number % 2 else 'South'}" for number in range(1, 53)]
+    (tmp_path / "depots.csv").write_text("\n".join(["Depot,Wagons,Region", *rows]), encoding="utf-8")
+    (tmp_path / "parts.csv").write_text(
+        'No;Part;Mass;Maker\n1;Axle 9;"1.250,5";Acme\n2;Bolt 3;"1.250";Acme\n', encoding="utf-8"
+    )
+    mass = {"type": "number", "unit": "kg", "decimal": ","}
+    mapping = {"name": "Part", "key": "No", "columns": {"Mass": mass, "Maker": "reference"}}
+    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as graph:
+        graph.ingest(tmp_path / "depots.csv")
+        graph.ingest(tmp_path / "parts.csv", rows=mapping)
+        most = graph.answer("Which depot has the most wagons?")
+        south = graph.answer("How many wagons do the depots in the South have?")
+        mean = graph.answer("What is the mean mass of the parts by maker?")
+        filtered = graph.answer("What is the total mass of the parts by Acme?", where='Part = "Bolt 3"')
+        brask = graph.answer("How many depots are in Brask?")
+    assert most.text == "52 rows: max of Wagons = 156: Depot 52, 156 [1]"
+    assert [each.evidence.text for each in most.citations] == ["depots: Depot: Depot 52; Wagons: 156; Region: South"]
+    assert south.text.startswith("26 rows where Region is South: sum of Wagons = 2106: Depot 2, 6 [1]; ")
+    assert (len(south.citations), south.is_supported, south.checked_by) == (20, True, "rows")
+    assert (
+        mean.text
+        == "2 rows: mean of Mass by Maker: Acme = 1250.25 kg: Axle 9, Acme, 1.250,5 kg [1]; Bolt 3, Acme, 1.250 kg [2]"
+    )
+    assert filtered.text.startswith("1 row where Maker is Acme: sum of Mass = 1250 kg: Bolt 3, 1.250 kg [1]")
+    assert not brask.is_supported
+    assert brask.text.endswith("No number over the table: no column or value of the table is *brask*.")
+
+
+def test_a_chat_model_reads_the_number_with_its_first_row(tmp_path: Path) -> None:
+    (tmp_path / "velm.md").write_text(_BRIDGES, encoding="utf-8")
+    chat = ScriptedChat(lambda *_: "The bridges in Sarn are 535 m long [1].")
+    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder(), chat=chat) as graph:
+        graph.ingest(tmp_path / "velm.md", extract="local")
+        answer = graph.answer("What is the total length of the bridges in Sarn?")
+    assert answer.is_supported
+    assert answer.citations[0].evidence.labels[0].startswith("3 rows where Town is Sarn: sum of Length, m = 535: ")
+
+
+def test_a_table_beyond_the_limit_is_not_read_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MOST_ROWS == 20_000
+    monkeypatch.setattr("hlgraph.answer.tables.MOST_ROWS", 1)
+    (tmp_path / "rows.csv").write_text("Part,Mass\nAxle 9,3\nBolt 3,4\n", encoding="utf-8")
+    mapping = {"name": "Part", "columns": {"Mass": "number"}}
+    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as graph:
+        graph.ingest(tmp_path / "rows.csv", rows=mapping)
+        answer = graph.answer("What is the total mass of the parts?")
+    assert "No number over the table: it has more than 20,000 rows." in answer.text
