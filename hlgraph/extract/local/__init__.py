@@ -1,8 +1,9 @@
 """Rule-based extraction."""
 
 from hlgraph.extract.local._clauses import KIND_OF_NOUN, may_be_person, open_spans
-from hlgraph.extract.local._extractor import LocalExtractor, Reading, read_chunk
+from hlgraph.extract.local._extractor import LocalExtractor, Reading, read_chunk, title_for
 from hlgraph.extract.local._lexicon import SELF_NOUNS
+from hlgraph.extract.local._mentions import as_written
 from hlgraph.extract.local._topics import Title
 from hlgraph.extract.local._units import MentionSpan, Unit
 
@@ -14,7 +15,9 @@ __all__ = [
     "Reading",
     "Title",
     "Unit",
+    "as_written",
     "may_be_person",
     "open_spans",
     "read_chunk",
+    "title_for",
 ]

@@ -170,7 +170,7 @@ class Tagged(NamedTuple):
         return mention.name if mention else ""
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
 def tag_of(word: str) -> str:
     """The letter of a word that is part of no mention.
 
@@ -207,6 +207,11 @@ def tagged(text: str, mentions: Sequence[MentionSpan]) -> Tagged:
     Tagged
         The sentence.
     """
+    return _tagged(text, tuple(mentions))
+
+
+@lru_cache(maxsize=256)
+def _tagged(text: str, mentions: tuple[MentionSpan, ...]) -> Tagged:
     tags: list[str] = []
     words: list[str] = []
     entries: list[MentionSpan | None] = []
@@ -214,22 +219,40 @@ def tagged(text: str, mentions: Sequence[MentionSpan]) -> Tagged:
     for mention in (*mentions, None):
         if mention is not None and mention.start < position:
             continue
-        for word in _PART.findall(text, position, len(text) if mention is None else mention.start):
-            if word not in _SILENT:
-                tag = tag_of(word) if word[0].isalnum() else "s" if word[0] in "'’" else _MARKS.get(word, ".")
-                if tag == "o" and words and words[-1] in DIRECTIONS:
-                    tags[-1] = "i"
-                elif tag == "#" and words and words[-1] in APPROXIMATELY:
-                    tags[-1] = "a"
-                tags.append(tag)
-                words.append(word)
-                entries.append(None)
+        first = len(tags)
+        parts = _PART.findall(text, position, len(text) if mention is None else mention.start)
+        letters = list(map(_letter, parts))
+        if "" in letters:
+            parts = [word for word, letter in zip(parts, letters, strict=True) if letter]
+            letters = list(filter(None, letters))
+        tags += letters
+        words += parts
+        entries += [None] * len(parts)
+        if "o" in letters or "#" in letters:
+            _correct(tags, words, first)
         if mention is not None:
             tags.append("D" if mention.kind == "date" else "#" if mention.kind == "number" else "M")
             words.append(mention.name)
             entries.append(mention)
             position = mention.end
     return Tagged("".join(tags), words, entries)
+
+
+def _correct(tags: list[str], words: Sequence[str], first: int) -> None:
+    """Give the word before "of" and before a number its tag: "west of Paris", "over 300"."""
+    for at in range(max(first, 1), len(tags)):
+        if tags[at] == "o" and words[at - 1] in DIRECTIONS:
+            tags[at - 1] = "i"
+        elif tags[at] == "#" and words[at - 1] in APPROXIMATELY:
+            tags[at - 1] = "a"
+
+
+@lru_cache(maxsize=16_384)
+def _letter(word: str) -> str:
+    """The letter of a word or a mark; empty for a mark without meaning."""
+    if word in _SILENT:
+        return ""
+    return tag_of(word) if word[0].isalnum() else "s" if word[0] in "'’" else _MARKS.get(word, ".")
 
 
 # Verbs and objects
@@ -642,9 +665,12 @@ def is_english(text: str) -> bool:
     >>> is_english("Acme bought it."), is_english("Acme hat das und mehr.")
     (True, False)
     """
+    is_ascii = text.isascii()
+    if is_ascii and _FOREIGN.isdisjoint(_words(text)):
+        return True
     words = text.lower().split()
     foreign = sum(map(_FOREIGN.__contains__, words))
-    if not text.isascii():
+    if not is_ascii:
         foreign += len(_OTHER_SCRIPT.findall(text))
     return not foreign or foreign < sum(map(_ENGLISH.__contains__, words))
 
@@ -741,7 +767,9 @@ def _is_question(text: str) -> bool:
 
 def _is_debris(text: str) -> bool:
     bare = text.strip(_EDGE)
-    return (len(bare) <= 400 and _DEBRIS.fullmatch(bare) is not None) or _FORM.search(text) is not None
+    return (len(bare) <= 400 and _DEBRIS.fullmatch(bare) is not None) or (
+        "mail" in text and _FORM.search(text) is not None
+    )
 
 
 def _is_fragment(text: str) -> bool:
@@ -757,43 +785,18 @@ def _is_fragment(text: str) -> bool:
 
 # The stance of a sentence
 
-_NEGATION_CUES = ("not", "n't", "n’t", "never", "no ", "neither", "den", "nobody", "none of")
-_FUTURE_CUES = tuple(
-    """will|'ll|’ll|won't|won’t|going to|set to|due to|about to|poised|expected to|scheduled|plan|intend|aim|hope|vow|pledge
-|promise|agree|announced""".replace("\n", "").split("|")
+# Words without which none of the patterns below can match: sets of words are much faster than patterns.
+_NEGATION_CUES = word_set("not t never cannot no neither denied denies deny denying nothing nobody none")
+_FUTURE_CUES = word_set(
+    """will ll won going set due about poised expected scheduled plan plans planned planning intend intends aim aims hope
+hopes vow vows vowed pledge pledges pledged promise promises promised agree agrees agreed announced"""
 )
-_CONDITIONAL_CUES = (
-    "would",
-    "could",
-    "might",
-    "may ",
-    "if ",
-    "unless",
-    "perhaps",
-    "maybe",
-    "possibl",
-    "alleg",
-    "reported",
-    "supposed",
+_CONDITIONAL_CUES = word_set("would could might may if unless perhaps maybe possibly allegedly reportedly supposedly")
+_OPEN_CUES = word_set(
+    """deny denies denied denying no nothing nobody true untrue false rumor rumors rumour rumours doubt doubts doubted whether if
+unless case should allegedly reportedly supposedly possibly perhaps maybe"""
 )
-_OPEN_CUES = (
-    *(
-        "deny",
-        "denie",
-        "no ",
-        "nothing",
-        "nobody",
-        "true",
-        "false",
-        "rumo",
-        "doubt",
-        "whether",
-        "if",
-        "unless",
-        "in case",
-    ),
-    *("should", "alleg", "reported", "supposed", "possibl", "perhaps", "maybe"),
-)
+_LOWER_WORD = re.compile(r"[a-z]+")
 _NEGATION = re.compile(
     r"\b(?:not(?! (?:only|to mention|least|so long ago))|never|cannot|neither)\b|(?<=[a-z])n['’]t\b"
     r"|\b(?:ha(?:s|ve|d)|is|are|was|were|be|found|saw|sees?) no (?!longer|doubt|matter)|\bthere['’]s no (?!doubt|way)"
@@ -828,7 +831,7 @@ _SAY = (
     "|announced|announces|announcing|wrote|writes|testified|insisted|insists|suggested|confirmed|stated|states|warned|warns|believes?|alleging"
     "|accuse|accuses|tweeted|quipped|recalled|recalls|admitted|admits|revealed|reveals|continued|Announced|thinks|thought"
 )
-_SAYING = re.compile(rf"\b(?:{_SAY})\b")
+_SAYING_CUES = frozenset(_SAY.lower().replace("believes?", "believe|believes").split("|"))
 _NAME = r"[A-Z][\w.’'&-]{0,30}(?: (?:(?:of|the|de|van|von) )?[A-Z][\w.’'&-]{0,30}){0,4}"
 _WHO = (
     rf"(?P<who>\b(?:[Hh]e|[Ss]he|[Tt]hey|[Ii]t|I|[Ww]e)|(?:\b(?:[Tt]he|[Aa]n?|[Oo]ne|[Ss]ome"
@@ -856,15 +859,17 @@ _ACCORDING = re.compile(
 )
 
 
-def details(text: str, mentions: Sequence[MentionSpan]) -> tuple[str, ...]:
-    """The stance of a sentence: "denied", "said by NAME", "future", "conditional"; none of them for a plain assertion.
+def details(text: str, mentions: Sequence[MentionSpan], sentence: Tagged) -> tuple[str, ...]:
+    """The stance of a sentence: "denied", "said by NAME", "past", "future", "conditional"; none for a plain assertion.
 
-    A negation in a relative or adverbial clause does not deny the sentence. The sayer has the name of its mention.
+    A negation in a relative or adverbial clause does not deny the sentence. The sayer has the name of its mention. The
+    tense is that of the main clause, and of what is said if the sentence names a sayer.
 
     Parameters
     ----------
     text : the sentence
     mentions : its mentions
+    sentence : its words with their tags
 
     Returns
     -------
@@ -873,24 +878,62 @@ def details(text: str, mentions: Sequence[MentionSpan]) -> tuple[str, ...]:
     """
     if not is_english(text):
         return ()
-    lower = text.lower()
+    words = _words(text)
     stance = []
-    if _has(lower, _NEGATION_CUES) and any(_is_main(text, match) for match in _NEGATION.finditer(text)):
+    if not words.isdisjoint(_NEGATION_CUES) and any(_is_main(text, match) for match in _NEGATION.finditer(text)):
         stance.append("denied")
-    if sayer := _sayer(text, mentions):
+    if sayer := _sayer(text, mentions, words):
         stance.append(f"said by {sayer}")
-    if _has(lower, _FUTURE_CUES) and any(_is_main(text, match) for match in _FUTURE.finditer(text)):
+    if _is_past(sentence):
+        stance.append("past")
+    if not words.isdisjoint(_FUTURE_CUES) and any(_is_main(text, match) for match in _FUTURE.finditer(text)):
         stance.append("future")
-    if _has(lower, _CONDITIONAL_CUES) and any(
+    if not words.isdisjoint(_CONDITIONAL_CUES) and any(
         _is_main(text, match, even_if=True) for match in _CONDITIONAL.finditer(text)
     ):
         stance.append("conditional")
     return tuple(stance)
 
 
-def _has(lower: str, cues: Sequence[str]) -> bool:
-    """Whether a text may match a pattern: a search for plain strings is much faster than the pattern."""
-    return any(cue in lower for cue in cues)
+@lru_cache(maxsize=256)
+def _words(text: str) -> frozenset[str]:
+    """The words of a text in lower case; an apostrophe ends a word."""
+    return frozenset(_LOWER_WORD.findall(text.lower()))
+
+
+_PAST = word_set("was were had did became remained wasn't weren't hadn't didn't wasn’t weren’t hadn’t didn’t")
+# The same in the present: "They run".
+_SAME_IN_PRESENT = word_set(
+    "come run become overcome put set cut hit let cost read bet bid cast forecast broadcast quit shed shut spread split beat"
+)
+_CONTRACTED_VERB = re.compile(r"['’](?:ve|re|m|ll)$")
+# A clause in front; what is passed over: parentheses, clauses between commas; what ends the main clause: "that", "and because".
+_IN_FRONT = re.compile(r"\(|[uw][^,]*,|i[^,bxyvz]*[vg][^,]*,")
+_DECIDES = re.compile(r"\([^()]*\)|,w[^,]*,|[bxyvzNuw]|[hd]s|t(?=n)|(?<=h)a*n")
+_VERB_TAG = re.compile(r"[bxyv]")
+_REDUCED = re.compile(r"v(?:[io]|td)[^uw]*[bxy]")  # "directed by Ada Roe, is"
+
+
+def _is_past(sentence: Tagged) -> bool:
+    """Whether the main verb of a sentence is in the past tense; the perfect "has been" is not."""
+    tags, words = sentence.tags, sentence.words
+    front = _IN_FRONT.match(tags)
+    start = front.end() if front else 0
+    for match in _DECIDES.finditer(tags, start):
+        at, tag = match.start(), match.group()
+        word = words[at].lower()
+        if len(tag) > 2 or (tag == "w" and at == start) or (word in _SAYING_CUES and _VERB_TAG.search(tags, at + 1)):
+            continue  # the tense is that of what is said
+        if any(map(_CONTRACTED_VERB.search, words[start:at])):
+            return False
+        if tag == "z" and _VERB_TAG.search(tags, at + 1):
+            continue  # probably a plural
+        if tag == "v":
+            if _REDUCED.match(tags, at) and tags[at - 1 : at] != "h":
+                continue
+            return word not in _SAME_IN_PRESENT or (at > 0 and words[at - 1].lower() in ("he", "she", "it"))
+        return word in _PAST
+    return False
 
 
 def _is_main(text: str, cue: re.Match[str], *, even_if: bool = False) -> bool:
@@ -906,10 +949,10 @@ def _is_main(text: str, cue: re.Match[str], *, even_if: bool = False) -> bool:
     return last not in _SUBORDINATE or (even_if and last in ("if", "unless"))
 
 
-def _sayer(text: str, mentions: Sequence[MentionSpan]) -> str:
+def _sayer(text: str, mentions: Sequence[MentionSpan], words: frozenset[str]) -> str:
     if "ccording to" in text and (match := _ACCORDING.search(text)):
         return _sayer_name(match, mentions)
-    if not _SAYING.search(text):
+    if words.isdisjoint(_SAYING_CUES):
         return ""
     if match := _INVERTED.search(text):
         return _sayer_name(match, mentions)
@@ -951,7 +994,7 @@ def open_spans(text: str) -> list[tuple[int, int]]:
     [(0, 11)]
     """
     spans: list[tuple[int, int]] = []
-    if not _has(text.lower(), _OPEN_CUES):
+    if _words(text).isdisjoint(_OPEN_CUES):
         return spans
     for cue in _OPEN.finditer(text):
         start, end = cue.start(), len(text)

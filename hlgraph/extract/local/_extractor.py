@@ -26,7 +26,7 @@ from hlgraph.extract.local._clauses import (
     subjects,
     tagged,
 )
-from hlgraph.extract.local._mentions import find_mentions, with_antecedents
+from hlgraph.extract.local._mentions import as_written, find_mentions, with_antecedents
 from hlgraph.extract.local._names import Shape
 from hlgraph.extract.local._topics import Title, chunk_topics, is_named, read_title, unit_topics
 from hlgraph.extract.local._units import MentionSpan, Unit, units
@@ -98,8 +98,11 @@ def find_triples(text: str, mentions: Sequence[MentionSpan], title: Title) -> li
 
 def _asserted(text: str, sentence: Tagged, mentions: Sequence[MentionSpan]) -> Tagged:
     """The sentence with its verbs marked as negated where it does not assert them."""
+    spans = open_spans(text)
+    if not spans:
+        return sentence
     tags = list(sentence.tags)
-    for start, end in open_spans(text):
+    for start, end in spans:
         first = len(tagged(text[:start], [each for each in mentions if each.end <= start]).tags)
         last = len(tagged(text[:end], [each for each in mentions if each.end <= end]).tags)
         tags[first:last] = "N" * (last - first)
@@ -192,7 +195,7 @@ def _beside(sentence: Tagged, title: Title) -> Iterator[Triple]:
             if match and (sentence.words[at].lower() == "its" or may_be_person(title)):
                 noun = sentence.phrase(*match.span(1))
                 yield Triple(title.bare, noun, sentence.name(match.end() - 1))
-        elif match := _CHAIN.match(tags, at):
+        elif tag in "iot" and (match := _CHAIN.match(tags, at)):
             yield from _chain(sentence, match.end())
 
 
@@ -312,7 +315,7 @@ class Reading:
         Parameters
         ----------
         triples : the facts of each unit
-        mentions : the mentions of each unit; None for the mentions of the rules
+        mentions : the mentions of each unit, in its words without the bracket; None for the mentions of the rules
         kinds : kinds of names whose mentions and facts give no kind
 
         Returns
@@ -322,7 +325,8 @@ class Reading:
         """
         all_kinds = {**(kinds or {}), **kinds_in((triple for some in triples for triple in some), self.title)}
         propositions: dict[str, Proposition] = {}
-        for unit, unit_mentions, facts in zip(self.units, mentions or self.mentions, triples, strict=True):
+        rows = zip(self.units, self.mentions, mentions or self.mentions, triples, strict=True)
+        for unit, own_mentions, unit_mentions, facts in rows:
             text = _self_contained(unit, self.title)
             if text in propositions:
                 continue
@@ -334,7 +338,9 @@ class Reading:
                 topics=unit_topics(unit, self.topics, self.title),
                 mentions=_distinct(names, all_kinds),
                 triples=tuple(facts),
-                details=details(unit.text, unit_mentions) if unit.kind in _PROSE else (),
+                details=details(*as_written(unit, own_mentions), tagged(unit.text, own_mentions))
+                if unit.kind in _PROSE
+                else (),
             )
         return Extraction(tuple(propositions.values()), self.topics)
 
@@ -363,7 +369,23 @@ def _triples(unit: Unit, mentions: Sequence[MentionSpan], title: Title) -> tuple
         return ()
     if unit.kind is BlockKind.ROW:
         return tuple(row_triples(unit, mentions, title))
-    return tuple(find_triples(unit.text, mentions, title))
+    return tuple(find_triples(unit.text, mentions, title_for(unit, title)))
+
+
+def title_for(unit: Unit, title: Title) -> Title:
+    """The title that the pronouns of a unit may refer to; one that is no name if they may refer to something else.
+
+    Parameters
+    ----------
+    unit : the unit
+    title : the title of the document
+
+    Returns
+    -------
+    Title
+        The title itself, or a copy that is no name.
+    """
+    return title._replace(is_name=False) if unit.is_open else title
 
 
 def _self_contained(unit: Unit, title: Title) -> str:
@@ -427,7 +449,7 @@ class LocalExtractor:
     @property
     def fingerprint(self) -> str:
         """Name and version of the rules."""
-        return "local/4"
+        return "local/5"
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 from hlgraph.extract.local import _lexicon as lexicon
-from hlgraph.extract.local._clauses import KIND_OF_NOUN
+from hlgraph.extract.local._clauses import KIND_OF_NOUN, may_be_person, tag_of
 from hlgraph.extract.local._names import (
     Shape,
     Token,
@@ -32,6 +34,8 @@ _BRACKET = re.compile(r"\s?\(")
 _NO_PERSON = re.compile(r"[&\d]|\b(?:of|the|and|for)\b")
 _SURNAME = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _WORD = re.compile(r"[^\W_]+")
+_PART_OF_TITLE = re.compile(r"\s[-–—|]\s|\s\(")
+_RELATIVE = re.compile(r"\b(?:father|mother|brother|sister|wife|husband|son|daughter),? $")
 
 
 def find_mentions(text: str, units: Sequence[Unit], title: Title) -> tuple[list[list[MentionSpan]], Shape]:
@@ -61,7 +65,7 @@ def find_mentions(text: str, units: Sequence[Unit], title: Title) -> tuple[list[
     for i, (unit, mentions) in enumerate(zip(units, per_unit, strict=True)):
         for short, full in _explained(unit.text, mentions):
             acronyms.setdefault(short, (full, i))
-    surnames = _surnames(per_unit, title) if _PERSONAL.search(text) else {}
+    surnames = _surnames(units, per_unit, title) if _PERSONAL.search(text) else {}
     return [
         [_full(mention, i, acronyms, surnames) for mention in mentions] for i, mentions in enumerate(per_unit)
     ], evidence
@@ -125,15 +129,22 @@ def _explained(text: str, mentions: Sequence[MentionSpan]) -> Iterator[tuple[str
             yield short.name, full.name
 
 
-def _surnames(per_unit: Sequence[Sequence[MentionSpan]], title: Title) -> dict[str, str]:
-    """The full name for each surname that has exactly one in the chunk."""
+def _surnames(units: Sequence[Unit], per_unit: Sequence[Sequence[MentionSpan]], title: Title) -> dict[str, str]:
+    """The full name for each surname that has exactly one in the chunk, and no relative: "her father, Ben Moro"."""
+    relatives = {
+        mention.name.rsplit(" ", 1)[-1]
+        for unit, mentions in zip(units, per_unit, strict=True)
+        for mention in mentions
+        if " " in mention.name and _RELATIVE.search(unit.text, max(0, mention.start - 16), mention.start)
+    }
     full: dict[str, set[str]] = {}
-    for name, kind in {(mention.name, mention.kind) for mentions in per_unit for mention in mentions} | {
-        (title.bare, "")
-    }:
+    own = {(title.bare, ""), (_PART_OF_TITLE.split(title.bare)[0], "")}
+    for name, kind in own.union((mention.name, mention.kind) for mentions in per_unit for mention in mentions):
         if kind in ("", "person") and (last := _surname(name)):
             full.setdefault(last, set()).add(name)
-    return {last: names_.pop() for last, names_ in full.items() if len(names_) == 1}
+    return {
+        last: names_.pop() for last, names_ in full.items() if len(names_) == 1 and last not in relatives | {title.bare}
+    }
 
 
 def _surname(name: str) -> str:
@@ -162,78 +173,369 @@ def _full(
     return mention
 
 
-_ANAPHOR = re.compile(r"(?P<pronoun>He|She)(?= [a-z])|The company(?= [a-z])")
-_OPPOSITE = {
-    "He": re.compile(r"\b(?:she|her|hers|him)\b", re.IGNORECASE),
-    "She": re.compile(r"\b(?:he|him|his)\b", re.IGNORECASE),
+# Antecedents: what "he", "its" and "the company" at the beginning of a sentence refer to, under one heading.
+
+_WHEN = rf"(?:[a-z\d-]+|{'|'.join(lexicon.MONTHS)})"
+_OPENER = (
+    r"(?:(?:But|And|So|Yet|Also|Then|Later|Today|Now|However|Instead|Eventually|Finally|Initially|Afterwards?|Meanwhile"
+    r"|Still|Previously|Originally|Subsequently),? "
+    rf"|(?:In|On|At|By|From|Since|After|Before|During|Until|As of)(?: {_WHEN}){{1,5}}, (?:\d{{4}}, )?)?"
+)
+_ANAPHOR = re.compile(
+    rf"{_OPENER}(?P<word>[Hh]e|[Ss]he|[Ii]t|[Tt]hey|[Hh]is|[Hh]er|[Ii]ts|[Tt]heir|[Tt]h(?:e|is) (?P<noun>[a-z]{{3,}}))"
+    r"(?P<follower>['’](?:s|re|d|ll|ve)(?= [a-z])| (?=[^\W_]))"
+)
+_QUOTER = re.compile(r"[,?!][”\"] (?P<word>he|she)(?P<noun>)(?P<follower> )(?=[a-z])")
+_OWN = frozenset(("his", "her", "its", "their"))
+_GENDERS = {"he": "he", "his": "he", "she": "she", "her": "she"}
+_GENDERED = {
+    "he": re.compile(r"\b(?:[Hh]e|[Hh]im|[Hh]is)\b"),
+    "she": re.compile(r"\b(?:[Ss]he|[Hh]ers?)\b"),
 }
-_LOWER_WORD = re.compile(r"(?<![^\W_])[a-z]+")
-_ANTECEDENT_UNITS = 2  # sentences before the pronoun in which its antecedent may stand
+# An object that is another person than the subject: "Ada Roe sold it to her".
+_OBJECT = {
+    "he": re.compile(r"\bhim\b"),
+    "she": re.compile(r"\bher(?=[.,;:!?]| (?:to|in|on|at|for|with|from|and|as)\b)"),
+}
+_OTHER = {"he": "she", "she": "he"}
+# "It" that refers to nothing: "It is clear that", "It was she who", "It takes time".
+_EXPLETIVE = re.compile(
+    r"[Ii]t (?:also )?(?:seem|appear|turn|take|took|happen|follow|snow|rain|(?:(?:is|was|will|would|has|had|may|might|can"
+    r"|could|should|does|did) (?:not |be |been )*)(?:said|thought|clear|likely|true|possible|(?:[\w-]+ ){1,3}?"
+    r"(?:that|who|whether|if|how|why|when)\b))"
+)
+_AFTER_NOUN = (
+    r"(?:of|in|on|at|by|for|with|from|to|that|which|who|whose|where|when|as|is|was|located|situated|directed"
+    r"|written|produced|released|published|founded|based|hosted|created|developed|recorded|starring|performed|sung|owned"
+    r"|established|formed|operated|played|used|built|named|known|between|near|during|since|until)"
+)
+_IS_A = re.compile(
+    r"['’\"”]{0,2}(?: ?\([^()]{0,200}\))?(?P<link>,? (?:is|was|are|were|remains)(?: (?:also|now|currently|still))?)?"
+    rf"(?(link) (?:an?|the|one of the)|, an?) (?P<words>(?:(?!{_AFTER_NOUN} )[^\s.;:()]+ ){{0,9}}?[^\s,.;:()]+)"
+    rf"(?=[.;:()]|,? {_AFTER_NOUN}\b|,? ?$)"
+)
+_SYNONYMS = {
+    noun: group.split()
+    for group in (
+        "film movie",
+        "song single track",
+        "album record",
+        "series show sitcom",
+        "band group duo trio",
+        "book novel",
+        "company firm startup corporation manufacturer retailer",
+        "town city",
+        "team club",
+    )
+    for noun in group.split()
+}
+_HEAD_NOUN = re.compile(r"([\w’'-]+)(?=,|$| and\b| or\b)")
+_OF_SOMEBODY = re.compile(r"\b(?:is|was|are|were) (?:his|her|their)\b")
+_LOWER_WORD = re.compile(r"(?<![^\W_])[a-z]+(?![\w’'-])")
+_NO_PERSON_BEFORE = re.compile(r"\b(?:the|an?|in|at|near|outside|around|on|his|her|its|their|our)\s$", re.IGNORECASE)
+_SPEAKS = re.compile(
+    r"(?:,? who| (?:also |later )?(?:announced|reported|said|says|told|wrote|writes|recalled|explained|thinks|believes|tweeted"
+    r"|testified|asked|was born|died|married|grew up|graduated|studied))\b|, \d\d,"
+)
+_SUBORDINATE = re.compile(r"(?:Although|Though|While|When|After|Before|Because|As|Since|If|Once|Despite) .*, ")
+_NOUNS_OF = {
+    "he": lexicon.word_set(
+        "husband father brother son king prince duke earl baron businessman nobleman actor man monk priest"
+    ),
+    "she": lexicon.word_set("wife mother sister daughter queen princess businesswoman noblewoman actress woman"),
+}
+_SPOKEN = re.compile(r"\b(?:said|says|told|wrote|recalled|explained|asked)\s$")
+_HEAD = re.compile(
+    r"[“\"]?(?:The |An? |But |And |However, |Later, |(?:In|On|By|After|Since)(?: [a-z\d]+){1,4}, )?[“\"]?"
+)
+_LONGEST_HEAD = 48
+_VERBS = frozenset("bxyva")
+_NEAR = 2  # sentences before the anaphor in which its antecedent may stand
 
 
-def with_antecedents(
-    units: Sequence[Unit], mentions: Sequence[Sequence[MentionSpan]], title: Title
-) -> tuple[tuple[Unit, ...], list[Sequence[MentionSpan]]]:
-    """The units with the antecedent in brackets after "He", "She" and "The company" at their beginning, if it is certain.
+class _Sentence(NamedTuple):
+    """A sentence before an anaphor; ``subject`` is the name that it is about, ``defines`` whether it says what that is."""
 
-    It is certain if the last of the two sentences before that names a candidate, under the same heading, begins with it and
-    has no other person (or organization), neither by a name nor by a noun nor by a pronoun. If the title is a name, these
-    words refer to it, and nothing changes.
+    unit: Unit
+    mentions: Sequence[MentionSpan]
+    subject: str
+    defines: bool
 
-    Parameters
-    ----------
-    units : the units of a chunk
-    mentions : mentions of each unit
-    title : the title of the document
 
-    Returns
-    -------
-    tuple
-        The units, whose spans stay, and their mentions; the pronoun and the bracket mention the antecedent.
-    """
-    if title.is_name:
-        return tuple(units), list(mentions)
-    resolved: list[Unit] = []
-    named: list[Sequence[MentionSpan]] = []
-    for unit, spans in zip(units, mentions, strict=True):
-        match = _ANAPHOR.match(unit.text) if unit.kind is BlockKind.PROSE else None
-        before, names_before = resolved[-_ANTECEDENT_UNITS:], named[-_ANTECEDENT_UNITS:]
-        antecedent = _antecedent(match, unit, before, names_before) if match else None
-        if match and antecedent:
-            head = f"{match.group()} [{antecedent.name}]"
-            shift, rest = len(head) - match.end(), (each for each in spans if each.start >= match.end())
-            resolved.append(unit._replace(text=head + unit.text[match.end() :]))
-            moved = (each._replace(start=each.start + shift, end=each.end + shift) for each in rest)
-            named.append([antecedent._replace(start=0, end=len(head)), *moved])
+class _Section:
+    """What a chunk says before an anaphor: what its names are, and the last sentences under the same heading."""
+
+    def __init__(self, title: Title, units: Sequence[Unit]) -> None:
+        self._title = title.bare if title.is_name else ""
+        self._may_be_person = bool(self._title) and may_be_person(title)
+        self._units = units
+        self._names: dict[str, set[str]] = {}
+        self._kinds: dict[str, str] = {}
+        self._before: list[_Sentence] = []
+        self._waiting: list[tuple[Unit, Sequence[MentionSpan], int | None]] = []
+        if self._title:
+            described = title.full[len(title.bare) :].strip(" ()").partition(",")[0]
+            for words in (title.bare, described):
+                if words.rsplit(" ", 1)[-1].lower() in KIND_OF_NOUN:
+                    self._describe(self._title, words)
+
+    def _describe(self, name: str, words: str) -> None:
+        """Note what a name is: the last word of each part of a noun phrase, "a film director and writer"."""
+        for noun in _HEAD_NOUN.findall(words.lower()):
+            kind = KIND_OF_NOUN.get(noun) or KIND_OF_NOUN.get(noun.removesuffix("s"), "")
+            if kind or words.endswith(noun):
+                self._names.setdefault(noun, set()).add(name)
+            if kind:
+                self._kinds.setdefault(name, kind)
+
+    def add(self, unit: Unit, mentions: Sequence[MentionSpan], head: int | None) -> None:
+        """Note a sentence; ``head`` is the offset of its anaphor, if that got an antecedent. It is read when one is asked for."""
+        self._waiting.append((unit, mentions, head))
+
+    def _read(self) -> None:
+        for unit, mentions, head in self._waiting:
+            if unit.kind is not BlockKind.PROSE or (self._before and unit.heading != self._before[-1].unit.heading):
+                self._before.clear()
+            if unit.kind is BlockKind.PROSE:
+                self._read_sentence(unit, mentions, head)
+        self._waiting.clear()
+
+    def _read_sentence(self, unit: Unit, mentions: Sequence[MentionSpan], head: int | None) -> None:
+        text, subject, defines = unit.text, "", False
+        for mention in mentions:
+            if mention.kind in ("date", "number"):
+                continue
+            is_head = mention.start == head or (
+                head is None and mention.start < _LONGEST_HEAD and _HEAD.fullmatch(text, 0, mention.start) is not None
+            )
+            is_head = is_head and not text.startswith(("'s", "’s"), mention.end)
+            name = self._title if self._is_title(mention.name) else mention.name
+            subject = name if is_head and not subject else subject
+            match = _IS_A.match(text, mention.end)
+            if match and (is_head or not match["link"]):
+                self._describe(name, match["words"])
+                defines = defines or bool(match["link"])
+            if mention.kind:
+                self._kinds.setdefault(name, mention.kind)
+            if KIND_OF_NOUN.get(mention.name.rsplit(" ", 1)[-1].lower()) in ("place", "organization"):
+                self._describe(mention.name, mention.name)
+        self._before = [*self._before[1 - _NEAR :], _Sentence(unit, mentions, subject, defines)]
+
+    def _is_title(self, name: str) -> bool:
+        """Whether a name is a form of the title, if that may be a person: "Henry Roe" or "Roe" for "Henry Roe Jr"."""
+        kind = self._kinds.get(self._title, "person" if self._may_be_person else "")
+        if name == self._title or kind != "person":
+            return name == self._title
+        own, words = ({word.strip(".,") for word in each.split()} for each in (self._title, name))
+        return self._kinds.get(name, "person") == "person" and (words <= own or (len(own) > 1 and own <= words))
+
+    def antecedent(self, unit: Unit, anaphor: re.Match[str]) -> MentionSpan | None:
+        """The name that an anaphor refers to, without a span; None if it is not certain."""
+        self._read()
+        word = anaphor["word"].lower()
+        before = self._before if self.has_before(unit) else []
+        if gender := _GENDERS.get(word):
+            name, kind = self._person(gender, before), "person"
+        elif anaphor["noun"]:
+            name = self._named_by(anaphor["noun"], before) if _follows(unit.text, anaphor) else ""
+            kind = KIND_OF_NOUN.get(anaphor["noun"], "")
+        elif _EXPLETIVE.match(unit.text, anaphor.start("word")):
+            return None
         else:
-            resolved.append(unit)
-            named.append(spans)
-    return tuple(resolved), named
+            is_speaker = bool(_SPEAKS.match(unit.text, anaphor.end("word")))
+            name = self._thing(before, is_plural=word.startswith("the"), is_speaker=is_speaker)
+            kind = self._kinds.get(name, "")
+        return MentionSpan(0, 0, name, self._kinds.get(name, kind)) if name else None
+
+    def has_before(self, unit: Unit) -> bool:
+        """Whether a sentence stands before this one under the same heading."""
+        return bool(self._before) and self._before[-1].unit.heading == unit.heading
+
+    # Persons
+
+    def _person(self, gender: str, before: Sequence[_Sentence]) -> str:
+        if self._is_titled_person(gender):
+            return self._title if self._is_about_title(before) else ""
+        near = next((n for n in range(1, len(before) + 1) if any(self._persons(before[-n]))), 0)
+        window = before[len(before) - near :] if near else []
+        names = dict.fromkeys(name for sentence in window for name in self._persons(sentence))
+        others = (_GENDERED[_OTHER[gender]], _OBJECT[gender], _OF_SOMEBODY)
+        if len(names) != 1 or any(pattern.search(each.unit.text) for pattern in others for each in window):
+            return ""
+        if _is_quoting(window) and not _is_inside_quotation(window):
+            return ""
+        [name] = names
+        is_sure = self._shows_person(name, window, gender) and not _others(name, window, gender)
+        return name if is_sure and not _HAS_CAPITALS.search(name) else ""
+
+    def _is_about_title(self, before: Sequence[_Sentence]) -> bool:
+        """Whether the last sentence with a person as its subject has the title as that, or none has one."""
+        for sentence in reversed(before):
+            if sentence.subject == self._title:
+                return True
+            if self._could_be_person(sentence.subject) if sentence.subject else _begins_with_person(sentence.unit.text):
+                return False
+        return True
+
+    def _is_titled_person(self, gender: str) -> bool:
+        """Whether the title is a person of this gender, by what the chunk says of it and by its pronouns."""
+        kind = self._kinds.get(self._title)
+        if not self._title or kind not in (None, "person"):
+            return False
+        own, other = self._pronouns[gender], self._pronouns[_OTHER[gender]]
+        if kind or (self._may_be_person and _is_full_name(self._title)):
+            return own > other
+        return self._may_be_person and own >= max(2, len(self._units) // 3) and own > 3 * other
+
+    @cached_property
+    def _pronouns(self) -> dict[str, int]:
+        """The number of pronouns of each gender in the chunk."""
+        text = "\n".join(unit.text for unit in self._units)
+        return {gender: len(pattern.findall(text)) for gender, pattern in _GENDERED.items()}
+
+    def _could_be_person(self, name: str) -> bool:
+        return self._kinds.get(name, "person") == "person"
+
+    def _persons(self, sentence: _Sentence) -> Iterator[str]:
+        """The names of a sentence that may be those of persons."""
+        text = sentence.unit.text
+        for mention in sentence.mentions:
+            name = mention.name
+            if mention.kind not in ("", "person") or not self._could_be_person(name):
+                continue
+            if _NO_NAME.search(name):
+                continue
+            if mention.kind or not (
+                text[mention.start] in '“"‘' or _NO_PERSON_BEFORE.search(text, max(0, mention.start - 9), mention.start)
+            ):
+                yield name
+
+    def _shows_person(self, name: str, window: Sequence[_Sentence], gender: str) -> bool:
+        """Whether something shows that a name is a person's: an office, a verb of saying, a pronoun in the same sentence."""
+        if self._kinds.get(name) == "person":
+            return True
+        for sentence in window:
+            text = sentence.unit.text
+            for mention in (each for each in sentence.mentions if each.name == name):
+                is_subject = sentence.subject == name or _SUBORDINATE.fullmatch(text, 0, mention.start) is not None
+                if (is_subject and _is_full_name(name)) or _SPEAKS.match(text, mention.end):
+                    return True
+                if (
+                    _SPOKEN.search(text, max(0, mention.start - 12), mention.start)
+                    or _noun_before(text, mention.start) == "person"
+                ):
+                    return True
+                if _is_verb_or_own(text, mention.end) and _GENDERED[gender].search(text, mention.end):
+                    return True
+        return False
+
+    # Things
+
+    def _named_by(self, noun: str, before: Sequence[_Sentence]) -> str:
+        """The only name in the chunk that is such a thing: "the company"."""
+        kind = KIND_OF_NOUN.get(noun, "")
+        names = set().union(*(self._names.get(each, ()) for each in _SYNONYMS.get(noun, [noun])))
+        near = {
+            mention.name for sentence in before for mention in sentence.mentions if mention.kind == kind or not kind
+        }
+        if noun in _SYNONYMS["company"]:
+            names |= {name for name in near if self._kinds.get(name) == "organization"}
+        if len(names) != 1:
+            return ""
+        [name] = names
+        subject = before[-1].subject if before else ""
+        is_rivalled = bool(subject) and subject != name and self._kinds.get(subject, kind) == kind
+        is_near = name == self._title or any(name == mention.name for each in before for mention in each.mentions)
+        return name if is_near and not is_rivalled else ""
+
+    def _thing(self, before: Sequence[_Sentence], *, is_plural: bool, is_speaker: bool) -> str:
+        """What the last sentence is about: a thing that it defines, or the title; a speaker may be its only name."""
+        if not before or _is_quoting(before):
+            return ""
+        last = before[-1]
+        names = {mention.name for mention in last.mentions if mention.kind not in ("date", "number")}
+        if is_speaker and len(names) == 1 and not self._title and self._kinds.get(min(names)) in (None, "organization"):
+            return names.pop()
+        name = last.subject
+        if not name or self._kinds.get(name) == "person" or not (last.defines or name == self._title):
+            return ""
+        if is_plural:
+            return name if self._kinds.get(name) == "organization" else ""
+        return "" if name == self._title and any(map(self._is_titled_person, _GENDERED)) else name
 
 
-def _antecedent(
-    anaphor: re.Match[str], unit: Unit, before: Sequence[Unit], mentions: Sequence[Sequence[MentionSpan]]
-) -> MentionSpan | None:
-    if not before or any(each.kind is not BlockKind.PROSE or each.heading != unit.heading for each in before):
-        return None
-    pronoun = anaphor["pronoun"]
-    kind = "person" if pronoun else "organization"
-    nearest = [row for row in range(len(before)) if any(each.kind in (kind, "") for each in mentions[row])][-1:]
-    before, mentions = before[nearest[0] if nearest else 0 :], mentions[nearest[0] if nearest else 0 :]
-    text = " ".join(each.text for each in before)
-    if text.count("“") != text.count("”") or text.count('"') % 2 or (pronoun and _OPPOSITE[pronoun].search(text)):
-        return None
-    if any(
-        KIND_OF_NOUN.get(word.removesuffix("s")) == kind and word != "company" for word in _LOWER_WORD.findall(text)
-    ):
-        return None
-    candidates = {each.name: each for spans in mentions for each in spans if each.kind in (kind, "")}
-    if len(candidates) != 1:
-        return None
-    [candidate] = candidates.values()
-    is_subject = any(each.name == candidate.name and not each.start for spans in mentions for each in spans)
-    is_fitting = candidate.kind == kind or (bool(pronoun) and _is_full_name(candidate.name))
-    return candidate if is_subject and is_fitting else None
+def _is_quoting(sentences: Sequence[_Sentence]) -> bool:
+    """Whether a quotation begins or ends in these sentences without its other end."""
+    text = " ".join(each.unit.text for each in sentences)
+    return text.count("“") != text.count("”") or text.count('"') % 2 == 1
+
+
+def _is_inside_quotation(sentences: Sequence[_Sentence]) -> bool:
+    """Whether one quotation holds all of these sentences and goes on after them."""
+    text = " ".join(each.unit.text for each in sentences)
+    return text[0] in '“"' and not any(mark in text[1:] for mark in '“”"')
+
+
+_NO_NAME = re.compile(r"\d|^[A-Z.& -]+$")
+_HAS_CAPITALS = re.compile(r"\b[A-Z]{3,}\b")
+
+
+def _begins_with_person(text: str) -> bool:
+    """Whether one of the first words is a noun for a person, so that a sentence without a name is about another person."""
+    return any(KIND_OF_NOUN.get(word) == "person" for word in _LOWER_WORD.findall(text[:60])[:4])
+
+
+def _noun_before(text: str, end: int) -> str:
+    """The kind of the noun right before a name: "prosecutor Ada Roe"."""
+    words = text[max(0, end - 40) : end].split()
+    return KIND_OF_NOUN.get(words[-1], "") if words else ""
+
+
+def _others(name: str, window: Sequence[_Sentence], gender: str) -> bool:
+    """Whether the sentences have a noun or a pronoun for one more person than the named one, or quote the name."""
+    for sentence in window:
+        text = sentence.unit.text
+        mentions = [each for each in sentence.mentions if each.name == name]
+        own = [(max(0, each.start - 40), each.start) for each in mentions]
+        own += [match.span() for each in mentions if (match := _IS_A.match(text, each.end)) is not None]
+        for noun in _LOWER_WORD.finditer(text):
+            if KIND_OF_NOUN.get(noun.group()) != "person":
+                continue
+            if noun.group() in _NOUNS_OF[_OTHER[gender]] or not any(a <= noun.start() < b for a, b in own):
+                return True
+        first = mentions[0].start if mentions else len(text)
+        if first and _begins_unknown(text):
+            return True
+        if _GENDERED[gender].search(text, 0, first) and not (mentions and _SUBORDINATE.fullmatch(text, 0, first)):
+            return True
+        if mentions and text.count("“", 0, first) > text.count("”", 0, first) and "”" in text[first:]:
+            return True
+        if mentions and text.count('"', 0, first) % 2 and '"' in text[first:]:
+            return True
+    return False
+
+
+def _begins_unknown(text: str) -> bool:
+    """Whether a verb follows a first word that may be a name and is no mention."""
+    word, _, rest = text.partition(" ")
+    lower = word.lower()
+    is_common = lower in lexicon.ORDINARY or lower.endswith((*lexicon.COMMON_ENDINGS, "s")) or not word.isalpha()
+    return not is_common and tag_of(rest.partition(" ")[0] or ".") in "bxyv"
+
+
+def _is_verb_or_own(text: str, end: int) -> bool:
+    """Whether a verb or a possessive follows, so that a name before it is a subject or an owner."""
+    words = text[end : end + 30].split()
+    return text.startswith(("'s", "’s"), end) or (bool(words) and tag_of(words[0]) in "bxyvza")
+
+
+def _follows(text: str, anaphor: re.Match[str]) -> bool:
+    """Whether a verb or a possessive follows "the film", so that it is no part of "the film industry"."""
+    if anaphor["follower"] != " ":
+        return True
+    words = text[anaphor.end() : anaphor.end() + 60].split()
+    tags = [tag_of(word.strip(",;:")) for word in words[:2] if word.strip(",;:")]
+    return bool(tags) and (tags[0] in _VERBS or (tags[0] == "z" and tags[1:2] not in (["b"], ["x"], ["y"], ["v"])))
 
 
 def _is_full_name(name: str) -> bool:
@@ -244,3 +546,94 @@ def _is_full_name(name: str) -> bool:
         and all(word[0].isupper() and word[1:].islower() for word in name.replace("-", " ").split() if word)
         and lexicon.NOT_A_FIRST_NAME.isdisjoint(word.lower() for word in words)
     )
+
+
+def with_antecedents(
+    units: Sequence[Unit], mentions: Sequence[Sequence[MentionSpan]], title: Title
+) -> tuple[tuple[Unit, ...], list[Sequence[MentionSpan]]]:
+    """The units with the antecedent in brackets after their first anaphor, if it is certain: "He [Ben Moro] was born".
+
+    An anaphor is "he", "she", "it", "they", their possessives, or "the" or "this" with a noun, at the beginning of a sentence,
+    after an opener such as "In 1970,", or after a quotation. Its antecedent stands in the two sentences before it, under the
+    same heading, or is the title.
+
+    - A person: the title if the sentences are about it; else the only name of a person there, if no noun or pronoun may
+      mean another one.
+    - "The company": the only name in the chunk of which it says that it is one.
+    - "It" and "they": what the last sentence is about and defines ("Acme is a company"), or the title.
+
+    Where two names are possible, nothing changes, and ``is_open`` says that the anaphor is not the title either.
+
+    Parameters
+    ----------
+    units : the units of a chunk
+    mentions : mentions of each unit
+    title : the title of the document
+
+    Returns
+    -------
+    tuple
+        The units, whose spans stay, and their mentions; the anaphor and the bracket mention the antecedent.
+    """
+    section = _Section(title, units)
+    resolved: list[Unit] = []
+    named: list[Sequence[MentionSpan]] = []
+    for plain, own in zip(units, mentions, strict=True):
+        unit, spans = plain, own
+        anaphor = _anaphor(unit.text) if unit.kind is BlockKind.PROSE else None
+        antecedent = section.antecedent(unit, anaphor) if anaphor else None
+        if anaphor and antecedent:
+            unit, spans = _bracketed(unit, spans, anaphor, antecedent, title)
+        elif anaphor and not anaphor["noun"] and section.has_before(unit):
+            unit = unit._replace(is_open=True)
+        section.add(unit, spans, anaphor.start("word") if anaphor and antecedent else None)
+        resolved.append(unit)
+        named.append(spans)
+    return tuple(resolved), named
+
+
+def _anaphor(text: str) -> re.Match[str] | None:
+    match = _ANAPHOR.match(text)
+    return match if match or not ("” " in text or '" ' in text) else _QUOTER.search(text)
+
+
+def _bracketed(
+    unit: Unit, spans: Sequence[MentionSpan], anaphor: re.Match[str], antecedent: MentionSpan, title: Title
+) -> tuple[Unit, list[MentionSpan]]:
+    """The unit with the antecedent behind the anaphor, and its mentions, moved."""
+    start, end = anaphor.span("word")
+    is_own = anaphor["word"].lower() in _OWN
+    shown = title.full if antecedent.name == title.bare else antecedent.name
+    bracket = f" [{shown}{'’s' if is_own else ''}]"
+    size = len(bracket)
+    own = antecedent._replace(start=start, end=end + size - (len("’s]") if is_own else 0))
+    before = [each for each in spans if each.end <= start]
+    after = [each._replace(start=each.start + size, end=each.end + size) for each in spans if each.start >= end]
+    text = f"{unit.text[:end]}{bracket}{unit.text[end:]}"
+    is_open = antecedent.name != title.bare
+    return unit._replace(text=text, bracket=(end, end + size), is_open=is_open), [*before, own, *after]
+
+
+def as_written(unit: Unit, mentions: Sequence[MentionSpan]) -> tuple[str, Sequence[MentionSpan]]:
+    """The words of a unit without a bracket, and its mentions in them.
+
+    Parameters
+    ----------
+    unit : the unit
+    mentions : its mentions, in ``unit.text``
+
+    Returns
+    -------
+    tuple
+        The text and the mentions; the anaphor alone is the mention of its antecedent.
+    """
+    start, end = unit.bracket
+    if start == end:
+        return unit.text, mentions
+    moved = [
+        each._replace(start=each.start - end + start, end=each.end - end + start)
+        if each.start >= end
+        else each._replace(end=min(each.end, start))
+        for each in mentions
+    ]
+    return unit.text[:start] + unit.text[end:], moved

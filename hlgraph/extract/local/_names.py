@@ -67,8 +67,8 @@ _LABEL = re.compile(r"(?:^|(?<=; ))[^:;]{1,80}(?=: )")
 _CONTRACTION = re.compile(r"['’](?:m|d|t|ve|ll|re)$")
 _LOWER_TAIL = re.compile(r"[-‐‑](?:based|born|owned|led|winning|nominated|area|backed|controlled|occupied)$")
 _BRACKETED = re.compile(r"\(([A-Z][A-Z0-9&.-]{1,9})\)")
-_GERMAN = re.compile(r"\b(?:der|die|das|und|ist|nicht|ein|eine|mit|auf|von|den|dem|zu|wurde|sich|auch|werden)\b")
-_ENGLISH = re.compile(r"\b(?:the|and|is|of|to|was|in|for|with|that)\b")
+_GERMAN = lexicon.word_set("der die das und ist nicht ein eine mit auf von den dem zu wurde sich auch werden")
+_ENGLISH = lexicon.word_set("the and is of to was in for with that")
 
 
 def tokens(text: str) -> list[Token]:
@@ -94,9 +94,11 @@ def tokens(text: str) -> list[Token]:
         elif before == "-" and text[start - 2 : start - 1].islower():
             continue  # "non-English"
         is_first = start <= head_end or _is_after_break(text, start)
-        is_possessive = word[-2:-1] in ("'", "’") and word[-1] in "sS"
-        if not is_possessive and _CONTRACTION.search(word):
-            continue
+        is_possessive = False
+        if "'" in word or "’" in word:
+            is_possessive = word[-2] in "'’" and word[-1] in "sS"
+            if not is_possessive and _CONTRACTION.search(word):
+                continue
         if is_possessive:
             word = word[:-2]
         elif "-" in word and (tail := _LOWER_TAIL.search(word)):
@@ -158,12 +160,14 @@ def shape(text: str, sentences: Sequence[Sequence[Token]], *, known: Sequence[st
     Shape
         The evidence.
     """
-    lower = {word for word in set(_WORD.findall(text)) if word.islower()}
+    words = _WORD.findall(text)
+    lower = {word for word in set(words) if word.islower()}
     lower.difference_update(name.lower() for name in known)
     capital = {token.word for sentence in sentences for token in sentence if not token.is_first}
     acronyms = frozenset(_BRACKETED.findall(text))
     # In German all nouns have a capital, so a capital alone means little.
-    is_german = len(_GERMAN.findall(text)) > 2 + len(_ENGLISH.findall(text))
+    german = sum(map(_GERMAN.__contains__, words))
+    is_german = german > 2 + sum(map(_ENGLISH.__contains__, words)) if german > 2 else False
     return Shape(frozenset(lower), frozenset(capital.union(known)), acronyms, is_german)
 
 
@@ -213,7 +217,8 @@ def names(text: str, words: Sequence[Token], evidence: Shape, *, taken: Sequence
         last = first
         while last + 1 < len(free) and last - first < _LONGEST_RUN and _joins(text, free, first, last):
             last += 1
-        if last - first < _LONGEST_NAME:
+        is_opener = last == first and free[first].is_first and free[first].word.lower() in lexicon.OPENERS
+        if last - first < _LONGEST_NAME and not (is_opener and free[first].word not in evidence.acronyms):
             result.extend(_name(text, free[first : last + 1], evidence))
         first = last + 1
     return result

@@ -22,6 +22,8 @@ class Unit(NamedTuple):
     text : its words without layout
     heading : the deepest heading above it
     kind : kind of the block that it comes from
+    is_open : its first pronoun refers to another thing than the title, or may do so; it states no fact about the title
+    bracket : span in ``text`` of the antecedent that it does not have in the chunk; empty if there is none
     """
 
     start: int
@@ -29,6 +31,8 @@ class Unit(NamedTuple):
     text: str
     heading: str
     kind: BlockKind = BlockKind.PROSE
+    is_open: bool = False
+    bracket: tuple[int, int] = (0, 0)
 
 
 _HAS_WORD = re.compile(r"[^\W_]")
@@ -290,7 +294,7 @@ _UNITS = (
 )
 _SCALE = r"(?:\s(?:thousand|million|billion|trillion)|\s?(?:bn|m|k)\b)?"
 # First characters of values: a plain character set is much faster to search for than the pattern itself.
-_START = re.compile(r"[\d$€£¥₹JFMASOND]")
+_START = re.compile(r"[\d$€£¥₹]|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|AD\s")
 _VALUE = re.compile(
     rf"(?<![\w.,/$€£-])(?P<day_first>(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?\.?\s(?:of\s|de\s)?(?P<m1>{_MONTH_NAMES})\b\.?"
     rf"(?:,?\s(?P<y1>{_YEAR})\b)?)"

@@ -20,9 +20,11 @@ from hlgraph.extract.local import (
     MentionSpan,
     Reading,
     Title,
+    as_written,
     may_be_person,
     open_spans,
     read_chunk,
+    title_for,
 )
 from hlgraph.extract.spacy.spacy_model import DEFAULT_MODEL, load_pipeline
 from hlgraph.ids import normalise_name
@@ -416,7 +418,7 @@ def _objects_of(token: Token) -> list[Token]:
     return [child for child in token.children if child.dep_ == "pobj"] if token.dep_ == "prep" else []
 
 
-_VERSION = "spacy/2"
+_VERSION = "spacy/3"
 _BATCH = 128
 _LONGEST_TEXT = 5_000
 _PARSED = frozenset((BlockKind.PROSE, BlockKind.ITEM))
@@ -464,7 +466,7 @@ class SpacyExtractor(Extractor):
         language = self._pipeline.language
         parsed = 0
         with self._lock, language.memory_zone():
-            texts = (readings[row].units[column].text for row, column in places)
+            texts = (as_written(readings[row].units[column], ())[0] for row, column in places)
             docs = {}
             for place, doc in zip(places, language.pipe(texts, batch_size=_BATCH), strict=True):
                 docs[place] = doc
@@ -480,9 +482,10 @@ class SpacyExtractor(Extractor):
         mentions: list[Sequence[MentionSpan]] = list(reading.mentions)
         triples: list[Sequence[Triple]] = list(reading.triples())
         for column, doc in docs.items():
-            mentions[column] = merged_mentions(doc, reading.mentions[column])
+            unit = reading.units[column]
+            mentions[column] = merged_mentions(doc, as_written(unit, reading.mentions[column])[1])
             if self._pipeline.has_parse:
-                parsed = parsed_triples(doc, mentions[column], reading.title)
+                parsed = parsed_triples(doc, mentions[column], title_for(unit, reading.title))
                 triples[column] = _joined(parsed, triples[column])
         kinds = voted_kinds((doc, mentions[column]) for column, doc in docs.items())
         return reading.extraction(triples, mentions=mentions, kinds=kinds)
