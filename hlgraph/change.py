@@ -328,7 +328,7 @@ class Parts:
 
         self._new_file = opened
         self._parts = _Log(self._new_file(), Change)
-        self._rows = _Log(self._new_file(), VectorBlock)
+        self._rows: dict[Kind, _Log[VectorBlock]] = {}
         self._vectors: dict[Kind, IO[bytes]] = {}
         self._has_replacements = False
         self.ids: dict[Kind, dict[str, int]] = {}
@@ -366,18 +366,23 @@ class Parts:
         ids.update(zip(block.ids, range(len(ids), len(ids) + len(block.ids)), strict=True))
         if block.kind not in self._vectors:
             self._vectors[block.kind] = self._new_file()
+            self._rows[block.kind] = _Log(self._new_file(), VectorBlock)
         self._vectors[block.kind].write(block.data)
         self._vectors[block.kind].flush()
-        self._rows.append(replace(block, data=b""))
+        self._rows[block.kind].append(replace(block, data=b""))
 
     @property
     def steps(self) -> int:
         """The number of parts, and of their blocks of rows."""
-        return len(self._parts) + len(self._rows)
+        return len(self._parts) + sum(map(self.block_count, self._rows))
+
+    def block_count(self, kind: Kind) -> int:
+        """The number of blocks of :meth:`rows`."""
+        return len(self._rows.get(kind, ()))
 
     def rows(self, kind: Kind) -> Iterator[VectorBlock]:
         """Ids, texts and sources of the new rows of a kind, part by part, without vectors."""
-        return (block for block in self._rows if block.kind is kind)
+        return iter(self._rows[kind]) if kind in self._rows else iter(())
 
     def matrix(self, kind: Kind) -> NDArray[np.float32]:
         """The vectors of a kind, shape (rows, dimensions), mapped from the disk; writing to it changes the rows."""

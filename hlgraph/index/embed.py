@@ -296,12 +296,14 @@ def _link_synonyms(parts: Parts, corpus: str, *, stores: Stores, least: float) -
     """Add the synonyms of the new entities, a part at a time."""
     finder = SynonymFinder(corpus, stores, least=least)
     start = 0
-    for block in parts.rows(Kind.ENTITY):
-        rows = parts.matrix(Kind.ENTITY)
-        pairs = tuple(finder.pairs(block, rows[: start + len(block.ids)], without=parts.dropped))
-        start += len(block.ids)
-        if pairs:
-            parts.append(Change("", corpus, synonyms=pairs))
+    with progress.step("pair", parts.block_count(Kind.ENTITY), unit="parts"):
+        for block in parts.rows(Kind.ENTITY):
+            rows = parts.matrix(Kind.ENTITY)
+            pairs = tuple(finder.pairs(block, rows[: start + len(block.ids)], without=parts.dropped))
+            start += len(block.ids)
+            if pairs:
+                parts.append(Change("", corpus, synonyms=pairs))
+            progress.advance("pair")
 
 
 def _known(change: Change, stores: Stores) -> dict[Kind, set[str]]:
