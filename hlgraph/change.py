@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from hlgraph.errors import StoreUnavailableError
+from hlgraph.errors import ModelMismatchError, StoreUnavailableError
 from hlgraph.records import Calibration, Chunk, Kind, Source, Statement, Topic
 
 if TYPE_CHECKING:
@@ -361,6 +361,11 @@ class Parts:
         self._has_replacements |= bool(part.replacements)
 
     def _append_rows(self, block: VectorBlock) -> None:
+        if self.dimensions not in (0, block.dimensions):
+            raise ModelMismatchError(
+                f"the embedder returned vectors of {self.dimensions} and of {block.dimensions} dimensions for one document; "
+                "correct the dimensions or the name of the model"
+            )
         self.dimensions = block.dimensions
         ids = self.ids.setdefault(block.kind, {})
         ids.update(zip(block.ids, range(len(ids), len(ids) + len(block.ids)), strict=True))
@@ -412,6 +417,7 @@ class Parts:
                 yield whole.only(set(block.ids) - self.dropped) if self.dropped.intersection(block.ids) else whole
             if kind not in kept:
                 self._vectors.pop(kind).close()
+                self._rows.pop(kind).close()
                 self.ids.pop(kind)
 
     def replacements(self) -> Iterator[VectorBlock]:
@@ -449,6 +455,10 @@ class _Log(Generic[_Entry]):
                 data = self._file.read(end - start)
             yield msgspec.msgpack.decode(zlib.decompress(data), type=self._kind)
             start = end
+
+    def close(self) -> None:
+        """Give the disk of the file back."""
+        self._file.close()
 
     def append(self, value: _Entry) -> None:
         """Add a value."""

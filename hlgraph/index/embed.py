@@ -215,8 +215,8 @@ def embed_part(
     work : the share of the ingest that this is, for progress
     """
     known = _known(part, stores)
-    for kind, ids in parts.ids.items():
-        known.setdefault(kind, set()).update(ids)
+    for kind, ids in _ids(part).items():
+        known[kind] |= parts.ids.get(kind, {}).keys() & set(ids)
     rows = _rows(part, known_chunks, known)
     texts = list(dict.fromkeys(text for _, items in rows for _, text, _ in items))
     with progress.step("embed", len(texts), unit="texts", work=work):
@@ -308,13 +308,14 @@ def _link_synonyms(parts: Parts, corpus: str, *, stores: Stores, least: float) -
 
 def _known(change: Change, stores: Stores) -> dict[Kind, set[str]]:
     """The ids of the records of a change that have rows in the store, except chunks."""
+    return {kind: stores.vectors.ids(kind, change.corpus, among=among) for kind, among in _ids(change).items()}
+
+
+def _ids(change: Change) -> dict[Kind, list[str]]:
     return {
-        kind: stores.vectors.ids(kind, change.corpus, among=among)
-        for kind, among in (
-            (Kind.STATEMENT, [record.id for record in change.statements]),
-            (Kind.TOPIC, [record.id for record in change.topics]),
-            (Kind.ENTITY, list(change.entities)),
-        )
+        Kind.STATEMENT: [record.id for record in change.statements],
+        Kind.TOPIC: [record.id for record in change.topics],
+        Kind.ENTITY: list(change.entities),
     }
 
 

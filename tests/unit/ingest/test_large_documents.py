@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from hlgraph.change import Change, LargeChange, Parts
+from hlgraph.change import Change, LargeChange, Parts, VectorBlock
 from hlgraph.chunk import ContentDefinedChunker
-from hlgraph.errors import StoreUnavailableError
+from hlgraph.errors import ModelMismatchError, StoreUnavailableError
 from hlgraph.extract import ChunkInput, LocalExtractor
 from hlgraph.ids import checksum
 from hlgraph.ingest import pipeline
@@ -206,6 +207,16 @@ def test_entities_that_another_writer_stores_or_removes_meanwhile(pair: tuple[Op
     _ingest(whole.stores, [_LARGE], bound=10**6)
     _ingest(parts.stores, [_LARGE], extractor=_Extractor(before={4: lambda: other_writer(parts.stores)}))
     _check_equal(whole, parts)
+
+
+def test_vectors_of_several_lengths_are_refused() -> None:
+    parts = Parts(io.BytesIO)
+    blocks = [
+        VectorBlock.of(Kind.ENTITY, [(str(length), "mill", "")], matrix=np.ones((1, length), dtype=np.float32))
+        for length in (4, 5)
+    ]
+    with pytest.raises(ModelMismatchError, match="of 4 and of 5 dimensions for one document"):
+        parts.append(Change(checksum("x"), "c", vectors=tuple(blocks)))
 
 
 def test_a_full_disk_is_named() -> None:
