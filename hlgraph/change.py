@@ -2,15 +2,26 @@
 
 ``persist`` assembles a :class:`Change`, and ``GraphStore.stage`` records it before anything else is written. It contains
 everything that both stores need. Links name the chunk that asserted them, so removing a chunk removes exactly its assertions.
+
+A document that is too large for one change in memory is a :class:`LargeChange`: its content lies in :class:`Parts`, files on
+disk that are read part by part. It is published in one transaction like any other, but a crash before that discards it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+import contextlib
+import os
+import threading
+import weakref
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
+import msgspec
+
+from hlgraph.errors import ModelMismatchError, StoreUnavailableError
 from hlgraph.records import Calibration, Chunk, Kind, Source, Statement, Topic
 
 if TYPE_CHECKING:
@@ -152,9 +163,27 @@ class VectorBlock:
         """Whether only the ids of the rows are left. The vector store has the rows, or they are lost."""
         return bool(self.ids) and not self.data
 
+    def only(self, ids: Collection[str]) -> VectorBlock:
+        """The rows that have one of these ids, in their order."""
+        places = [place for place, name in enumerate(self.ids) if name in ids]
+        rows = [(self.ids[place], self.texts[place], self.source_ids[place]) for place in places]
+        return VectorBlock.of(self.kind, rows, matrix=self.matrix()[places])
+
     def hollow(self) -> VectorBlock:
         """The block with only the ids of its rows."""
         return VectorBlock(self.kind, self.ids, (), (), self.dimensions, b"")
+
+
+class AddedRows(NamedTuple):
+    """The vectors of new records: the row of each id in a matrix of shape (n, dimensions)."""
+
+    rows: Mapping[str, int]
+    matrix: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, block: VectorBlock) -> AddedRows:
+        """Those of a block."""
+        return cls({name: row for row, name in enumerate(block.ids)}, block.matrix())
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +215,7 @@ class Change:
         published, the rows of the affected topics are computed from these and the vectors of their statements
     renewal : progress of a renewal of topics
     calibration : the new scale of the cosines of the corpus; None keeps the old one
+    part_count : number of parts of a :class:`LargeChange` that the journal recorded without their content; else 0
     """
 
     id: str
@@ -214,6 +244,228 @@ class Change:
     topic_names: VectorBlock | None = None
     renewal: Renewal | None = None
     calibration: Calibration | None = None
+    part_count: int = 0
+
+    def pieces(self) -> Iterator[Change]:
+        """The records, links and moves, in pieces that fit into memory: the change itself, or the parts of a large one."""
+        yield self
+
+    def blocks(self) -> Iterator[VectorBlock]:
+        """The rows of new records with their vectors, in blocks that fit into memory; none if they are hollow."""
+        yield from (block for block in self.vectors if not block.is_hollow)
+
+    def rewritten(self) -> Iterator[VectorBlock]:
+        """The new rows of existing records, in blocks that fit into memory."""
+        yield from self.replacements
+
+    def added_rows(self, kind: Kind) -> AddedRows | None:
+        """The vectors of the new records of a kind; None if the change holds none."""
+        block = next((block for block in self.blocks() if block.kind is kind), None)
+        return None if block is None else AddedRows.of(block)
+
+    def journaled(self) -> Change:
+        """What the journal of a store records."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class LargeChange(Change):
+    """A change whose records and links are in ``content``; ``vectors`` holds only the ids of its rows, for the journal.
+
+    A source of the change is new, or edited in more places than fit into one part.
+    """
+
+    content: Parts = field(kw_only=True)
+
+    def pieces(self) -> Iterator[Change]:
+        """See :meth:`Change.pieces`."""
+        yield self
+        yield from self.content
+
+    def blocks(self) -> Iterator[VectorBlock]:
+        """See :meth:`Change.blocks`. Kind by kind; the vectors of a kind are dropped from the disk once all were taken."""
+        # The vectors of stored topics are made of those of statements, once the change is published.
+        yield from self.content.blocks(kept=() if self.topic_names is None else (Kind.STATEMENT,))
+
+    def added_rows(self, kind: Kind) -> AddedRows | None:
+        """See :meth:`Change.added_rows`."""
+        return self.content.added_rows(kind)
+
+    def rewritten(self) -> Iterator[VectorBlock]:
+        """See :meth:`Change.rewritten`."""
+        yield from self.content.replacements()
+
+    def journaled(self) -> Change:
+        """The change without its content, which does not outlive the process. Rows that lack a vector are named by id."""
+        values = {item.name: getattr(self, item.name) for item in fields(Change)}
+        again = tuple(block.hollow() for block in self.content.replacements())
+        return Change(**{**values, "part_count": len(self.content), "replacements": again})
+
+
+class Parts:
+    """Parts of a change on disk, and the vectors of their rows, one file a kind. Each part fits into memory.
+
+    The files have no name, so the system deletes them when the process ends, however it ends. A full disk raises
+    StoreUnavailableError.
+
+    Parameters
+    ----------
+    new_file : opens an empty file without a name
+
+    Attributes
+    ----------
+    ids : by kind, the row of :meth:`matrix` of each id with a vector, in order
+    dropped : ids of rows that :meth:`blocks` leaves out, since the store has them meanwhile
+    dimensions : length of the vectors; 0 before the first row
+    """
+
+    def __init__(self, new_file: Callable[[], IO[bytes]]) -> None:
+        files = contextlib.ExitStack()
+        weakref.finalize(self, files.close)
+
+        def opened() -> IO[bytes]:
+            return files.enter_context(new_file())
+
+        self._new_file = opened
+        self._parts = _Log(self._new_file(), Change)
+        self._rows: dict[Kind, _Log[VectorBlock]] = {}
+        self._vectors: dict[Kind, IO[bytes]] = {}
+        self._has_replacements = False
+        self.ids: dict[Kind, dict[str, int]] = {}
+        self.dropped: set[str] = set()
+        self.dimensions = 0
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def __iter__(self) -> Iterator[Change]:
+        """The parts in order, without the rows of new records."""
+        return iter(self._parts)
+
+    def append(self, part: Change) -> None:
+        """Add a part.
+
+        Parameters
+        ----------
+        part : its records and links, the rows of new records, none of which has an id of an earlier part, and replacements
+        """
+        try:
+            for block in part.vectors:
+                self._append_rows(block)
+            self._parts.append(replace(part, vectors=()))
+        except OSError as error:
+            raise StoreUnavailableError(
+                f"a document is too large for memory, and its parts cannot be written to disk ({error.strerror}); free some "
+                "space, and run the same command again"
+            ) from error
+        self._has_replacements |= bool(part.replacements)
+
+    def _append_rows(self, block: VectorBlock) -> None:
+        if self.dimensions not in (0, block.dimensions):
+            raise ModelMismatchError(
+                f"the embedder returned vectors of {self.dimensions} and of {block.dimensions} dimensions for one document; "
+                "correct the dimensions or the name of the model"
+            )
+        self.dimensions = block.dimensions
+        ids = self.ids.setdefault(block.kind, {})
+        ids.update(zip(block.ids, range(len(ids), len(ids) + len(block.ids)), strict=True))
+        if block.kind not in self._vectors:
+            self._vectors[block.kind] = self._new_file()
+            self._rows[block.kind] = _Log(self._new_file(), VectorBlock)
+        self._vectors[block.kind].write(block.data)
+        self._vectors[block.kind].flush()
+        self._rows[block.kind].append(replace(block, data=b""))
+
+    @property
+    def steps(self) -> int:
+        """The number of parts, and of their blocks of rows."""
+        return len(self._parts) + sum(map(self.block_count, self._rows))
+
+    def block_count(self, kind: Kind) -> int:
+        """The number of blocks of :meth:`rows`."""
+        return len(self._rows.get(kind, ()))
+
+    def rows(self, kind: Kind) -> Iterator[VectorBlock]:
+        """Ids, texts and sources of the new rows of a kind, part by part, without vectors."""
+        return iter(self._rows[kind]) if kind in self._rows else iter(())
+
+    def matrix(self, kind: Kind) -> NDArray[np.float32]:
+        """The vectors of a kind, shape (rows, dimensions), mapped from the disk; writing to it changes the rows."""
+        import numpy as np
+
+        count = len(self.ids.get(kind, ()))
+        if not count:
+            return np.empty((0, self.dimensions), dtype=np.float32)
+        return np.memmap(self._vectors[kind], dtype=np.float32, mode="r+", shape=(count, self.dimensions))
+
+    def added_rows(self, kind: Kind) -> AddedRows | None:
+        """See :meth:`Change.added_rows`."""
+        return AddedRows(self.ids[kind], self.matrix(kind)) if kind in self.ids else None
+
+    def blocks(self, *, kept: Collection[Kind] = ()) -> Iterator[VectorBlock]:
+        """The new rows with their vectors, kind by kind and part by part. They can be taken once.
+
+        Parameters
+        ----------
+        kept : kinds whose vectors stay on disk
+        """
+        for kind in tuple(self._vectors):
+            vectors, size = self._vectors[kind], 4 * self.dimensions
+            vectors.seek(0)
+            for block in self.rows(kind):
+                whole = replace(block, data=vectors.read(size * len(block.ids)))
+                yield whole.only(set(block.ids) - self.dropped) if self.dropped.intersection(block.ids) else whole
+            if kind not in kept:
+                self._vectors.pop(kind).close()
+                self._rows.pop(kind).close()
+                self.ids.pop(kind)
+
+    def replacements(self) -> Iterator[VectorBlock]:
+        """The new rows of existing records."""
+        for part in self._parts if self._has_replacements else ():
+            yield from part.replacements
+
+
+_Entry = TypeVar("_Entry")
+
+
+class _Log(Generic[_Entry]):
+    """Values in a file, which are read one at a time.
+
+    Parameters
+    ----------
+    file : an empty file
+    kind : type of the values
+    """
+
+    def __init__(self, file: IO[bytes], kind: type[_Entry]) -> None:
+        self._file = file
+        self._kind = kind
+        self._ends: list[int] = []
+        self._guard = threading.Lock()  # a server gets rows and records from two threads
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __iter__(self) -> Iterator[_Entry]:
+        start = 0
+        for end in tuple(self._ends):  # values may be appended meanwhile
+            with self._guard:
+                self._file.seek(start)
+                data = self._file.read(end - start)
+            yield msgspec.msgpack.decode(zlib.decompress(data), type=self._kind)
+            start = end
+
+    def close(self) -> None:
+        """Give the disk of the file back."""
+        self._file.close()
+
+    def append(self, value: _Entry) -> None:
+        """Add a value."""
+        self._file.seek(0, os.SEEK_END)
+        self._file.write(zlib.compress(msgspec.msgpack.encode(value), 1))
+        self._file.flush()
+        self._ends.append(self._file.tell())
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from hlgraph import telemetry
 
@@ -39,7 +39,7 @@ class Progress:
     found : number of files and documents of the ingest; None if unknown
     seconds : seconds since the work began
     rate : units of this step per second, over all its rounds so far; None before anything is measured
-    seconds_left : estimate for the whole ingest from the bytes read in the last minute, else for this step; None if unknown
+    seconds_left : estimate for the whole ingest from the work of the last minute, else for this step; None if unknown
     """
 
     step: str
@@ -60,6 +60,27 @@ OnProgress: TypeAlias = Callable[[Progress], None]
 """Called with the progress of long work, in a thread of the work, never concurrently."""
 
 
+class Work(NamedTuple):
+    """The share of an ingest that a batch of sources is, or a part of a large batch while it is prepared.
+
+    The work of a batch is its ``extract``, ``embed`` and ``persist`` step, weighted by the time that these took so far.
+
+    Attributes
+    ----------
+    start, end : total size of the files and documents before the batch, and up to its end, in the unit of :func:`expect`
+    begin, stop : where the part begins and stops in the text of the batch, as fractions; the whole batch by default
+    """
+
+    start: int
+    end: int
+    begin: float = 0.0
+    stop: float = 1.0
+
+
+_STEPS = {"extract": 0.35, "embed": 0.35, "persist": 0.3}
+"""The steps of the work of a batch, and their shares before anything is measured."""
+
+
 @dataclass(slots=True)
 class _Listener:
     """A listener, and the totals so far."""
@@ -74,8 +95,7 @@ class _Listener:
     statements: int = 0
     found: int | None = None
     size: int | None = None
-    taken: int = 0
-    arrived: deque[tuple[float, int]] = field(default_factory=deque)
+    arrived: deque[tuple[float, float]] = field(default_factory=deque)
 
     def tell(self, step: _Step, *, is_edge: bool) -> None:
         """Call the function. The caller must hold the guard."""
@@ -86,25 +106,53 @@ class _Listener:
         units, seconds = self.past.get(step.name, (0, 0.0))
         units, seconds = units + step.done, seconds + now - step.began
         rate = units / seconds if units and seconds > 0 else None
+        self._arrive(step, now)
         is_read = bool(self.arrived) and self.size is not None and self.arrived[-1][1] >= self.size
-        left = _left_of(step, rate) if self.size is None or is_read else self._left(step, rate, now)
+        left = _left_of(step, rate) if self.size is None or is_read else self._left(now)
         counts = units, self.sources, self.found, self.chunks, self.statements
         self.call(Progress(step.name, step.done, step.total, step.unit, *counts, now - self.began, rate, left))
 
-    def _left(self, step: _Step, rate: float | None, now: float) -> float | None:
-        """Seconds for the remaining bytes at the speed of the last minute, or in the first batch at its embedding speed."""
-        if self.size is None:
+    def reach(self, size: float, now: float) -> None:
+        """Note that the work on files and documents up to this total size is done."""
+        if self.arrived and size <= self.arrived[-1][1]:
+            return
+        self.arrived.append((now, size))
+        while len(self.arrived) > 2 and now - self.arrived[1][0] > _WINDOW:
+            self.arrived.popleft()
+
+    def _arrive(self, step: _Step, now: float) -> None:
+        """Note how far the batch of a step is."""
+        if step.work is None or not step.total or step.name not in _STEPS:
+            return
+        start, end, begin, stop = step.work
+        extract, embed, persist = self._shares()
+        done = step.done / step.total
+        if step.name == "persist":
+            share = extract + embed + persist * done
+        else:
+            inside = extract * done if step.name == "extract" else extract + embed * done
+            share = begin * (extract + embed) + (stop - begin) * inside
+        if share > 0:
+            self.reach(start + share * (end - start), now)
+
+    def _shares(self) -> tuple[float, ...]:
+        """The share of each step in the time of a batch: as measured, or the usual one if the step has not ended yet."""
+        spent = {name: self.past[name][1] for name in _STEPS if name in self.past}
+        known, total = sum(_STEPS[name] for name in spent), sum(spent.values())
+        if not total:
+            return tuple(_STEPS.values())
+        return tuple(spent[name] / total * known if name in spent else share for name, share in _STEPS.items())
+
+    def _left(self, now: float) -> float | None:
+        """Seconds for the remaining sizes at the speed of the last minute; None if it is not known, or has been exceeded."""
+        if self.size is None or not self.arrived:
             return None
-        if not self.arrived:
-            rest = _left_of(step, rate) if step.name == "embed" else None
-            if rest is None or not self.taken:
-                return None
-            return rest + (now - self.began + rest) * (self.size - self.taken) / self.taken
         last, size = self.arrived[-1]
         since, before = self.arrived[0] if len(self.arrived) > 1 else (self.began, 0)
         if size <= before or last <= since:
             return None
-        return max(0.0, (self.size - size) * (last - since) / (size - before) - (now - last))
+        left = (self.size - size) * (last - since) / (size - before) - (now - last)
+        return left if left > 0 else None
 
 
 @dataclass(slots=True)
@@ -117,6 +165,7 @@ class _Step:
     total: int | None
     unit: str
     began: float
+    work: Work | None = None
     done: int = 0
     is_over: bool = False
 
@@ -182,36 +231,39 @@ def is_listening() -> bool:
 
 
 @contextlib.contextmanager
-def step(name: str, total: int | None = None, *, unit: str = "") -> Iterator[None]:
+def step(name: str, total: int | None = None, *, unit: str = "", work: Work | None = None) -> Iterator[None]:
     """Report the begin of a step, and its end unless it fails. Also an OpenTelemetry span.
+
+    A step without any unit to do is not reported.
 
     Parameters
     ----------
     name : name of the step, a verb
     total : number of units; None if unknown
     unit : the unit, in the plural
+    work : what the step works on, from which the remaining time is estimated; None if it is no work of an ingest
     """
     with telemetry.span(f"hlgraph {name}", {"hlgraph.step.unit": unit}) as span:
         span.set({"hlgraph.step.total": total})
-        with _reported(name, total, unit=unit):
+        with _reported(name, total, unit=unit, work=work):
             yield
 
 
 @contextlib.contextmanager
-def _reported(name: str, total: int | None, *, unit: str) -> Iterator[None]:
+def _reported(name: str, total: int | None, *, unit: str, work: Work | None) -> Iterator[None]:
     listener = _LISTENER.get()
-    if listener is None:
+    if listener is None or (total == 0 and unit):
         yield
         return
-    current = _Step(listener, _current(), name, total, unit, time.monotonic())
+    current = _Step(listener, _current(), name, total, unit, time.monotonic(), work)
     _STEP.set(current)
     try:
         current.tell(is_edge=True)
         yield
-        if total is None:
-            current.total = current.done  # now it is known
-        else:
+        if total is not None:
             current.done = total
+        elif current.done or not unit:
+            current.total = current.done  # now it is known
         current.tell(is_edge=True)
     finally:
         current.end()
@@ -253,13 +305,6 @@ def expect(number: int, size: int) -> None:
         listener.arrived.clear()
 
 
-def take(size: int) -> None:
-    """Set the total size of the files and documents up to the current batch, in the unit of :func:`expect`."""
-    listener = _LISTENER.get()
-    if listener is not None:
-        listener.taken = size
-
-
 def count(*, sources: int, chunks: int = 0, statements: int = 0, size: int | None = None) -> None:
     """Add to the totals of an ingest.
 
@@ -277,7 +322,4 @@ def count(*, sources: int, chunks: int = 0, statements: int = 0, size: int | Non
         listener.statements += statements
         if size is None:
             return
-        now = time.monotonic()
-        listener.arrived.append((now, size))
-        while len(listener.arrived) > 2 and now - listener.arrived[1][0] > _WINDOW:
-            listener.arrived.popleft()
+        listener.reach(size, time.monotonic())

@@ -207,19 +207,21 @@ def named_centroids(
     *,
     group: NDArray[np.intp],
     member: NDArray[np.intp],
+    order: NDArray[np.intp] | None = None,
     name_weight: float = NAME_WEIGHT,
 ) -> NDArray[np.float32]:
     """The unit vector of each group: its name and the mean direction of its members, weighted.
 
     For a group with name ``n`` and members ``v``: ``unit(w * n + (1 - w) * unit(sum(v)))``. A group without members, or with
-    members that cancel out, has the vector of its name. Sums are of double precision and in the order of the rows of
-    ``members``, so the order of the pairs does not matter, nor do the other groups.
+    members that cancel out, has the vector of its name. Sums are of double precision and in the order of the members,
+    so the order of the pairs does not matter, nor do the other groups.
 
     Parameters
     ----------
     names : shape (n, d), unit rows
     members : shape (m, d), unit rows
-    group, member : pairs of a row of ``names`` and a row of ``members``; a pair that comes twice counts once
+    group, member : pairs of a row of ``names`` and a member; a pair that comes twice counts once
+    order : the row of ``members`` of each member; None: member k is row k
     name_weight : share of the name, from 0 to 1
 
     Returns
@@ -229,7 +231,7 @@ def named_centroids(
 
     Notes
     -----
-    O(p d) time for p pairs.
+    O(p d) time for p pairs, and bounded memory besides the rows, which may be mapped from a file.
 
     Examples
     --------
@@ -241,13 +243,32 @@ def named_centroids(
     """
     wide = names.astype(np.float64)
     if len(members) and len(group):
-        links = sp.csr_array((np.ones(len(group)), (group, member)), shape=(len(names), len(members)))
-        links.sum_duplicates()
-        links.data[:] = 1.0
-        sums = links @ members.astype(np.float64)
+        sums = np.zeros_like(wide)
+        at = np.argsort(member, kind="stable")
+        group, member = group[at], member[at]
+        for start in range(0, int(member[-1]) + 1, _COLUMNS):
+            part = slice(*np.searchsorted(member, [start, start + _COLUMNS]))
+            rows = slice(start, start + _COLUMNS)
+            sums = _added(sums, members[rows if order is None else order[rows]], group[part], member[part] - start)
         is_grouped = np.linalg.norm(sums, axis=1) > _CANCELLED
         wide[is_grouped] = name_weight * wide[is_grouped] + (1 - name_weight) * _unit(sums[is_grouped])
     return _unit(wide).astype(np.float32)
+
+
+def _added(
+    sums: NDArray[np.float64], rows: NDArray[np.float32], group: NDArray[np.intp], member: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Sums of groups with some rows added, one after the other: as if all rows were summed at once."""
+    if not len(group):
+        return sums
+    count = len(sums)
+    columns = np.concatenate([np.arange(count), count + member])
+    every = np.concatenate([np.arange(count), group])
+    links = sp.csr_array((np.ones(len(every)), (every, columns)), shape=(count, count + len(rows)))
+    links.sum_duplicates()
+    links.data[:] = 1.0
+    total: NDArray[np.float64] = links @ np.concatenate([sums, rows.astype(np.float64)])
+    return total
 
 
 _CANCELLED = 1e-6  # sums below this are rounding errors of members that cancel out

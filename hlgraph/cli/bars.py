@@ -187,7 +187,9 @@ def _counts(event: Progress) -> str:
 
 
 def _left(event: Progress, passed: float = 0.0) -> str:
-    return "" if event.seconds_left is None else f", about {_time(max(0.0, event.seconds_left - passed))} left"
+    """The remaining time; nothing if it is not known, or if it has passed and the work is not done."""
+    left = None if event.seconds_left is None else event.seconds_left - passed
+    return "" if left is None or left < 0 else f", about {_time(left)} left"
 
 
 def _time(seconds: float) -> str:

@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 from hlgraph import progress
 from hlgraph.algorithms.calibration import BLOCK, SAMPLE, measured
-from hlgraph.change import Change, VectorBlock
+from hlgraph.change import AddedRows, Change, LargeChange, Parts, VectorBlock
 from hlgraph.errors import ModelMismatchError
 from hlgraph.ids import checksum, content_id, normalise_name
 from hlgraph.models.protocols import Embedder
 from hlgraph.persist.assemble import links_about, topic_rows
+from hlgraph.progress import Work
 from hlgraph.records import Calibration, Chunk, Entity, Kind, Record, Source, Statement, Topic
-from hlgraph.resolve.candidates import least_synonym, synonyms
+from hlgraph.resolve.candidates import SynonymFinder, least_synonym, synonyms
 from hlgraph.stores.protocols import CorpusStats, Row, Scope, Stores
 
 _GROWTH = 2
@@ -91,7 +92,7 @@ def _mismatch(corpus: CorpusStats, embedder: Embedder) -> ModelMismatchError:
 
 
 def precomputed_vectors(
-    change: Change, known_chunks: frozenset[str], *, embedder: Embedder, stores: Stores
+    change: Change, known_chunks: frozenset[str], *, embedder: Embedder, stores: Stores, work: Work | None = None
 ) -> PrecomputedVectors:
     """The vectors of the texts that :func:`embed_change` embeds, unless another change is published first; needs no lock.
 
@@ -99,6 +100,7 @@ def precomputed_vectors(
     ----------
     change, known_chunks, stores : see :func:`embed_change`
     embedder : the model in use; it also embeds any other texts that :func:`embed_change` needs later
+    work : the share of the ingest that this is, for progress
 
     Returns
     -------
@@ -106,7 +108,7 @@ def precomputed_vectors(
     """
     rows = _missing(change, known_chunks, stores)
     texts = list(dict.fromkeys(text for _, items in rows for _, text, _ in items))
-    with progress.step("embed", len(texts), unit="texts"):
+    with progress.step("embed", len(texts), unit="texts", work=work):
         matrix = embedder.embed(texts)
     return PrecomputedVectors(texts, matrix, fingerprint=embedder.fingerprint, rest=embedder)
 
@@ -141,8 +143,10 @@ def embed_change(
     Returns
     -------
     Change
-        A copy; the given change is not modified.
+        A copy; the given change is not modified. A change in parts gets the ids of its rows in place of their vectors.
     """
+    if isinstance(change, LargeChange):
+        return _with_parts_embedded(change, known_chunks, embedder=embedder, stores=stores, names=names)
     rows = _missing(change, known_chunks, stores)
     matrix = embedder.embed([text for _, items in rows for _, text, _ in items])
     blocks: list[VectorBlock | None] = []
@@ -153,15 +157,23 @@ def embed_change(
     new, again, statements, topics, entities, stored_names = blocks
     if topics is not None:
         about = _about(change)
-        topics = topic_rows(topics, about, corpus=change.corpus, vectors=stores.vectors, added=statements)
+        added = None if statements is None else AddedRows.of(statements)
+        topics = topic_rows(topics, about, corpus=change.corpus, vectors=stores.vectors, added=added)
     vectors = tuple(block for block in (new, statements, topics, entities) if block is not None)
-    stats = stores.graph.stats(change.corpus, has_counts=names is None, has_relationships=False)
-    known = stats[0] if stats else CorpusStats(change.corpus)
-    count = (known.records.get(Kind.ENTITY, 0) if names is None else names(known)) + (
-        0 if entities is None else len(entities.ids)
-    )
+    known, count = _counted(change.corpus, names, stores)
+    count += 0 if entities is None else len(entities.ids)
     is_measured = is_due(known.calibration, count) or (bool(vectors) and BLOCK <= count <= SAMPLE)
-    calibration = _calibrated(vectors, change.corpus, names=count, stores=stores) if is_measured else None
+    calibration = None
+    if is_measured:
+        by_kind = {block.kind: block for block in vectors}
+        added_rows = {kind: AddedRows.of(block) for kind, block in by_kind.items()}
+        calibration = _calibrated(
+            lambda kind: [by_kind[kind]] if kind in by_kind else [],
+            change.corpus,
+            names=count,
+            stores=stores,
+            rows=added_rows.get,
+        )
     pairs = synonyms(
         _names(change),
         [] if entities is None else entities.ids,
@@ -182,17 +194,143 @@ def embed_change(
     )
 
 
+def embed_part(
+    part: Change,
+    known_chunks: frozenset[str],
+    *,
+    parts: Parts,
+    embedder: Embedder,
+    stores: Stores,
+    work: Work | None = None,
+) -> None:
+    """Add a part of a large change to the others, with the vectors of its texts; needs no lock.
+
+    Parameters
+    ----------
+    part : a part, with its sources
+    known_chunks : see :func:`embed_change`
+    parts : the parts before it; receives the part
+    embedder : the model in use
+    stores : where stored vectors are looked up
+    work : the share of the ingest that this is, for progress
+    """
+    known = _known(part, stores)
+    for kind, ids in _ids(part).items():
+        known[kind] |= parts.ids.get(kind, {}).keys() & set(ids)
+    rows = _rows(part, known_chunks, known)
+    texts = list(dict.fromkeys(text for _, items in rows for _, text, _ in items))
+    with progress.step("embed", len(texts), unit="texts", work=work):
+        matrix = embedder.embed(texts)
+    at = {text: place for place, text in enumerate(texts)}
+    blocks = [
+        VectorBlock.of(kind, items, matrix=matrix[[at[row.text] for row in items]]) for kind, items in rows if items
+    ]
+    again = tuple(block for block in blocks if block.kind is Kind.CHUNK and block.ids[0] in known_chunks)
+    new = tuple(block for block in blocks if block not in again)
+    parts.append(replace(part, sources=(), base_versions=(), vectors=new, replacements=again))
+
+
+def _with_parts_embedded(
+    change: LargeChange,
+    known_chunks: frozenset[str],
+    *,
+    embedder: Embedder,
+    stores: Stores,
+    names: Callable[[CorpusStats], int] | None,
+) -> LargeChange:
+    """See :func:`embed_change`. The content of the change, made by :func:`embed_part`, receives the synonyms."""
+    parts, corpus = change.content, change.corpus
+    _update_entities(parts, corpus, embedder=embedder, stores=stores)
+    topics = [topic for part in parts for topic in part.topics] if any(change.base_versions) else []
+    stored = {topic.id for topic in topics}.difference(parts.ids.get(Kind.TOPIC, ()))
+    again = _stored_topics(change, known_chunks, topics=topics, stored_ids=stored, stores=stores)
+    stored_names = embed_records(Kind.TOPIC, again, titles={}, embedder=embedder) if again else None
+    _place_topics(parts, corpus, stores=stores)
+    known, count = _counted(corpus, names, stores)
+    count += len(parts.ids.get(Kind.ENTITY, ())) - len(parts.dropped)
+    calibration = None
+    if is_due(known.calibration, count) or (parts.ids and BLOCK <= count <= SAMPLE):
+        calibration = _calibrated(parts.rows, corpus, names=count, stores=stores, rows=parts.added_rows)
+    _link_synonyms(parts, corpus, stores=stores, least=least_synonym(calibration or known.calibration))
+    return replace(
+        change,
+        embedding=embedder.fingerprint,
+        dimensions=embedder.dimensions,
+        vectors=tuple(block.hollow() for kind in parts.ids for block in parts.rows(kind)),
+        topic_names=stored_names,
+        calibration=calibration,
+    )
+
+
+def _update_entities(parts: Parts, corpus: str, *, embedder: Embedder, stores: Stores) -> None:
+    """Leave out the rows of entities that another writer has stored meanwhile, and add those that one has removed."""
+    lacking: dict[str, str] = {}
+    rows = parts.ids.get(Kind.ENTITY, {})
+    for part in parts:
+        stored = stores.vectors.ids(Kind.ENTITY, corpus, among=part.entities)
+        parts.dropped |= stored.intersection(rows)
+        names = _names(part)
+        lacking |= {name: names[name] for name in part.entities if name not in stored and name not in rows}
+    if lacking:
+        matrix = embedder.embed(list(lacking.values()))
+        block = VectorBlock.of(Kind.ENTITY, [(name, text, "") for name, text in lacking.items()], matrix=matrix)
+        parts.append(Change("", corpus, vectors=(block,)))
+
+
+def _place_topics(parts: Parts, corpus: str, *, stores: Stores) -> None:
+    """Put the vectors of :func:`topic_rows` in the place of those of the names of topics."""
+    about: dict[str, set[str]] = {}
+    for part in parts:
+        for topic, statements in _about(part).items():
+            about.setdefault(topic, set()).update(statements)
+    matrix, start = parts.matrix(Kind.TOPIC), 0
+    for block in parts.rows(Kind.TOPIC):
+        place = slice(start, start + len(block.ids))
+        names = replace(block, data=matrix[place].tobytes())
+        added = parts.added_rows(Kind.STATEMENT)  # mapped anew, so that pages that were read count no more
+        matrix[place] = topic_rows(names, about, corpus=corpus, vectors=stores.vectors, added=added).matrix()
+        start = place.stop
+
+
+def _link_synonyms(parts: Parts, corpus: str, *, stores: Stores, least: float) -> None:
+    """Add the synonyms of the new entities, a part at a time."""
+    finder = SynonymFinder(corpus, stores, least=least)
+    start = 0
+    with progress.step("pair", parts.block_count(Kind.ENTITY), unit="parts"):
+        for block in parts.rows(Kind.ENTITY):
+            rows = parts.matrix(Kind.ENTITY)
+            pairs = tuple(finder.pairs(block, rows[: start + len(block.ids)], without=parts.dropped))
+            start += len(block.ids)
+            if pairs:
+                parts.append(Change("", corpus, synonyms=pairs))
+            progress.advance("pair")
+
+
+def _known(change: Change, stores: Stores) -> dict[Kind, set[str]]:
+    """The ids of the records of a change that have rows in the store, except chunks."""
+    return {kind: stores.vectors.ids(kind, change.corpus, among=among) for kind, among in _ids(change).items()}
+
+
+def _ids(change: Change) -> dict[Kind, list[str]]:
+    return {
+        Kind.STATEMENT: [record.id for record in change.statements],
+        Kind.TOPIC: [record.id for record in change.topics],
+        Kind.ENTITY: list(change.entities),
+    }
+
+
+def _counted(corpus: str, names: Callable[[CorpusStats], int] | None, stores: Stores) -> tuple[CorpusStats, int]:
+    """The statistics of a corpus, and its number of entity names."""
+    stats = stores.graph.stats(corpus, has_counts=names is None, has_relationships=False)
+    known = stats[0] if stats else CorpusStats(corpus)
+    return known, known.records.get(Kind.ENTITY, 0) if names is None else names(known)
+
+
 def _missing(change: Change, known_chunks: frozenset[str], stores: Stores) -> _Rows:
     """The rows of :func:`_rows` that the store lacks, then those of stored topics."""
-    known = {
-        kind: stores.vectors.ids(kind, change.corpus, among=among)
-        for kind, among in (
-            (Kind.STATEMENT, [record.id for record in change.statements]),
-            (Kind.TOPIC, [record.id for record in change.topics]),
-            (Kind.ENTITY, list(change.entities)),
-        )
-    }
-    stored = _stored_topics(change, known_chunks, known[Kind.TOPIC], stores)
+    known = _known(change, stores)
+    ids = known[Kind.TOPIC]
+    stored = _stored_topics(change, known_chunks, topics=change.topics, stored_ids=ids, stores=stores)
     known[Kind.TOPIC] |= {record.id for record in stored}
     return [*_rows(change, known_chunks, known), (Kind.TOPIC, list(indexed(stored, {})))]
 
@@ -228,7 +366,7 @@ def calibrating(corpus: str, names: int, *, since: Calibration | None, stores: S
     current = stores.graph.stats(corpus, has_counts=False)[0].calibration
     if current is not None and current.names == names:
         return None
-    calibration = _calibrated((), corpus, names=names, stores=stores)
+    calibration = _calibrated(lambda _: (), corpus, names=names, stores=stores, rows=lambda _: None)
     if calibration is None:
         return None
     return Change(content_id("calibration", corpus, *map(str, astuple(calibration))), corpus, calibration=calibration)
@@ -237,7 +375,14 @@ def calibrating(corpus: str, names: int, *, since: Calibration | None, stores: S
 _KINDS = (Kind.ENTITY, Kind.STATEMENT, Kind.CHUNK)
 
 
-def _calibrated(blocks: Iterable[VectorBlock], corpus: str, *, names: int, stores: Stores) -> Calibration | None:
+def _calibrated(
+    blocks: Callable[[Kind], Iterable[VectorBlock]],
+    corpus: str,
+    *,
+    names: int,
+    stores: Stores,
+    rows: Callable[[Kind], AddedRows | None],
+) -> Calibration | None:
     """The scale of the cosines of a corpus including the rows of a change.
 
     Measures, per kind, the 1,024 rows whose texts have the lowest hashes, in that order. A hash says nothing about the
@@ -246,10 +391,11 @@ def _calibrated(blocks: Iterable[VectorBlock], corpus: str, *, names: int, store
 
     Parameters
     ----------
-    blocks : the rows that the change adds
+    blocks : the ids and texts of the rows that the change adds, by kind
     corpus : its corpus
     names : number of names in the corpus after the change
     stores : hold the other rows
+    rows : the vectors of the rows that the change adds, by kind
 
     Returns
     -------
@@ -258,42 +404,57 @@ def _calibrated(blocks: Iterable[VectorBlock], corpus: str, *, names: int, store
     """
     sources = stores.graph.find(Kind.SOURCE, Scope(corpus))
     titles = {source.id: source.title for source in sources if isinstance(source, Source)}
-    added = {block.kind: block for block in blocks}
-    samples = {kind: _sample(kind, added.get(kind), corpus, titles=titles, stores=stores) for kind in _KINDS}
+    samples: dict[Kind, NDArray[np.float32]] = {}
+    for kind in _KINDS:
+        added = (pair for block in blocks(kind) for pair in zip(block.texts, block.ids, strict=True))
+        samples[kind] = _sample(kind, added, corpus, titles=titles, stores=stores, rows=rows(kind))
     return measured(samples, names=names)
 
 
 def _sample(
-    kind: Kind, added: VectorBlock | None, corpus: str, *, titles: Mapping[str, str], stores: Stores
+    kind: Kind,
+    added: Iterable[tuple[str, str]],
+    corpus: str,
+    *,
+    titles: Mapping[str, str],
+    stores: Stores,
+    rows: AddedRows | None,
 ) -> NDArray[np.float32]:
     """The rows whose texts have the lowest hashes, in the order of the hashes. Rows of equal texts have equal vectors."""
-    new = {} if added is None else dict(zip(added.ids, added.matrix(), strict=True))
-    texts = () if added is None else zip(map(checksum, added.texts), added.ids, strict=True)
+    new: Mapping[str, int] = {} if rows is None else rows.rows
+    texts = ((checksum(text), name) for text, name in added)
     rows_stored = indexed(stores.graph.find(kind, Scope(corpus)), titles)
     others = ((checksum(row.text), row.id) for row in rows_stored if row.id not in new)
-    chosen = heapq.nsmallest(SAMPLE, chain(texts, others))
-    stored, matrix = stores.vectors.vectors(kind, corpus, ids=[name for _, name in chosen if name not in new])
-    rows = new | dict(zip(stored, matrix, strict=True))
-    sample = [rows[name] for _, name in chosen if name in rows]
+    chosen = [name for _, name in heapq.nsmallest(SAMPLE, chain(texts, others))]
+    names, matrix = stores.vectors.vectors(kind, corpus, ids=[name for name in chosen if name not in new])
+    vectors = dict(zip(names, matrix, strict=True))
+    if rows is not None:
+        vectors |= {name: rows.matrix[new[name]] for name in chosen if name in new}
+    sample = [vectors[name] for name in chosen if name in vectors]
     return np.stack(sample) if sample else np.empty((0, 0), dtype=np.float32)
 
 
 def _stored_topics(
-    change: Change, known_chunks: frozenset[str], stored_ids: Collection[str], stores: Stores
+    change: Change,
+    known_chunks: frozenset[str],
+    *,
+    topics: Sequence[Topic],
+    stored_ids: Collection[str],
+    stores: Stores,
 ) -> list[Topic]:
     """The stored topics that lose or gain statements by a change, and possibly others of its sources, by ascending id.
 
     Only the graph store knows what the chunks that lose their links asserted, so this includes all topics of their sources.
     """
-    topics = {record.id: record for record in change.topics if record.id in stored_ids}
+    again = {topic.id: topic for topic in topics if topic.id in stored_ids}
     known = tuple(record.id for record, base in zip(change.sources, change.base_versions, strict=True) if base > 0)
-    if known and (change.chunks or change.removed_chunks):
+    if known and (change.chunks or change.removed_chunks or isinstance(change, LargeChange)):
         is_all = bool(known_chunks or change.removed_chunks)
-        named = {record.id for record in change.topics}
+        named = {topic.id for topic in topics}
         for topic in stores.graph.find(Kind.TOPIC, Scope(change.corpus, sources=known)):
             if isinstance(topic, Topic) and (is_all or topic.id in named):
-                topics[topic.id] = topic
-    return [topics[name] for name in sorted(topics)]
+                again[topic.id] = topic
+    return [again[name] for name in sorted(again)]
 
 
 def _about(change: Change) -> dict[str, set[str]]:

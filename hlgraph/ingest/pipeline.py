@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import TracebackType
 from typing import Generic, NamedTuple, Self, TypeAlias, TypeVar
@@ -21,17 +21,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph import progress
-from hlgraph.change import Change, Outcome
+from hlgraph.change import Change, LargeChange, Outcome, Parts
 from hlgraph.chunk import Chunker
 from hlgraph.errors import ReadError
 from hlgraph.extract import Extractor, Metered
 from hlgraph.ids import scheme_of, source_ids
-from hlgraph.index.embed import PrecomputedVectors, calibrating, check_model, embed_change, is_due, precomputed_vectors
+from hlgraph.index.embed import (
+    PrecomputedVectors,
+    calibrating,
+    check_model,
+    embed_change,
+    embed_part,
+    is_due,
+    precomputed_vectors,
+)
 from hlgraph.ingest.report import Failure, Report, note_kept, record_counts
 from hlgraph.models.protocols import Embedder
-from hlgraph.persist.assemble import Extracted, assemble
-from hlgraph.persist.compare import ChunkPlan, Comparison, compare, plan_chunks
+from hlgraph.persist.assemble import Extracted, assemble, assemble_parts
+from hlgraph.persist.compare import ChunkPlan, Comparison, chunk_plans, compare, plan_chunks
 from hlgraph.persist.journal import check_left, persist, resume
+from hlgraph.progress import Work
 from hlgraph.read import Files, ReadFailure, inadmissible
 from hlgraph.records import Calibration, Chunk, Document, Extraction, Kind, Source
 from hlgraph.stores.concurrency import given_up_by
@@ -44,6 +53,8 @@ BATCH_CHARACTERS = 100_000
 small local model on one core. A killed run loses at most this much work."""
 BATCH_SOURCES = 1_000
 """Maximum number of documents per change."""
+_LARGE = 1.5
+"""A batch with this many times the characters of a batch, because of one document, is prepared and written in parts."""
 _NONE_KNOWN: Mapping[tuple[str, str], Extraction] = {}
 StoredChunks: TypeAlias = dict[str, dict[str, Chunk]]
 """Chunks by id, grouped by the id of their source."""
@@ -75,7 +86,7 @@ class Steps(LookSteps):
     """
 
     embedder: Embedder
-    batch_characters: int = BATCH_CHARACTERS
+    batch_characters: int = field(default_factory=lambda: BATCH_CHARACTERS)
     batch_sources: int = BATCH_SOURCES
     before_writing: Callable[[], object] = tuple
 
@@ -88,13 +99,30 @@ class Ready(NamedTuple):
     change : the change of all its sources, without vectors
     known : ids of its chunks that are already stored
     extracted : its sources, with their documents and the stored states that they were compared with
-    vectors : precomputed vectors of its texts; the embedder of the steps computes the others
+    vectors : precomputed vectors of its texts; the embedder of the steps computes the others. None for a change in parts
+    work : its share of the ingest, for progress
     """
 
     change: Change
     known: frozenset[str]
     extracted: tuple[Extracted, ...]
     vectors: PrecomputedVectors | None = None
+    work: Work | None = None
+
+
+class Large(NamedTuple):
+    """A batch of sources that is too large for one change in memory, and is prepared part by part; see :class:`Ready`.
+
+    Attributes
+    ----------
+    changed : its sources
+    stored : their stored chunks
+    work : its share of the ingest, for progress
+    """
+
+    changed: tuple[Comparison, ...]
+    stored: StoredChunks
+    work: Work
 
 
 def ingest(
@@ -129,7 +157,7 @@ def ingest(
     return report
 
 
-def write(prepared: Iterable[Ready], corpus: str, *, report: Report, stores: Stores, steps: Steps) -> None:
+def write(prepared: Iterable[Ready | Large], corpus: str, *, report: Report, stores: Stores, steps: Steps) -> None:
     """Write prepared batches, one change after the other, in order: the last steps of an ingest.
 
     The corpus is locked once before the first batch, to complete changes of interrupted runs, and then for each batch while
@@ -182,7 +210,7 @@ class _Batches:
     names: Names
     worker: BackgroundWorker[Turn]
 
-    def write(self, prepared: Iterable[Ready]) -> None:
+    def write(self, prepared: Iterable[Ready | Large]) -> None:
         """Write all batches, in order."""
         before: Ready | None = None
         for batch in prepared:
@@ -218,13 +246,19 @@ class _Batches:
         for source in batch.change.sources if turn.is_written else ():
             self.report.files.store(source.uri, is_new=True)
 
-    def _embedded(self, batch: Ready, before: Ready | None) -> Ready:
+    def _embedded(self, batch: Ready | Large, before: Ready | None) -> Ready:
         """A batch with its vectors. Reuses the vectors of the previous batch, which may not be stored yet."""
+        if isinstance(batch, Large):
+            batch = _in_parts(batch, self.corpus, report=self.report, stores=self.stores, steps=self.steps)
+        if isinstance(batch.change, LargeChange):
+            return batch
         embedder: Embedder = self.steps.embedder
         for vectors in (None if before is None else before.vectors, batch.vectors):
             embedder = embedder if vectors is None else vectors.with_rest(embedder)
         with self.report.timed("embed"):
-            vectors = precomputed_vectors(batch.change, batch.known, embedder=embedder, stores=self.stores)
+            vectors = precomputed_vectors(
+                batch.change, batch.known, embedder=embedder, stores=self.stores, work=batch.work
+            )
         return batch._replace(vectors=vectors.with_rest(self.steps.embedder))
 
     def _write(self, batch: Ready, *, size: int) -> Turn:
@@ -255,7 +289,10 @@ class _Batches:
         embedder = batch.vectors or self.steps.embedder
         with report.timed("embed"):
             change = embed_change(batch.change, batch.known, embedder=embedder, stores=self.stores, names=self.names.of)
-        with progress.step("persist", len(change.sources), unit="sources"):
+        number, unit = len(change.sources), "sources"
+        if isinstance(change, LargeChange):
+            number, unit = number + change.content.steps, "parts"
+        with progress.step("persist", number, unit=unit, work=batch.work):
             self.steps.before_writing()
             with report.timed("persist"):
                 outcome = persist(change, self.stores)
@@ -338,18 +375,81 @@ def batches(
 
 def _prepared(
     items: Iterable[Document | ReadFailure], corpus: str, *, report: Report, stores: Stores, steps: Steps
-) -> Iterator[Ready]:
+) -> Iterator[Ready | Large]:
     """The first steps of an ingest, batch by batch."""
-    unchanged = report.sources_unchanged
+    unchanged, start = report.sources_unchanged, report.files.size
     limits = {"characters": steps.batch_characters, "sources": steps.batch_sources}
     documents = batches(items, report, seen=set(), **limits)
     for changed in _changed(documents, corpus, report=report, stores=stores, steps=steps):
-        progress.count(sources=report.sources_unchanged - unchanged, size=None if changed else report.files.size)
+        end = report.files.size
+        progress.count(sources=report.sources_unchanged - unchanged, size=None if changed else end)
         if changed:
             stored = stored_chunks(changed, corpus, report=report, stores=stores)
-            plan = planned(changed, stored, report=report, steps=steps)
-            yield ready(corpus, extract(plan, report, extractor=steps.extractor), report=report)
-        unchanged = report.sources_unchanged
+            yield _prepare(changed, stored, corpus, report=report, steps=steps, work=Work(start, end))
+        unchanged, start = report.sources_unchanged, end
+
+
+def _prepare(
+    changed: Sequence[Comparison], stored: StoredChunks, corpus: str, *, report: Report, steps: Steps, work: Work
+) -> Ready | Large:
+    """Plan and extract a batch; a large one is prepared later, part by part."""
+    size = sum(len(one.document.text) for one in changed if one.has_new_text)
+    if size > _LARGE * steps.batch_characters:
+        return Large(tuple(changed), stored, work)
+    plan = planned(changed, stored, report=report, steps=steps)
+    extracted = extract(plan, report, extractor=steps.extractor, work=work)
+    return ready(corpus, extracted, report=report)._replace(work=work)
+
+
+def _in_parts(batch: Large, corpus: str, *, report: Report, stores: Stores, steps: Steps) -> Ready:
+    """Prepare a large batch: each part is chunked, extracted, embedded, and kept on disk until all are written."""
+    parts = Parts(stores.graph.scratch_file)
+    known, failed, removed = set[str](), set[str](), list[str]()
+    taken, total = 0, sum(len(one.document.text) for one in batch.changed)
+    groups = _groups(batch, report, steps=steps)
+    group, following = next(groups), next(groups, None)
+    if following is None:  # few chunks of a large document changed
+        extracted = extract(group, report, extractor=steps.extractor, work=batch.work)
+        return ready(corpus, extracted, report=report)._replace(work=batch.work)
+    while group:
+        before, taken = (
+            taken,
+            min(total, taken + sum(len(chunk.text) for one in group for chunk, _ in one.plan.to_extract)),
+        )
+        work = batch.work._replace(begin=before / total, stop=taken / total if following else 1.0)
+        extracted = extract(group, report, extractor=steps.extractor, work=work)
+        part = ready(corpus, extracted, report=report)
+        with report.timed("embed"):
+            embed_part(part.change, part.known, parts=parts, embedder=steps.embedder, stores=stores, work=work)
+        known |= part.known
+        removed += part.change.removed_chunks
+        failed |= {one.comparison.source.id for one in extracted if any(item.is_failed for item in one.extractions)}
+        group, following = following or [], next(groups, None)
+    change = assemble_parts(corpus, batch.changed, content=parts, failed=failed, removed=removed)
+    bare = tuple(Extracted(comparison, ChunkPlan(), ()) for comparison in batch.changed)
+    return Ready(change, frozenset(known), bare, work=batch.work)
+
+
+def _groups(batch: Large, report: Report, *, steps: Steps) -> Iterator[list[Extracted]]:
+    """The sources of a large batch with their chunks, without extractions, in groups of the size of a batch; at least one."""
+    group: list[Extracted] = []
+    size = 0
+    for comparison in batch.changed:
+        plans: Iterator[ChunkPlan] = iter([ChunkPlan()])
+        if comparison.has_new_text:
+            with report.timed("chunk"):
+                spans = steps.chunker.chunk(comparison.document)
+            own = batch.stored.get(comparison.source.id, {})
+            most = steps.batch_characters
+            plans = chunk_plans(comparison, spans, stored=own, extractor=steps.extractor, characters=most)
+        for plan in plans:
+            group.append(Extracted(comparison, plan, ()))
+            size += sum(len(chunk.text) for chunk, _ in plan.to_extract)
+            if size >= steps.batch_characters:
+                yield group
+                group, size = [], 0
+    if group:
+        yield group
 
 
 def _changed(
@@ -361,22 +461,23 @@ def _changed(
             batch = next(reading, None)
         if batch is None:
             break
-        progress.take(report.files.size)
         with progress.step("compare", len(batch), unit="sources"):
             changed = compared(batch, corpus, report=report, stores=stores, steps=steps)
         yield changed
 
 
-def _prepared_again(batch: Ready, corpus: str, *, report: Report, stores: Stores, steps: Steps) -> Ready | None:
+def _prepared_again(batch: Ready, corpus: str, *, report: Report, stores: Stores, steps: Steps) -> Ready | Large | None:
     """A batch that another writer overtook, compared with the current state; None if nothing is left to change.
 
-    Chunks are not extracted twice.
+    Chunks are not extracted twice, except those of a change in parts, whose extractions are not in memory.
     """
     documents = [one.comparison.document for one in batch.extracted]
     changed = compared(documents, corpus, report=report, stores=stores, steps=steps)
     if not changed:
         return None
     stored = stored_chunks(changed, corpus, report=report, stores=stores)
+    if isinstance(batch.change, LargeChange) and batch.work is not None:
+        return Large(tuple(changed), stored, batch.work)
     known = {
         (chunk.id, chunk.fingerprint): extraction
         for one in batch.extracted
@@ -503,6 +604,7 @@ def extract(
     *,
     extractor: Extractor,
     known: Mapping[tuple[str, str], Extraction] = _NONE_KNOWN,
+    work: Work | None = None,
 ) -> list[Extracted]:
     """Extract the chunks that need it.
 
@@ -512,6 +614,7 @@ def extract(
     report : receives the chunks that could not be extracted, as problems, and counts of what was left out
     extractor : does the work
     known : earlier extractions, by id and fingerprint of their chunk; default none
+    work : the share of the ingest that this is, for progress
 
     Returns
     -------
@@ -525,7 +628,7 @@ def extract(
     asked = [pair for source in planned for pair in source.plan.to_extract]
     inputs = [context for chunk, context in asked if (chunk.id, chunk.fingerprint) not in known]
     extracted: list[Extracted] = []
-    with report.timed("extract"), progress.step("extract", len(inputs), unit="chunks"):
+    with report.timed("extract"), progress.step("extract", len(inputs), unit="chunks", work=work):
         results = iter(extractor.extract(inputs) if inputs else [])
     for source in planned:
         own: list[Extraction] = []

@@ -200,8 +200,7 @@ def expect(paths: list[str], documents: list[Document], *, options: IngestOption
         return
     from hlgraph.read.discover import expected
 
-    with progress.step("look", unit="files"):
-        files = expected(paths, options.format, follow_links=options.follow_links)
+    files = expected(paths, options.format, follow_links=options.follow_links)
     if files is not None:
         progress.expect(files[0] + len(documents), files[1] + sum(len(document.text) for document in documents))
 

@@ -15,7 +15,20 @@ from numpy.typing import NDArray
 
 from hlgraph import ids
 from hlgraph.algorithms.similarity import named_centroids
-from hlgraph.change import About, Change, FactRow, MentionLink, Move, Outcome, Placement, Support, VectorBlock
+from hlgraph.change import (
+    About,
+    AddedRows,
+    Change,
+    FactRow,
+    LargeChange,
+    MentionLink,
+    Move,
+    Outcome,
+    Parts,
+    Placement,
+    Support,
+    VectorBlock,
+)
 from hlgraph.extract.extractor import ChunkInput
 from hlgraph.persist.compare import ChunkPlan, Comparison, incomplete, metadata_text
 from hlgraph.records import (
@@ -193,12 +206,8 @@ def assemble(corpus: str, batch: Sequence[Extracted]) -> Change:
                 chunks.append(replace(chunk, fingerprint=""))
     sources = tuple(_source(extracted) for extracted in batch)
     versions = tuple(extracted.comparison.base_version for extracted in batch)
-    states = [
-        f"{source.id}:{base}:{source.checksum}:{metadata_text(source.metadata)}"
-        for source, base in zip(sources, versions, strict=True)
-    ]
     return Change(
-        id=ids.content_id("change", corpus, *sorted(states)),
+        id=_change_id(corpus, sources, versions),
         corpus=corpus,
         sources=sources,
         base_versions=versions,
@@ -213,6 +222,47 @@ def assemble(corpus: str, batch: Sequence[Extracted]) -> Change:
         abouts=tuple(assembly.abouts),
         mentions=tuple(assembly.mentions.values()),
         supports=tuple(assembly.supports),
+    )
+
+
+def _change_id(corpus: str, sources: Sequence[Source], versions: Sequence[int]) -> str:
+    states = [
+        f"{source.id}:{base}:{source.checksum}:{metadata_text(source.metadata)}"
+        for source, base in zip(sources, versions, strict=True)
+    ]
+    return ids.content_id("change", corpus, *sorted(states))
+
+
+def assemble_parts(
+    corpus: str, batch: Sequence[Comparison], *, content: Parts, failed: Collection[str], removed: Sequence[str]
+) -> LargeChange:
+    """The change of :func:`assemble` for sources whose records are in parts.
+
+    Parameters
+    ----------
+    corpus : the corpus of the sources
+    batch : compared sources
+    content : the parts, each of them made by :func:`assemble`
+    failed : ids of sources with a chunk whose extraction failed
+    removed : ids of chunks to remove
+
+    Returns
+    -------
+    LargeChange
+        Without the vectors of its topics and synonyms, which :func:`hlgraph.index.embed_parts` adds.
+    """
+    sources = tuple(
+        replace(one.source, checksum=incomplete(one.source.checksum)) if one.source.id in failed else one.source
+        for one in batch
+    )
+    versions = tuple(one.base_version for one in batch)
+    return LargeChange(
+        id=_change_id(corpus, sources, versions),
+        corpus=corpus,
+        sources=sources,
+        base_versions=versions,
+        removed_chunks=tuple(removed),
+        content=content,
     )
 
 
@@ -256,7 +306,7 @@ def topic_rows(
     *,
     corpus: str,
     vectors: VectorStore,
-    added: VectorBlock | None = None,
+    added: AddedRows | None = None,
 ) -> VectorBlock:
     """The rows of topics: each vector lies between the name and the mean of the statements, see :func:`named_centroids`.
 
@@ -274,29 +324,33 @@ def topic_rows(
         The topics of ``names``, in order.
     """
     wanted = sorted({statement for name in names.ids for statement in about.get(name, ())})
-    ids, matrix = _statements(wanted, corpus, vectors=vectors, added=added)
+    ids, rows, matrix = _statements(wanted, corpus, vectors=vectors, added=added)
     at = {name: place for place, name in enumerate(ids)}
     pairs = [
         (place, at[statement])
         for place, name in enumerate(names.ids)
-        for statement in sorted(set(about.get(name, ())))
+        for statement in set(about.get(name, ()))
         if statement in at
     ]
     group, member = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-    centroids = named_centroids(names.matrix(), matrix, group=group, member=member)
+    centroids = named_centroids(names.matrix(), matrix, group=group, member=member, order=rows)
     return replace(names, data=np.ascontiguousarray(centroids).tobytes())
 
 
 def _statements(
-    wanted: Sequence[str], corpus: str, *, vectors: VectorStore, added: VectorBlock | None
-) -> tuple[list[str], NDArray[np.float32]]:
-    """The statements that have vectors, by ascending id."""
-    rows = {} if added is None else dict(zip(added.ids, added.matrix(), strict=True))
+    wanted: Sequence[str], corpus: str, *, vectors: VectorStore, added: AddedRows | None
+) -> tuple[list[str], NDArray[np.intp], NDArray[np.float32]]:
+    """The statements that have vectors, by ascending id; the row of each in a matrix; and the matrix."""
+    rows = {} if added is None else {name: added.rows[name] for name in wanted if name in added.rows}
+    matrix = np.empty((0, 0), dtype=np.float32) if added is None else added.matrix
     stored = [statement for statement in wanted if statement not in rows]
     if stored:
-        rows |= dict(zip(*vectors.vectors(Kind.STATEMENT, corpus, ids=stored), strict=True))
+        names, others = vectors.vectors(Kind.STATEMENT, corpus, ids=stored)
+        if names:
+            rows |= {name: len(matrix) + place for place, name in enumerate(names)}
+            matrix = np.concatenate([matrix, others]) if len(matrix) else others
     ids = [statement for statement in wanted if statement in rows]
-    return ids, np.stack([rows[name] for name in ids]) if ids else np.empty((0, 0), dtype=np.float32)
+    return ids, np.array([rows[name] for name in ids], dtype=np.intp), matrix
 
 
 def renewed_topics(change: Change, outcome: Outcome, *, vectors: VectorStore) -> tuple[VectorBlock, ...]:
@@ -310,23 +364,10 @@ def renewed_topics(change: Change, outcome: Outcome, *, vectors: VectorStore) ->
     """
     if change.topic_names is None or not outcome.about:
         return ()
-    names = chosen_rows(change.topic_names, outcome.about)
-    fresh = next((block for block in change.vectors if block.kind is Kind.STATEMENT and not block.is_hollow), None)
+    names = change.topic_names.only(outcome.about)
+    fresh = change.added_rows(Kind.STATEMENT)
     rows = topic_rows(names, outcome.about, corpus=change.corpus, vectors=vectors, added=fresh) if names.ids else None
     return () if rows is None else (rows,)
-
-
-def chosen_rows(block: VectorBlock, ids: Collection[str]) -> VectorBlock:
-    """The rows of a block that have one of these ids, in its order.
-
-    Parameters
-    ----------
-    block : the rows
-    ids : the ids to keep
-    """
-    places = [place for place, name in enumerate(block.ids) if name in ids]
-    rows = [(block.ids[place], block.texts[place], block.source_ids[place]) for place in places]
-    return VectorBlock.of(block.kind, rows, matrix=block.matrix()[places])
 
 
 def links_about(ids: Sequence[str], corpus: str, *, graph: GraphStore) -> dict[str, set[str]]:

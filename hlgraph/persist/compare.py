@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import json
+import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -247,17 +248,44 @@ def plan_chunks(
     ChunkPlan
         Which chunks to extract, move and remove.
     """
+    (plan,) = chunk_plans(comparison, spans, stored=stored, extractor=extractor)
+    return plan
+
+
+def chunk_plans(
+    comparison: Comparison,
+    spans: Sequence[Span],
+    *,
+    stored: Mapping[str, Chunk],
+    extractor: Extractor,
+    characters: float = math.inf,
+) -> Iterator[ChunkPlan]:
+    """The plan of :func:`plan_chunks` in consecutive pieces, at least one; only one piece at a time is in memory.
+
+    Parameters
+    ----------
+    comparison, spans, stored, extractor : see :func:`plan_chunks`
+    characters : a piece ends with the chunk to extract that brings it to this number of characters
+
+    Returns
+    -------
+    Iterator of ChunkPlan
+        The last one has the removed chunks.
+    """
     document, source = comparison.document, comparison.source
     scheme = ids.scheme_of(source.corpus, [source])
     seen: Counter[str] = Counter()
     to_extract: list[tuple[Chunk, ChunkInput]] = []
     moves: list[Move] = []
     kept: set[str] = set()
+    size = 0
     for position, span in enumerate(spans):
         text = document.text[span.start : span.end]
-        name = ids.chunk_id(source.id, text, seen[text], scheme=scheme)
-        seen[text] += 1
-        kept.add(name)
+        digest = ids.checksum(text)
+        name = ids.chunk_id(source.id, text, seen[digest], scheme=scheme)
+        seen[digest] += 1
+        if name in stored:
+            kept.add(name)
         page = bisect.bisect_right(document.page_starts, span.start) if document.page_starts else None
         context = ChunkInput(
             text, document.title, span.headings, document.uri, document.key, position, len(spans), source.id, span.above
@@ -272,8 +300,22 @@ def plan_chunks(
             name, source.id, text, span.start, span.end, position, span.tokens, span.headings, page, fingerprint
         )
         to_extract.append((chunk, context))
+        size += len(text)
+        if size >= characters:
+            yield _planned(to_extract, moves, stored=stored)
+            to_extract, moves, size = [], [], 0
+    yield _planned(to_extract, moves, stored=stored, removed=tuple(sorted(stored.keys() - kept)))
+
+
+def _planned(
+    to_extract: Sequence[tuple[Chunk, ChunkInput]],
+    moves: Sequence[Move],
+    *,
+    stored: Mapping[str, Chunk],
+    removed: tuple[str, ...] = (),
+) -> ChunkPlan:
     known = frozenset(chunk.id for chunk, _ in to_extract if chunk.id in stored)
-    return ChunkPlan(tuple(to_extract), known, tuple(moves), tuple(sorted(stored.keys() - kept)))
+    return ChunkPlan(tuple(to_extract), known, tuple(moves), removed)
 
 
 # Integrity of stored records: an id is a hash of the content, so altered content shows.

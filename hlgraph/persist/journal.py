@@ -5,7 +5,8 @@ everything is. :func:`finish` continues from the last completed step with the re
 
 The journal of a server records the rows of new records without their vectors. If all rows of a change reached the vector
 store before the crash, the change is finished. Otherwise nothing of it is visible, and it is undone: the same ingest makes it
-again from cached vectors and replies.
+again from cached vectors and replies. A change that was too large for memory (:class:`hlgraph.change.LargeChange`) is recorded
+without its content, so it is undone as well if a crash comes before it is published.
 
 Until version 0.2 the vector of a topic was the vector of its name. The migration of the graph store marks the corpora of
 that time. :func:`resume`, which every write calls first, and ``hlgraph migrate apply`` renew their topics without a model, from
@@ -18,15 +19,15 @@ from __future__ import annotations
 import functools
 import itertools
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from hlgraph import progress
-from hlgraph.change import Change, ChangeState, Outcome, Pending, Renewal, VectorBlock
+from hlgraph.change import Change, ChangeState, LargeChange, Outcome, Pending, Renewal, VectorBlock
 from hlgraph.errors import ModelMismatchError, StoreError
 from hlgraph.ids import content_id, normalise_name
 from hlgraph.persist.assemble import links_about, renewed_topics, topic_rows
-from hlgraph.records import Kind, Topic
+from hlgraph.records import Kind, Source, Topic
 from hlgraph.stores.protocols import Scope, Stores, VectorBatch
 
 _LOG = logging.getLogger(__name__)
@@ -79,14 +80,17 @@ def finish(pending: Pending, stores: Stores) -> Outcome | None:
     """
     change = pending.change
     wrong = _unfit(change)
-    if pending.state is ChangeState.STAGED and (wrong or _is_lost(change, stores)):
+    if pending.state is ChangeState.STAGED and (wrong or change.part_count or _is_lost(change, stores)):
         abandon(pending, stores)
         return None
+    wrong += [block for block in change.replacements if block.is_hollow]
     if wrong:
-        # Published by an earlier version. Delete the rows that cannot be written, so that a repair embeds them again.
+        # Published by an earlier version, or the rest of a large change. Delete the rows that cannot be written, so that a
+        # repair embeds them again.
         fit = tuple(block for block in change.replacements if block not in wrong)
-        stores.vectors.delete(change.corpus, {block.kind.value: list(block.ids) for block in wrong})
-        pending = replace(pending, change=replace(change, replacements=fit, topic_names=None))
+        stores.vectors.delete(change.corpus, _ids_by_kind(wrong))
+        names = None if change.topic_names in wrong else change.topic_names
+        pending = replace(pending, change=replace(change, replacements=fit, topic_names=names))
         _LOG.warning("corpus %s: vectors were lost; run: hlgraph reconcile --repair", change.corpus)
     try:
         return _finish(pending, stores)
@@ -101,6 +105,13 @@ def _unfit(change: Change) -> list[VectorBlock]:
     names = () if change.topic_names is None else (change.topic_names,)
     blocks = (*change.vectors, *change.replacements, *names) if change.embedding else ()
     return [block for block in blocks if block.ids and block.dimensions != change.dimensions]
+
+
+def _ids_by_kind(blocks: Iterable[VectorBlock]) -> dict[str, list[str]]:
+    ids: dict[str, list[str]] = {}
+    for block in blocks:
+        ids.setdefault(block.kind.value, []).extend(block.ids)
+    return ids
 
 
 def _is_lost(change: Change, stores: Stores) -> bool:
@@ -163,22 +174,31 @@ def abandon(pending: Pending, stores: Stores) -> None:
 def _before(change: Change, stores: Stores) -> None:
     """Write what must exist before the flip: descriptions of new sources and rows of new records, still hidden."""
     added = tuple(source for source, base in zip(change.sources, change.base_versions, strict=True) if base == 0)
-    blocks = tuple(block for block in change.vectors if not block.is_hollow)
-    if added or blocks:
-        stores.vectors.upsert(VectorBatch(change.corpus, change.id, added, blocks))
+    _upsert(change, added, change.blocks(), stores=stores)
 
 
 def _after(change: Change, outcome: Outcome, stores: Stores) -> None:
     """Write what may only follow the flip: new descriptions and rows of visible records, and deletions."""
     known = tuple(source for source, base in zip(change.sources, change.base_versions, strict=True) if base > 0)
-    blocks = change.replacements
-    if outcome.about:  # remaining topics have gained or lost statements
-        blocks += renewed_topics(change, outcome, vectors=stores.vectors)
-    if known or blocks:
-        stores.vectors.upsert(VectorBatch(change.corpus, change.id, known, blocks))
+    topics = (
+        renewed_topics(change, outcome, vectors=stores.vectors) if outcome.about else ()
+    )  # they have other statements now
+    _upsert(change, known, itertools.chain(change.rewritten(), topics), stores=stores)
     gone = {kind.value: outcome.vanished[kind] for kind in _WITH_VECTORS if outcome.vanished.get(kind)}
     if gone:
         stores.vectors.delete(change.corpus, gone)
+
+
+def _upsert(change: Change, sources: Sequence[Source], blocks: Iterator[VectorBlock], *, stores: Stores) -> None:
+    """Write sources and rows; those of a change that fits into memory at once, those of a large one block by block."""
+    for some in ([block] for block in blocks) if isinstance(change, LargeChange) else [list(blocks)]:
+        if sources or some:
+            stores.vectors.upsert(VectorBatch(change.corpus, change.id, tuple(sources), tuple(some)))
+        if isinstance(change, LargeChange):
+            progress.advance("persist")
+        sources = ()
+    if sources:
+        stores.vectors.upsert(VectorBatch(change.corpus, change.id, tuple(sources), ()))
 
 
 def check_left(corpus: str, stores: Stores) -> None:

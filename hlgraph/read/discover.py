@@ -6,6 +6,7 @@ they are stored. :func:`format_by_content` tells the format of a file without a 
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import itertools
 import os
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from urllib.parse import quote
 
+from hlgraph import progress
 from hlgraph.errors import InputError, MissingExtraError, ReadError
 from hlgraph.read.content import (
     Origin,
@@ -111,10 +113,12 @@ def expected(
     if any(path == STDIN or is_s3(path) or is_query(path) for path in paths):
         return None
     count = size = 0
-    for source in discover(paths, format_name, follow_links=follow_links):
-        if isinstance(source, Input):
-            count += 1
-            size += size_of(source)
+    with progress.step("look", unit="files") if paths else contextlib.nullcontext():
+        for source in discover(paths, format_name, follow_links=follow_links):
+            if isinstance(source, Input):
+                count += 1
+                size += size_of(source)
+                progress.advance("look")
     return count, size
 
 

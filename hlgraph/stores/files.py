@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import tempfile
 from pathlib import Path
 from typing import IO, Literal
 
@@ -42,6 +43,16 @@ def write_bytes(path: Path, mode: Literal["wb", "w+b"] = "wb") -> IO[bytes]:
     """
     reserve(path)
     return path.open(mode)
+
+
+def scratch_file(folder: Path | None = None) -> IO[bytes]:
+    """Open an empty file without a name, to write and read. The system deletes it when it is closed, or its process ends.
+
+    Parameters
+    ----------
+    folder : a folder of the disk to use; None: that of the system for temporary files
+    """
+    return tempfile.TemporaryFile(dir=folder)
 
 
 def allocate(path: Path, size: int) -> None:

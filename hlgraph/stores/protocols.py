@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeVar
+from typing import IO, TYPE_CHECKING, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from hlgraph.change import Change, ChangeState, Outcome, Pending, VectorBlock
 from hlgraph.errors import InputError, ModelMismatchError, StoreConflictError, StoreError, UnknownNameError
 from hlgraph.ids import WITHOUT_NAME, content_id
 from hlgraph.records import Calibration, Chunk, Domain, Hit, Kind, Record, Relationship, Source, Statement, Topic
+from hlgraph.stores.files import scratch_file
 from hlgraph.stores.reads import Matched as Matched
 from hlgraph.stores.reads import MatchQuery as MatchQuery
 from hlgraph.stores.reads import PullShape as PullShape
@@ -228,6 +229,10 @@ class GraphStore(_Closed, Protocol):
         """
         with self.lock(corpus) as pending:
             return pending
+
+    def scratch_file(self) -> IO[bytes]:
+        """An empty file without a name for parts of a large change. Default: on the disk of the system's temporary files."""
+        return scratch_file()
 
     def snapshot(self) -> AbstractContextManager[bool]:
         """If this yields True, all reads of the thread in the block are of one published state.

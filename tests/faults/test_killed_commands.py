@@ -119,6 +119,16 @@ def _edit(base: Base) -> None:
     (base.docs / "new.txt").write_text("Una Moss opened the Orne Hall in 1951.")
 
 
+def _enlarge(base: Base) -> None:
+    """One document is longer than several changes."""
+    people, things = (
+        ("Mara Quill", "Ivo Brandt", "Una Moss", "Emeric Vaude"),
+        ("Bridge", "Mill", "Abbey", "Hall", "Light"),
+    )
+    lines = [f"{people[at % 4]} repaired the Orne {things[at % 5]} {at} in {1800 + at}." for at in range(160)]
+    (base.docs / "large.txt").write_text("\n\n".join(" ".join(lines[at : at + 4]) for at in range(0, 160, 4)))
+
+
 def _cut(base: Base) -> None:
     """The vector store has lost rows."""
     opened = open_stores(base.url)
@@ -158,6 +168,7 @@ def _empty(base: Base) -> None:
 _COMMANDS = {
     "ingest, first": Command("ingest docs", _empty),
     "ingest, edited": Command("ingest docs --delete-missing", _edit, _GONE),
+    "ingest, in parts": Command("ingest docs", _enlarge, kills=3),
     "delete, a list": Command(" ".join(["delete", *(f"docs/{name}.txt" for name in _DELETED)]), gone=_GONE, kills=3),
     "delete, a folder": Command("delete docs", gone=_GONE),
     "delete, by filter": Command("delete --where title!='mill'", gone=_GONE),

@@ -16,7 +16,7 @@ from hlgraph.cli import bars
 from hlgraph.models.cache import CachedEmbedder
 from hlgraph.models.local.runtime import run_batches
 from hlgraph.models.remote import RemoteEmbedder
-from hlgraph.progress import Progress, advance, count, expect, listening, step, take
+from hlgraph.progress import Progress, Work, advance, count, expect, listening, step
 from hlgraph.records import Document
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -66,18 +66,65 @@ def test_the_remaining_time_is_estimated_from_the_bytes_of_the_last_minute(monke
     assert (heard[0].found, heard[0].sources, heard[0].seconds_left) == (500, 200, pytest.approx(100))
 
 
-def test_the_remaining_time_of_the_first_batch_is_estimated_from_its_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half of the bytes are in it: ten seconds are left of its twenty, and then the other half takes twenty."""
+def test_the_remaining_time_follows_the_work_on_one_large_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file in two parts: each is extracted for 10 s and embedded for 30 s; it is written for 34 s, a guess before that."""
     clock = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    heard: list[Progress] = []
+
+    def work(name: str, seconds: int, part: Work) -> None:
+        with step(name, 10, unit="units", work=part):
+            for _ in range(10):
+                clock[0] += seconds / 10
+                advance(name)
+
+    with listening(heard.append):
+        expect(1, 8_000)
+        for part in (Work(0, 8_000, 0.0, 0.5), Work(0, 8_000, 0.5, 1.0)):
+            work("extract", 10, part)
+            work("embed", 30, part)
+        work("persist", 34, Work(0, 8_000))
+        count(sources=1, chunks=9, statements=9, size=8_000)
+    left = [(at.step, at.done, at.seconds_left) for at in heard if at.seconds_left is not None]
+    assert left[0][:2] == ("extract", 1)  # from the first chunk on
+    assert ("embed", 10, pytest.approx(34, abs=20)) in left
+    assert min(seconds for name, _, seconds in left if name != "persist") > 20
+    persist = [seconds for name, _, seconds in left if name == "persist"]
+    assert sorted(persist, reverse=True) == persist
+    assert persist[-2] < 10
+
+
+def test_the_shares_of_steps_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once a batch has taken 1 s of extraction, 8 s of embedding and 1 s of writing, half of the next one's embedding is half."""
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(progress, "EVERY", 0.0)
     heard: list[Progress] = []
     with listening(heard.append):
-        expect(500, 3_000)
-        take(1_500)
-        with step("embed", 100, unit="texts"):
-            clock[0] = 10
-            advance("embed", 50)
-    assert [at.seconds_left for at in heard] == [None, 30.0, 10.0]
+        expect(2, 2_000)
+        for start in (0, 1_000):
+            for name, seconds in (("extract", 1), ("embed", 8), ("persist", 1)):
+                with step(name, 2, unit="units", work=Work(start, start + 1_000)):
+                    clock[0] += seconds / 2
+                    advance(name)
+                    clock[0] += seconds / 2
+    assert (heard[13].step, heard[13].done, heard[13].seconds_left) == ("embed", 1, pytest.approx(5, rel=0.1))
+
+
+def test_a_step_without_units_is_not_reported(heard: list[Progress], tmp_path: Path, graph: HLGraph) -> None:
+    """No "0 of 0": neither for documents, of which nothing is looked for, nor at the end of the files."""
+    (tmp_path / "one.txt").write_text("The Bridge crosses the Orne.")
+    with listening(heard.append):
+        with step("extract", 0, unit="chunks"):
+            pass
+        with step("read", unit="files"):
+            pass
+        with graph:
+            graph.ingest(DOCUMENTS[:1])
+            graph.ingest(str(tmp_path / "one.txt"))
+    assert [(at.step, at.done) for at in heard if at.total == 0 and at.unit] == []
+    assert [(at.done, at.total) for at in heard if at.step == "look"] == [(0, None), (1, None), (1, 1)]
 
 
 def test_advance_ignores_other_steps_and_a_failed_step_reports_no_end(heard: list[Progress]) -> None:
@@ -147,13 +194,13 @@ def test_every_long_call_reports_its_steps(graph: HLGraph, heard: list[Progress]
     assert _done(heard, "remove") == [(0, 2), (2, 2)]
     assert {name for name in steps.pop("doctor") if not name.startswith("check")} == set()
     assert steps == {
-        "ingest": ["look", "migrate", "read", "compare", "extract", "embed", "persist"],
+        "ingest": ["migrate", "read", "compare", "extract", "embed", "persist"],
         "communities": ["cluster", "persist"],
         "hierarchy": ["read", "cluster", "summarise", "embed", "persist"],
         "candidates": ["read", "pair", "compare"],
         "merges": ["read", "pair", "compare"],
         "reconcile": ["compare"],
-        "plan": ["look", "read", "compare"],
+        "plan": ["read", "compare"],
         "delete": ["remove"],
     }
 
@@ -187,7 +234,7 @@ def test_a_line_is_printed_periodically_without_a_terminal(
         return
     begin = "ingesting: 12 files; 1,000 sources, 2,000 chunks, 3,000 statements; embedding 500 of 2,000 texts, "
     assert lines[0].startswith(begin)
-    assert lines[0].endswith("a second; 0 s, about 0 s left")
+    assert lines[0].endswith("a second; 0 s")  # what the estimate gave has passed
 
 
 def test_short_and_quiet_commands_print_no_progress(

@@ -472,6 +472,7 @@ class PrecomputedExtractor:
         self._paths = [Path(path) for path in files]
         self._missing = missing
         self._index = read_files(self._paths)
+        self._begun: dict[tuple[str | None, str], tuple[set[int], set[str]]] = {}
 
     @property
     def fingerprint(self) -> str:
@@ -527,19 +528,27 @@ class PrecomputedExtractor:
         return [record for record in self._of_document(chunk) if record.chunk in (None, chunk.position)]
 
     def _lost(self, chunks: Sequence[ChunkInput], extractions: Sequence[Extraction]) -> Iterator[tuple[int, list[str]]]:
-        """For each document with all of its chunks given: its first chunk, and the statements that no chunk took."""
+        """For each document whose last chunks are given: its first one of these, and the statements that no chunk took.
+
+        The chunks of a large document come in consecutive calls.
+        """
         documents: dict[tuple[str | None, str], list[int]] = {}
         for i, chunk in enumerate(chunks):
             if chunk.chunk_count > 1:
                 documents.setdefault((chunk.key, chunk.uri), []).append(i)
-        for indices in documents.values():
-            if len({chunks[i].position for i in indices}) == chunks[indices[0]].chunk_count:
-                taken = {proposition.text for i in indices for proposition in extractions[i].propositions}
-                records = (record for record in self._of_document(chunks[indices[0]]) if record.chunk is None)
-                texts = (" ".join(statement.text.split()) for record in records for statement in record.statements)
-                lost = [text for text in texts if text not in taken]
-                if lost:
-                    yield indices[0], lost
+        begun, self._begun = self._begun, {}
+        for name, indices in documents.items():
+            positions, taken = begun.get(name, (set(), set()))
+            positions |= {chunks[i].position for i in indices}
+            taken |= {proposition.text for i in indices for proposition in extractions[i].propositions}
+            if len(positions) < chunks[indices[0]].chunk_count:
+                self._begun[name] = positions, taken
+                continue
+            records = (record for record in self._of_document(chunks[indices[0]]) if record.chunk is None)
+            texts = (" ".join(statement.text.split()) for record in records for statement in record.statements)
+            lost = [text for text in texts if text not in taken]
+            if lost:
+                yield indices[0], lost
 
     def _extract(self, chunk: ChunkInput) -> Extraction:
         records = self._records(chunk)

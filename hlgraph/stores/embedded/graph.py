@@ -7,14 +7,14 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, ingredients
-from hlgraph.change import Change, ChangeState, Outcome, Pending
+from hlgraph.change import Change, ChangeState, LargeChange, Outcome, Pending
 from hlgraph.errors import StoreError
 from hlgraph.ids import scheme_of
 from hlgraph.records import Calibration, Hit, Kind, Record, Relationship
@@ -24,9 +24,10 @@ from hlgraph.stores.embedded.derived import EmbeddedDerivedStore, EmbeddedDomain
 from hlgraph.stores.embedded.doctor import EmbeddedSeals
 from hlgraph.stores.embedded.images import Graphs
 from hlgraph.stores.embedded.rows import OF_CORPUS, STORED, RecentRecords, publish, select
-from hlgraph.stores.embedded.sqlite import STORE, reading
+from hlgraph.stores.embedded.sqlite import STORE, mapped, reading
 from hlgraph.stores.embedded.vector_files import drop_old_graphs
 from hlgraph.stores.embedded.where_sql import to_sql
+from hlgraph.stores.files import scratch_file
 from hlgraph.stores.image.image import Image, empty, needed
 from hlgraph.stores.image.ranker import ImageRanker
 from hlgraph.stores.in_process import MENTIONED, ProcessClusterer, admitted, check_match
@@ -45,6 +46,8 @@ from hlgraph.subgraph import KINDS, Subgraph
 
 BUILT_IN_FIELDS = ("source_id", "title", "uri")
 """Fields of every source that a filter can name, besides its metadata."""
+_LARGE_CACHE = 32 * 1024
+"""Pages of the database that a large change may hold in memory, KiB."""
 _COUNTS = {
     Relationship.FROM_SOURCE: "SELECT count(*) FROM node WHERE c = :c AND kind = 1",
     Relationship.IN_CHUNK: "SELECT count(*) FROM in_chunk AS l JOIN node ON node.n = l.chunk AND c = :c",
@@ -112,6 +115,8 @@ class EmbeddedGraphStore(GraphStore):
 
     def stage(self, change: Change) -> None:
         """See :meth:`GraphStore.stage`."""
+        if isinstance(change, LargeChange):  # it changes more pages than memory should hold
+            self._database.writer().execute(f"PRAGMA cache_size = -{_LARGE_CACHE}")
         with self._database.transaction() as connection:
             if connection.execute("SELECT 1 FROM journal WHERE id = ?", (change.id,)).fetchone():
                 return
@@ -124,7 +129,12 @@ class EmbeddedGraphStore(GraphStore):
                 "INSERT INTO journal (id, corpus, state, outcome) VALUES (?, ?, ?, ?)",
                 (change.id, change.corpus, ChangeState.STAGED, msgspec.msgpack.encode(Outcome())),
             )
-            connection.execute("INSERT INTO journal_change VALUES (?, ?)", (change.id, msgspec.msgpack.encode(change)))
+            journaled = change.journaled()
+            if journaled.part_count:  # its rows are written in the transaction that publishes it, so none can be left
+                journaled = replace(journaled, vectors=(), replacements=())
+            connection.execute(
+                "INSERT INTO journal_change VALUES (?, ?)", (change.id, msgspec.msgpack.encode(journaled))
+            )
         self._staged = change
 
     def advance(self, change_id: str, to: ChangeState, *, beside: Callable[[], object] = tuple) -> Outcome:
@@ -245,6 +255,11 @@ class EmbeddedGraphStore(GraphStore):
     def cluster(self, query: ClusterQuery, *, corpus: str) -> Clustered:
         """See :meth:`GraphStore.cluster`."""
         return ProcessClusterer(lambda shape, scope: self.whole(shape, scope=scope)).cluster(query, corpus=corpus)
+
+    def scratch_file(self) -> IO[bytes]:
+        """See :meth:`GraphStore.scratch_file`. On the disk of the store."""
+        with mapped(self._database.path):
+            return scratch_file(self._database.path)
 
     def snapshot(self) -> contextlib.AbstractContextManager[bool]:
         """See :meth:`GraphStore.snapshot`."""

@@ -1,7 +1,7 @@
 """Records in the embedded database: read by one SELECT per kind, kept while they are right, and published.
 
 ``records`` of the graph store reads through :class:`RecentRecords`, and ``find`` through :func:`select`. :func:`publish` applies
-a staged change with the statements of ``sql/publish.sql``.
+a staged change, piece by piece, with the statements of ``sql/publish_piece.sql`` and ``sql/publish.sql``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from hlgraph import progress
 from hlgraph.change import Change, Outcome
 from hlgraph.records import Chunk, Entity, Fact, Kind, Metadata, Record, Source, Statement, Topic
 from hlgraph.stores.cache import KeptRecords
@@ -187,12 +188,14 @@ def publish(connection: sqlite3.Connection, change: Change) -> Outcome:
     """
     for statement in script("temporary"):
         connection.execute(statement)
-    tables = connection.execute("SELECT name FROM sqlite_temp_master WHERE type = 'table'").fetchall()
-    for (table,) in tables:
-        connection.execute(f"DELETE FROM {table}")
-    _load(connection, change)
-    for statement in script("publish"):
-        connection.execute(statement, {"corpus": change.corpus} if ":corpus" in statement else {})
+    _empty(connection, [name for (name,) in connection.execute(_TEMPORARY).fetchall()])
+    _load(connection, _of_change(change))
+    for piece in change.pieces():
+        _empty(connection, _OF_PIECE)
+        _load(connection, _of_piece(piece))
+        _run(connection, "publish_piece", corpus=change.corpus)
+        progress.advance("persist", len(piece.sources) or 1)
+    _run(connection, "publish", corpus=change.corpus)
     added = {KINDS[kind].value: count for kind, count in connection.execute("SELECT kind, count FROM t_added")}
     vanished: dict[str, list[str]] = {}
     for kind, name in connection.execute("SELECT kind, id FROM t_dead ORDER BY kind, id"):
@@ -223,30 +226,58 @@ def _about(connection: sqlite3.Connection, change: Change) -> dict[str, tuple[st
     return {topic: tuple(ids) for topic, ids in statements.items()}
 
 
-def _load(connection: sqlite3.Connection, change: Change) -> None:
-    tables: Mapping[str, Iterable[tuple[object, ...]]] = {
+_Tables = Mapping[str, Iterable[tuple[object, ...]]]
+_TEMPORARY = "SELECT name FROM sqlite_temp_master WHERE type = 'table'"
+_OF_PIECE = (
+    *("t_chunk", "t_move", "t_topic", "t_statement", "t_entity", "t_fact"),
+    *("t_placement", "t_about", "t_mention", "t_support", "t_synonym"),
+    *("t_old", "t_alias"),
+)
+"""The temporary tables that hold one piece of a change, and what only it needs."""
+
+
+def _of_change(change: Change) -> _Tables:
+    return {
         "t_source": (
             (s.id, s.uri, s.title, s.checksum, metadata_json(s), s.version, s.valid_from, s.valid_to)
             for s in change.sources
         ),
         "t_removed_source": zip(change.removed_sources),
         "t_removed_chunk": zip(change.removed_chunks),
-        "t_chunk": (
-            (*_CHUNK(chunk), json.dumps(chunk.headings), chunk.page, chunk.fingerprint) for chunk in change.chunks
-        ),
-        "t_move": change.moves,
-        "t_topic": ((topic.id, topic.source_id, topic.name) for topic in change.topics),
-        "t_statement": ((item.id, item.source_id, item.text) for item in change.statements),
-        "t_entity": zip(change.entities),
-        "t_fact": change.facts,
-        "t_placement": ((*item[:5], json.dumps(item.details)) for item in change.placements),
-        "t_about": change.abouts,
-        "t_mention": change.mentions,
-        "t_support": change.supports,
-        "t_synonym": change.synonyms,
         "t_recounted": zip(change.recounted),
     }
+
+
+def _of_piece(piece: Change) -> _Tables:
+    return {
+        "t_chunk": (
+            (*_CHUNK(chunk), json.dumps(chunk.headings), chunk.page, chunk.fingerprint) for chunk in piece.chunks
+        ),
+        "t_move": piece.moves,
+        "t_topic": ((topic.id, topic.source_id, topic.name) for topic in piece.topics),
+        "t_statement": ((item.id, item.source_id, item.text) for item in piece.statements),
+        "t_entity": zip(piece.entities),
+        "t_fact": piece.facts,
+        "t_placement": ((*item[:5], json.dumps(item.details)) for item in piece.placements),
+        "t_about": piece.abouts,
+        "t_mention": piece.mentions,
+        "t_support": piece.supports,
+        "t_synonym": piece.synonyms,
+    }
+
+
+def _empty(connection: sqlite3.Connection, tables: Iterable[str]) -> None:
+    for table in tables:
+        connection.execute(f"DELETE FROM {table}")
+
+
+def _load(connection: sqlite3.Connection, tables: _Tables) -> None:
     for table, rows in tables.items():
         columns = connection.execute(f"SELECT * FROM {table} LIMIT 0").description
         marks = ", ".join("?" * len(columns))
         connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
+
+
+def _run(connection: sqlite3.Connection, name: str, *, corpus: str) -> None:
+    for statement in script(name):
+        connection.execute(statement, {"corpus": corpus} if ":corpus" in statement else {})

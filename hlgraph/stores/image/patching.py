@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.change import Change, Synonym
+from hlgraph.change import Change, LargeChange, Synonym
 from hlgraph.records import Kind, Relationship
 from hlgraph.stores.image.arrays import (
     NO_NODES,
@@ -250,7 +250,7 @@ class Stored(NamedTuple):
 
 
 def is_listed(change: Change, vanished: Mapping[str, Sequence[str]]) -> bool:
-    """Whether a change gets a list: it is not a repair, which alters sources that it does not name, and not too large.
+    """Whether a change gets a list: it is no repair, which alters sources that it does not name, and neither large nor in parts.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def is_listed(change: Change, vanished: Mapping[str, Sequence[str]]) -> bool:
     links = (change.placements, change.abouts, change.mentions, change.supports, change.synonyms, change.moves)
     size = max(sum(map(len, links)), sum(map(len, vanished.values())))
     is_repair = change.recounted or change.doubted or (change.removed_chunks and not change.sources)
-    return not is_repair and size <= MOST
+    return not is_repair and size <= MOST and not isinstance(change, LargeChange)
 
 
 def shared(change: Change, *, old: Iterable[str], vanished: Mapping[str, Sequence[str]]) -> list[str]:

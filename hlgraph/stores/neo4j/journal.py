@@ -32,7 +32,7 @@ def record(transaction: Transaction, change: Change) -> None:
     transaction : the writing transaction
     change : change to record
     """
-    hollow = replace(change, vectors=tuple(block.hollow() for block in change.vectors))
+    hollow = replace(change.journaled(), vectors=tuple(block.hollow() for block in change.vectors))
     data = zlib.compress(msgspec.msgpack.encode(hollow), _LEVEL)
     parts = [data[start : start + _PART] for start in range(0, len(data), _PART)]
     rows = [{"id": name, "data": part} for name, part in zip(part_ids(change.id, len(parts)), parts, strict=True)]

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from hlgraph.change import Change, Outcome
+from hlgraph import progress
+from hlgraph.change import Change, LargeChange, Outcome
 from hlgraph.ids import scheme_of
 from hlgraph.records import Kind
 from hlgraph.stores.neo4j import image_changes, rows
@@ -114,14 +115,14 @@ Numbers = dict[str, int]
 
 
 def is_new(transaction: Transaction, change: Change) -> bool:
-    """Whether a change only adds sources of which the graph stores nothing yet.
+    """Whether a change in memory only adds sources of which the graph stores nothing yet.
 
     Parameters
     ----------
     transaction : the writing transaction
     change : the staged change
     """
-    if not change.sources or any(change.base_versions):
+    if not change.sources or any(change.base_versions) or isinstance(change, LargeChange):
         return False
     others = (change.removed_sources, change.removed_chunks, change.moves, change.recounted, change.doubted)
     names = {item.id for item in change.sources}
@@ -274,7 +275,9 @@ these are counted again, and summaries of sources are members too."""
 
 @dataclass(slots=True)
 class _Old:
-    """The previous assertions of the chunks of a change, and the records that may lose their last reference."""
+    """The previous assertions of the chunks of a change, the records that may lose their last reference, and the topics that the
+    change names.
+    """
 
     chunk_ids: list[str] = field(default_factory=list)
     gone_chunk_ids: list[str] = field(default_factory=list)
@@ -282,6 +285,16 @@ class _Old:
     statement_ids: set[str] = field(default_factory=set)
     topic_ids: set[str] = field(default_factory=set)
     fact_ids: set[str] = field(default_factory=set)
+    named_ids: set[str] = field(default_factory=set)
+
+    def include(self, other: _Old) -> None:
+        """Add what the chunks of another piece of the change asserted."""
+        self.chunk_ids += other.chunk_ids
+        self.gone_chunk_ids += other.gone_chunk_ids
+        self.said += other.said
+        self.statement_ids |= other.statement_ids
+        self.topic_ids |= other.topic_ids
+        self.fact_ids |= other.fact_ids
 
 
 def publish(transaction: Transaction, change: Change) -> Outcome:
@@ -297,13 +310,12 @@ def publish(transaction: Transaction, change: Change) -> Outcome:
     Outcome
         The number of records added, and the ids of the records removed.
     """
-    old, mentions, vanished = _Old(), rows.mention_rows(change), dict[str, tuple[str, ...]]()
+    old, vanished = _Old(), dict[str, tuple[str, ...]]()
     if is_new(transaction, change):
-        added = Creation(transaction, change).write(mentions)
+        added = Creation(transaction, change).write(rows.mention_rows(change))
+        _join(transaction, change)
     else:
-        old = _read_old(transaction, change)
-        added, vanished = _merge(transaction, change, old=old, mentions=mentions)
-    _join(transaction, change)
+        added, vanished = _merge(transaction, change, old)
     binding = {"embedding": change.embedding, "dimensions": change.dimensions}
     scheme = scheme_of(change.corpus, change.sources)
     transaction.rows("persist/merge_corpus", name=change.corpus, ids=scheme, **binding)
@@ -320,33 +332,51 @@ def publish(transaction: Transaction, change: Change) -> Outcome:
     return Outcome(added={kind.value: count for kind, count in added.items()}, vanished=vanished, about=about)
 
 
-def _merge(
-    transaction: Transaction, change: Change, *, old: _Old, mentions: list[Row]
-) -> tuple[dict[Kind, int], dict[str, tuple[str, ...]]]:
-    """Merge a change into the stored data; return the number of new records and the ids of removed records, by kind."""
-    for name in _UNLINKING:
-        transaction.write(name, old.chunk_ids, key="chunk_ids")
-    added = _merge_nodes(transaction, change)
-    _link(transaction, change, mentions)
-    _count(transaction, change, old=old, new=said_by(mentions))
+def _merge(transaction: Transaction, change: Change, old: _Old) -> tuple[dict[Kind, int], dict[str, tuple[str, ...]]]:
+    """Write a change over what is stored, piece by piece.
+
+    Parameters
+    ----------
+    transaction : the writing transaction
+    change : the staged change
+    old : receives what was there, and the topics that the change names
+
+    Returns
+    -------
+    tuple
+        The number of new records and the ids of removed records, by kind.
+    """
+    added: Counter[Kind] = Counter()
+    for piece in change.pieces():
+        before, mentions = _read_old(transaction, piece), rows.mention_rows(piece)
+        for name in _UNLINKING:
+            transaction.write(name, before.chunk_ids, key="chunk_ids")
+        added.update(_merge_nodes(transaction, piece))
+        _link(transaction, piece, mentions)
+        _count(transaction, piece, old=before, new=said_by(mentions))
+        _join(transaction, piece)
+        old.include(before)
+        old.named_ids.update(item.topic_id for item in piece.abouts)
+        progress.advance("persist", len(piece.sources) or 1)
     if change.recounted:
         _recount(transaction, sorted(change.recounted))
     transaction.write("persist/doubt_chunks", sorted(change.doubted), key="ids")
     vanished = _remove(transaction, change, old)
     sources = sorted(item.id for item in change.sources)
-    outgrown = transaction.collect("persist/delete_outgrown_summaries", sources if change.chunks else [], key="ids")
+    has_chunks = bool(change.chunks) or isinstance(change, LargeChange)
+    outgrown = transaction.collect("persist/delete_outgrown_summaries", sources if has_chunks else [], key="ids")
     if vanished or any(row["removed"] for row in outgrown):
         for name in _DERIVED:
             transaction.rows(name, corpus=change.corpus)
-    if change.chunks or change.moves or old.gone_chunk_ids:
+    if has_chunks or change.moves or old.gone_chunk_ids:
         transaction.write("index/unlink_next_chunks", sources, key="source_ids")
         transaction.write("index/link_next_chunks", sources, key="source_ids")
-    return added, vanished
+    return dict(added), vanished
 
 
 def _about(transaction: Transaction, change: Change, old: _Old) -> dict[str, tuple[str, ...]]:
     """The statements of the topics in ``topic_names`` that a chunk of the change names or named before."""
-    touched = old.topic_ids | {item.topic_id for item in change.abouts}
+    touched = old.topic_ids | old.named_ids | {item.topic_id for item in change.abouts}
     wanted = () if change.topic_names is None else sorted(touched.intersection(change.topic_names.ids))
     topic_rows = transaction.collect("persist/list_topic_statements", wanted, key="ids")
     return {row["id"]: tuple(sorted(set(row["statement_ids"]))) for row in topic_rows}

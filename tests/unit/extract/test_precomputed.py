@@ -328,3 +328,17 @@ class TestFingerprints:
         assert plain.input_fingerprint(first) != plain.input_fingerprint(ChunkInput("t", key="doc-1"))
         placed = PrecomputedExtractor(write(tmp_path / "y.jsonl", {**OWN, "chunk": 0}))
         assert placed.input_fingerprint(first) != placed.input_fingerprint(second)
+
+
+def test_the_statements_that_no_chunk_took_are_named_once_the_last_chunk_is_given(tmp_path: Path) -> None:
+    """A large document comes in consecutive calls; its statements may lie in any of its chunks."""
+    record = {
+        "id": "d",
+        "statements": [{"text": "The mill burned."}, {"text": "The bridge fell."}, {"text": "Snow lay."}],
+    }
+    given = chunks("d", "The mill burned.", "The bridge fell.", "It rained.")
+    extractor = PrecomputedExtractor(write(tmp_path / "a.jsonl", record))
+    whole = [found.problem for found in extractor.extract(given)]
+    assert [bool(problem) for problem in whole] == [True, False, False]
+    assert "1 statements of 'd' match none of its chunks" in whole[0]
+    assert [one(extractor, chunk).problem for chunk in given] == ["", "", whole[0]]
