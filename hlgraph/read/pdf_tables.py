@@ -1,4 +1,4 @@
-"""Finds tables on PDF pages with pdfplumber, and writes them as Markdown in place.
+"""Reads the text of PDF pages with pdfium, finds their tables with pdfplumber, and writes these as Markdown in place.
 
 A table has lines between its cells, or three horizontal lines: above it, below its header and below it. The text around tables
 keeps the order of its lines. If the page does not allow that (text in columns, text beside a table), the page is left unchanged.
@@ -6,22 +6,24 @@ keeps the order of its lines. If the page does not allow that (text in columns, 
 
 from __future__ import annotations
 
-import io
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from ctypes import c_float
+from math import sin
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.errors import MissingExtraError
 from hlgraph.read.content import clean, clean_title, tolerated
 from hlgraph.read.print_order import CELL_BREAK, in_reading_order, is_rtl
 from hlgraph.read.tables import Cell, Field, Grid, cells_between_gaps
+from hlgraph.records import PAGE_BREAK
 
 if TYPE_CHECKING:
-    from pdfplumber import PDF
-    from pdfplumber.page import Page
     from pdfplumber.table import Table
+    from pypdfium2 import PdfPage, PdfTextPage
 
     from hlgraph.read.bounds import Produced
 
@@ -33,6 +35,9 @@ _LEAST_FILLED = 0.4  # of the cells of a table
 _SHORTEST = 60  # points of a line of a table
 _STRIPE = 0.6  # least width of the white between two columns, of the height of the text
 _POINTS = 5.0  # width of a character
+FINE = 0.7  # width of a place of laid-out text, of the width of a character
+_STRAIGHT = 1.0  # points by which a horizontal or vertical line may lean
+_SLOPE = 0.1  # sine of the angle of text that counts as horizontal
 _SAME = 1.5  # points by which lines of a table may be apart
 _RECTANGLE = re.compile(rb"\s(-?[\d.]{1,20})\s(-?[\d.]{1,20})\sre\s")
 _UNDERSCORE = 8.0  # TeX draws underscores as lines and rectangles that are shorter
@@ -72,21 +77,43 @@ def _is_long(start: bytes, end: bytes) -> bool:
         return True
 
 
-class RuledTables:
-    """The ruled tables of a PDF, page by page. The file is opened at the first page that may have one.
+class PageTexts:
+    """The texts of the pages of a PDF, with pdfium.
 
     Parameters
     ----------
     data : the PDF
     produced : counts the cells
+
+    Raises
+    ------
+    MissingExtraError
+        pypdfium2 or pdfplumber is not installed.
     """
 
     def __init__(self, data: bytes, produced: Produced) -> None:
-        self._data = data
+        try:
+            import pdfplumber  # noqa: F401
+            from pypdfium2 import PdfDocument
+        except ImportError as error:
+            raise MissingExtraError("pdf", "reading PDF") from error
         self._produced = produced
-        self._file: PDF | None = None
+        self._open: tuple[int, PdfPage, PdfTextPage] | None = None
+        self._read: tuple[int, _Page] | None = None
+        with _PDFIUM:
+            self._file = PdfDocument(data)
 
-    def text_of(self, index: int, text: str) -> str:
+    def plain(self, index: int) -> str:
+        """The text of a page in the order in which it is drawn.
+
+        Parameters
+        ----------
+        index : number of the page, from 0
+        """
+        with _PDFIUM:
+            return _cleaned(self._opened(index)[1].get_text_range())
+
+    def with_ruled_tables(self, index: int, text: str) -> str:
         """The text of a page with its ruled tables as Markdown.
 
         Parameters
@@ -98,24 +125,10 @@ class RuledTables:
         -------
         str
             Empty if the page has no such table, or if text would be lost or change its order.
-
-        Raises
-        ------
-        MissingExtraError
-            pdfplumber is not installed.
-        ReadError
-            The box of the page holds no numbers.
         """
-        try:
-            import pdfplumber
-        except ImportError as error:
-            raise MissingExtraError("pdf", "reading tables of PDF") from error
         parts: list[tuple[str, bool]] = []
         with tolerated():  # the page has its plain text
-            self._file = self._file or pdfplumber.open(io.BytesIO(self._data))
-            page = self._page(self._file, index)
-            parts = list(_parts(page, self._produced))
-            page.close()
+            parts = list(_parts(self._page(index), self._produced))
         markdown = "\n\n".join(part for part, _ in parts if part)
         if not any(is_table for _, is_table in parts) or not _is_faithful(parts, markdown, text):
             return ""
@@ -129,51 +142,190 @@ class RuledTables:
         index : number of the page, from 0
         text : its plain text, which is returned if some of it would be lost
         """
-        import pdfplumber
-
         ordered = ""
         with tolerated():
-            self._file = self._file or pdfplumber.open(io.BytesIO(self._data))
-            page = self._page(self._file, index)
-            ordered = in_reading_order(clean(page.extract_text()).strip())
-            page.close()
+            lines = self._page(index).lines()
+            ordered = in_reading_order(clean("\n".join(" ".join(word["text"] for word in line) for line in lines)))
         lost = Counter("".join(text.split())) - Counter("".join(ordered.split()))
         return text if lost.total() > len(text) * _MOST_LOST else ordered
 
-    def _page(self, file: PDF, index: int) -> Page:
-        from pdfplumber.utils.exceptions import MalformedPDFException
+    def laid_out(self, index: int) -> str:
+        """The lines of a page with spaces for the distances between words.
 
-        try:
-            return file.pages[index]
-        except MalformedPDFException as error:
-            reason = f"page {index + 1} cannot be read as PDF ({error})"
-            raise ReadError(self._produced.origin.uri, reason, "repair it, e.g. with qpdf") from None
+        Parameters
+        ----------
+        index : number of the page, from 0
+        """
+        page = self._page(index)
+        widths = sorted(char["width"] for char in page.chars if char["text"].strip() and char["width"] > 0)
+        unit = FINE * widths[len(widths) // 2] if widths else 1.0
+        left = min((char["x0"] for char in page.chars), default=0.0)
+        lines: list[str] = []
+        for words in page.lines():
+            line, end = "", left
+            for word in words:
+                is_near = bool(line) and word["x0"] - end < (word["bottom"] - word["top"]) * _STRIPE
+                at = len(line) + 1 if is_near else max(len(line) + 2 * bool(line), round((word["x0"] - left) / unit))
+                line, end = f"{line:<{at}}{word['text']}", word["x1"]
+            lines.append(line)
+        return clean("\n".join(lines))
+
+    def _opened(self, index: int) -> tuple[PdfPage, PdfTextPage]:
+        """A page and its text; the last one stays open."""
+        if self._open is None or self._open[0] != index:
+            page = self._file[index]
+            self._open = (index, page, page.get_textpage())
+        return self._open[1:]
+
+    def _page(self, index: int) -> _Page:
+        if self._read is None or self._read[0] != index:
+            with _PDFIUM:
+                page, texts = self._opened(index)
+                height = float(page.get_height())
+                self._read = (index, _Page(_chars(texts, height), _edges(page, height)))
+        return self._read[1]
 
 
-def _parts(page: Page, produced: Produced) -> Iterator[tuple[str, bool]]:
+_PDFIUM = Lock()  # pdfium is not made for threads
+_HYPHENS = re.compile("[\x02\ufffe](?:\r?\n)?")
+
+
+def _cleaned(text: str) -> str:
+    """Text of pdfium, which marks a hyphen at the end of a line."""
+    lines = clean(_HYPHENS.sub("-\n", text)).replace(PAGE_BREAK, "\n").split("\n")
+    return "\n".join(map(str.rstrip, lines)).strip()
+
+
+class _Page:
+    """What the search for tables of pdfplumber needs of a page: its characters and lines, in points from its top.
+
+    Attributes
+    ----------
+    chars : the characters with their boxes, in the order of the text; a space that pdfium adds has no width
+    edges : the horizontal and vertical lines
+    bbox : left, top, right and bottom of both
+    """
+
+    def __init__(self, chars: list[dict[str, Any]], edges: list[dict[str, Any]]) -> None:
+        self.chars, self.edges = chars, edges
+        both = [*chars, *edges]
+        ends = [(min, "x0"), (min, "top"), (max, "x1"), (max, "bottom")]
+        self.bbox = tuple(pick((each[name] for each in both), default=0.0) for pick, name in ends)
+
+    def text_between(self, top: float, bottom: float) -> str:
+        """The text whose middle is between two heights, in the order of the page."""
+        texts = (
+            char["text"] + char["break"] for char in self.chars if top <= (char["top"] + char["bottom"]) / 2 < bottom
+        )
+        return _cleaned("".join(texts))
+
+    def lines(self) -> list[list[dict[str, Any]]]:
+        """The words of each line, from the top and from the left."""
+        from pdfplumber.utils import extract_words
+
+        lines: list[list[dict[str, Any]]] = []
+        last = float("-inf")
+        for word in sorted(extract_words(self.chars), key=lambda each: each["top"] + each["bottom"]):
+            centre = (word["top"] + word["bottom"]) / 2
+            if not lines or centre - last > (word["bottom"] - word["top"]) / 2:
+                lines.append([])
+                last = centre
+            lines[-1].append(word)
+        return [sorted(line, key=lambda each: each["x0"]) for line in lines]
+
+
+def _chars(page: PdfTextPage, height: float) -> list[dict[str, Any]]:
+    from pypdfium2 import raw
+
+    texts, box = page.raw, raw.FS_RECTF()
+    chars: list[dict[str, Any]] = []
+    for at in range(page.count_chars()):
+        text = chr(raw.FPDFText_GetUnicode(texts, at))
+        if raw.FPDFText_IsGenerated(texts, at):
+            if not chars:
+                continue
+            if text in "\r\n":
+                chars[-1]["break"] += text
+                continue
+            last = chars[-1]
+            chars.append({**last, "text": text, "x0": last["x1"], "width": 0.0, "break": ""})
+        elif raw.FPDFText_GetLooseCharBox(texts, at, box):
+            angle = raw.FPDFText_GetCharAngle(texts, at)
+            top, bottom = height - box.top, height - box.bottom
+            chars.append(
+                {
+                    "text": "-" if text in "\x02\ufffe" else text,
+                    "break": "\n" if text in "\x02\ufffe" else "",
+                    "x0": box.left, "x1": box.right, "top": top, "bottom": bottom, "doctop": top,
+                    "width": box.right - box.left, "height": bottom - top, "upright": abs(sin(angle)) < _SLOPE,
+                }
+            )  # fmt: skip
+    return chars
+
+
+def _edges(page: PdfPage, height: float) -> list[dict[str, Any]]:
+    """The horizontal and vertical parts of the paths of a page, at most as many as are searched for tables and one."""
+    from pypdfium2 import raw
+
+    edges: list[dict[str, Any]] = []
+    x, y = c_float(), c_float()
+    for path in page.get_objects(filter=[raw.FPDF_PAGEOBJ_PATH]):
+        matrix, around = path.get_matrix(), path.container
+        while around is not None:
+            matrix, around = matrix.multiply(around.get_matrix()), around.container
+        points: list[tuple[float, float]] = []
+        for at in range(raw.FPDFPath_CountSegments(path)):
+            segment = raw.FPDFPath_GetPathSegment(path, at)
+            raw.FPDFPathSegment_GetPoint(segment, x, y)
+            point = matrix.on_point(x.value, y.value)
+            kind = raw.FPDFPathSegment_GetType(segment)
+            if kind == raw.FPDF_SEGMENT_MOVETO:
+                points = [point]
+            elif kind == raw.FPDF_SEGMENT_LINETO and points:
+                edges += _edge(points[-1], point, height)
+                points.append(point)
+                if raw.FPDFPathSegment_GetClose(segment):
+                    edges += _edge(point, points[0], height)
+            else:
+                points.append(point)
+        if len(edges) > _MOST_EDGES:
+            break
+    return edges
+
+
+def _edge(start: tuple[float, float], end: tuple[float, float], height: float) -> list[dict[str, Any]]:
+    """A line if it is horizontal or vertical."""
+    (x0, x1), (bottom, top) = sorted((start[0], end[0])), sorted((start[1], end[1]))
+    is_flat = top - bottom < _STRAIGHT
+    if is_flat == (x1 - x0 < _STRAIGHT):
+        return []
+    size = {
+        "x0": x0,
+        "x1": x1,
+        "top": height - top,
+        "bottom": height - bottom,
+        "width": x1 - x0,
+        "height": top - bottom,
+    }
+    return [{**size, "orientation": "h" if is_flat else "v", "object_type": "line", "doctop": height - top}]
+
+
+def _parts(page: _Page, produced: Produced) -> Iterator[tuple[str, bool]]:
     """The text above, between and below the tables, and the tables, each with whether it is a table."""
+    from pdfplumber.table import TableFinder
+
     if len(page.edges) > _MOST_EDGES:
         return
     top = page.bbox[1]
-    tables = [(each.bbox[1], each.bbox[3], _ruled_markdown(each, produced)) for each in page.find_tables()]
+    tables = [(each.bbox[1], each.bbox[3], _ruled_markdown(each, produced)) for each in TableFinder(page).tables]
     tables += _lined_tables(page, produced)
     for start, end, markdown in sorted(tables):
         if not markdown or start < top:
             continue
-        yield _band(page, top, start), False
+        yield page.text_between(top, start), False
         yield markdown, True
         top = end
-    yield _band(page, top, page.bbox[3]), False
-
-
-def _band(page: Page, top: float, bottom: float) -> str:
-    if bottom - top < 1:
-        return ""
-
-    def is_within(glyph: dict[str, Any]) -> bool:
-        return glyph["object_type"] == "char" and bool(top <= (glyph["top"] + glyph["bottom"]) / 2 < bottom)
-
-    return in_reading_order(clean(page.filter(is_within).extract_text()).strip())
+    yield page.text_between(top, page.bbox[3] + 1), False
 
 
 def _ruled_markdown(table: Table, produced: Produced) -> str:
@@ -223,7 +375,7 @@ def _cell_text(text: str) -> str:
 # Tables with three horizontal lines: columns are what stands between the white stripes of the body.
 
 
-def _lined_tables(page: Page, produced: Produced) -> Iterator[tuple[float, float, str]]:
+def _lined_tables(page: _Page, produced: Produced) -> Iterator[tuple[float, float, str]]:
     """The tables between three horizontal lines of the same extent: their top, their bottom, and their Markdown."""
     lines: dict[tuple[int, int], list[float]] = {}
     for edge in page.edges:
@@ -240,12 +392,13 @@ def _lined_tables(page: Page, produced: Produced) -> Iterator[tuple[float, float
             yield top, bottom, markdown
 
 
-def _lined_markdown(page: Page, box: tuple[float, float, float, float], middle: float, produced: Produced) -> str:
+def _lined_markdown(page: _Page, box: tuple[float, float, float, float], middle: float, produced: Produced) -> str:
     left, top, right, bottom = box
     head: list[list[Field]] = []
     body: list[list[Field]] = []
     last = float("-inf")
-    for word in _words_within(page, top, bottom):
+    words = (word for line in page.lines() for word in line if top <= (word["top"] + word["bottom"]) / 2 < bottom)
+    for word in words:
         centre = (word["top"] + word["bottom"]) / 2
         if word["x1"] < left or word["x0"] > right:
             return ""  # text beside the table
@@ -260,21 +413,6 @@ def _lined_markdown(page: Page, box: tuple[float, float, float, float], middle: 
         row.append(field)
     rows = cells_between_gaps(head, body, unit=_POINTS)
     return Grid(rows, produced=produced).markdown() if rows else ""
-
-
-def _words_within(page: Page, top: float, bottom: float) -> list[dict[str, Any]]:
-    """The words between two heights, line by line."""
-    words = [each for each in page.extract_words() if top <= (each["top"] + each["bottom"]) / 2 < bottom]
-    lines: list[list[dict[str, Any]]] = []
-    for word in sorted(words, key=lambda each: (each["top"] + each["bottom"]) / 2):
-        centre = (word["top"] + word["bottom"]) / 2
-        if (
-            not lines
-            or centre - (lines[-1][0]["top"] + lines[-1][0]["bottom"]) / 2 > (word["bottom"] - word["top"]) / 2
-        ):
-            lines.append([])
-        lines[-1].append(word)
-    return [word for line in lines for word in sorted(line, key=lambda each: each["x0"])]
 
 
 def _is_faithful(parts: list[tuple[str, bool]], markdown: str, text: str) -> bool:

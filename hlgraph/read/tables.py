@@ -36,13 +36,13 @@ _MOST_COLUMNS = 30  # whose labels may span
 _CLEAR = 2  # least difference in distance, in characters, between the best and the second best columns for labels
 _FEWEST_COLUMNS = 3  # of a table of words; text in columns has fewer
 _LONGEST_CELL, _MEAN_CELL = 40, 18  # characters of a table of words; lines of text in columns are longer
-_MOST_SHORT = 9  # lines of a page below each other that may be the cells of a table
+_MOST_SHORT = 3  # lines of a page below each other that may be rows of a table
 _SHORT = 30  # characters of such a line
 _NEAR = 3  # largest distance between the centre of a label and the centre of its columns, characters
-_ENDS_WITH_VALUE = re.compile(r"[^\W\d_]\S*\s+[$€£¥₹(]*\s?\d[\d.,]*[)%]*\Z")
+_ENDS_WITH_VALUE = re.compile(r"[^\W\d_]\S*(?:\s+[-$€£¥₹(]*\s?\d[\d.,]*[)%]*)+\Z")
 _GAP = re.compile(r"\w\S* {4,}\S*\w")  # between columns of text
 _MOST_IN_COLUMNS = 0.2  # of the lines outside tables
-_LEAST_VALUES = 4
+_LEAST_VALUES = 2
 _UNIT = re.compile(r"\(.*\b(?:in|except)\b", re.IGNORECASE)
 _RULE = re.compile(r"[\s\-=_]+")
 _SIGNS_BEFORE = frozenset("$€£¥₹(") | {"$(", "US$"}
@@ -152,7 +152,7 @@ def aligned_table(lines: Sequence[str], at: int) -> AlignedTable | None:
 
 
 def may_have_table(text: str) -> bool:
-    """Whether a text has at least four lines that are a value or end with one, the minimum of a table of numbers.
+    """Whether a text has at least two lines that are a value or end with one, the minimum of a table of numbers.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def may_have_table(text: str) -> bool:
 
 
 def has_short_lines(text: str) -> bool:
-    """Whether a text has nine short lines below each other, which may be the cells of a table of words."""
+    """Whether a text has three short lines below each other, which may be the rows of a table of words."""
     count = 0
     for line in text.splitlines():
         count = count + 1 if len(line) <= _SHORT else 0
@@ -178,13 +178,14 @@ def has_short_lines(text: str) -> bool:
     return False
 
 
-def with_markdown(text: str, *, has_numbers: bool = True) -> str:
+def with_markdown(text: str, *, has_numbers: bool = True, unit: float = 1) -> str:
     r"""The text of a page that is laid out with spaces: tables become Markdown, other lines get single spaces.
 
     Parameters
     ----------
     text : lines as they are laid out, with spaces for the distances between words
     has_numbers : whether to look for tables of numbers, and not only for tables of words with a header, default True
+    unit : width of a character, in places of the layout, default 1
 
     Returns
     -------
@@ -206,6 +207,7 @@ def with_markdown(text: str, *, has_numbers: bool = True) -> str:
     at = 0
     while at < len(lines):
         table = _gap_table(lines, at) or (aligned_table(lines, at) if has_numbers else None)
+        table = _with_stacked_heads(lines, table, unit) if table else None
         if table is not None and tables and table.first < tables[-1].first + tables[-1].size:
             table = None
         tables += [table] if table else []
@@ -580,6 +582,24 @@ def _gap_table(lines: Sequence[str], at: int) -> AlignedTable | None:
             begin = cell.column or 0
             row[begin : begin + cell.width] = [cell.text] * cell.width
     return AlignedTable(at, len(rows), full[0], [(at + number, row) for number, row in enumerate(full) if number])
+
+
+def _with_stacked_heads(lines: Sequence[str], table: AlignedTable, unit: float) -> AlignedTable:
+    """The table with the lines above it as its header, if it has none and their labels span columns that are clear."""
+    body = [_fields(lines[at]) for at in range(table.first, table.first + table.size) if not _is_rule(lines[at])]
+    if any(table.head) or any(len(row) < 2 for row in body):
+        return table
+    for size in range(min(_MOST_HEADS, table.first), 1, -1):
+        head = [_fields(lines[at]) for at in range(table.first - size, table.first)]
+        rows = cells_between_gaps(head, body, unit=unit) if all(len(row) > 1 for row in head) else []
+        labels = [""] * len(table.head)
+        for cell in (cell for row in rows[:size] for cell in row):
+            begin = cell.column or 0
+            for at in range(begin, min(begin + cell.width, len(labels))):
+                labels[at] = f"{labels[at]} {cell.text}".strip()
+        if all(labels) and len({*labels}) == len(labels):
+            return table._replace(first=table.first - size, size=table.size + size, head=labels)
+    return table
 
 
 # Cells with spans.

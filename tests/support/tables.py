@@ -250,6 +250,46 @@ def xlsx(table: Description) -> bytes:
     return _saved(book)
 
 
+_SPACES = " ".join(
+    f"xmlns:{name}='urn:oasis:names:tc:opendocument:xmlns:{name}:1.0'" for name in ("office", "table", "text")
+)
+_ODS = "application/vnd.oasis.opendocument.spreadsheet"
+_MANIFEST = (
+    "<m:manifest xmlns:m='urn:oasis:names:tc:opendocument:xmlns:manifest:1.0'>"
+    f"<m:file-entry m:full-path='/' m:media-type='{_ODS}'/><m:file-entry m:full-path='content.xml' m:media-type='text/xml'/>"
+    "</m:manifest>"
+)
+
+
+def ods(table: Description) -> bytes:
+    """A sheet; covered cells stand in the places that a span takes."""
+    lines: list[list[str]] = [[""] * table.width for _ in table.rows]
+    for place in table.places:
+        covered = "<table:covered-table-cell/>"
+        for row in range(place.row, place.row + place.height):
+            lines[row][place.column : place.column + place.width] = [covered] * place.width
+        spans = f" table:number-columns-spanned='{place.width}' table:number-rows-spanned='{place.height}'"
+        text = f"<text:p>{place.text}</text:p>" if place.text else ""
+        kind = " office:value-type='string'" if text else ""
+        lines[place.row][place.column] = f"<table:table-cell{kind}{spans}>{text}</table:table-cell>"
+    above = f"<table:table-cell office:value-type='string'><text:p>{table.caption}</text:p></table:table-cell>"
+    rows = [[above], *lines] if table.caption else lines
+    body = "".join(f"<table:table-row>{''.join(cells)}</table:table-row>" for cells in rows)
+    sheet = f"<office:spreadsheet><table:table table:name='Sheet1'>{body}</table:table></office:spreadsheet>"
+    body = f"<office:body>{sheet}</office:body>"
+    content = f"<office:document-content {_SPACES} office:version='1.3'>{body}</office:document-content>"
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as package:
+        for name, text in (("mimetype", _ODS), ("META-INF/manifest.xml", _MANIFEST), ("content.xml", content)):
+            package.writestr(name, text)
+    return out.getvalue()
+
+
+def tsv(table: Description) -> bytes:
+    """Lines of values between tabs."""
+    return "\n".join("\t".join(cells) for cells in _flat(table)).encode()
+
+
 def _saved(document: Any) -> bytes:
     out = io.BytesIO()
     document.save(out)
@@ -320,13 +360,15 @@ WRITERS: dict[str, tuple[str, Callable[[Description], bytes]]] = {
     "DOCX": (".docx", docx_file),
     "PPTX": (".pptx", pptx_file),
     "XLSX": (".xlsx", xlsx),
+    "ODS": (".ods", ods),
     "EPUB": (".epub", epub),
+    "TSV": (".tsv", tsv),
     "Markdown": (".md", markdown),
     "PDF ruled": (".pdf", pdf_ruled),
     "PDF booktabs": (".pdf", pdf_booktabs),
     "PDF spaces": (".pdf", pdf_spaces),
 }
-"""By format, the suffix of its files and how a table is written. ODS and TSV go here when there is a reader."""
+"""By format, the suffix of its files and how a table is written."""
 
 
 class Score(NamedTuple):

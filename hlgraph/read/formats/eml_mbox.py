@@ -60,6 +60,7 @@ _LONGEST_FIELD = 16_384  # time to parse one grows with its square
 _ENCRYPTED = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")
 _SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
 _BORDER = re.compile(rb"From \S+.*\d{2}:\d{2}")
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
 _QUOTED_BORDER = re.compile(rb">+From ")
 _QUOTE = re.compile(r"((?:>[ \t]?)+)(.*)")
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -118,7 +119,7 @@ def read_mbox(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions
         raise ReadError(
             origin.uri, "is empty" if not head else "does not begin with a line 'From '", "add --format eml"
         )
-    seen: dict[str, int] = {}
+    seen: dict[str, set[str]] = {}
     for number, data in enumerate(_messages(stream, options.max_bytes), 1):
         if data is None:
             yield failure(
@@ -128,20 +129,25 @@ def read_mbox(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions
         try:
             with parser_errors(origin.uri, "mail", part=f"message {number}"):
                 message = _parsed(origin, data)
-                uri = _new_uri(f"{origin.uri}#{_key(message, data)}", number, seen)
-                yield from _documents(Origin(uri, origin.name), message, size=len(data), options=options)
+                uri = _new_uri(f"{origin.uri}#{_key(message, data)}", data, seen)
+                if uri:
+                    yield from _documents(Origin(uri, origin.name), message, size=len(data), options=options)
         except ReadError as error:
             yield ReadFailure(error.uri, error)
         except MissingExtraError as error:
             yield not_installed(origin.uri, error)
 
 
-def _new_uri(uri: str, number: int, seen: dict[str, int]) -> str:
-    """The uri of a message, which no earlier message may have."""
-    first = seen.setdefault(uri, number)
-    if first != number:
-        raise ReadError(uri, f"message {number} has the same Message-ID as message {first}", "remove one of them")
-    return uri
+def _new_uri(uri: str, data: bytes, seen: dict[str, set[str]]) -> str:
+    """The uri of a message; empty for a copy of an earlier one, such as that of a mailing list.
+
+    A message with the id of an earlier one, but another body, has a checksum of the body in its uri.
+    """
+    body = checksum(_HEAD_END.split(data, maxsplit=1)[-1].strip().decode("latin-1"))[:16]
+    bodies = seen.setdefault(uri, set())
+    is_first, is_new = not bodies, body not in bodies
+    bodies.add(body)
+    return uri if is_first else f"{uri}~{body}" if is_new else ""
 
 
 def _messages(stream: io.BufferedReader, limit: int) -> Iterator[bytes | None]:
@@ -395,10 +401,13 @@ def _attachment(
         try:
             yield from _documents(Origin(uri, name), inner, size=len(bytes(inner)), options=options, depth=depth + 1)
         except ReadError as error:
-            yield ReadFailure(error.uri, error)
+            if error.reason.startswith("is empty"):
+                unread[f"empty message {name}"] += 1
+            else:
+                yield ReadFailure(error.uri, error)
         return
     data = part.get_payload(decode=True)
-    reader = _reader_of(name, data) if isinstance(data, bytes) else None
+    reader = _reader_of(name, data, kind=part.get_content_type()) if isinstance(data, bytes) else None
     if reader is None or not isinstance(data, bytes):
         unread[f"attachment {name} ({part.get_content_type()})"] += 1
         return
@@ -418,13 +427,15 @@ def _attachment(
         yield not_installed(uri, error)
 
 
-def _reader_of(name: str, data: bytes) -> Format | None:
-    """The reader of an attachment by its suffix; mail may hold mail, but no further mailbox."""
+def _reader_of(name: str, data: bytes, *, kind: str) -> Format | None:
+    """The reader of an attachment by its suffix, else by its content or type; mail may hold mail, but no further mailbox."""
     from hlgraph.read.discover import HEAD, format_by_content, format_of, may_be_text
     from hlgraph.read.formats import FORMATS
 
-    kind = format_of(name) or (format_by_content(data[:HEAD]) if may_be_text(name) else None)
-    return FORMATS[kind] if kind and kind not in ("mbox", "eml") else None
+    named = format_of(name) or (format_by_content(data[:HEAD]) if may_be_text(name) else None)
+    if named is None and kind.startswith("text/") and data.strip():
+        named = "html" if kind == "text/html" else "text"
+    return FORMATS[named] if named and named not in ("mbox", "eml") else None
 
 
 FORMATS = (

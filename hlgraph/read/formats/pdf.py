@@ -1,4 +1,4 @@
-"""Reader of PDF files: the text layer, page by page, with pypdf; ruled tables and tables of numbers as Markdown."""
+"""Reader of PDF files: the text layer, page by page, with pdfium; ruled tables and tables of numbers as Markdown."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from hlgraph.errors import MissingExtraError, ReadError
-from hlgraph.read.bounds import Produced
+from hlgraph.read.bounds import Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title, parser_errors, tolerated
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.pdf_tables import RuledTables, may_be_ruled
+from hlgraph.read.pdf_tables import FINE, PageTexts, may_be_ruled
 from hlgraph.read.print_order import has_rtl, rejoined
 from hlgraph.read.tables import has_short_lines, may_have_table, with_markdown
 from hlgraph.records import PAGE_BREAK, Document, MetadataValue
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _BREAK = f"\n{PAGE_BREAK}\n"
 _MOST_LOST = 0.005  # of the characters of a page
 _MOST_PARENTS = 32
+_MOST_FORMS = 10_000  # drawn on a page; pdfium draws a form in a form as often as it is named
+_DRAWS = re.compile(rb"/([^\s/\[\]<>(){}%]{1,127})\s+Do\b")
 _NO_COMMENTS = ("/Link", "/Popup")
 _PASSWORD = 1 << 13
 # What programs write when the author gives no title.
@@ -46,7 +48,7 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     A table with ruled lines becomes Markdown, see :mod:`hlgraph.read.pdf_tables`. A page with another table of numbers is
     read line by line as it is laid out, and the table becomes Markdown, see
     :func:`hlgraph.read.tables.with_markdown`. Pages with text in columns, and pages whose layout lacks some of the text,
-    keep the order of pypdf.
+    keep the order in which they are drawn.
 
     Parameters
     ----------
@@ -57,9 +59,9 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     Raises
     ------
     MissingExtraError
-        pypdf is not installed, or pdfplumber for a page with ruled lines, or the decryption library for an encrypted file.
+        A library of the extra ``pdf`` is not installed.
     ReadError
-        The file is damaged, needs a password, has no text layer, or its text is too large.
+        The file is damaged, needs a password, has no text layer, draws more than 10,000 forms on a page, or its text is too large.
     """
     try:
         from pypdf import PdfReader
@@ -91,17 +93,21 @@ def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) ->
     """The texts of the pages, and the number of comments on them."""
     pages: list[str] = []
     comments = 0
-    tables = RuledTables(data, produced)
+    texts: PageTexts | None = None
+    with tolerated():  # pypdf opens some files that pdfium refuses
+        texts = PageTexts(data, produced)
+    forms: dict[int, int] = {}
     for index in range(count):
         with (
             parser_errors(produced.origin.uri, "PDF", part=f"page {index + 1}", mend=_MEND),
             _locked_errors(produced.origin),
         ):
             page = reader.pages[index]
-            plain = clean(page.extract_text()).replace(PAGE_BREAK, "\n").strip()
-            if has_rtl(plain):
-                plain = tables.in_reading_order(index, plain)
-            text = _ruled(tables, index, page, plain) or (plain if has_rtl(plain) else _page(page, plain))
+            content = page.get_contents()
+            drawn = b"" if content is None else content.get_data()
+            if _count_forms(page, drawn, forms) > _MOST_FORMS:
+                raise refused(produced.origin, f"drawn forms on page {index + 1}", limit=_MOST_FORMS)
+            text = _page(texts, index, drawn) if texts else _without_breaks(page.extract_text())
             lines, count_here = _entries(page)
             comments += count_here
             pages.append("\n\n".join(filter(None, (text, *lines))))
@@ -109,25 +115,51 @@ def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) ->
     return rejoined(pages), comments
 
 
-def _ruled(tables: RuledTables, index: int, page: PageObject, plain: str) -> str:
-    """The text of a page with ruled tables, as Markdown; empty for other pages."""
-    content = page.get_contents()
-    if content is None or not may_be_ruled(content.get_data()):
-        return ""
-    return tables.text_of(index, plain)
+def _without_breaks(text: str) -> str:
+    return clean(text).replace(PAGE_BREAK, "\n").strip()
 
 
-def _page(page: PageObject, text: str) -> str:
-    """The text of a page, with its tables of numbers as Markdown."""
+def _count_forms(part: DictionaryObject, content: bytes, seen: dict[int, int]) -> int:
+    """Number of forms that the drawing operators of a page or form draw, with the forms in these.
+
+    Parameters
+    ----------
+    part : the page or form
+    content : its drawing operators
+    seen : the numbers of the forms that are counted already, by the number of their object
+    """
+    count = 0
+    for name, times in Counter(_DRAWS.findall(content)).items():
+        forms = part.get("/Resources", {}).get_object().get("/XObject", {}).get_object()
+        reference = forms.raw_get(f"/{name.decode('latin-1')}") if f"/{name.decode('latin-1')}" in forms else None
+        form = None if reference is None else reference.get_object()
+        if form is None or form.get("/Subtype") != "/Form":
+            continue
+        key = getattr(reference, "idnum", id(form))
+        if key not in seen:
+            seen[key] = 0  # a form that draws itself
+            seen[key] = 1 + _count_forms(form, form.get_data(), seen)
+        count += times * seen[key]
+    return count
+
+
+def _page(texts: PageTexts, index: int, drawn: bytes) -> str:
+    """The text of a page, with its tables as Markdown."""
+    text = texts.plain(index)
+    if has_rtl(text):
+        text = texts.in_reading_order(index, text)
+    if may_be_ruled(drawn) and (markdown := texts.with_ruled_tables(index, text)):
+        return markdown
     has_numbers = may_have_table(text)
-    if not has_numbers and not has_short_lines(text):
+    if has_rtl(text) or not (has_numbers or has_short_lines(text)):
         return text
     laid_out = ""
     with tolerated():
-        laid_out = clean(page.extract_text(extraction_mode="layout", layout_mode_space_vertically=False))
-    # The layout mode leaves out some text, such as the text of forms.
+        laid_out = texts.laid_out(index)
     lost = Counter("".join(text.split())) - Counter(laid_out)
-    return (with_markdown(laid_out, has_numbers=has_numbers) if lost.total() <= len(text) * _MOST_LOST else "") or text
+    if lost.total() > len(text) * _MOST_LOST:
+        return text
+    return with_markdown(laid_out, has_numbers=has_numbers, unit=1 / FINE) or text
 
 
 def _entries(page: PageObject) -> tuple[list[str], int]:

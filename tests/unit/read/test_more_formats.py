@@ -315,15 +315,34 @@ def test_a_mail_has_its_headers_as_metadata_and_its_attachments_are_sources(tmp_
 def test_a_mailbox_gives_each_message_its_own_uri_and_a_damaged_one_alone_fails(tmp_path: Path) -> None:
     source = format_samples.sources()["mbox"]
     border = "\nFrom a Tue Mar  5 09:30:00 2024\n"
-    path = given(tmp_path, "mbox", f"{source}{border}X: y\n\n{border}From: c\nTo: d\nMessage-ID: <kanu04@b>\n\nagain\n")
+    again = f"{border}From: c\nTo: d\nMessage-ID: <kanu04@b>\n\nagain\n"
+    path = given(tmp_path, "mbox", f"{source}{border}X: y\n\n{again}{again.replace('From: c', 'From: list')}")
     items = list(read([str(path)]))
     uris = [item.uri.removeprefix(path.as_uri()) for item in items]
     assert uris[:2] == ["#kanu04@b", "#kanu04@b/kanu11.md"]
     failed = [item.error.reason for item in items if isinstance(item, ReadFailure)]
-    assert failed == [
-        "is empty: neither its subject nor its parts hold text",
-        "message 4 has the same Message-ID as message 1",
+    assert failed == ["is empty: neither its subject nor its parts hold text"]
+    other = [item for item in items if isinstance(item, Document) and item.text == "again"]
+    assert [item.uri.rpartition("~")[0] for item in other] == [
+        f"{path.as_uri()}#kanu04@b"
+    ]  # the copy of the list is left out
+
+
+def test_text_of_any_suffix_is_read_from_an_attachment_and_an_empty_message_is_named(tmp_path: Path) -> None:
+    part = "--b\nContent-Type: {}\nContent-Disposition: attachment; filename={}\n\n{}\n"
+    parts = (
+        part.format("text/plain", "valve.c", "open the valve"),
+        part.format("text/x-log", "run.trace", "valve opened"),
+        part.format("application/octet-stream", "valve.bin", "0101"),
+        "--b\nContent-Type: message/rfc822\n\nFrom: d\nTo: e\n\n\n--b--\n",
+    )
+    head = "From: a\nTo: b\nSubject: Valves\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"
+    mail, *attached = documents(given(tmp_path, "eml", head + "".join(parts)))
+    assert [(each.title, each.text.strip()) for each in attached] == [
+        ("valve", "open the valve"),
+        ("run", "valve opened"),
     ]
+    assert mail.warnings == ("not read: attachment valve.bin (application/octet-stream), empty message attachment 4",)
 
 
 def test_a_table_without_a_text_is_one_statement_per_row(tmp_path: Path) -> None:

@@ -1,13 +1,12 @@
 import io
 from collections.abc import Sequence
 from pathlib import Path, PurePath
-from typing import Any
 
 import matplotlib as mpl
 import pytest
 from growth import assert_linear
 from office_files import shape, slide_file
-from pypdf import PageObject, PdfReader, PdfWriter
+from pypdf import PdfReader, PdfWriter
 from pypdf.generic import NameObject
 from reportlab.lib.pagesizes import A4
 from reportlab.pdfbase import pdfmetrics
@@ -17,7 +16,7 @@ from reportlab.pdfgen.canvas import Canvas
 from hlgraph import connect
 from hlgraph.errors import ReadError
 from hlgraph.read import ReadFailure, ReadOptions, read
-from hlgraph.read.pdf_tables import may_be_ruled
+from hlgraph.read.pdf_tables import PageTexts, may_be_ruled
 from hlgraph.read.print_order import in_reading_order, rejoined
 from hlgraph.records import Document
 from hlgraph.retrieve.evidence.tables import cells
@@ -193,16 +192,12 @@ def test_a_page_of_text_in_columns_is_read_in_its_own_order(tmp_path: Path) -> N
 def test_a_layout_that_loses_text_is_not_used(
     layout: str | Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = PageObject.extract_text
-
-    def extract(page: PageObject, **options: Any) -> str:
-        if not options:
-            return plain(page)
+    def laid_out(_texts: PageTexts, _index: int) -> str:
         if isinstance(layout, Exception):
             raise layout
         return layout
 
-    monkeypatch.setattr(PageObject, "extract_text", extract)
+    monkeypatch.setattr(PageTexts, "laid_out", laid_out)
     document = only(tmp_path / "x.pdf", placed(*TABLE))
     assert isinstance(document, Document)
     assert document.text.split() == [
@@ -258,14 +253,14 @@ def test_text_beside_a_ruled_table_is_not_lost(tmp_path: Path) -> None:
     found = only(tmp_path / "a.pdf", ruled(PUMPS, beside="Text beside the table."))
     assert isinstance(found, Document)
     assert "Text beside the table." in found.text
-    assert "| P-100" not in found.text
+    assert "| P-100 |" not in found.text
 
 
 def test_a_page_that_pdfplumber_cannot_read_keeps_its_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ValueError("no")
 
-    monkeypatch.setattr("pdfplumber.open", broken)
+    monkeypatch.setattr("pdfplumber.table.TableFinder", broken)
     found = only(tmp_path / "a.pdf", ruled(PUMPS))
     assert isinstance(found, Document)
     assert "P-200" in found.text
@@ -434,6 +429,32 @@ def test_three_lines_under_paragraphs_are_no_table(tmp_path: Path) -> None:
     document = only(tmp_path / "a.pdf", data.getvalue())
     assert isinstance(document, Document)
     assert "|" not in document.text
+
+
+@pytest.mark.parametrize(("most", "is_read"), [(1_110, True), (1_109, False)])
+def test_forms_that_draw_forms_are_counted_before_they_are_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, is_read: bool
+) -> None:
+    monkeypatch.setattr("hlgraph.read.formats.pdf._MOST_FORMS", most)
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4, invariant=1)
+    canvas.drawString(72, 760, "Here.")
+    for inner, outer in ("ab", "bc", "cd"):
+        canvas.beginForm(outer)
+        for _ in range(10):
+            if inner != "a":
+                canvas.doForm(inner)
+            else:
+                canvas.drawString(72, 700, "words")
+        canvas.endForm()
+    for _ in range(10):
+        canvas.doForm("d")
+    canvas.save()
+    document = only(tmp_path / "a.pdf", data.getvalue())
+    assert isinstance(document, Document) is is_read
+    assert is_read or (
+        isinstance(document, ReadError) and f"more than {most:,} drawn forms on page 1" in document.reason
+    )
 
 
 def test_numbers_of_drawing_operators_may_be_wrong() -> None:

@@ -14,8 +14,9 @@ from hlgraph.records import Document
 # A PDF does not say over which rows or columns a cell without lines around it spans.
 UNCERTAIN = {
     "PDF booktabs": {"last column spanned", "names and values"},
-    "PDF spaces": {"last column spanned", "names and values", "two headers", "three headers"},
+    "PDF spaces": {"last column spanned", "names and values", "three headers"},
 }
+WITHOUT_HEADER = {"names and values"}  # the first line of a TSV file is its header
 
 
 def score_of(folder: Path, table: Description, name: str) -> Score:
@@ -28,7 +29,11 @@ def score_of(folder: Path, table: Description, name: str) -> Score:
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_the_same_tables_give_the_same_statements_in_every_format(tmp_path: Path, name: str) -> None:
-    scores = {table.name: score_of(tmp_path, table, name) for table in TABLES}
+    scores = {
+        table.name: score_of(tmp_path, table, name)
+        for table in TABLES
+        if name != "TSV" or table.name not in WITHOUT_HEADER
+    }
     total = Score(*map(sum, zip(*scores.values(), strict=True)))
     sys.stdout.write(
         f"{name}: {total.share:.1%} of {sum(total)} cells have the right label, {total.wrong} a wrong one\n"
