@@ -2,8 +2,8 @@
 
 Formats: text, Markdown, HTML, PDF, DOCX, XLSX, PPTX, EPUB, OpenDocument, RTF, mail, subtitles, notebooks, JATS, TEI,
 reStructuredText, AsciiDoc, Org, LaTeX, wikitext, pages of manuals, CSV, JSON, JSON lines, Parquet and Arrow, each optionally
-gzipped. Sources: files, folders, globs, S3 objects and standard input. A source or row that cannot be read becomes a
-:class:`ReadFailure` in the stream; reading continues with the next one.
+gzipped. Sources: files, folders, globs, S3 objects, results of SQL queries and standard input. A source or row
+that cannot be read becomes a :class:`ReadFailure` in the stream; reading continues with the next one.
 """
 
 from hlgraph.read.content import ReadFailure, inadmissible, is_covered

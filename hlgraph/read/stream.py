@@ -45,12 +45,12 @@ def read(
 ) -> Iterator[Document | ReadFailure]:
     r"""Read files, folders, globs, S3 objects and standard input (``-``), one document or failure at a time.
 
-    A file has the ``file://`` URI of its absolute path, an S3 object its ``s3://`` URI. A row appends ``#`` and its
-    percent-encoded id or, without an id, the first 16 hex digits of a hash of its columns. An edited row without an id is
-    therefore a new source, so give rows ids. Standard input is ``stdin:`` and a hash of its content, its rows are
-    ``stdin:#<id>``. Texts, titles and metadata are as in the source, except that lines end in ``\n`` and that
-    NUL characters and lone surrogates are removed. Offsets refer to the cleaned text. The metadata of a file holds its
-    ``filename`` and what its content declares; the metadata of a row holds its other columns.
+    A file has the ``file://`` URI of its absolute path, an S3 object its ``s3://`` URI, the result of a query
+    ``sql:NAME``. A row appends ``#`` and its percent-encoded id or, without an id, the first 16 hex digits of a hash of its
+    columns. An edited row without an id is therefore a new source, so give rows ids. Standard input is ``stdin:`` and a hash
+    of its content, its rows are ``stdin:#<id>``. Texts, titles and metadata are as in the source, except that lines end in
+    ``\n`` and that NUL characters and lone surrogates are removed. Offsets refer to the cleaned text. The metadata of a file
+    holds its ``filename`` and what its content declares; the metadata of a row holds its other columns.
 
     Parameters
     ----------
