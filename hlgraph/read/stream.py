@@ -11,6 +11,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import BinaryIO, cast
 
+import msgspec
+
 from hlgraph import progress
 from hlgraph.errors import InputError, MissingExtraError, ReadError
 from hlgraph.read.bounds import Growth, plain_bytes
@@ -30,7 +32,7 @@ from hlgraph.read.formats import FORMATS, FileFormat, Format, RowsFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.outcomes import Files
 from hlgraph.read.rows import Flaw, Row, Table, documents_of
-from hlgraph.read.table_mapping import TableDocuments, check_table
+from hlgraph.read.table_mapping import TableDocuments, TableMapping, check_table, infer_mapping, query_of
 from hlgraph.records import Document
 
 _logger = logging.getLogger(__name__)
@@ -195,6 +197,30 @@ def tables(paths: Sequence[str], options: ReadOptions) -> Iterator[tuple[Origin,
             with parser_errors(origin.uri, reader.name.upper()):
                 table = _table(origin, data, reader=reader, options=options)
             yield origin, table._replace(rows=_readable(origin, table.rows))
+
+
+def preview(paths: Sequence[str], options: ReadOptions) -> TableMapping:
+    """The mapping of :func:`hlgraph.read.table_mapping.infer_mapping` for the first table of some paths.
+
+    Parameters
+    ----------
+    paths : see :func:`hlgraph.read.discover.discover`; a YAML file holds the query of a mapping, and the table is its result
+    options : how the table is read
+
+    Raises
+    ------
+    InputError
+        There is no table, no mapping fits it, or the query fails.
+    """
+    query = None
+    if len(paths) == 1 and paths[0].lower().endswith((".yaml", ".yml")):
+        query = query_of(paths[0])
+        options, paths = replace(options, rows=TableMapping(name="name", sql=query)), ["sql:query"]
+    for origin, table in tables(paths, options):
+        return msgspec.structs.replace(infer_mapping(origin, table.rows), sql=query)
+    raise InputError(
+        f"there is no table among {', '.join(paths) or 'no paths'}; give CSV, XLSX, Parquet, JSON or JSON lines"
+    )
 
 
 def _readable(origin: Origin, rows: Iterator[Row | Flaw]) -> Iterator[Row | Flaw]:

@@ -12,7 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +30,7 @@ from hlgraph.records import Document, MetadataValue, Scalar
 from hlgraph.text import canonical_time
 
 if TYPE_CHECKING:
-    from hlgraph.read.options import ReadOptions
+    pass
 
 _Part = TypeVar("_Part")
 ColumnType = Literal["text", "number", "date", "boolean", "reference"]
@@ -650,32 +650,6 @@ def _reference(column: TableColumn, profile: _Profile, names: _Profile) -> Table
     is_name = profile.all(lambda text: text[0].isupper() and any(map(str.islower, text)))
     is_repeated = profile.count >= _LEAST_REPEATED * len(profile.distinct)
     return TableColumn(type="reference") if is_row or (is_name and is_repeated) else column
-
-
-def preview(paths: Sequence[str], options: ReadOptions) -> TableMapping:
-    """The mapping of :func:`infer_mapping` for the first table of some paths.
-
-    Parameters
-    ----------
-    paths : see :func:`hlgraph.read.discover.discover`; a YAML file holds the query of a mapping, and the table is its result
-    options : how the table is read
-
-    Raises
-    ------
-    InputError
-        There is no table, no mapping fits it, or the query fails.
-    """
-    from hlgraph.read.stream import tables  # it reads with mappings
-
-    query = None
-    if len(paths) == 1 and paths[0].lower().endswith((".yaml", ".yml")):
-        query = query_of(paths[0])
-        options, paths = replace(options, rows=TableMapping(name="name", sql=query)), ["sql:query"]
-    for origin, table in tables(paths, options):
-        return msgspec.structs.replace(infer_mapping(origin, table.rows), sql=query)
-    raise InputError(
-        f"there is no table among {', '.join(paths) or 'no paths'}; give CSV, XLSX, Parquet, JSON or JSON lines"
-    )
 
 
 def as_yaml(mapping: TableMapping) -> str:

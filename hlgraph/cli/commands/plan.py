@@ -193,7 +193,8 @@ def _show_mapping(cli: Invocation, paths: list[str]) -> None:
     import msgspec
 
     from hlgraph.read import ReadOptions
-    from hlgraph.read.table_mapping import as_yaml, preview
+    from hlgraph.read.stream import preview
+    from hlgraph.read.table_mapping import as_yaml
 
     options = ReadOptions(cli.format_, encoding=cli.encoding, follow_links=cli.follow_links)
     mapping = preview(paths, options)

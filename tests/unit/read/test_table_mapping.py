@@ -16,8 +16,8 @@ from hlgraph.errors import InputError
 from hlgraph.extract import ChunkInput
 from hlgraph.extract.rows import RowExtractor
 from hlgraph.read import ReadFailure, ReadOptions, read
-from hlgraph.read.stream import check_tables
-from hlgraph.read.table_mapping import as_yaml, instant, number, preview, table_mapping
+from hlgraph.read.stream import check_tables, preview
+from hlgraph.read.table_mapping import as_yaml, instant, number, table_mapping
 from hlgraph.records import Document
 
 HEADER = ("No", "Part", "Mass", "Made", "Maker", "Is used", "Uses", "Note")
