@@ -506,6 +506,11 @@ def is_lead(sentence: str) -> bool:
 def speaker(text: str, start: int = 0) -> str:
     """The label at the beginning of a line that names who speaks; empty if there is none.
 
+    Parameters
+    ----------
+    text : the text of the line
+    start : offset of the line in the text, default 0
+
     Examples
     --------
     >>> speaker("**Ben Moro:** Under the mat."), speaker("the time: 5 p.m.")

@@ -109,14 +109,27 @@ def _with_questions(parts: Iterable[Unit], text: str) -> Iterator[Unit]:
 
 
 def goes_on(text: str, end: int, unit: Unit) -> bool:
-    """Whether a unit belongs to the paragraph of the answer that ends at ``end``, and no other speaker begins."""
+    """Whether a unit belongs to the paragraph of an answer, and no other speaker begins.
+
+    Parameters
+    ----------
+    text : text of the chunk
+    end : offset at which the answer ends so far
+    unit : the next unit
+    """
     return not _BLANK_LINE.search(text, end, unit.start) and not (
         _BEFORE.search(text, end, unit.start) and speaker(text, unit.start)
     )
 
 
 def stands_alone(text: str, unit: Unit) -> bool:
-    """Whether a unit is all of its paragraph, but for marks of Markdown."""
+    """Whether a unit is all of its paragraph, but for marks of Markdown.
+
+    Parameters
+    ----------
+    text : text of the chunk
+    unit : one of its units
+    """
     return (
         _BEFORE.search(text, max(0, unit.start - 20), unit.start) is not None
         and _AFTER.match(text, unit.end) is not None
