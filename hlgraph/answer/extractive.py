@@ -113,6 +113,24 @@ def expected(question: str) -> Expected:
     return Expected.ANY
 
 
+_EXTENT_ASKED = re.compile(r"\bhow\s+(long|tall|high|deep|wide)\s+(?:is|are|was|were)\b", re.IGNORECASE)
+_EXTENTS = {
+    "long": "long|length|lasts?|lasted|stretch\\w*|extend\\w*|runs?|ran|spans?|takes?|took|duration|seconds?|minutes?|hours?|days?"
+    "|weeks?|months?|years?",
+    "tall": "tall|high|height|rises?|rose|stands?|stood",
+    "high": "high|tall|height|altitude|elevation|level|above|rises?|rose|stands?|stood",
+    "deep": "deep|depth",
+    "wide": "wide|width|broad|breadth|across",
+}
+_IS_OF = r"(?:is|was) an?\s+\d[\d.,]*[\s-]?(?:k?m|(?:kilo)?met\w+|miles?|f(?:ee|oo)?t)"
+
+
+def _extent(question: str) -> re.Pattern[str]:
+    """What a text must have for a question "How long is ...?", which a number alone does not answer."""
+    asked = _EXTENT_ASKED.search(question)
+    return re.compile(rf"\b(?:{_EXTENTS[fold(asked[1])]}|{_IS_OF})\b" if asked else "", re.IGNORECASE)
+
+
 def asks_for_several(question: str) -> bool:
     """Whether a question asks for more than one thing: "which bridges", "what are", "who were", "list", "name all".
 
@@ -283,7 +301,10 @@ class _Pool:
         self.kind, self.is_plural = expected(question), asks_for_several(question)
         self.is_compound = _COMPOUND.search(question) is not None
         self.may_join = _JOINS.search(question) is not None or self.is_plural or self.is_compound
-        self.has_kind = np.array([has_expected(self.kind, text, asked=self.asked) for text in bodies])
+        extent = _extent(question)
+        self.has_kind = np.array(
+            [has_expected(self.kind, text, asked=self.asked) and extent.search(text) is not None for text in bodies]
+        )
         own = _met(constraints.all, [Statements([text]) for text in bodies])
         self.has = _met(constraints.all, [Statements([piece.text], places=_places_of(piece)) for piece in evidence])
         self.is_named = [bool(row.all()) for row in self.has[:, : self.has.shape[1] - len(constraints.words)]]
