@@ -20,6 +20,8 @@ from hlgraph.algorithms import check
 from hlgraph.errors import InputError, MissingExtraError
 from hlgraph.subgraph import Csr
 
+_ITERATIONS = 2  # of the Leiden algorithm, per partition
+
 
 class CommunityLevels(NamedTuple):
     """Nested partitions of the nodes.
@@ -40,9 +42,7 @@ class CommunityLevels(NamedTuple):
         return labels
 
 
-def leiden(
-    adjacency: Csr, *, resolution: float = 1.0, max_size: int | None = None, iterations: int = 2, seed: int = 0
-) -> CommunityLevels:
+def leiden(adjacency: Csr, *, resolution: float = 1.0, max_size: int | None = None, seed: int = 0) -> CommunityLevels:
     """Partitions of high modularity; communities above ``max_size`` are divided again, level by level.
 
     A community above ``max_size`` that the algorithm leaves whole, such as a clique, is cut into parts of nearly equal size.
@@ -54,7 +54,6 @@ def leiden(
     adjacency : CSR of shape (n, n), symmetric, weights not negative
     resolution : above 0, default 1; a higher value gives more and smaller communities
     max_size : largest number of nodes of a community on the finest level; None (default): one level
-    iterations : iterations of the Leiden algorithm per partition, default 2
     seed : seed of the random number generator, default 0
 
     Returns
@@ -75,7 +74,7 @@ def leiden(
     """
     check.positive("resolution", resolution)
     matrix = _checked(adjacency)
-    partitioned = partial(_partition, resolution=resolution, iterations=iterations, seed=seed)
+    partitioned = partial(_partition, resolution=resolution, seed=seed)
     labels = [partitioned(matrix)]
     while max_size is not None:
         check.positive("max_size", max_size)
@@ -235,7 +234,7 @@ def _checked(adjacency: Csr) -> Csr:
     return matrix
 
 
-def _partition(matrix: Csr, *, resolution: float, iterations: int, seed: int) -> NDArray[np.int64]:
+def _partition(matrix: Csr, *, resolution: float, seed: int) -> NDArray[np.int64]:
     size = matrix.shape[0]
     labels = np.arange(size, dtype=np.int64)
     if not matrix.nnz:  # the library rejects a graph without edges
@@ -250,7 +249,7 @@ def _partition(matrix: Csr, *, resolution: float, iterations: int, seed: int) ->
         matrix.data,
         size,
         resolution=resolution,
-        iterations=iterations,
+        iterations=_ITERATIONS,
         seed=seed,
     )
     nodes = np.fromiter(clusters.keys(), dtype=np.int64, count=len(clusters))

@@ -1,4 +1,4 @@
-"""Audits pairs of answers before anything is trained on them: length, copies, leakage, balance."""
+"""Audit pairs of answers before a model is trained on them: length, copies, leakage, balance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hlgraph.evaluate.metrics.answer_scores import normalised
 from hlgraph.text import sentences
 
 MOST_AUC = 0.95
-"""AUC of length alone from which training would only teach length."""
+"""From this AUC of length alone, training would teach nothing but length."""
 _FEW = 0.1
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -29,7 +29,7 @@ class Finding:
     ----------
     name : short name, such as ``leaks_sources``
     message : what is wrong, with the names, and what to do about it
-    breaks_training : training or evaluation on these pairs is meaningless; else a warning
+    breaks_training : training or evaluation on these pairs would be meaningless; otherwise the finding is a warning
     """
 
     name: str
@@ -70,8 +70,8 @@ class Audit:
     pairs, held_out : number of pairs for training and held out
     length : over all pairs for training
     length_by_negative : by kind of the rejected answer
-    copies : number of pairs whose answers are equal, that repeat another one, of answers that contradict, and of pairs whose
-        reason is quoted: it stands in the prompt word for word, but for its marks
+    copies : number of pairs whose two answers are equal, of pairs that repeat another one, of answers that contradict each
+        other, and of pairs whose reason is quoted: apart from its marks, it stands word for word in the prompt
     balance : number of pairs by negative, k, type, hops and model, each by value
     findings : what is wrong, the worst first
     """
@@ -102,8 +102,8 @@ def audit(train: Sequence[Pair], test: Sequence[Pair] = (), *, most_auc: float =
     ----------
     train : pairs for training
     test : held-out pairs, for leakage; default: none
-    most_auc : from this AUC of length alone training is broken, from 0.5; above 1 never (the paper's pairs, whose rejected
-        answers are all bare, have 1)
+    most_auc : AUC of length alone from which training is considered broken, at least 0.5; a value above 1 turns the check off
+        (the paper's pairs, whose rejected answers are all bare, have 1)
 
     Raises
     ------
@@ -244,7 +244,7 @@ def _balance(train: Sequence[Pair], test: Sequence[Pair]) -> Iterator[Finding]:
 
 
 def _is_quoted(pair: Pair) -> bool:
-    """Whether each sentence of the reason stands in the prompt of a pair with contexts."""
+    """Whether the pair has contexts and its prompt contains every sentence of the reason."""
     parts = parts_of(pair.chosen)
     if parts is None or not pair.k:
         return False

@@ -1,4 +1,4 @@
-"""Compares policies on held-out pairs: trained and untrained, mode-seeking and DPO, with growing contexts (GraphMPA, Fig. 5, 6)."""
+"""Compare policies on held-out pairs: trained and untrained, mode-seeking and DPO, with growing contexts (GraphMPA, Fig. 5, 6)."""
 
 from __future__ import annotations
 
@@ -87,12 +87,13 @@ class PolicyFigures:
     name : of the policy
     chosen, rejected : spread of the log-probabilities of the preferred and of the rejected answers (the paper's Fig. 6)
     prefers : share of the pairs whose preferred answer is the more probable one
-    margin : mean h, beta times the gain of the preferred answer over the other against the untrained model; 0 for itself
+    margin : mean h, beta times the gain of the preferred answer over the rejected one, relative to the untrained model; 0 for
+        that model itself
     mode_seeking, dpo : mean losses of these margins, see :mod:`hlgraph.align.losses`
     negatives : by kind of the rejected answer
-    answers : by number of contexts (the paper's Fig. 5); empty where none were asked for
-    gain : F1 minus that of the untrained model, a mean over questions, with a paired interval; None for the untrained model,
-        and for fewer than five questions, too few for an interval
+    answers : by number of contexts (the paper's Fig. 5); empty if none were requested
+    gain : F1 minus that of the untrained model, averaged over the questions, with a paired interval; None for the untrained
+        model, and for fewer than five questions, which are too few for an interval
     """
 
     name: str
@@ -159,9 +160,9 @@ def compare(
     Parameters
     ----------
     pairs : held-out pairs
-    policies : names, each with a function that loads its policy; the first is the untrained one; one is in memory at a time
-    prompts : what is answered; default: the prompts of the pairs, which are other questions for each number of contexts
-    answer_tokens : limit of one answer, in tokens; 0: no answers are asked for
+    policies : a function that loads the policy, by name; the first is the untrained one; only one policy is in memory at a time
+    prompts : the prompts to answer; default: those of the pairs, whose questions differ from one number of contexts to the next
+    answer_tokens : limit of one answer, in tokens; 0: no answers are requested
     beta : of the losses that are reported
 
     Raises
@@ -281,8 +282,8 @@ class CompareOptions:
 
     Attributes
     ----------
-    limit : only the first pairs; None: all
-    ask : ask for answers to the first questions only; None: to all; 0: to none
+    limit : number of pairs to compare, from the first; None: all
+    ask : number of questions to answer, from the first; None: all; 0: none
     answer_tokens : limit of one answer, in tokens
     beta : of the losses that are reported
     device : ``cpu``, ``cuda``, or ``auto``: a GPU if there is one
@@ -338,7 +339,7 @@ def compare_adapters(
 
 
 def prompts_for(path: str | Path, pairs: Sequence[Pair], *, most: int | None) -> list[Prompt]:
-    """The prompts of at most ``most`` questions: those in prompts.jsonl beside the pairs, otherwise those of the pairs.
+    """The prompts of at most ``most`` questions, from prompts.jsonl beside the pairs if it exists, otherwise from the pairs.
 
     Parameters
     ----------
@@ -352,7 +353,7 @@ def prompts_for(path: str | Path, pairs: Sequence[Pair], *, most: int | None) ->
 
 
 def adapter_folders(given: Sequence[str]) -> dict[str, Path]:
-    """The folders of adapters by name, from NAME=DIR. All are checked for existence before the long comparison starts."""
+    """The folders of adapters by name, from NAME=DIR. All must exist, which is checked before the long comparison."""
     folders: dict[str, Path] = {}
     for text in given:
         name, sign, folder = text.partition("=")

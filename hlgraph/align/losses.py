@@ -78,8 +78,8 @@ def margin(policy: ArrayLike, reference: ArrayLike, *, beta: float = BETA) -> Fl
 def mode_seeking(h: ArrayLike, *, smoothing: float = SMOOTHING) -> LossAndSlope:
     """The reverse KL divergence of two answers, L(h), and its derivative s(h) s(-h) (h - ln((1 - e) / e)).
 
-    The minimum is 0, at h = ln((1 - e) / e). Far below 0 the derivative vanishes: a policy that prefers the wrong answer by far
-    learns little from that pair, while :func:`dpo` pulls with its full strength.
+    The minimum is 0, at h = ln((1 - e) / e). Far below 0 the derivative vanishes: a policy that strongly prefers the wrong
+    answer learns little from that pair, whereas the slope of :func:`dpo` is steepest there.
 
     Parameters
     ----------
@@ -108,8 +108,8 @@ def mode_seeking(h: ArrayLike, *, smoothing: float = SMOOTHING) -> LossAndSlope:
 def dpo(h: ArrayLike, *, smoothing: float = 0.0) -> LossAndSlope:
     """The loss of DPO, -(1 - e) ln s(h) - e ln s(-h), and its derivative s(h) - (1 - e).
 
-    With e above 0 it is the forward KL divergence of the preferences, up to their entropy, and has its minimum where
-    :func:`mode_seeking` has it; with 0 it falls for ever.
+    With e above 0 it is the forward KL divergence of the preferences, up to their entropy, and has the same minimum as
+    :func:`mode_seeking`; with e = 0 it decreases without a minimum.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Makes pairs of answers from questions with gold answers: contexts, reasons by chat models, rejected answers (GraphMPA, 4)."""
+"""Make pairs of answers from questions with gold answers: contexts, reasons by chat models, rejected answers (GraphMPA, 4)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ if TYPE_CHECKING:
     from hlgraph.settings import Settings
 
 
-# Reasons: a chat model writes why an answer is right, from the question and the gold answer; what does not hold is left out.
+# Reasons: from the question and the gold answer, a chat model writes why the answer is right; reasons that fail a check are
+# left out.
 
 
 _PROMPTS = Path(__file__).parent / "prompts"
@@ -94,7 +95,7 @@ _TOLD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A numbered piece of context: its text with the title of its source, and what it rests on."""
+    """A numbered piece of context: its text with the title of its source, and the record it comes from."""
 
     text: str
     piece: Piece
@@ -178,7 +179,7 @@ def messages(task: Task) -> tuple[str, str, str]:
 
 
 def is_readable(reply: str) -> bool:
-    """Whether a reply has the two parts, or says that there is no reason: such replies are kept."""
+    """Whether a reply has the two parts, or says that there is no reason. Such replies are stored."""
     return _is_declined(said(reply)) or parts_of(said(reply)) is not None
 
 
@@ -353,8 +354,8 @@ def wrong_citations(item: Reasoned) -> str:
 def other_answer(item: Reasoned, others: Iterable[Reasoned]) -> str:
     """The preferred answer to another question with as many contexts, the closest in length; empty if none is close.
 
-    The other question has another gold answer and no gold source of this one. The lengths differ by a quarter at most; ties by
-    id of the question, then by text.
+    The other question has another gold answer and no gold source of this one. The lengths differ by a quarter at most. Ties
+    break by question id, then by text.
 
     Parameters
     ----------
@@ -394,10 +395,10 @@ def _pair(item: Reasoned, kind: Negative, rejected: str) -> Pair:
 
 
 CONTEXTS = 3
-"""Most pieces of context; with 0 to 3 of them, the 5,000 questions of a training set of the paper give its 20,000 samples."""
+"""Most pieces of context; with 0 to 3 of them, the 5,000 training questions of a set of the paper give its 20,000 samples."""
 REPORT_FILE = "report.json"
-_SPARE = 2  # times the contexts that are searched, since those of the other side of the split are left out
-_GUESSED = 120  # tokens of a reason, before ten were paid
+_SPARE = 2  # factor of the number of contexts to search for, since those of the other side of the split are left out
+_GUESSED = 120  # assumed tokens of a reason, until ten have been paid for
 Find: TypeAlias = Callable[[str, int], Sequence["Evidence"]]
 """From a question and a number to the best pieces of evidence over all layers (Eq. 5 and 6), best first."""
 
@@ -472,8 +473,8 @@ class Tasks:
 def find_contexts(split: Split, find: Find, *, most: int) -> Tasks:
     """The tasks of a split: every question with growing prefixes of what retrieval finds.
 
-    A piece that rests on a gold source of a held-out question is left out of the contexts for training, so that no training
-    prompt shows what a held-out answer rests on. Equal texts count once.
+    The contexts for training omit every piece that rests on a gold source of a held-out question, so that no training prompt
+    shows the evidence of a held-out answer. Equal texts count once.
 
     Parameters
     ----------
@@ -513,7 +514,7 @@ def make(
     Parameters
     ----------
     tasks : see :func:`find_contexts`
-    executors : of the chat models; stored replies cost nothing, so that a repeated call resumes
+    executors : of the chat models; stored replies cost nothing, so a repeated call resumes
     negatives : kinds of rejected answers
     max_tokens : limit of one reply, in tokens
     budget : for all models together; None: no limit
@@ -572,7 +573,7 @@ def _rest(budget: Budget | None, begun: Executor) -> Budget | None:
 def planned(tasks: Tasks, executor: Executor, *, max_tokens: int = 4096) -> ExpectedCost:
     """The cost of :func:`make` with one model. Calls no model and writes nothing.
 
-    Once ten reasons of the model were paid, the means of the ledger replace the guesses.
+    Once ten reasons of the model have been paid for, the means of the ledger replace the guesses.
 
     Parameters
     ----------
@@ -689,7 +690,7 @@ class PairsPlan:
             return make(self._tasks(graph), executors, negatives=self.negatives, max_tokens=most, budget=budget)
 
     def cost(self, graph: HLGraph) -> PairsCost:
-        """What :meth:`make` would cost; the set is ingested and searched, and no chat model is called."""
+        """What :meth:`make` would cost. Ingests and searches the set, but calls no chat model."""
         most = graph.settings.models.max_tokens
         with _executors(self.options.chats, graph.settings, is_planned=True) as executors:
             tasks = self._tasks(graph)
@@ -737,7 +738,7 @@ def plan_pairs(folder: str | Path, options: PairsOptions, *, settings: Settings)
 
 
 def _split(dataset: Dataset, test: str | Path | None, *, held_out: float) -> Split:
-    """The split of the questions with answers: by a held-out file if given, otherwise by source."""
+    """Split the questions that have answers: by the held-out file if there is one, otherwise by source."""
     answered = [question for question in dataset.questions if question.answers]
     if not answered:
         raise InputError(f"no question of {dataset.name} has answers; give the questions a list answers")

@@ -92,10 +92,10 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A held-out question with one number of contexts, whether a reason for it was found or not.
+    """A held-out question with one number of contexts; whether a reason was found does not matter.
 
-    Pairs exist only where a reason holds, which is other questions for each number of contexts. Answers are therefore compared
-    on these prompts: the same questions for each number.
+    Pairs exist only for questions with a valid reason, and these differ from one number of contexts to the next. Answers are
+    therefore compared on these prompts, which cover the same questions for every number.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ def preferred(reason: str, answer: str) -> str:
 
 
 def parts_of(text: str) -> Parts | None:
-    """The reason and the answer of a text; None where it does not have exactly these two parts.
+    """The reason and the answer of a text; None if it does not have exactly these two parts.
 
     Examples
     --------
@@ -192,13 +192,13 @@ def read_pairs(path: str | Path, *, held_out: bool = False) -> tuple[Pair, ...]:
 
 
 def held_out_beside(path: str | Path) -> tuple[Pair, ...]:
-    """The held-out pairs that lie in the same folder; empty where there is no such file."""
+    """The held-out pairs in the same folder; empty if there is no such file."""
     file = _folder(path) / TEST_FILE
     return read_pairs(file) if file.is_file() and file != Path(path) else ()
 
 
 def prompts_beside(path: str | Path) -> tuple[Prompt, ...]:
-    """The prompts that lie in the same folder as pairs; empty where there is no such file."""
+    """The prompts in the same folder as the pairs; empty if there is no such file."""
     file = _folder(path) / PROMPTS_FILE
     return tuple(_lines(file, msgspec.json.Decoder(Prompt), "prompt")) if file.is_file() else ()
 
@@ -256,8 +256,8 @@ class Split(NamedTuple):
 def split_by_source(questions: Sequence[Question], *, held_out: float) -> Split:
     """A split in which questions that share a gold source, or their text, are on the same side.
 
-    Groups of such questions go to the held-out side in the order of a hash, each as long as it fits the share; so the split is
-    the same for the same questions, and hardly changes when a few are added.
+    Groups of such questions go to the held-out side in the order of a hash, as long as they fit the share. The same questions
+    therefore give the same split, and a few more questions hardly change it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Trains an adapter on pairs of answers by TRL: mode-seeking as in GraphMPA, or DPO. Needs the extra ``align``."""
+"""Train an adapter on pairs of answers with TRL: mode-seeking as in GraphMPA, or DPO. Needs the extra ``align``."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Loaded(NamedTuple):
 
 @contextmanager
 def needing_extra() -> Iterator[None]:
-    """Imports of the extra ``align``: a missing package raises MissingExtraError, with the line that installs it."""
+    """Import packages of the extra ``align``. If one is missing, the MissingExtraError names the command that installs it."""
     try:
         yield
     except ImportError as error:
@@ -77,7 +77,7 @@ def load(name: str, *, device: str = "auto") -> Loaded:
 
     Parameters
     ----------
-    name : a folder, a file of GGUF, whose weights are unpacked, or a name that transformers can load
+    name : a folder, a GGUF file, whose weights are unpacked, or a name that transformers can load
     device : ``cpu``, ``cuda``, or ``auto``: a GPU if there is one
 
     Raises
@@ -98,7 +98,7 @@ def load(name: str, *, device: str = "auto") -> Loaded:
     on = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
     dtype = torch.bfloat16 if on.startswith("cuda") else torch.float32
     try:
-        with redirect_stderr(StringIO()) if is_gguf else nullcontext():  # a bar that no setting turns off
+        with redirect_stderr(StringIO()) if is_gguf else nullcontext():  # a progress bar that no setting turns off
             tokenizer = AutoTokenizer.from_pretrained(place, **file)
             model = AutoModelForCausalLM.from_pretrained(place, dtype=dtype, **file).to(on)
     except (ImportError, OSError, ValueError, RuntimeError, AssertionError) as error:
@@ -130,7 +130,7 @@ def adapter_in(folder: str | Path) -> Path:
 
 
 def with_adapter(loaded: Loaded, folder: str | Path) -> Loaded:
-    """A model with a trained adapter on it. The model itself is changed: load it anew for each adapter.
+    """A model with a trained adapter on it. The model itself is modified, so load it again for each adapter.
 
     Parameters
     ----------

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from hlgraph.settings import Settings
 
 
+# Names in help texts, taken from file names, so that printing a help text imports nothing.
+
+
 def _names(folder: str) -> tuple[str, ...]:
     """The names of the public modules in a folder of the package."""
     files = (Path(hlgraph.__file__).parent / folder).glob("[a-z]*.py")

@@ -1,4 +1,4 @@
-"""Answers every question of a set with every strategy, from evidence to text, and measures the answers."""
+"""Answer every question of a set with every strategy, from evidence to text, and measure the answers."""
 
 from __future__ import annotations
 
@@ -115,11 +115,11 @@ class AnswerOutcome:
     short : the short answer that exact match and F1 measure
     text : the whole answer, without citation marks
     evidence : texts of the cited evidence
-    is_refused : nothing is cited
+    is_refused : whether the answer cites no evidence
     milliseconds : wall-clock time
     error : why there is no answer, else empty
-    by_chat : a chat model wrote it
-    sentence : the first sentence of what a chat model wrote; without one, the sentence of the span
+    by_chat : whether a chat model wrote it
+    sentence : the first sentence that a chat model wrote; without one, the sentence of the span
     made_by : prompt and model that wrote it; empty without a model
     """
 
@@ -182,9 +182,9 @@ def answer_all(
 ) -> AnswerReport:
     """Answer the questions that have gold answers, one after another; a failed question counts as a wrong answer.
 
-    With a chat model the short answer is what it writes, with the style ``reason`` what it writes behind the label of the
-    answer; else the best span of the cited sentences (:func:`hlgraph.evaluate.spans.best_span`). When the budget ends, so do
-    the answers: the questions that remain count as failed.
+    With a chat model, the short answer is what it writes (with the style ``reason``, what it writes after the label of the
+    answer). Without one, it is the best span of the cited sentences (:func:`hlgraph.evaluate.spans.best_span`). When the budget
+    is spent, the remaining questions count as failed.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def section(questions: Sequence[Question], outcomes: Mapping[str, Sequence[Answe
     Parameters
     ----------
     questions : the questions with gold answers
-    outcomes : answers by strategy, one a question in their order
+    outcomes : answers by strategy, one per question in their order
     title : title of the section
     """
     return Section(
@@ -255,9 +255,9 @@ def section(questions: Sequence[Question], outcomes: Mapping[str, Sequence[Answe
 def measured(outcome: AnswerOutcome, golds: Sequence[str]) -> tuple[float, ...]:
     """The measures of one answer, in the order of ``MEASURES``, each from 0 to 1.
 
-    Exact match and F1 measure the short answer, ``sentence_F1`` its sentence. ``answer_in_text`` is 1 where the text has a gold
-    answer, and ``answer_recall`` where the cited evidence has. An empty answer is wrong, even where the gold answer is an article
-    or a mark, of which normalisation leaves nothing.
+    Exact match and F1 measure the short answer, ``sentence_F1`` its sentence. ``answer_in_text`` is 1 if the text contains a
+    gold answer, ``answer_recall`` if the cited evidence does. An empty answer is wrong, even if the gold answer is only an
+    article or a mark, which normalisation removes.
 
     Parameters
     ----------
@@ -344,7 +344,7 @@ def _difference(now: Spent, before: Spent) -> Spent:
     )
 
 
-# Measures of the texts of answers that are asked for by name: ROUGE, BLEU, token recall, and accuracy of multiple choice.
+# Measures of answer texts, chosen by name: ROUGE, BLEU, token recall, and accuracy of multiple choice.
 
 
 _OF_TEXTS: Mapping[str, Callable[[str, Sequence[str]], float]] = {
@@ -372,9 +372,9 @@ def check_texts(names: Sequence[str]) -> None:
 def text_section(found: AnswerReport, names: Sequence[str]) -> Section:
     """The named measures of all answers as a section of a report.
 
-    ROUGE (F1) and BLEU measure what a chat model writes as its answer, else the sentence of the best span. ``token_recall``
-    measures the whole text. ``accuracy`` is 1 where the answer names the right option and no other; a question without options
-    has none.
+    ROUGE (F1) and BLEU measure the answer that a chat model writes, or without one the sentence of the best span.
+    ``token_recall`` measures the whole text. ``accuracy`` is 1 if the answer names the right option and no other; a question
+    without options has none.
 
     Parameters
     ----------

@@ -70,8 +70,8 @@ class FoundEntailments(BaseModel):
 class ChatClaims:
     """Splits texts into claims and checks claims with a chat model. Thread-safe.
 
-    A reply that cannot be read is requested once more, with the reason; if that fails too, ModelAnswerError is raised, and
-    the verdict counts neither as true nor as false.
+    A reply that cannot be parsed is requested once more, with the reason. If that fails as well, ModelAnswerError is raised;
+    such a verdict counts neither as true nor as false.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class ChatClaims:
         Parameters
         ----------
         text : the text
-        question : what it answers, so that a word or a name alone makes a claim; default: not known
+        question : the question that it answers, which turns a single word or name into a claim; default: unknown
         """
         if not text.strip():
             return ()
@@ -103,7 +103,7 @@ class ChatClaims:
         return tuple(self._ask("claims", values, FoundClaims).claims)
 
     def entailed(self, claims: Sequence[str], text: str) -> list[bool]:
-        """For each claim whether it follows from the text, with one call for every 20 claims.
+        """For each claim whether it follows from the text. Makes one call per 20 claims.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class ChatClaims:
         *,
         check: Callable[[_Reply], None] = lambda _: None,
     ) -> _Reply:
-        """The reply in its form; raises ModelAnswerError where the second one cannot be read either."""
+        """The parsed reply. Raises ModelAnswerError if the second reply cannot be parsed either."""
         prompt = read_prompt(_PROMPTS / f"{name}.md")
         messages, purpose = Messages(prompt.system, prompt.filled(values)), Purpose(stage=STAGE, prompt=prompt.version)
         try:
@@ -166,10 +166,10 @@ def _check_numbers(reply: FoundEntailments, *, count: int) -> None:
         raise ReplyError(f"there must be one verdict for each of the numbers from 1 to {count}")
 
 
-# The eleven measures of RAGChecker, from which claim follows from which text.
+# The eleven measures of RAGChecker, computed from which claim follows from which text.
 #
 # An answer and its gold answer are split into claims, and each claim is checked against the other text and against every
-# retrieved chunk. Who splits and who checks is not decided here.
+# retrieved chunk. This code does not depend on who splits and who checks.
 #
 # References
 # ----------
@@ -198,7 +198,7 @@ class Checked:
     gold_in_chunks: NDArray[np.bool_]
 
     def __post_init__(self) -> None:
-        """Raises InputError for arrays whose shapes do not belong together."""
+        """Raise InputError if the shapes of the arrays do not match."""
         answer, gold = self.answer_in_chunks.shape, self.gold_in_chunks.shape
         if (
             (len(answer), len(gold)) != (2, 2)
@@ -247,8 +247,8 @@ class ClaimScores:
 def claim_scores(checked: Checked) -> ClaimScores:
     """The measures of one question (RAGChecker, section 3.3).
 
-    An answer without claims has no precision and none of the measures that are shares of its claims; without gold claims
-    there is no recall, and without chunks no context precision.
+    An answer without claims has neither precision nor any measure that is a share of its claims. Without gold claims there is
+    no recall, and without chunks no context precision.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ _STEP = "claims"
 
 
 class MissingScores(NamedTuple):
-    """Why a question has no measures: it was not answered, or a reply is missing or cannot be read."""
+    """Why a question has no measures: it was not answered, or a reply is missing or cannot be parsed."""
 
     reason: str
 
@@ -304,7 +304,7 @@ class ClaimReport:
     ----------
     by : who split and checked: ``words/1``, or the prompts and the model
     questions : ids of the questions, in the order of the scores
-    scores : by strategy, one a question; a question without measures counts nowhere, neither as right nor as wrong
+    scores : by strategy, one per question; a question without measures is left out of every mean
     """
 
     by: str
@@ -323,9 +323,9 @@ class ClaimReport:
 def check_answers(found: AnswerReport, way: ClaimWay) -> ClaimReport:
     """Split the answers and their gold answers into claims, and check each against the other and against the cited evidence.
 
-    Of several gold answers the one with the best F1 counts. A gold answer is read with its question, since it may be a name
-    alone. The chunks of the measures are the pieces of evidence that the answer cites. When the model stops answering, or its
-    budget ends, the questions that remain have no measures.
+    Of several gold answers the one with the best F1 counts. A gold answer is combined with its question, since it may be a bare
+    name. The chunks are the pieces of evidence that the answer cites. If the model stops answering or its budget is spent, the
+    remaining questions have no measures.
 
     Parameters
     ----------
@@ -381,7 +381,7 @@ def _flags(way: ClaimWay, claims: Sequence[str], text: str) -> NDArray[np.bool_]
     return np.array(verdicts, dtype=np.bool_)
 
 
-# Claims by words alone: a sentence is a claim, and a claim follows from a text where one place of the text says its words.
+# Claims by words alone: a sentence is a claim, and a claim follows from a text if one place of the text has its words.
 #
 # This proxy misses more than a chat model: it knows no synonyms and makes no multi-step inference. It favours precision.
 
@@ -413,24 +413,24 @@ class WordClaims:
     by = "words/1"
 
     def claims(self, text: str, *, question: str = "") -> tuple[str, ...]:
-        """The sentences of a text that have a name, a number or an ordinary word, without citation marks and the question.
+        """The sentences of a text that have a name, a number or an ordinary word, without citation marks and without the question.
 
         Parameters
         ----------
         text : the text
-        question : what it answers, which it may repeat; default: not known
+        question : the question that it answers, which it may repeat; default: unknown
         """
         bare = _MARK.sub("", text)
         parts = (bare[start:end] for start, end in sentences(bare))
         return tuple(part for part in parts if any(telling_words(part)) and part != question)
 
     def entailed(self, claims: Sequence[str], text: str) -> list[bool]:
-        """For each claim whether a sentence of the text, or two that follow each other, say it.
+        """For each claim whether one sentence of the text, or two consecutive ones, state it.
 
-        Two sentences count as one place where the second begins with a pronoun. A place says a claim if it has all numbers and
-        names of the claim and two thirds of its other content words, and denies nothing that the claim asserts, nor the other
-        way round. The names must follow each other as in the claim, unless one of both is in the passive (has "by"). No number
-        that the claim lacks may stand nearer to its words than those that it has. What contains a claim word for word says it.
+        Two sentences count as one place if the second begins with a pronoun. A place states a claim if it has all numbers and
+        names of the claim and two thirds of its other content words, and neither of the two denies what the other asserts. The
+        names must be in the order of the claim, unless one of the two is in the passive (has "by"). No other number may be
+        nearer to the words of the claim than one of its own. A place that contains the claim word for word states it.
 
         Parameters
         ----------
@@ -482,7 +482,7 @@ def _says(place: str, claim: str) -> bool:
 
 
 def _has_order(place: str, claim: str, names: Sequence[str]) -> bool:
-    """Whether the names of a claim follow each other in a place as in the claim, or one of both is in the passive."""
+    """Whether a place has the names of a claim in the same order, or one of the two is in the passive."""
     if bool(_BY.search(place)) != bool(_BY.search(claim)):
         return True
     capitalised = _tokens(" ".join(word for word in _TOKEN.findall(place) if word[0].isupper()))
@@ -491,14 +491,14 @@ def _has_order(place: str, claim: str, names: Sequence[str]) -> bool:
 
 
 def _has_numbers(place: str, claim: str) -> bool:
-    """Whether no number of a place that the claim lacks stands nearer to the words of the claim than each number that it has."""
+    """Whether each number of the claim is at least as near to the words of the claim as any other number of the place."""
     asked, tokens = _tokens(claim), _tokens(place)
     numbers = {word for word in asked if word[0].isdigit()}
     content = {word for word in asked if word not in numbers and content_words(word)}
     spots = [spot for spot, word in enumerate(tokens) if word in content]
     groups = _groups(tokens)
     others = [_distance(spots, group) for group in groups if not numbers & {tokens[at] for at in group}]
-    for number in numbers & set(tokens):  # the objection compares other spellings
+    for number in numbers & set(tokens):  # objections compare other spellings
         own = [_distance(spots, group) for group in groups if number in {tokens[at] for at in group}]
         if min(own) > min(others, default=len(tokens)):
             return False
@@ -506,7 +506,7 @@ def _has_numbers(place: str, claim: str) -> bool:
 
 
 def _groups(words: Sequence[str]) -> list[list[int]]:
-    """Places of the numbers, those with at most one word between them together: a date is one group."""
+    """Offsets of the numbers, grouped if at most one word separates them: a date is one group."""
     groups: list[list[int]] = []
     for at in (at for at, word in enumerate(words) if word[0].isdigit()):
         if groups and at - groups[-1][-1] <= _DATE_GAP:
@@ -542,7 +542,7 @@ def claims_by_chat(
     answered : the answers
     settings : all settings; the calls are entered in the ledger for their corpus
     budget : what may be spent; None: no limit
-    before : what was spent on the answers and their judges; it counts for the budget
+    before : what was spent on the answers and their judges, which counts towards the budget
     """
     spent = before or Spent(name="", calls=0, input_tokens=0, output_tokens=0)
     executor = executor_of(choose.chosen_chat(settings.models.chat, settings.models), settings, corpus=settings.corpus)

@@ -2,9 +2,9 @@
 
 A set is a folder of JSON lines files, ``.jsonl.gz`` or ``.jsonl``: ``corpus`` (id, title, text; every other field is
 metadata of the passage, such as its author, publisher or date); ``questions.dev`` or
-``questions`` (id, question, supporting_passage_ids, and optionally type, hops, subset, answers, assertions, options); optionally
-``extractions`` and ``derived_propositions`` (passage_id and what was extracted from it). Other fields of these are ignored.
-Evidence noted by the author of a question is never read, so that no retriever can see it.
+``questions`` (id, question, supporting_passage_ids, and optionally type, hops, subset, answers, assertions, options);
+optionally ``extractions`` and ``derived_propositions`` (passage_id and what was extracted from it). Their other fields are
+ignored. Evidence noted by the author of a question is never read, so that no retriever can see it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _EXTRACTIONS = ("extractions", "derived_propositions")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One passage of the corpus; ``metadata`` is every other field of its row that metadata can hold."""
+    """One passage of the corpus; ``metadata`` has all other fields of its row that are valid metadata."""
 
     id: str
     title: str
@@ -57,9 +57,9 @@ class Question:
     gold : ids of the passages that support its answer, at least one
     type : kind of question as its set calls it, empty if unknown
     hops : number of passages that must be joined, 0 if unknown
-    answers : accepted answers; empty ones are left out
+    answers : accepted answers, without empty ones
     subset : the part of the set that it comes from, empty if the set has no parts
-    assertions : what an answer has to say, for judges; empty if the set does not tell
+    assertions : what an answer has to say, for judges; empty if the set has none
     options : the answers to choose from, A first; empty if the question is open
     """
 
@@ -91,7 +91,7 @@ class Dataset:
     Attributes
     ----------
     name : name of its folder
-    passages_path : the file of passages, for :func:`read_passages`; they are not held in memory
+    passages_path : the file of passages, for :func:`read_passages`; passages are not kept in memory
     questions : the chosen questions
     extractions : files of extractions, possibly none
     """
@@ -268,7 +268,7 @@ def _with_choice(question: Question, place: str) -> Question:
 
 
 def _check_same_corpus(path: Path, questions: tuple[Question, ...], passages: Path) -> None:
-    """Check that some gold passage exists; a set may lack a few, but questions of another corpus would all score 0."""
+    """Check that some gold passage exists; a set may lack a few, but all questions of another corpus would score 0."""
     wanted = frozenset().union(*(question.gold for question in questions))
     if not any(row.id in wanted for _, row, _ in _rows(passages, _IdRow)):
         raise ReadError(str(path), f"none of its supporting passages is in {passages}", "use questions of that corpus")
@@ -294,7 +294,7 @@ def _rows(path: Path, kind: type[_Row]) -> Iterator[tuple[int, _Row, bytes]]:
 
 @contextmanager
 def _line_errors(place: str) -> Iterator[None]:
-    """Turn what a line that cannot be decoded raises into a ReadError; fields that are not asked for are decoded late."""
+    """Turn the errors of a line that cannot be decoded into a ReadError. Some fields are decoded only when they are read."""
     try:
         yield
     except (msgspec.DecodeError, ValueError, RecursionError) as error:

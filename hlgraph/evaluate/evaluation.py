@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 K = 20
 """Number of passages that a strategy is asked for."""
-_CHUNKS = 40  # that are searched for the first 20 sources, where questions are about sources
+_CHUNKS = 40  # searched for the first 20 sources, if questions are about sources
 WORDS, CHAT = "words", "chat"
 
 _LOG = logging.getLogger(__name__)
@@ -87,7 +87,7 @@ class EvaluationOptions:
     against : the strategy to compare with; None: the first of ``sets``, otherwise the best
     metrics : further measures
     is_alone : leave out the baselines
-    is_answered : answer the questions, too
+    is_answered : answer the questions as well
     claims : ``words`` or ``chat``; empty: claims are not checked
     judging : how answers are judged; None: they are not
     budget : for all calls of chat models
@@ -134,7 +134,7 @@ class EvaluationPlan:
     planned : the run without outcomes
     earlier : the run that it is compared with
     further : the measures beside recall
-    titles : titles of the sources where the questions are about the corpus as it is; None for an evaluation set
+    titles : titles of the sources if the questions are about the corpus as it is; None for an evaluation set
     """
 
     options: EvaluationOptions
@@ -448,7 +448,7 @@ def _with_embedder(planned: Run, graph: HLGraph) -> Run:
 
 
 def _warm(graph: HLGraph, dataset: Dataset) -> None:
-    """Load the model and embed every question before timing starts, so that the first strategy does not pay for it."""
+    """Load the model and embed every question before timing starts, so that the first strategy is not charged for it."""
     with step("warm", len(dataset.questions), unit="questions"):
         for question in dataset.questions:
             graph.search(question.text, strategy=ChunkRetriever(), k=1)
@@ -456,7 +456,7 @@ def _warm(graph: HLGraph, dataset: Dataset) -> None:
 
 
 def _prepared(graph: HLGraph, retrievers: Mapping[str, Retriever], *, is_all: bool) -> dict[str, Retriever]:
-    """The retrievers, once what they need is built; with ``is_all``, without the hierarchy if its extra is not installed."""
+    """Build what the retrievers need. With ``is_all``, the hierarchy is left out if its extra is not installed."""
     try:
         prepare(graph, retrievers.values())
     except MissingExtraError as error:
@@ -468,7 +468,7 @@ def _prepared(graph: HLGraph, retrievers: Mapping[str, Retriever], *, is_all: bo
 
 
 def _judged(settings: Settings, answered: AnswerReport, options: EvaluationOptions) -> JudgeReport | None:
-    """The verdicts on the answers, whose cost counts for the budget; None if no judge is named."""
+    """The verdicts on the answers, whose cost counts towards the budget; None if no judge is named."""
     if options.judging is None:
         return None
     from hlgraph.evaluate.judges.judging import judge_answers
@@ -481,7 +481,7 @@ def _judged(settings: Settings, answered: AnswerReport, options: EvaluationOptio
 def _claims(
     answered: AnswerReport, options: EvaluationOptions, *, settings: Settings, judged: JudgeReport | None
 ) -> Section:
-    """The measures of claims; what the answers and the judges cost counts for the budget."""
+    """The measures of claims. The cost of answers and judges counts towards the budget."""
     from hlgraph.evaluate.claims import claims_by_chat, claims_by_words
 
     if options.claims == WORDS:
@@ -526,6 +526,6 @@ def _compared(evaluation: Evaluation, earlier: Run | None, *, sections: Sequence
 
 
 def _titles(dataset: Dataset, evaluation: Evaluation) -> dict[str, str]:
-    """Titles of the passages that the page of the report names."""
+    """Titles of the passages that the report page names."""
     wanted = passages_of(item for items in losses(evaluation.report, evaluation.against).values() for item in items)
     return {item.id: item.title for item in read_passages(dataset.passages_path) if item.id in wanted and item.title}

@@ -297,7 +297,7 @@ def _number(value: float | None, digits: int) -> str:
 
 
 _VIEWS = ("hops", "type", "subset")
-_FEWEST = 6  # fewer questions give no p below 0.05, whatever they show
+_FEWEST = 6  # with fewer questions no result reaches p < 0.05
 
 
 def paired_table(found: Mapping[str, Mapping[str, Paired]], *, title: str, against: str) -> Table:
@@ -379,7 +379,7 @@ def by_group(
 
     Parameters
     ----------
-    values : values of a measure by strategy, one a question
+    values : values of a measure by strategy, one per question
     groups : places of questions by name of the group
     against : the strategy to compare with
     """

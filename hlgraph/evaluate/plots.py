@@ -1,4 +1,4 @@
-"""SVG plots written without a library; equal data give equal files."""
+"""SVG plots, written without a library; equal data give equal files."""
 
 from __future__ import annotations
 

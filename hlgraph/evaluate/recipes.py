@@ -39,12 +39,12 @@ JUDGED = ("correctness", "assertions", "answer_accuracy")
 WINS = ("win_rate_against_B0", "win_rate_against_B1")
 CLAIMS = tuple(item.name for item in fields(ClaimScores))
 NOT_HERE = ("METEOR",)
-"""Measures that ``eval`` does not take."""
+"""Measures that ``eval`` does not support."""
 _METRICS = (*RETRIEVAL, *ANSWERS, *OF_TEXTS, *JUDGED, *WINS, *CLAIMS, *NOT_HERE)
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A part of a recipe; a field that it does not have is an error."""
+    """A part of a recipe; an unknown field is an error."""
 
 
 class RecipeSet(_Part, frozen=True, kw_only=True):
@@ -53,9 +53,9 @@ class RecipeSet(_Part, frozen=True, kw_only=True):
     Attributes
     ----------
     name : as in the paper
-    folders : names of folders that can hold it, the first that is there is taken
+    folders : names of folders that may hold it; the first one that exists is used
     metrics : what the paper measures on this set, where it differs from the other sets
-    note : how ours differs from that of the paper
+    note : how our copy differs from that of the paper
     """
 
     name: str
@@ -72,7 +72,7 @@ class RecipeRow(_Part, frozen=True, kw_only=True):
     name : as in the paper
     strategy : the strategy that is this row; empty: hlgraph does not have it, and only the published figures are shown
     options : parameters of the strategy, such as ``max_length=1``
-    needs : what the row needs beside the set: a chat model, or a trained generator
+    needs : what the row needs besides the set: a chat model, or a trained generator
     published : figures by set and metric, in per cent
     """
 
@@ -92,10 +92,10 @@ class Recipe(_Part, frozen=True, kw_only=True):
     metrics : what the paper measures
     models : the models of the paper, by their part
     sets, rows : of the table
-    beside : further measures that are taken here
+    beside : further measures that are computed here
     against : the row that the others are compared with; empty: the best one
     preset : parameters of the strategies
-    notes : what to know to read the table
+    notes : what a reader of the table should know
     """
 
     paper: Literal["HLG", "PropRAG", "ToPG", "TopoRAG", "GraphMPA"]
@@ -111,7 +111,7 @@ class Recipe(_Part, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
     def metrics_of(self, item: RecipeSet) -> tuple[str, ...]:
-        """What is looked at on a set: the measures of the paper, then those beside them."""
+        """The measures of a set: those of the paper, then the further ones."""
         return tuple(dict.fromkeys((*(item.metrics or self.metrics), *self.beside)))
 
 
@@ -157,7 +157,7 @@ def read_recipe(path: str | Path) -> Recipe:
 
 
 def retriever_of(row: RecipeRow, preset: str) -> tuple[str, Retriever]:
-    """The name under which ``hlgraph eval`` asks a row, such as ``path[max_length=1]``, and its retriever.
+    """The name under which ``hlgraph eval`` runs a row, such as ``path[max_length=1]``, and its retriever.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def retriever_of(row: RecipeRow, preset: str) -> tuple[str, Retriever]:
 
 
 def commands(recipe: Recipe, place: str) -> list[str]:
-    """The commands that ask the same without the recipe: values of one parameter share a command, other variants have their own.
+    """The commands that run the same without the recipe. Values of one parameter share a command; other variants have their own.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ _NEEDS = {"chat": "needs a chat model; set HLGRAPH_CHAT", "training": "needs a g
 
 
 class RecipeRun(NamedTuple):
-    """A set of a recipe that was asked: its folder, the rows that were, and the results."""
+    """A set of a recipe that was run: its folder, the rows that were run, and the results."""
 
     item: RecipeSet
     place: str
@@ -269,7 +269,7 @@ class RecipeRun(NamedTuple):
 
 
 def asked_rows(recipe: Recipe, *, has_chat: bool) -> list[RecipeRow]:
-    """The rows that can be asked.
+    """The rows that can be run.
 
     Parameters
     ----------
@@ -326,7 +326,7 @@ def _figures(
 ) -> Iterator[tuple[RecipeRow, str, dict[str, tuple[float | None, Interval | None]]]]:
     """Each row with the strategy that was asked for it, empty for none, and its published and measured figures by metric.
 
-    The baselines that are in no row come last.
+    Baselines that are in no row come last.
     """
     asked = run.results.report.strategies
     rows = []
@@ -364,7 +364,7 @@ def models_line(recipe: Recipe, run: RecipeRun) -> str:
 
 
 def notes(recipe: Recipe, runs: Iterable[RecipeRun]) -> list[str]:
-    """What to know to read the tables: how the sets differ from those of the paper, and the notes of the recipe.
+    """Notes on the tables: how the sets differ from those of the paper, and the notes of the recipe.
 
     Parameters
     ----------
@@ -381,7 +381,7 @@ def missing_lines(recipe: Recipe, runs: Iterable[RecipeRun], *, sets: Iterable[R
     ----------
     recipe : the recipe
     runs : the sets that were asked
-    sets : the sets that are not there
+    sets : the missing sets
     has_chat : whether there is a chat model
     """
     all_runs = list(runs)
@@ -447,7 +447,7 @@ class RecipeReport:
         return [recipe_table(self.name, self.recipe, run=run) for run in self.runs]
 
     def notes(self) -> list[str]:
-        """What is missing, what to know to read the tables, and the commands that do the same, one line each."""
+        """What is missing, notes on the tables, and the commands that do the same, one line each."""
         same = [command for place in self.places for command in commands(self.recipe, place)]
         return [
             *(f"missing: {line}" for line in self.missing),
@@ -475,7 +475,7 @@ class RecipeReport:
         }
 
     def write(self, folder: str | Path) -> None:
-        """Write ``recipe.md``, ``recipe.json``, and in a folder a set everything that was measured. Raises InputError."""
+        """Write ``recipe.md``, ``recipe.json``, and everything that was measured, in one folder per set. Raises InputError."""
         lines = [f"# {self.recipe.paper}, {self.recipe.table}: {self.recipe.title}", ""]
         for run, table in zip(self.runs, self.tables(), strict=True):
             lines += [*as_markdown(table), "", models_line(self.recipe, run), ""]
@@ -501,7 +501,7 @@ def run_recipe(
     folder: str | None = None,
     data: str | None = None,
 ) -> RecipeReport:
-    """Run a recipe on the sets that are there.
+    """Run a recipe on the sets that exist.
 
     Parameters
     ----------
@@ -533,7 +533,7 @@ def run_recipe(
 
 
 def _places(recipe: Recipe, folder: str | None, data: str | None) -> list[tuple[RecipeSet, Path | None]]:
-    """The folder of each set, None where it is not there; with ``folder`` only the set that it holds."""
+    """The folder of each set, None if it is missing; with ``folder``, only the set that it holds."""
     if folder is not None:
         name = Path(folder).resolve().name
         sets = [item for item in recipe.sets if name in item.folders]

@@ -1,4 +1,4 @@
-"""Formats the results of an evaluation: as JSON data, as lines, and as a folder with tables, data and a plot."""
+"""Format the results of an evaluation: as JSON data, as lines, and as a folder with tables, data and a plot."""
 
 from __future__ import annotations
 
@@ -79,14 +79,14 @@ class Evaluation:
     setting : the configuration of the run
     corpus, asked : fingerprints of the passages and of the questions
     against : the strategy that the others are compared with in tables
-    earlier : this run minus an earlier one, empty without one
+    earlier : this run minus an earlier one; empty if there is none
     changes : differences between the configurations of the two runs, one line each
-    answers : the answers and their measures; None if none were asked for
-    judged : verdicts of judges on the answers; None if none were asked for
+    answers : the answers and their measures; None if answers were not requested
+    judged : verdicts of judges on the answers; None if judges were not requested
     sections : further measures of passages, of answers, judgements and claims, each strategy compared with ``against``
-    titles : titles of passages by id, for those that the page of the report names
+    titles : titles by id of the passages that the report page names
     warnings : lines on runs of other systems that lack questions
-    ingested : what the ingest of the set did; None where the corpus was asked as it is
+    ingested : the report of the ingest; None if the corpus was used as it is
     """
 
     report: EvalReport
@@ -362,9 +362,9 @@ def plot(results: Evaluation) -> str:
 def write_folder(results: Evaluation, folder: str | Path) -> list[Path]:
     """Write ``report.html``, ``table.md``, ``results.json``, ``figures.csv``, ``recall_latency.svg`` and TREC files to a folder.
 
-    With answers there is ``answers.jsonl``, too, and with judges the files of
-    :func:`hlgraph.evaluate.judges.report.judge_files`. The TREC files are ``qrels.trec`` and ``run.STRATEGY.trec``. They are
-    left out, and ``table.md`` says so, if an id of a question or a passage has white space, which the format cannot hold.
+    With answers there is also ``answers.jsonl``, and with judges the files of
+    :func:`hlgraph.evaluate.judges.report.judge_files`. The TREC files are ``qrels.trec`` and ``run.STRATEGY.trec``. If an id of
+    a question or a passage has white space, which the format cannot hold, they are left out, and ``table.md`` says so.
 
     Parameters
     ----------
@@ -460,7 +460,7 @@ def write_files(folder: Path, contents: Mapping[str, str]) -> list[Path]:
 # The results of an evaluation as one HTML page, which needs no network and no script.
 
 
-_MOST_SERIES = 20  # more names do not fit beside a plot
+_MOST_SERIES = 20  # more names do not fit next to a plot
 _WORST = "Largest losses"
 _RUN = "What was run"
 
@@ -512,7 +512,7 @@ def _shown(title: str) -> str:
 
 
 def _findings(results: Evaluation) -> Iterator[str]:
-    """What may be said of the strategies after Holm's correction."""
+    """The conclusions about the strategies after Holm's correction."""
     report, against = results.report, results.against
     value = 100 * report.strategies[against].scores.by_name()[MEASURE]
     yield f"<p><strong>{MEASURE} of <bdi>{escaped(against)}</bdi> is {value:.1f} %.</strong>"
@@ -536,7 +536,7 @@ def _findings(results: Evaluation) -> Iterator[str]:
 
 
 def _p_value(value: float) -> str:
-    """Three decimals: a p value is never shown as zero."""
+    """Three decimals; a p value is never shown as zero."""
     return "below 0.001" if value < 0.001 else f"{value:.3f}"
 
 
@@ -562,7 +562,7 @@ def _run(results: Evaluation) -> Iterator[str]:
     }
     entries |= _cost(results)
     yield f"<dl>{''.join(f'<dt>{key}</dt><dd><bdi>{escaped(value)}</bdi></dd>' for key, value in entries.items())}</dl>"
-    if notes := results.notes()[2:]:  # the first two lines say what stands above
+    if notes := results.notes()[2:]:  # the first two lines repeat what is above
         yield f"<ul>{''.join(f'<li><bdi>{escaped(line)}</bdi></li>' for line in notes)}</ul>"
     for name, values in setting.parameters.items():
         shown = "".join(f"<dt>{escaped(key)}</dt><dd>{escaped(str(value))}</dd>" for key, value in values.items())

@@ -1,4 +1,4 @@
-"""Asks every question of a set with every strategy, measures the outcomes and their cost, and saves and loads runs."""
+"""Ask every question of a set with every strategy, measure the outcomes and their cost, and save and load runs."""
 
 from __future__ import annotations
 
@@ -176,8 +176,8 @@ class Outcome:
     round_trips : round trips to the stores
     rows, bytes : read from the stores, see :class:`hlgraph.evaluate.runner.Cost`; 0 if not counted
     error : why the search failed, else empty. A failed question finds nothing, so its recall is 0
-    cpu_milliseconds : CPU time of this process on all cores, without that of servers; other load on the machine hardly
-        changes it
+    cpu_milliseconds : CPU time of this process on all cores, without that of servers; hardly affected by other load on the
+        machine
     """
 
     question_id: str
@@ -219,7 +219,7 @@ class StrategyResult:
     ----------
     outcomes : one per question, in the order of the questions, for paired tests
     scores : measures over all questions; a failed question counts as nothing found
-    by_hops, by_type, by_subset : measures by group; the key is 0 or "" where the set does not tell
+    by_hops, by_type, by_subset : measures by group; the key is 0 or "" if the set does not say
     figures : latency and data read
     """
 
@@ -256,8 +256,8 @@ def evaluate(
 ) -> EvalReport:
     """The outcomes of all questions with all strategies, asked one after another.
 
-    Each strategy first asks three questions untimed, so that one-time loading in the stores is not measured. A cache
-    filled by one strategy is still there for the next: to compare times, give searches that share no cache. If a search
+    Each strategy first asks three questions untimed, so that one-time loading in the stores is not measured. A cache filled by
+    one strategy is still filled for the next one, so compare times only between searches that share no cache. If a search
     fails, the error is kept with its question and the evaluation continues; that includes bugs in a strategy, such as a
     ``ValueError``, so that one strategy cannot spoil the results of the others.
 
@@ -300,7 +300,7 @@ def timed(question: Question, search: Search, *, cost: Callable[[], Cost]) -> Ou
     """
     error = ""
     ranked = Ranked((), 0)
-    cost()  # discards what was read before
+    cost()  # discard what was read before
     start, cpu_start = time.perf_counter(), time.process_time()
     try:
         ranked = search(question.text)
@@ -364,7 +364,7 @@ PREFIX = "passage:"
 """Prefix of the URI of a passage's source; the passage id follows."""
 ALL = "all"
 BASELINES: Mapping[str, Mode] = {"bm25": "text", "dense": "vector", "rrf": "hybrid"}
-"""Plain searches over chunks that every table has beside the strategies: BM25, dense vectors, and their rank fusion."""
+"""Plain searches over chunks that every table shows besides the strategies: BM25, dense vectors, and their rank fusion."""
 
 
 def chosen(names: str, preset: str) -> dict[str, Retriever]:
@@ -398,7 +398,7 @@ def chosen(names: str, preset: str) -> dict[str, Retriever]:
 
 
 def with_baselines(retrievers: Mapping[str, Retriever]) -> dict[str, Retriever]:
-    """The retrievers, and behind them the baselines that are not among them; ``chunk`` is the dense one.
+    """The retrievers, followed by the baselines that are not among them; ``chunk`` is the dense one.
 
     Parameters
     ----------
@@ -423,8 +423,8 @@ def _baseline(name: str) -> Retriever:
 def prepare(graph: HLGraph, retrievers: Iterable[Retriever]) -> None:
     """Build the hierarchy if a retriever needs it and it is missing or stale.
 
-    A retriever needs it if it lists ``"hierarchy"`` in ``needs``. Summaries are extractive, unless a chat model made the stored
-    ones.
+    A retriever needs it if it lists ``"hierarchy"`` in ``needs``. Summaries are extractive, unless the stored ones were made by
+    a chat model.
 
     Parameters
     ----------
@@ -484,7 +484,7 @@ def searches(
     graph : the corpus to search
     retrievers : retrievers by strategy name
     k : number of passages
-    of_sources : the ids are the uris of the sources of the k best chunks, each once
+    of_sources : return the uris of the sources of the k best chunks, each once
     """
 
     def ask(question: str, *, strategy: Retriever) -> Ranked:
@@ -528,7 +528,7 @@ def named_files(given: Sequence[str], *, strategies: Collection[str]) -> dict[st
 
 
 def read_runs(files: Mapping[str, str], dataset: Dataset, *, k: int) -> dict[str, StrategyResult]:
-    """The first k passages of every question in every run; a question that a run lacks found nothing.
+    """The first k passages of every question in every run; for a question that a run lacks, nothing is found.
 
     The latency and cost of these systems are unknown.
 
@@ -543,7 +543,7 @@ def read_runs(files: Mapping[str, str], dataset: Dataset, *, k: int) -> dict[str
     ReadError
         A file cannot be read, or a line has another form.
     InputError
-        A run is one of another set: it ranks passages that the corpus does not have, or has none of the questions.
+        A run belongs to another set: it ranks passages that the corpus does not have, or has none of the questions.
     """
     passages = {passage.id for passage in read_passages(dataset.passages_path)} if files else set()
     return {name: _result(path, dataset, passages=passages, k=k) for name, path in files.items()}
@@ -752,7 +752,7 @@ def load_run(path: str | Path) -> Run:
 
 
 def check_comparable(run: Run, earlier: Run) -> None:
-    """Check that two runs have the same corpus and questions, so that a difference is one of the strategies.
+    """Check that two runs have the same corpus and questions, so that differences come from the strategies.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ _CHOICES = (
 )
 _EARLY = frozenset(["first", "earlier", "older", "earliest", "oldest", "before"])
 _LATE = frozenset(["later", "younger", "latest", "youngest", "newer", "last", "more", "recently", "recent", "after"])
-_REACH = 6.0  # words between a span and a word of the question at which that word counts half
+_REACH = 6.0  # number of words between a span and a question word at which that word counts half
 _STEM = 5
 _TRADES = frozenset(["occupation", "profession", "job", "career"])
 
@@ -66,7 +66,7 @@ class Span(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """What a question asks for: the kind, the noun after "which" or "what", and the words of the question by their stems."""
+    """What a question asks for: the kind, the noun after "which" or "what", and the stems of the question's words."""
 
     kind: Expected
     is_trade: bool
@@ -82,16 +82,15 @@ class _Candidate(NamedTuple):
 
 
 def best_span(question: str, texts: Sequence[str], *, known: Known | None = None) -> Span:
-    """The span of the kind that a question asks for with most of the question's words around it.
+    """The span of the requested kind that has the most of the question's words around it.
 
-    Questions that begin with a verb ask for yes or no: yes where words give no
-    objection to it (:func:`hlgraph.extract.wording.objection`). Questions that end with two
-    things to choose from ask for one of these: by the year nearest to each where the question compares times, else the one with
-    more of the question's words around it. All others ask for something that they do not name: times are dates or years, numbers
-    are in digits, persons and places are names, anything else is a name or an entity of the graph. A question for an
-    occupation takes what stands behind "is a". Each word of the question in the sentence of a span counts the more the nearer it
-    stands, twice if it begins with a capital; a fact that joins the span to words of the question counts as much as they; a span
-    that has the noun asked for ("which river") counts more.
+    Questions that begin with a verb ask for yes or no: the answer is yes if the words give no objection
+    (:func:`hlgraph.extract.wording.objection`). Questions that end with two alternatives ask for one of them: if the question
+    compares times, the year nearest to each decides, otherwise the words of the question around it. All other questions ask for
+    something that they do not name: times are dates or years, numbers are in digits, persons and places are names, anything
+    else is a name or an entity of the graph. For an occupation the span is what follows "is a". A question word in the sentence
+    of a span counts more the nearer it is, and twice if it begins with a capital. A fact that joins the span to question words
+    counts as much as those words. A span with the noun of the question ("which river") counts more.
 
     Parameters
     ----------
@@ -102,7 +101,7 @@ def best_span(question: str, texts: Sequence[str], *, known: Known | None = None
     Returns
     -------
     Span
-        Of the first sentence, and all of it, where nothing fits.
+        The whole first sentence if nothing fits.
 
     Examples
     --------
@@ -158,7 +157,7 @@ def _choice(question: str) -> tuple[str, str] | None:
 
 
 def _chosen(question: str, choice: tuple[str, str], parts: Sequence[str]) -> Span:
-    """One of two things: by their years where times are compared, else the one whose sentences have more of the question."""
+    """One of two alternatives: by year if times are compared, otherwise the one whose sentences have more of the question."""
     words = {fold(word) for word in _WORD.findall(question)}
     about = {name: [part for part in parts if _mentions(part, name)] for name in choice}
     years = {name: [int(year) for part in about[name] for year in _YEAR.findall(part)] for name in choice}
@@ -177,7 +176,7 @@ def _mentions(part: str, name: str) -> bool:
 
 
 def _candidates(asked: _Asked, sentence: str, known: Known) -> Iterator[_Candidate]:
-    """The spans of the kind that is asked for, in one sentence, without those that the question names itself."""
+    """The spans of the requested kind in one sentence, without those that the question itself names."""
     for text, start in _found(asked, sentence, known):
         words = set(content_words(text)) or (set(normalised(text).split()) if text[:1].isdigit() else set())
         if words and not words <= asked.words:
@@ -185,7 +184,7 @@ def _candidates(asked: _Asked, sentence: str, known: Known) -> Iterator[_Candida
 
 
 def _found(asked: _Asked, sentence: str, known: Known) -> Iterator[tuple[str, int]]:
-    """The spans of the kind that is asked for, in one sentence, with their offsets."""
+    """The spans of the requested kind in one sentence, with their offsets."""
     if asked.kind is Expected.TIME:
         yield from ((match[0], match.start()) for match in _DATE.finditer(sentence))
         return
@@ -207,7 +206,7 @@ def _found(asked: _Asked, sentence: str, known: Known) -> Iterator[tuple[str, in
 
 
 def _trades(sentence: str) -> Iterator[tuple[str, int]]:
-    """What a person is, behind "is a": "printer", "journalist" and "poet" of "a Scottish printer, journalist and poet born in"."""
+    """What follows "is a" for a person: "printer", "journalist" and "poet" of "a Scottish printer, journalist and poet born in"."""
     for match in _TRADE.finditer(sentence):
         for part in re.split(r", | and ", _TRADE_END.split(match[1])[0]):
             words = [word for word in part.split() if word[0].islower()]
@@ -239,7 +238,7 @@ def _score(asked: _Asked, candidate: _Candidate, known: Known) -> float:
 
 
 def _by_facts(asked: _Asked, text: str, known: Known) -> float:
-    """The most words of the question that a fact has beside the span that is its subject or object."""
+    """The largest number of question words in a fact that has the span as its subject or object."""
     most, folded = 0, normalised(text)
     for subject, predicate, complement in known.facts:
         for own, other in ((subject, complement), (complement, subject)):

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
-_BLOCK = 1_000_000  # draws held in memory at once
-_DIGITS = 12  # rounding that makes sums of the same values in another order equal
+_BLOCK = 1_000_000  # number of draws in memory at a time
+_DIGITS = 12  # decimals that are compared, so that the order of a sum does not matter
 Values = NDArray[np.float64]
-"""One value per question, from 0 to 1; NaN if there is none, such as a judgement that could not be read."""
+"""One value per question, from 0 to 1; NaN if there is none, for example an unreadable judgement."""
 
 
 class Interval(NamedTuple):
@@ -162,7 +162,7 @@ class Kappa(NamedTuple):
 
     Attributes
     ----------
-    kappa : 1 for full agreement, 0 for that of chance; None where chance alone agrees always, since both gave one label
+    kappa : 1 for full agreement, 0 for agreement by chance; None if both gave only one label, so that chance always agrees
     low, high : bounds of the 95 % interval; None with ``kappa``
     observed : share of equal labels
     labels : number of things that both labelled
@@ -231,19 +231,20 @@ def _kappas(tables: NDArray[np.float64], size: int) -> NDArray[np.float64]:
 
 
 PERMUTATIONS = 10_000
+_SIGNIFICANCE, _POWER = 0.05, 0.8
 _EXACT = 13  # maximum number of questions that differ for which all assignments of signs are tried
 
 
 def permutation_test(differences: NDArray[np.float64]) -> float:
     """The two-sided p value of the paired permutation test (Fisher's randomisation test) for a mean difference of 0.
 
-    If the two systems were alike, each difference could as well have the other sign. p is the share of assignments of
-    signs whose mean is at least as far from 0: of all of them for up to 13 questions that differ, else of
-    10,000 drawn ones, of which the observed one is one more.
+    If the two systems were equal, each difference could equally well have the opposite sign. p is the share of sign assignments
+    whose mean is at least as far from 0: among all of them for up to 13 questions that differ, otherwise among 10,000 random
+    ones plus the observed one.
 
     Parameters
     ----------
-    differences : value of one system minus that of the other, one a question
+    differences : value of one system minus that of the other, one per question
 
     Raises
     ------
@@ -274,7 +275,7 @@ def permutation_test(differences: NDArray[np.float64]) -> float:
 
 
 def holm(values: Sequence[float]) -> tuple[float, ...]:
-    """p values of several tests, corrected so that one false finding among them stays as rare as in one test (Holm).
+    """p values of several tests, corrected (Holm) so that any false finding among them is as rare as in a single test.
 
     Parameters
     ----------
@@ -327,33 +328,31 @@ def significances(differences: Mapping[str, Values]) -> dict[str, Significance]:
     }
 
 
-def needed_questions(difference: float, deviation: float, *, significance: float = 0.05, power: float = 0.8) -> int:
-    """How many questions a paired test needs to find a mean difference, in the normal approximation.
+def needed_questions(difference: float, deviation: float) -> int:
+    """Number of questions with which a two-sided paired test at level 0.05 detects a mean difference with probability 0.8.
+
+    Uses the normal approximation.
 
     Parameters
     ----------
-    difference : the mean difference that is to be found, not 0
+    difference : the mean difference to detect, not 0
     deviation : standard deviation of the differences of single questions, in the same unit
-    significance : two-sided level of the test, default 0.05
-    power : chance to find the difference if it is there, default 0.8
 
     Raises
     ------
     InputError
-        The difference is 0, the deviation is negative, or a share is not between 0 and 1.
+        The difference is 0, or the deviation is negative.
 
     Examples
     --------
     >>> needed_questions(0.02, 0.3)
     1766
     """
-    if not difference or deviation < 0 or not (0 < significance < 1 and 0 < power < 1):
+    if not difference or deviation < 0:
         raise InputError(
-            f"difference {difference}, deviation {deviation}, significance {significance}, power {power}: give a "
-            "difference other than 0, a deviation of at least 0, and shares between 0 and 1"
+            f"difference {difference}, deviation {deviation}: give a difference other than 0, and a deviation of at least 0"
         )
-    normal = NormalDist()
-    reach = normal.inv_cdf(1 - significance / 2) + normal.inv_cdf(power)
+    reach = NormalDist().inv_cdf(1 - _SIGNIFICANCE / 2) + NormalDist().inv_cdf(_POWER)
     return max(1, math.ceil((reach * deviation / difference) ** 2))
 
 
@@ -368,8 +367,8 @@ class Paired:
     ----------
     questions : number of questions with a value
     own : mean and interval; None without a value
-    difference : this strategy minus the other, over the questions where both have a value; None for the other itself, and
-        where no question has both
+    difference : this strategy minus the other, over the questions for which both have a value; None for the other itself, and
+        if there is no such question
     p : of the paired permutation test; 1 without a difference
     corrected : the same, corrected by Holm for all strategies of the comparison
     deviation : standard deviation of the differences of single questions
@@ -389,7 +388,7 @@ def paired(
     against: str | None,
     is_tested: bool = True,
 ) -> dict[str, Paired]:
-    """Each strategy in one measure, beside one of them: bootstrap intervals, permutation tests, and Holm's correction.
+    """Compare each strategy with one of them in one measure: bootstrap intervals, permutation tests, and Holm's correction.
 
     Parameters
     ----------
@@ -431,7 +430,7 @@ def paired(
 
 
 def _with_gaps(own: Values, base: Values | None) -> Paired:
-    """The mean over the questions with a value, and the difference over those where both have one."""
+    """The mean over the questions with a value, and the difference over those for which both have one."""
     has_value = np.isfinite(own)
     if not has_value.any():
         return Paired(0, None)
@@ -446,22 +445,22 @@ def _with_gaps(own: Values, base: Values | None) -> Paired:
 
 
 Row = tuple[float | None, ...]
-"""The values of one question, one a measure; None where there is none."""
+"""The values of one question, one per measure; None for a missing value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
     """Measures per question, such as those of answers, judgements or claims.
 
-    Every strategy has one row a question, in the order of ``questions``, and every row one value a measure.
+    Every strategy has one row per question, in the order of ``questions``, and every row one value per measure.
 
     Attributes
     ----------
     title : what was measured and by whom, such as "correctness, judged by openai/gpt-5-mini"
     questions : ids of the questions
     measures : names of the measures, such as ``correctness``
-    values : rows by strategy; a value is from 0 to 1, or None where there is none, such as a reply that could not be read
-    notes : lines that belong to the figures, such as the number of replies that could not be read
+    values : rows by strategy; a value is from 0 to 1, or None if it is missing, for example because a reply could not be parsed
+    notes : lines about the figures, such as the number of replies that could not be parsed
     """
 
     title: str
@@ -471,7 +470,7 @@ class Section:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raises InputError for rows that do not belong to the questions and measures."""
+        """Raise InputError if the rows do not match the questions and measures."""
         for name, rows in self.values.items():
             if len(rows) != len(self.questions) or any(len(row) != len(self.measures) for row in rows):
                 raise InputError(
@@ -480,7 +479,7 @@ class Section:
                 )
 
     def columns(self, measure: str) -> dict[str, Values]:
-        """The values of one measure by strategy, NaN where there is none."""
+        """The values of one measure by strategy; NaN for a missing value."""
         place = self.measures.index(measure)
         return {
             name: np.array([np.nan if row[place] is None else row[place] for row in rows], dtype=np.float64)
@@ -524,7 +523,7 @@ class Comparison(NamedTuple):
     measure : name of the measure
     a, b : names of the strategies; equal when two runs are compared
     difference : ``a`` minus ``b``
-    tested : the permutation test of two runs, corrected for the strategies that both asked; None where strategies are compared
+    tested : the permutation test of two runs, corrected for the strategies of both; None if strategies are compared
     """
 
     measure: str
@@ -683,7 +682,7 @@ def ranked_section(report: EvalReport, names: Sequence[str]) -> Section:
 
 
 def values_of(report: EvalReport, measure: str) -> dict[str, Values]:
-    """The values of one of ``MEASURES`` by strategy, one a question.
+    """The values of one of ``MEASURES`` by strategy, one per question.
 
     Parameters
     ----------
@@ -721,6 +720,8 @@ def _judged(report: EvalReport, name: str) -> list[Judged]:
         for question, outcome in zip(report.questions, report.strategies[name].outcomes, strict=True)
     ]
 
+
+# Wilson score interval of a share that was counted on a sample.
 
 _Z95 = 1.959963984540054  # the 97.5 % point of the normal distribution
 

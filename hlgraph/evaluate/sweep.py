@@ -80,7 +80,7 @@ def with_variants(retrievers: Mapping[str, Retriever], knobs: Iterable[Knob]) ->
     Returns
     -------
     dict[str, Retriever]
-        A variant is called ``strategy[parameter=value,...]``. Values that are those of the retriever give no variant.
+        A variant is called ``strategy[parameter=value,...]``. Values that the retriever already has give no variant.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def _changed(retriever: Any, changes: Mapping[str, Scalar | None]) -> Any:
 
 
 def _checked(retriever: Any, item: Knob, value: Scalar | None) -> Scalar | None:
-    """The value as the parameter holds it: a whole number may be given for a float, and a word for what it names."""
+    """The value in the type of the parameter: an integer is accepted for a float, and a word for the member it names."""
     first, _, inner = item.parameter.partition(".")
     names = [each.name for each in fields(retriever)]
     if first not in names:
@@ -201,7 +201,7 @@ def _checked(retriever: Any, item: Knob, value: Scalar | None) -> Scalar | None:
     words = [word for kind in kinds for word in _words(kind)]
     text = "none" if value is None else value
     if text in words:
-        # A member of an enumeration is a text, too.
+        # A member of an enumeration is a string as well.
         enum = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, StrEnum)), None)
         return enum(str(text)) if enum else text
     if value is None and NoneType in kinds:
@@ -229,7 +229,7 @@ def _kinds(hint: Any) -> list[Any]:
 
 
 def _words(kind: Any) -> tuple[str, ...]:
-    """The words that a type admits, if it lists them."""
+    """The words that a type accepts, if it lists them."""
     if get_origin(kind) is Literal:
         return get_args(kind)
     return tuple(kind) if isinstance(kind, type) and issubclass(kind, StrEnum) else ()

@@ -30,12 +30,14 @@ from hlgraph.records import Calibration, Entity, Kind, Relationship
 from hlgraph.stores.protocols import Decision, PullShape, Scope, Stores, by_id, grouped
 from hlgraph.subgraph import KINDS
 
+# SYNONYM edges between entities whose names have similar vectors.
+
 SYNONYM_THRESHOLD = 0.8
 """Lowest cosine of two names that makes them synonyms, for the shipped embedder; :func:`least_synonym` fits it to a corpus."""
 
 _LETTERS = 3
 _SAMPLE = 4_096  # entities that give an index its directions
-_NUMBERS = re.compile(r"\d+")
+_DIGITS = re.compile(r"\d+")
 _AMOUNT = re.compile(r"[$€£¥₹]?\s*\d")  # also an amount of money: "$4 million"
 _MONTH = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b")
 
@@ -51,7 +53,7 @@ def is_eligible(name: str) -> bool:
     [True, False, False, False, False, True]
     """
     letters = sum(map(str.isalpha, name))
-    has_digits = bool(_NUMBERS.search(name))
+    has_digits = bool(_DIGITS.search(name))
     return letters >= _LETTERS and not _AMOUNT.match(name) and not (has_digits and _MONTH.search(name))
 
 
@@ -185,7 +187,7 @@ class SynonymFinder:
 
 
 def _digits(name: str) -> list[str]:
-    return _NUMBERS.findall(name)
+    return _DIGITS.findall(name)
 
 
 def _pair(a: str, b: str) -> tuple[str, str]:
@@ -207,7 +209,6 @@ _SMALL = frozenset(
 )
 _DOTS = re.compile(r"(?<!\d)[.'’]|[.'’](?!\d)")
 _OTHER = re.compile(r"[^\w\s]|_")
-_DIGITS = re.compile(r"\d+")
 _LEAST = 6  # characters of the shortest names that are compared for one changed letter
 
 
@@ -258,7 +259,7 @@ def lexical_pairs(names: Mapping[str, str], *, block: int = 50) -> dict[Pair, tu
     pairs: dict[Pair, tuple[str, ...]] = {}
     for a, b in _near(folded, most=block):
         pair = min(a, b), max(a, b)
-        if pair not in pairs and _DIGITS.findall(folded[a]) == _DIGITS.findall(folded[b]):
+        if pair not in pairs and _digits(folded[a]) == _digits(folded[b]):
             pairs[pair] = tuple(sorted(evidence(folded[a], folded[b])))
     return {pair: some for pair, some in sorted(pairs.items()) if some}
 

@@ -42,7 +42,7 @@ from hlgraph.stores.protocols import (
 )
 from hlgraph.subgraph import Subgraph
 from hlgraph.text import content_words
-from hlgraph.where.filter import BUILT_IN_FIELDS
+from hlgraph.where import BUILT_IN_FIELDS
 
 if TYPE_CHECKING:
     from hlgraph.retrieve.question.keywords import Keyword

@@ -122,13 +122,13 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A part of the schema that differs from what the migrations make.
+    """A part of the schema that differs from the schema that the migrations create.
 
     Attributes
     ----------
     name : name of the table, index, constraint or field
     seen : its present form, or that it is missing
-    is_mendable : whether :func:`repair` restores it; else ``seen`` says what does
+    is_mendable : whether :func:`repair` restores it; otherwise ``seen`` names the remedy
     """
 
     name: str
@@ -165,7 +165,7 @@ class MigrationTarget(ABC):
 
     @abstractmethod
     def differences(self, ran: Sequence[Migration]) -> Sequence[Difference]:
-        """What the store has in addition to, or lacks of, what these applied migrations make. Changes nothing."""
+        """The differences between the store and the schema that these applied migrations create. Changes nothing."""
 
     @abstractmethod
     def mend(self, found: Sequence[Difference], ran: Sequence[Migration]) -> None:
@@ -322,7 +322,7 @@ def repair(target: MigrationTarget, *, root: Path | None = None) -> tuple[Differ
     Raises
     ------
     MigrationError
-        As for :func:`plan`, and when the store rejects a statement, such as a constraint that its data break.
+        As for :func:`plan`, and when the store rejects a statement, such as a constraint that its data violate.
     StoreLockedError
         Another process holds the lock for too long.
     """

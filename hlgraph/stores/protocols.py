@@ -84,7 +84,7 @@ class _Closed(Protocol):
     """A store that is closed at the end of a ``with`` block."""
 
     def close(self) -> None:
-        """Release what the store holds. Default: nothing."""
+        """Release the resources of the store. Default: do nothing."""
         return
 
     def __enter__(self) -> Self:
@@ -124,7 +124,7 @@ class GraphStore(_Closed, Protocol):
 
         The ``vectors`` of these changes may be hollow, with only the ids of their rows.
 
-        Writers take turns: a writer that comes again queues behind those that wait. A thread may lock its corpus again, but
+        Writers take turns: a writer that asks again queues behind the waiting writers. A thread may lock its corpus again, but
         no other corpus; a thread that has locked the whole store may lock any corpus.
 
         Parameters
@@ -225,7 +225,7 @@ class GraphStore(_Closed, Protocol):
 
         Parameters
         ----------
-        corpus : of this corpus; None: of all
+        corpus : name of the corpus; None: all corpora
         """
         with self.lock(corpus) as pending:
             return pending
@@ -235,7 +235,7 @@ class GraphStore(_Closed, Protocol):
         return scratch_file()
 
     def snapshot(self) -> AbstractContextManager[bool]:
-        """If this yields True, all reads of the thread in the block are of one published state.
+        """Pin one published state for all reads of this thread in the block; yields whether it is pinned.
 
         Default: False; the caller then compares ``CorpusStats.state`` before and after.
         """
@@ -246,7 +246,7 @@ class GraphStore(_Closed, Protocol):
         return nullcontext()
 
     def known(self, corpus: str) -> CorpusStats | None:  # noqa: ARG002
-        """The probable statistics of a corpus, at no cost; the caller checks them afterwards. Default: None, unknown.
+        """The probable statistics of a corpus, without a query; the caller verifies them afterwards. Default: None, unknown.
 
         Parameters
         ----------
@@ -312,8 +312,8 @@ class GraphStore(_Closed, Protocol):
     def match(self, query: MatchQuery, *, scope: Scope) -> list[Matched]:
         """Statements by the number of names that they mention, highest count first.
 
-        Counts are exact over all statements of the scope. The last entry is the one with which the sizes reach ``k``; if fewer
-        than ``k`` statements mention any name, all are returned. Default: counted on a pull of all mentions of the names; a
+        Counts are exact over all statements of the scope. The list ends with the entry at which the total size reaches ``k``; if
+        fewer than ``k`` statements mention any name, all are returned. Default: counted on a pull of all mentions of the names; a
         store can count without reading the statements of hubs.
 
         Parameters
@@ -571,21 +571,21 @@ class VectorStore(_Closed, Protocol):
         ----------
         kind : kind of the rows
         corpus : name of the corpus
-        rows : what the rows should hold, consumed once; a row that the store does not hold is no damage
-        dimensions : length of the vectors of the corpus: stored vectors of another length are damaged; 0: it is not known
+        rows : the expected rows, consumed once; a missing row does not count as damage
+        dimensions : length of the vectors of the corpus: stored vectors of another length are damaged; 0: unknown
         repair : write the texts again, and remove the rows whose vectors are damaged, so that they can be embedded again;
             the caller holds the lock of the graph store
 
         Returns
         -------
         Damage
-            What was found; with ``repair`` it is mended when the method returns.
+            The damage; with ``repair`` it has been repaired when the method returns.
         """
 
     # Defaults
 
     def loading(self, corpus: str, *, dimensions: int) -> AbstractContextManager[object]:  # noqa: ARG002
-        """A block that writes many rows, which need not be searchable before its end, even if it ends by an error.
+        """Context of a bulk write, whose rows need not be searchable before its end, even if it ends with an error.
 
         Default: every row is searchable when :meth:`upsert` returns.
 
@@ -605,7 +605,7 @@ class AlteredRecord(NamedTuple):
     kind, id : of the source, chunk, summary, entity or topic
     corpus : its corpus
     where : uri of its source; empty if it has none
-    is_links : whether what it links to was altered: statements, topics and mentions of a chunk, synonyms of an entity
+    is_links : whether its links were altered: statements, topics and mentions of a chunk, synonyms of an entity
     """
 
     kind: Kind
@@ -658,8 +658,8 @@ class Backup:
     written : bytes that were written: those that differ from the previous backup
     is_unfinished : the state has changes that the next ingest or deletion finishes, as after a kill
     locked_seconds : how long other writers had to wait; mostly 0
-    pinned_seconds : how long one state was pinned. Writers may write meanwhile, but at the end of its turn a writer waits for
-        the end of the pinning (at most 5 s), so that no deleted text stays in the log
+    pinned_seconds : how long one state was pinned. Writers may continue, but each waits at the end of its turn for up to 5 s
+        until the state is unpinned, so that no deleted text remains in the log
     """
 
     target: Path

@@ -513,6 +513,8 @@ def _broken(name: str, reason: str, fix: str) -> InputError:
     return InputError(f"{name}.cypher {reason}; {fix}")
 
 
+# Queries of users: their limits and their results; see :meth:`hlgraph.stores.protocols.GraphStore.cypher`.
+
 Plain: TypeAlias = Union[bool, int, float, str, list["Plain"], dict[str, "Plain"], None]  # noqa: UP007 - refers to itself
 """A cell of a result, as a JSON value. A date is an ISO 8601 text, a node a map of ``labels`` and ``properties``, a
 relationship a map of ``type``, ``properties``, ``start`` and ``end``, a path a map of ``nodes`` and ``relationships``."""

@@ -598,6 +598,8 @@ class TopicContract:
         assert [item.renewed_to for item in stores.graph.stats(has_counts=False)] == [None, None]
 
 
+# Contract suite of DomainStore.
+
 DOMAIN = Domain(('Brücke "x"', "engineer"), ("repairs; costs", "'); DROP TABLE domain; --"), "domain/1+openai:m")
 
 

@@ -217,7 +217,7 @@ class MergeStoreContract:
         assert not any(stores.graph.stats(CORPUS)[0].relationships.values())
 
     def test_merged_entities_are_joined_in_every_shape_that_is_ranked(self, stores: Stores) -> None:
-        """The scores equal those of a walk in process over the whole graph, and a merge connects what was apart."""
+        """The scores equal those of a walk in process over the whole graph, and a merge connects separate parts of the graph."""
         fill(stores)
         fill(stores, Document("doc:far", "Ivo Brandt sang.", "Ivo Brandt"))
         save(stores, decision("Aldane Bridge", "Ivo Brandt"))

@@ -31,8 +31,7 @@ from opensearch_fixture import settings_of
 
 import hlgraph
 from hlgraph.chunk import WholeChunker
-from hlgraph.evaluate.bench import corpus_name, questions_for
-from hlgraph.evaluate.made_up import MadeUpCorpus, MadeUpExtractor
+from hlgraph.evaluate.bench import MadeUpCorpus, MadeUpExtractor, corpus_name, questions_for
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.bulk_load import BulkOptions, bulk_load
 from hlgraph.ingest.options import IngestOptions

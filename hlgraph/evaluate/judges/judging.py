@@ -1,4 +1,4 @@
-"""Judges the answers of an evaluation: correctness, assertions, pairs in both positions, and the judge itself."""
+"""Judge the answers of an evaluation: correctness, assertions, pairs in both positions, and the judge itself."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ class Missing(NamedTuple):
 
     Attributes
     ----------
-    why : ``unreadable`` (twice), ``refused`` by the provider or its filter, ``unavailable`` (no answer, a time-out, no access),
-        or ``budget``: the calls ended before this one
+    why : ``unreadable`` (two replies), ``refused`` by the provider or its filter, ``unavailable`` (no answer, a time-out, no
+        access), or ``budget``: spent before this call
     reason : the error
     """
 
@@ -103,7 +103,7 @@ class Judge:
         return self.executor.fingerprint
 
     def reasons(self) -> dict[str, tuple[int, str]]:
-        """For each kind of missing verdict their number so far, and one of the errors."""
+        """For each kind of missing verdict, the number so far and one of the errors."""
         with self._lock:
             missing = sorted(self._missing)
         return {
@@ -121,7 +121,7 @@ class Judge:
         strategy: str = "",
         check: Callable[[_Reply], None] = lambda _: None,
     ) -> _Reply | Missing:
-        """The reply to a prompt; Missing if there is none that can be read.
+        """The parsed reply to a prompt, or Missing.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class Judge:
         values : values of its placeholders
         form : schema of the reply
         strategy : whose answer is judged, for the ledger
-        check : raises ReplyError for a reply of the right form that is not usable; default: every one is
+        check : raises ReplyError for a well-formed reply that cannot be used; default: accept every one
         """
         chosen = prompt(name)
         messages = Messages(chosen.system, chosen.filled(values))
@@ -151,8 +151,8 @@ def _why(error: Exception) -> Why:
     return "refused" if isinstance(error, ModelAnswerError) else "unavailable"
 
 
-# Pairwise judgements by criterion. ToPG and HLG do not publish their prompts. Ours hides the strategies and is asked in both
-# positions, instead of HLG's random order.
+# Pairwise judgements by criterion. ToPG and HLG do not publish their prompts. Ours hides the strategies and is used in both
+# positions, where HLG draws a random order.
 
 
 _PLACES = {"1": 1.0, "2": 0.0, "tie": 0.5}
@@ -174,9 +174,9 @@ def read_pair(
     Parameters
     ----------
     judge : makes the call
-    first, second : two answers to one question; the judge does not see whose they are
+    first, second : two answers to one question; the judge is not told whose they are
     criteria : names
-    reading : number of the reading in these positions; each is asked anew
+    reading : number of the reading in these positions; each is a call of its own
     """
     form = _form(tuple(criteria))
     shown: dict[str, str] = {"reason": "...", **dict.fromkeys(criteria, "1, 2 or tie")}
@@ -256,7 +256,7 @@ def judge_correctness(judge: Judge, item: Candidate) -> float | Missing:
 
 
 def make_assertions(judge: Judge, item: Candidate) -> tuple[str, ...] | Missing:
-    """What an answer to the question has to say: the assertions of its author, else those that the model finds in the gold.
+    """What an answer has to say: the assertions of the question's author, or else those that the model finds in the gold.
 
     Parameters
     ----------
@@ -326,8 +326,8 @@ def judge_all(
 ) -> JudgeReport:
     """Judge answers. A verdict that cannot be obtained is missing; it counts neither as wrong nor as a loss.
 
-    A question without an answer counts as 0 in correctness and assertions, and is in no pair. When the budget ends, or the
-    model cannot be reached, the verdicts that remain are missing; stored replies make the next run continue.
+    A question without an answer counts as 0 in correctness and assertions, and is in no pair. When the budget is spent or the
+    model cannot be reached, the remaining verdicts are missing; thanks to stored replies, the next run resumes there.
 
     Parameters
     ----------
@@ -442,7 +442,7 @@ def _supported(
 
 
 class _Task(NamedTuple):
-    """One reading: the answer in the first place, the one in the second, and which reading of these places it is."""
+    """One reading: the answer in the first place, the answer in the second, and the number of the reading."""
 
     first: Candidate
     second: Candidate
@@ -513,7 +513,7 @@ def _judged_pairs(
 def _wins(
     pairs: Sequence[_Pair], readings: Mapping[tuple[str, str], list[Readings]], criterion: str
 ) -> list[PairwiseWins]:
-    """The wins of all pairs by one criterion, their p corrected by Holm."""
+    """The wins of all pairs by one criterion, with p values corrected by Holm."""
     wins = [
         wins_of(
             pair.names, [own.question_id for own, _ in pair.answers], readings=readings[pair.names], criterion=criterion
@@ -549,7 +549,7 @@ def _calibrations(
 
 
 def _same(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
-    """One answer of each of up to ``most`` questions, of the strategies in turn, spread over the questions."""
+    """One answer for each of up to ``most`` questions, evenly spread, taken from the strategies in turn."""
     by_question: dict[str, list[Candidate]] = {}
     for item in candidates:
         if item.text:
@@ -572,7 +572,7 @@ class _JudgeRehearsal(Rehearsal):
     """Makes up verdicts in place of answers."""
 
     def made_up(self, request: Request, *, length: int | None) -> str:
-        """A verdict in the form of the prompt; its length is that of the ledger, or guessed."""
+        """A verdict in the form of the prompt, as long as in the ledger, or of a guessed length."""
         name, words = request.purpose.prompt.partition("/")[0], "word " * (length or _WORDS)
         if name == "judge_assertions":
             tree: dict[str, object] = {"assertions": [f"{words}{number}" for number in range(_ASSERTIONS)]}
@@ -617,7 +617,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def check_judge(settings: Settings, model: str = "", *, budget: Budget | None = None) -> None:
-    """Check that a judge is named, and that its price is known where the budget is in dollars.
+    """Check that a judge is named, and that its price is known if the budget is in dollars.
 
     Parameters
     ----------
@@ -652,7 +652,7 @@ def judge_answers(
     settings : all settings; the calls are entered in the ledger for their corpus
     labels : file of labels of people
     budget : what may be spent; None: no limit
-    before : what was spent on the answers; it counts for the budget
+    before : what was spent on the answers, which counts towards the budget
 
     Raises
     ------

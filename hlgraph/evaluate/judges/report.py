@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from hlgraph.evaluate.answering import AnswerReport
 
 
+# The answers that are judged: from an evaluation, or from the file ``answers.jsonl`` of an earlier one.
+
 _MEND_ANSWERS = "give the file answers.jsonl that hlgraph eval --answers --out wrote"
 _ID = 16
 
@@ -43,13 +45,13 @@ class Candidate:
 
     Attributes
     ----------
-    strategy : who answered; the judge never reads it
+    strategy : who answered; not shown to the judge
     question_id, question : the question
     answers : accepted answers
     text : the answer; empty: there is none
     assertions : what an answer has to say, by the author of the question; empty: made from the accepted answers
     made_by : prompt and model that wrote it; empty without a model
-    error : why there is no answer; read from files only
+    error : why there is no answer; only set for answers from files
     """
 
     strategy: str
@@ -63,7 +65,7 @@ class Candidate:
 
     @property
     def answer_id(self) -> str:
-        """A hash of the text, by which a label is known to be about this answer."""
+        """A hash of the text, which shows that a label is about this answer."""
         return checksum(self.text)[:_ID]
 
 
@@ -115,11 +117,12 @@ def check_candidates(candidates: Sequence[Candidate]) -> None:
         )
 
 
-# Whether a judge of pairs is biased: an answer against itself, and the first place against the second.
+# Position bias of a judge of pairs: an answer against itself, and the first place against the second.
 #
-# An answer against itself is won by its first place in half of the readings, if the judge is fair: a tie counts as half. In pairs
-# that are read in both positions, the first place wins half of them however good the answers are. Both shares have a Wilson
-# interval over questions; a judge whose interval does not hold 50 % is biased, and nothing is said about winners.
+# If the judge is fair, the first place wins half of the readings of an answer against itself; a tie counts as half a win. In
+# pairs that are read in both positions, the first place wins half of the readings, whatever the quality of the answers. Both
+# shares have a Wilson interval over questions. A judge whose interval does not contain 50 % is biased, and the report names no
+# winners.
 
 
 LEAST = 4
@@ -133,8 +136,8 @@ class Calibration:
     Attributes
     ----------
     criterion : its name
-    same, same_count : share of first places that won against the same answer, and the number of questions
-    first, first_count : share of first places that won in pairs read in both positions, and the number of questions
+    same, same_count : share of wins of the first place against the same answer, and the number of questions
+    first, first_count : share of wins of the first place in pairs read in both positions, and the number of questions
     """
 
     criterion: str
@@ -145,7 +148,7 @@ class Calibration:
 
     @property
     def reason(self) -> str:
-        """Why the report says nothing about winners; empty if it does."""
+        """Why the report names no winners; empty if it does."""
         if self.same_count < LEAST:
             return (
                 f"{self.same_count} readings of an answer against itself are too few to tell whether the judge is biased; "
@@ -175,8 +178,8 @@ def calibration_of(criterion: str, *, same: Sequence[float], first: Sequence[flo
     Parameters
     ----------
     criterion : its name
-    same : scores of the first place against the same answer, one a question
-    first : mean scores of the first place over both positions and all pairs, one a question
+    same : scores of the first place against the same answer, one per question
+    first : mean scores of the first place over both positions and all pairs, one per question
     """
     return Calibration(
         criterion=criterion,
@@ -197,8 +200,8 @@ def _shown(share: Share) -> str:
 # ----------
 # ToPG (A Navigational Approach for Comprehensive RAG via Traversal over Proposition Graphs), section 3.1 and appendix C:
 # comprehensiveness, diversity and empowerment, after LightRAG (Guo et al., 2025), and an overall winner (appendix F, table 6).
-# HLG, section 7.3.2 and table 5: wins, losses and ties of one overall verdict, the answers in random order. *Relevance* stands
-# for what HLG says of the winners ("more relevant"); no paper defines it.
+# HLG, section 7.3.2 and table 5: wins, losses and ties of one overall verdict, the answers in random order. *Relevance* is
+# taken from HLG's description of the winners ("more relevant"); no paper defines it.
 
 
 OVERALL = "overall"
@@ -227,7 +230,7 @@ class PairwiseWins:
     scores : of ``a``, for each question: 1 if it won in all readings, 0 if ``b`` did, and the mean of wins (1), ties (0.5) and
         losses (0) else; None where a reply is missing in every round
     missing : number of readings without a reply
-    interval : mean of the scores that there are, with its 95 % bootstrap interval; None without any
+    interval : mean of the available scores, with its 95 % bootstrap interval; None without any
     p : of the paired permutation test against 0.5, corrected by Holm for the pairs of the report; None without any
     """
 
@@ -257,7 +260,7 @@ class PairwiseWins:
 
     @property
     def finding(self) -> str:
-        """The name of the better strategy; empty if p is 0.05 or more, or the interval holds 0.5."""
+        """The name of the better strategy; empty if p is 0.05 or more, or the interval contains 0.5."""
         if self.interval is None or self.p is None or self.p >= _LEVEL:
             return ""
         if self.interval.low <= 0.5 <= self.interval.high:
@@ -312,7 +315,7 @@ first one by criterion, and None is a missing reply."""
 def rounds(readings: Readings, criterion: str) -> list[tuple[float, float]]:
     """The score of ``a`` and of the first place, for each round that has both replies.
 
-    A round is one reading in each position. One without the other would not be balanced, so it is left out.
+    A round is one reading in each position. A single reading would be unbalanced, so it is left out.
 
     Parameters
     ----------
@@ -377,7 +380,7 @@ class Label(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     strategy : whose answer it is, of one answer
     a, b : whose answers they are, of two
     criterion : by which two answers were compared, default ``overall``
-    answer_ids : hashes of the texts that the person read, as in ``to_label.jsonl``; empty: not known
+    answer_ids : hashes of the texts that the person read, as in ``to_label.jsonl``; empty: unknown
     """
 
     question_id: str
@@ -401,8 +404,8 @@ class Agreement:
     Attributes
     ----------
     judge : ``correctness``, or the criterion of a comparison
-    kappa : Cohen's kappa of the labels that both gave; None if there is none
-    missing : labels of people to which the judge gave no verdict
+    kappa : Cohen's kappa of the answers that both labelled; None if there are none
+    missing : human labels on answers without a verdict of the judge
     """
 
     judge: str
@@ -570,10 +573,10 @@ class JudgedAnswers:
     judge : ``correctness`` or ``assertions``
     strategy : who answered
     question_ids : the questions
-    values : for each question 1 (correct) or 0, or the share of assertions; None where the verdict is missing
+    values : for each question 1 (correct) or 0, or the share of assertions; None if the verdict is missing
     unanswered : number of questions without an answer; they count as 0, and no model is asked
-    missing : number of missing verdicts by why (:class:`hlgraph.evaluate.judges.judging.Missing`)
-    interval : mean of the values that there are, with its 95 % bootstrap interval; None without any
+    missing : number of missing verdicts by reason (:class:`hlgraph.evaluate.judges.judging.Missing`)
+    interval : mean of the available values, with its 95 % bootstrap interval; None without any
     """
 
     judge: str
@@ -608,7 +611,7 @@ class JudgeReport:
     answers : verdicts on single answers
     pairs : wins of pairs, by criterion
     calibration : of the judge of pairs, by criterion
-    agreement : with people; empty without labels
+    agreement : with human labels; empty without labels
     assertions : what an answer has to say, by question; empty where they are missing
     reasons : number of missing replies by kind (:class:`hlgraph.evaluate.judges.judging.Missing`), and one error of each
     writers : prompts and models that wrote the answers
@@ -633,7 +636,7 @@ class JudgeReport:
 
     @property
     def is_out_of_budget(self) -> bool:
-        """Whether the budget ended before the calls did."""
+        """Whether the budget was spent before all calls were made."""
         return "budget" in self.reasons
 
     def warnings(self) -> list[str]:
@@ -795,7 +798,8 @@ def judge_notes(report: JudgeReport) -> list[str]:
 
 
 def judge_files(report: JudgeReport, candidates: Sequence[Candidate]) -> dict[str, str]:
-    """The texts of the files ``judged.json``, ``judged.csv``, ``pairs.csv`` and ``to_label.jsonl``, by name; without rows no file.
+    """The texts of ``judged.json``, ``judged.csv``, ``pairs.csv`` and ``to_label.jsonl``, by file name; none for tables without
+    rows.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 Answers are normalised as HotpotQA, MuSiQue and HippoRAG do (from SQuAD): lower case, without ASCII punctuation, without the
 articles a, an and the, with single spaces. Letters with marks are compared in their composed form (NFC), so that equal texts are
-equal. Punctuation beyond ASCII stays, as in the scripts of these sets. Of several gold answers the best counts.
+equal. Punctuation beyond ASCII stays, as in the scripts of these sets. Of several gold answers, the one with the best score counts.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _f1(given: list[str], gold: list[str]) -> float:
 
 
 def token_recall(text: str, golds: Sequence[str]) -> float:
-    """The highest share of the words of a gold answer that a text has, each as often as it stands in both.
+    """The highest share of the words of a gold answer that a text contains, each counted as often as it occurs in both.
 
     A gold answer without a word is in no text.
 
@@ -120,8 +120,8 @@ def token_recall(text: str, golds: Sequence[str]) -> float:
 def has_answer(texts: Sequence[str], golds: Sequence[str]) -> float:
     """1 if a gold answer stands in one of the texts as a run of whole words, else 0 (answer recall of one question).
 
-    A gold answer that has no word once it is normalised stands in no text. Words end at white space, so that an answer in a script
-    without spaces is found where it stands alone.
+    A gold answer without words after normalisation is in no text. Words end at white space, so an answer in a script without
+    spaces is only found if it stands alone.
 
     Parameters
     ----------
@@ -145,8 +145,8 @@ def has_answer(texts: Sequence[str], golds: Sequence[str]) -> float:
 def chosen_option(reply: str, options: Mapping[str, str]) -> str | None:
     """The option of a multiple choice question that a reply names: by its letter, else by its text. None if it names none.
 
-    The letter after "answer" counts, else the only letter of an option in the reply, else the only option whose text
-    stands in the reply. A reply that names several is not read.
+    Uses the letter after "answer", else the only letter of an option in the reply, else the only option whose text is in the
+    reply. A reply that names several options gives None.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ class Overlap(NamedTuple):
 
 
 def rouge_n(text: str, reference: str, *, n: int) -> Overlap:
-    """ROUGE-N: the runs of n words that a text and a reference share, each as often as it stands in both.
+    """ROUGE-N: the runs of n words that a text and a reference share, each counted as often as it occurs in both.
 
     Words are runs of letters and digits of any script in lower case, without stemming.
 
@@ -275,7 +275,7 @@ def sentence_bleu(text: str, references: Sequence[str], *, n: int = 4) -> float:
         raise InputError(
             f"{len(references)} references and runs of {n} words; give a list of at least one, and runs of at least one word"
         )
-    return min(1.0, float(_bleu(n).sentence_score(text, list(references)).score) / 100)  # it says 100.00000000000004
+    return min(1.0, float(_bleu(n).sentence_score(text, list(references)).score) / 100)  # can be 100.00000000000004
 
 
 @cache

@@ -144,7 +144,7 @@ def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, 
 
 
 FAMILIES = ("nDCG", "AP", "RR", "P", "R", "Success", "Rprec")
-"""The measures that are taken; all are shares from 0 to 1 and need no graded relevance."""
+"""The supported measures; all are shares from 0 to 1 and need no graded relevance."""
 
 
 _LIST = ", "
@@ -156,7 +156,7 @@ def check_names(names: Sequence[str], *, others: Sequence[str] = ()) -> None:
     Parameters
     ----------
     names : such as ``nDCG@10``, ``AP`` or ``RR``
-    others : names of measures that are no measures of rankings, which an error names, too; default none
+    others : names of other measures, which an error message also lists; default none
 
     Raises
     ------

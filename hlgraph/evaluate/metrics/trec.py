@@ -1,4 +1,5 @@
-"""TREC files: runs (what a system ranked) and qrels (what is relevant). Ids with white space are refused, as the format has none.
+"""TREC files: runs (what a system ranked) and qrels (what is relevant). Ids with white space are refused, since the format
+cannot hold them.
 
 A line of a run is ``question Q0 document rank score name``, a line of qrels ``question 0 document relevance``.
 """
@@ -89,7 +90,7 @@ def read_run(path: str | Path) -> dict[str, tuple[str, ...]]:
     Raises
     ------
     ReadError
-        The file cannot be read, a line has another form (the message has its number), or a document comes twice.
+        The file cannot be read, a line has another form (the message has its number), or a question ranks a document twice.
     """
     by_question: dict[str, dict[str, float]] = {}
     for number, (question, _, document, _, score, _) in _lines(path, "question Q0 document rank score name"):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 ALIKE = 0.8
-"""Jaccard index of the content words of two questions from which they count as near duplicates."""
+"""Two questions are near duplicates if the Jaccard index of their content words is at least this."""
 _HELD_SHARE = 0.5
 _SINGLE_GOLD = frozenset({"null", "abstract"})
 
@@ -49,7 +49,7 @@ class AloneReport:
     Attributes
     ----------
     findings : questions that one source alone answers
-    asked : number of questions that were looked at; those that were not, because a reply could not be read, are missing
+    asked : number of questions that were checked, without those whose reply could not be parsed
     unreadable : number of replies that could not be read
     stopped : the error that ended the run, such as a BudgetError; None if it is complete
     """
@@ -69,7 +69,7 @@ class CheckReport:
     counts : number of questions by kind
     findings : in the order of the questions
     is_changed : whether the corpus has changed since a question was made
-    alone : what a chat model answered from single sources; None if none was asked
+    alone : what a chat model answered from single sources; None if this was not requested
     """
 
     counts: Mapping[str, int]
@@ -147,7 +147,7 @@ def check_corpus(questions: Sequence[MadeQuestion], corpus: str) -> None:
 
 
 def duplicates(questions: Sequence[MadeQuestion]) -> Iterator[Finding]:
-    """Questions that ask what an earlier one asks, in the same or nearly the same words.
+    """Questions that repeat an earlier one, in the same or nearly the same words.
 
     Parameters
     ----------
@@ -212,11 +212,11 @@ def _unanswered(questions: Sequence[MadeQuestion], stored: Mapping[Kind, Mapping
 
 
 def holds(answer: str, text: str) -> bool:
-    """Whether a text has the words of an answer side by side.
+    """Whether a text contains the words of an answer consecutively.
 
     Parameters
     ----------
-    answer : the answer; one without words is held by nothing
+    answer : the answer; one without words is in no text
     text : the text
     """
     said = " ".join(words(answer))
@@ -241,6 +241,8 @@ def _leaking(graph: HLGraph, questions: Sequence[MadeQuestion]) -> Iterator[Find
         yield Finding(asked[place].id, "leak", f"source {source} alone: {what}")
 
 
+# Export: questions and their corpus as an evaluation set that ``hlgraph eval`` reads.
+
 _OWN = frozenset({"id", "title", "text"})
 _FIELDS = (
     *("id", "question", "answers", "supporting_passage_ids", "type", "hops"),
@@ -257,9 +259,9 @@ class Exported:
     folder : the evaluation set
     passages : number of passages, the chunks of the corpus
     questions : number of questions in ``questions.jsonl``
-    nulls : number of null questions in ``null_questions.jsonl``: they have no supporting passage, and recall has no sense for them
+    nulls : number of null questions in ``null_questions.jsonl``: they have no supporting passage, so recall is undefined
     abstracts : number of abstract questions in ``abstract_questions.jsonl``, which have neither passages nor answers: judges
-        compare what strategies answer
+        compare the answers of strategies
     """
 
     folder: Path

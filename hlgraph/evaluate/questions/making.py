@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from hlgraph.sdk.facts import StoredFacts
 
 
+# Leaks: whether one source alone answers a question, by its words; then the question needs no second source.
+
 SHARE = 0.8
 """Minimum share of a question's content words that one source must contain to count as answering it alone."""
 _NAME = re.compile(r"[^\W\d_a-z][\w’'.&-]*(?: [^\W\d_a-z][\w’'.&-]*)*")

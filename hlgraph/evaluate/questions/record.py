@@ -1,4 +1,4 @@
-"""The record of a made question, and files of them: JSON lines that ``hlgraph eval --questions`` reads too."""
+"""The record of a made question, and files of such records: JSON lines that ``hlgraph eval --questions`` also reads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QuestionKind = Literal["bridge", "comparison", "intersection", "null", "synthesi
 KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 TEMPLATE_KINDS: tuple[QuestionKind, ...] = ("bridge", "comparison", "intersection", "null")
 NO_ANSWER = "no answer"
-"""Gold answer of a null question: the corpus does not hold what it asks for."""
+"""Gold answer of a null question, which the corpus does not answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,15 +28,14 @@ class MadeQuestion:
     ----------
     id : hash of the corpus, the kind and the text
     question : the text
-    answers : accepted answers, the best first; of a null question ``no answer`` alone
+    answers : accepted answers, the best first; for a null question only ``no answer``
     type : kind of the question: ``bridge``, ``comparison``, ``intersection`` or ``null`` from facts; ``synthesis`` or ``abstract``
         from a chat model
     hops : number of sources that must be joined; 0 for a null question
     entities : names in the question, without the answer
     source_ids, chunk_ids, statement_ids, fact_ids : the gold, in the order of the hops; empty for a null question
-    supporting_passage_ids : what ``hlgraph eval`` compares with: ids of passages where the corpus was ingested by it, else of
-        chunks
-    evidence : texts of the gold statements; of a null question those of the facts that it mixes
+    supporting_passage_ids : what ``hlgraph eval`` compares with: ids of passages if it ingested the corpus, otherwise of chunks
+    evidence : texts of the gold statements; for a null question, of the facts that it combines
     corpus, fingerprint : the corpus and its state, see :class:`hlgraph.sdk.facts.StoredFacts`
     made_by : version of the templates and the seed, or versions of the prompts and models
     """
@@ -59,12 +58,12 @@ class MadeQuestion:
 
     @property
     def is_null(self) -> bool:
-        """Whether the corpus holds no answer."""
+        """Whether the corpus has no answer."""
         return self.type == "null"
 
     @property
     def has_gold(self) -> bool:
-        """Whether passages answer it: those of null and of abstract questions are not known."""
+        """Whether it has gold passages; null and abstract questions have none."""
         return self.type not in {"null", "abstract"}
 
 
@@ -109,7 +108,7 @@ def line_of(question: MadeQuestion) -> str:
 
 
 def write_questions(questions: Iterable[MadeQuestion], path: str | Path) -> None:
-    """Write questions to a file, in one step: a reader sees the old file or the new one.
+    """Write questions to a file, atomically: a reader sees the old file or the new one.
 
     Parameters
     ----------
@@ -165,7 +164,7 @@ def corpus_of(questions: Sequence[MadeQuestion], path: str | Path) -> str:
 
 
 def check_target(path: str | Path) -> None:
-    """Check that questions can be written to a file: its folder exists, and what it holds are questions.
+    """Check that questions can be written to a file: its folder exists, and the file, if any, holds questions.
 
     Parameters
     ----------

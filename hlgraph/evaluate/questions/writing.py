@@ -1,4 +1,4 @@
-"""Makes questions with a chat model: the pipeline of HLG, abstract questions as in ToPG, and questions without an answer.
+"""Make questions with a chat model: the pipeline of HLG, abstract questions as in ToPG, and questions without an answer.
 
 References
 ----------
@@ -47,13 +47,13 @@ if TYPE_CHECKING:
     from hlgraph.settings import Settings
 
 
-# Groups of chunks of three to five documents that share entities and topics: what a chat model writes a question about.
+# Groups of chunks of three to five documents that share entities and topics; a chat model writes a question about each.
 #
 # References
 # ----------
 # HLG, section 5.2: from a seed topic related topics of other documents are collected (1), and chunks of three to five articles are
-# chosen for cohesive context (2). Here the graph makes both: the seed is an entity, and the chunks of a document that share the
-# most entities with those of the other documents come first.
+# chosen for cohesive context (2). Here the graph provides both: the seed is an entity, and of each document the chunks that
+# share the most entities with the other documents come first.
 
 
 LEAST, MOST = 3, 5
@@ -66,7 +66,7 @@ class ChunkGroup:
 
     Attributes
     ----------
-    subject : name of the entity that all of them speak of
+    subject : name of the entity that all of them mention
     chunk_ids : one chunk of each document
     """
 
@@ -82,7 +82,7 @@ def chunk_groups(
     Parameters
     ----------
     stored : the facts
-    askable : which entities are one, and which are no names
+    askable : groups the entities that share a name, and excludes those without a proper name
     document : the document of a source, by id
     seed : of the order
     """
@@ -206,7 +206,7 @@ def prompt(name: str) -> Prompt:
 class QuestionCalls:
     """Asks a chat model for one reply of a form. Thread-safe.
 
-    Every reply is stored, one that cannot be read too, so that a repeated run gives the same questions and pays for nothing twice.
+    Every reply is stored, even one that cannot be parsed, so a repeated run gives the same questions and pays for nothing twice.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ class QuestionCalls:
         DropError
             The reply cannot be read, or the provider refused the request; both are counted.
         ModelError
-            The model answers no more calls, or the budget ended.
+            The model no longer answers, or the budget is spent.
         """
         chosen = prompt(name)
         asking = self.model.about(Purpose(stage=STAGE, prompt=chosen.version), form=schema(form))
@@ -270,7 +270,7 @@ class QuestionCalls:
         Parameters
         ----------
         question, gold : the question and its answer
-        found : the other answer; an empty one agrees with nothing, and costs no call
+        found : the other answer; an empty one never agrees, and needs no call
         """
         if not found:
             return False
@@ -310,7 +310,7 @@ def listed(snippets: Sequence[str]) -> str:
 CHAT_KINDS: tuple[QuestionKind, ...] = ("synthesis", "null", "abstract")
 USERS = TASKS = QUESTIONS = 5
 """Users, tasks of each, questions of each task (ToPG, appendix C)."""
-_GOLD_WORDS = 3  # content words that a statement shares with question and answer, to be gold
+_GOLD_WORDS = 3  # minimum of content words that a gold statement shares with question and answer
 _EVIDENCE = 10
 _TITLES, _TOPICS = 100, 200
 
@@ -342,9 +342,9 @@ def write(
     seed: int = 0,
     by: str = "",
 ) -> QuestionSet:
-    """Questions that a chat model writes about a corpus.
+    """Write questions about a corpus with a chat model.
 
-    The same call again asks for nothing that was paid: after a kill, or a budget that ended, it gives the same questions.
+    Repeating the call pays for no reply twice: after an interruption or a spent budget, it gives the same questions.
 
     Parameters
     ----------
@@ -358,7 +358,7 @@ def write(
     Returns
     -------
     QuestionSet
-        With ``stopped`` set if a budget or the provider ended the run; what was finished is there.
+        With ``stopped`` set if a budget or the provider ended the run; it has the questions finished so far.
 
     Raises
     ------
@@ -415,7 +415,7 @@ class Writing:
         start, missing = 0, count
         with progress.step(f"write {kind}", count, unit="questions"):
             while missing and start < len(groups) and self.stopped is None:
-                # A wave depends on the outcomes of those before it alone, so that a repeated run makes the same calls.
+                # A wave depends only on the outcomes of earlier waves, so a repeated run makes the same calls.
                 wave = groups[start : start + missing]
                 start += len(wave)
                 taken = self._take(self._each(action, self._shown(wave), self._writer.model), most=missing)
@@ -585,7 +585,7 @@ def answer_alone(graph: HLGraph, questions: Sequence[MadeQuestion], *, model: Ex
     Parameters
     ----------
     graph : the corpus of the questions
-    questions : the questions; null and abstract ones have no gold source and are passed over
+    questions : the questions; null and abstract ones have no gold source and are skipped
     model : executor of the chat model
 
     Raises
@@ -643,7 +643,7 @@ def even(count: int, kinds: Sequence[QuestionKind] = ()) -> dict[QuestionKind, i
 def two_models(
     settings: Settings, *, validator: str = "", budget: Budget | None = None, is_planned: bool = False
 ) -> Iterator[tuple[Executor, Executor]]:
-    """The executors of writer and validator, which are one if only one model is named.
+    """The executors of writer and validator: the same one if only one model is named.
 
     A budget in dollars counts the calls of both at the higher of the two prices, so that it is never exceeded.
 
@@ -652,7 +652,7 @@ def two_models(
     settings : all settings; ``models.chat`` writes
     validator : name of the second model, such as ``openai:gpt-4o``; default: ``models.judge``, else the first
     budget : of both together
-    is_planned : whether they are only planned for: then a name is enough, and no key is needed
+    is_planned : whether they are only used for planning: then a name is enough, and no key is needed
 
     Yields
     ------
@@ -693,6 +693,8 @@ def two_models(
             item.close()
 
 
+# Planning: run the pipeline with made-up replies, and count the calls that it would make.
+
 KEPT = 0.57
 """Share of drafts that are kept: 674 of 1,173 in HLG, section 5.3."""
 _WORDS = "word " * 20
@@ -701,7 +703,7 @@ _SNIPPET = re.compile(r"^\[(\d+)\]$", re.MULTILINE)
 
 
 class ForecastExecutor(Rehearsal):
-    """An executor for dry runs of the pipeline: asks no model, writes nothing, and counts the calls that would be paid.
+    """An executor for dry runs of the pipeline: it calls no model, writes nothing, and counts the calls that would be paid for.
 
     Of the made-up critiques 57 % keep the question, as in HLG.
     """
@@ -738,6 +740,6 @@ class ForecastExecutor(Rehearsal):
 
 
 def _distinct(mark: str, number: int) -> str:
-    """Words that no other reply has, so that no made-up question is taken for a duplicate."""
+    """Words that are in no other reply, so that made-up questions are not dropped as duplicates."""
     digest = checksum(mark, str(number))
     return " ".join(digest[at : at + 8] for at in range(0, len(digest), 8))

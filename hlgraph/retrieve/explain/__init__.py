@@ -1,1 +1,1 @@
-"""Explains a retrieval: notes taken while it runs, records for callers, and an HTML page with a drawing."""
+"""Explain a retrieval: notes taken while it runs, records for callers, and an HTML page with a drawing."""

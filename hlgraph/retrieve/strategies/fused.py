@@ -340,6 +340,8 @@ def _as_statements(session: Session, results: Sequence[Ranked]) -> list[list[str
     ]
 
 
+# Links between ranked passages: which mention the titles of others, and which words of the question each contains.
+
 _MENTIONS = PullShape(
     frozenset({Relationship.IN_CHUNK, Relationship.MENTIONS}),
     frozenset({Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY}),

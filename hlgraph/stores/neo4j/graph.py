@@ -52,7 +52,7 @@ from hlgraph.stores.protocols import (
     check_base,
 )
 from hlgraph.stores.trace import pulling
-from hlgraph.where.filter import BUILT_IN_FIELDS, Where, check_fields
+from hlgraph.where import BUILT_IN_FIELDS, Where, check_fields
 
 if TYPE_CHECKING:
     from hlgraph.stores.derived import Clustered, ClusterQuery

@@ -12,7 +12,7 @@ import pytest
 from hlgraph.algorithms.calibration import fitted_cosine, measured
 from hlgraph.algorithms.similarity import pairs_within
 from hlgraph.errors import InputError
-from hlgraph.evaluate.made_up import MadeUpCorpus, MadeUpExtractor
+from hlgraph.evaluate.bench import MadeUpCorpus, MadeUpExtractor
 from hlgraph.extract.extractor import ChunkInput
 from hlgraph.records import Kind
 from hlgraph.testing.corpus import SeededEmbedder
@@ -44,7 +44,7 @@ def test_the_same_seed_and_size_give_the_same_corpus() -> None:
     assert again.questions(5) == CORPUS.questions(9)[:5]
     assert next(other.documents()) != next(CORPUS.documents())
     script = (
-        "from hlgraph.evaluate.made_up import MadeUpCorpus; from hlgraph.testing.corpus import SeededEmbedder\n"
+        "from hlgraph.evaluate.bench import MadeUpCorpus; from hlgraph.testing.corpus import SeededEmbedder\n"
         "d = list(MadeUpCorpus(20).documents())[1]; print(d.text); print(SeededEmbedder().embed([d.text])[0, :3].tolist())"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
