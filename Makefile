@@ -9,6 +9,7 @@ PIP := $(RUN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # What was installed, by the pyproject.toml of that time: installing again only when it changes.
 DEMO_STAMP := $(VENV)/.installed-demo
 DEV_STAMP := $(VENV)/.installed-dev
+DEMO_EXTRAS := docx,epub,html,local,pdf,pptx,xlsx
 # Where the servers of `make servers` keep their data and servers.json; empty: the user's state folder.
 SERVERS ?=
 SERVERS_PY := $(RUN)/python docker/local/servers.py
@@ -59,16 +60,21 @@ help:
 	@echo "make notebooks   run the notebooks again and keep what they print and draw"
 	@echo "make clean   remove what the other targets made, but for $(VENV)"
 
+define INSTALLED
+$(PYTHON) -m venv $(VENV)
+$(PIP) --upgrade 'pip>=24' # older ones warn of lxml's extra html_clean
+$(PIP) --editable '.[$(1)]'
+$(RUN)/hlgraph models install
+endef
+
 $(DEMO_STAMP): pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) --upgrade 'pip>=24' # older ones warn of lxml's extra html_clean
-	$(PIP) --editable '.[docx,epub,html,local,pdf,pptx,xlsx]'
-	$(RUN)/hlgraph models install
+	$(call INSTALLED,$(DEMO_EXTRAS))
 	touch $@
 
-$(DEV_STAMP): $(DEMO_STAMP)
-	$(PIP) --editable '.[dev]'
-	touch $@
+# All that the demo needs is among it: at once, pip builds hlgraph and looks for versions once.
+$(DEV_STAMP): pyproject.toml
+	$(call INSTALLED,dev)
+	touch $(DEMO_STAMP) $@
 
 setup: $(DEV_STAMP)
 
