@@ -335,7 +335,7 @@ class Reading:
                 text=text,
                 start=unit.start,
                 end=unit.end,
-                topics=unit_topics(unit, self.topics, self.title),
+                topics=unit_topics(unit, self.topics, self.title, mentions=own_mentions),
                 mentions=_distinct(names, all_kinds),
                 triples=tuple(facts),
                 details=details(*as_written(unit, own_mentions), tagged(unit.text, own_mentions))
@@ -354,8 +354,8 @@ def read_chunk(chunk: ChunkInput) -> Reading:
     if not parts:
         return Reading(title, (), (), (), Shape(frozenset(), frozenset(), frozenset(), is_german=False))
     mentions, evidence = find_mentions(chunk.text, parts, title)
-    topics = chunk_topics(parts, mentions, title, headings=chunk.headings)
     resolved, named = with_antecedents(parts, mentions, title)
+    topics = chunk_topics(resolved, named, title, headings=chunk.headings)
     return Reading(title, resolved, tuple(map(tuple, named)), topics, evidence)
 
 

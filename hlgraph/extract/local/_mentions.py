@@ -1,4 +1,4 @@
-"""Find the mentions of a chunk, sentence by sentence: title, values, quoted works, names; expand shorter forms."""
+"""Find the mentions of a chunk, sentence by sentence: title, values, quoted works, names, antecedents; expand shorter forms."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ _AFTER_NOUN = (
     r"|established|formed|operated|played|used|built|named|known|between|near|during|since|until)"
 )
 _IS_A = re.compile(
-    r"['’\"”]{0,2}(?: ?\([^()]{0,200}\))?(?P<link>,? (?:is|was|are|were|remains)(?: (?:also|now|currently|still))?)?"
+    r"['’\"”]{0,2}(?:,? ?\([^()]{0,200}\))?(?P<link>,? (?:is|was|are|were|remains)(?: (?:also|now|currently|still))?)?"
     rf"(?(link) (?:an?|the|one of the)|, an?) (?P<words>(?:(?!{_AFTER_NOUN} )[^\s.;:()]+ ){{0,9}}?[^\s,.;:()]+)"
     rf"(?=[.;:()]|,? {_AFTER_NOUN}\b|,? ?$)"
 )
@@ -230,6 +230,7 @@ _SYNONYMS = {
     for noun in group.split()
 }
 _HEAD_NOUN = re.compile(r"([\w’'-]+)(?=,|$| and\b| or\b)")
+_PARTICIPLES = re.compile(r"(?: [a-z]+ed)+$")  # "a radio station licensed to"
 _OF_SOMEBODY = re.compile(r"\b(?:is|was|are|were) (?:his|her|their)\b")
 _LOWER_WORD = re.compile(r"(?<![^\W_])[a-z]+(?![\w’'-])")
 _NO_PERSON_BEFORE = re.compile(r"\b(?:the|an?|in|at|near|outside|around|on|his|her|its|their|our)\s$", re.IGNORECASE)
@@ -281,7 +282,8 @@ class _Section:
 
     def _describe(self, name: str, words: str) -> None:
         """Note what a name is: the last word of each part of a noun phrase, "a film director and writer"."""
-        for noun in _HEAD_NOUN.findall(words.lower()):
+        words = _PARTICIPLES.sub("", words.lower())
+        for noun in _HEAD_NOUN.findall(words):
             kind = KIND_OF_NOUN.get(noun) or KIND_OF_NOUN.get(noun.removesuffix("s"), "")
             if kind or words.endswith(noun):
                 self._names.setdefault(noun, set()).add(name)
@@ -312,6 +314,8 @@ class _Section:
             name = self._title if self._is_title(mention.name) else mention.name
             subject = name if is_head and not subject else subject
             match = _IS_A.match(text, mention.end)
+            if name == self._title and not subject and (match["link"] if match else _is_clause(text, mention)):
+                is_head, subject = True, name
             if match and (is_head or not match["link"]):
                 self._describe(name, match["words"])
                 defines = defines or bool(match["link"])
@@ -355,7 +359,7 @@ class _Section:
 
     def _person(self, gender: str, before: Sequence[_Sentence]) -> str:
         if self._is_titled_person(gender):
-            return self._title if self._is_about_title(before) else ""
+            return self._title if self._is_about_title(before, gender) else ""
         near = next((n for n in range(1, len(before) + 1) if any(self._persons(before[-n]))), 0)
         window = before[len(before) - near :] if near else []
         names = dict.fromkeys(name for sentence in window for name in self._persons(sentence))
@@ -368,12 +372,13 @@ class _Section:
         is_sure = self._shows_person(name, window, gender) and not _others(name, window, gender)
         return name if is_sure and not _HAS_CAPITALS.search(name) else ""
 
-    def _is_about_title(self, before: Sequence[_Sentence]) -> bool:
+    def _is_about_title(self, before: Sequence[_Sentence], gender: str) -> bool:
         """Whether the last sentence with a person as its subject has the title as that, or none has one."""
         for sentence in reversed(before):
             if sentence.subject == self._title:
                 return True
-            if self._could_be_person(sentence.subject) if sentence.subject else _begins_with_person(sentence.unit.text):
+            text = sentence.unit.text
+            if self._could_be_person(sentence.subject) if sentence.subject else _begins_with_person(text, gender):
                 return False
         return True
 
@@ -480,9 +485,10 @@ _NO_NAME = re.compile(r"\d|^[A-Z.& -]+$")
 _HAS_CAPITALS = re.compile(r"\b[A-Z]{3,}\b")
 
 
-def _begins_with_person(text: str) -> bool:
-    """Whether one of the first words is a noun for a person, so that a sentence without a name is about another person."""
-    return any(KIND_OF_NOUN.get(word) == "person" for word in _LOWER_WORD.findall(text[:60])[:4])
+def _begins_with_person(text: str, gender: str) -> bool:
+    """Whether one of the first words is a noun for a person of this or any gender, so that the sentence is about another one."""
+    nouns = [word for word in _LOWER_WORD.findall(text[:60])[:4] if KIND_OF_NOUN.get(word) == "person"]
+    return not _NOUNS_OF[_OTHER[gender]].issuperset(nouns)
 
 
 def _noun_before(text: str, end: int) -> str:
@@ -521,6 +527,12 @@ def _begins_unknown(text: str) -> bool:
     lower = word.lower()
     is_common = lower in lexicon.ORDINARY or lower.endswith((*lexicon.COMMON_ENDINGS, "s")) or not word.isalpha()
     return not is_common and tag_of(rest.partition(" ")[0] or ".") in "bxyv"
+
+
+def _is_clause(text: str, mention: MentionSpan) -> bool:
+    """Whether a clause begins with a mention, after a phrase in front: "Born in Cork, Ada Roe moved"."""
+    is_after = text.endswith(", ", 0, mention.start) and not text.startswith(("'s", "’s"), mention.end)
+    return is_after and _is_verb_or_own(text, mention.end)
 
 
 def _is_verb_or_own(text: str, end: int) -> bool:

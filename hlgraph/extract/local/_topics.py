@@ -1,4 +1,4 @@
-"""The topics of a chunk: its title, its headings, and a few key phrases.
+"""The topics of a chunk: its title, its headings, and the names and phrases that its sentences share.
 
 :func:`read_title` gives the names of a title, :func:`occurrences` where a sentence names it, :func:`key_phrases` the phrases.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from hlgraph.extract.local._lexicon import ORDINARY, word_set
@@ -194,42 +194,25 @@ many various different same other such late early later soon back well often usu
 plays features stars directed written produced published served took new van von der den del des"""
 )
 _LONGEST = 4
-_SENTENCES_PER_PHRASE = 4
-_MOST_PHRASES = 3
+_UNITS_PER_TOPIC = 3
 _MOST = 5
 
 
-def key_phrases(units: Sequence[Unit], *, most: int) -> list[str]:
-    """The best phrases of two to four lower-case words between function words, best first.
-
-    The score is frequency times number of words; ties break by first occurrence.
-
-    Parameters
-    ----------
-    units : the units of a chunk
-    most : maximum number of phrases
-
-    Returns
-    -------
-    list
-        The phrases.
+def key_phrases(units: Sequence[Unit]) -> Counter[str]:
+    """The phrases of two to four lower-case words between function words, with the number of units that have them.
 
     Examples
     --------
-    >>> unit = Unit(0, 0, "She is a writer of political comics and the author of political comics.", "")
-    >>> key_phrases([unit], most=1)
-    ['political comics']
+    >>> key_phrases([Unit(0, 0, "She is a writer of political comics and the author of political comics.", "")])
+    Counter({'political comics': 1})
     """
     counts: Counter[str] = Counter()
     for unit in units:
         if unit.kind is not BlockKind.CODE:
             text = unit.text
-            counts.update(
-                phrase
-                for match in _ANNOUNCED.finditer(text)
-                if _is_whole_before(text, match.start()) and (phrase := _phrase(match[1]))
-            )
-    return sorted(counts, key=lambda phrase: -counts[phrase] * (1 + phrase.count(" ")))[:most]
+            found = [_phrase(match[1]) for match in _ANNOUNCED.finditer(text) if _is_whole_before(text, match.start())]
+            counts.update(list(dict.fromkeys(filter(None, found))))
+    return counts
 
 
 def _is_whole_before(text: str, start: int) -> bool:
@@ -252,10 +235,12 @@ def _phrase(words: str) -> str:
 def chunk_topics(
     units: Sequence[Unit], mentions: Sequence[Sequence[MentionSpan]], title: Title, *, headings: Sequence[str]
 ) -> tuple[str, ...]:
-    """Topics of a chunk, normally at most five: the title, the deepest headings, then at most three key phrases.
+    """Topics of a chunk, normally at most five: the title, the deepest headings, then what several of its units share.
 
-    The number of key phrases is one, plus one for every four units. A chunk without title, heading or phrase gets its most
-    frequent name, else its first words.
+    That is a name that two units mention or a phrase that two units have, the most frequent first, at most one for every
+    three units. A name is spelled alike in all chunks of a source, so the chunks about it have one topic, and an edit
+    changes the topics of its own chunk only. A chunk without any of them gets its best phrase, else its most frequent name,
+    else its first words.
 
     Parameters
     ----------
@@ -273,24 +258,34 @@ def chunk_topics(
     contexts = [heading for heading in contexts if heading and heading != title.full][-3:]
     topics = [title.full] if title.full else []
     topics.extend(contexts)
-    budget = min(_MOST_PHRASES, _MOST - len(topics), 1 + len(units) // _SENTENCES_PER_PHRASE)
-    topics.extend(key_phrases(units, most=budget))
+    names = Counter(name for row in mentions for name in _names(row, title))
+    phrases = key_phrases(units)
+    shared = [topic for topic, count in (names + phrases).most_common() if count > 1]
+    topics.extend(shared[: min(_MOST - len(topics), 1 + len(units) // _UNITS_PER_TOPIC)])
     if not topics:
-        names = Counter(mention.name for row in mentions for mention in row if mention.kind not in ("date", "number"))
-        topics = [name for name, _ in names.most_common(1)] or [
-            " ".join(unit.text.split()[:4])[:60] for unit in units[:1]
+        best = sorted(phrases, key=lambda phrase: -(1 + phrase.count(" ")))[:1] or [
+            name for name, _ in names.most_common(1)
         ]
+        topics = best or [" ".join(unit.text.split()[:4])[:60] for unit in units[:1]]
     return tuple(dict.fromkeys(topics))
 
 
-def unit_topics(unit: Unit, topics: Sequence[str], title: Title) -> tuple[str, ...]:
-    """Topics of one proposition: its heading, else the title, then the topics of the chunk that occur in it.
+def _names(mentions: Sequence[MentionSpan], title: Title) -> Iterable[str]:
+    """The distinct names of a unit except the title."""
+    return dict.fromkeys(
+        mention.name for mention in mentions if mention.kind not in ("date", "number") and mention.name != title.bare
+    )
+
+
+def unit_topics(unit: Unit, topics: Sequence[str], title: Title, *, mentions: Sequence[MentionSpan]) -> tuple[str, ...]:
+    """Topics of one proposition: its heading, else the title, then the topics of the chunk that it mentions or contains.
 
     Parameters
     ----------
     unit : the unit of the proposition
     topics : topics of the chunk
     title : the title of the document
+    mentions : mentions of the unit
 
     Returns
     -------
@@ -299,6 +294,7 @@ def unit_topics(unit: Unit, topics: Sequence[str], title: Title) -> tuple[str, .
     """
     first = unit.heading or title.full
     lower = unit.text.lower()
+    names = {mention.name for mention in mentions}
     chosen = [first] if first else []
-    chosen.extend(topic for topic in topics if topic != first and topic.lower() in lower)
+    chosen.extend(topic for topic in topics if topic != first and (topic in names or topic.lower() in lower))
     return tuple(chosen[:_MOST]) or tuple(topics[:1])

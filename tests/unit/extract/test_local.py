@@ -447,10 +447,22 @@ class TestTopics:
             ("Oven",),
         ]
 
+    def test_what_two_sentences_share_is_a_topic_and_what_one_has_is_none(self) -> None:
+        first = "Ada Roe left the old town. She was ill. Ben Moro stayed in a big house. The old town was sold."
+        second = "The mill was closed. It was old. Ada Roe saw it, and Ada Roe wept. In 1950, Ada Roe sold it."
+        assert extract(first, "Baking").topics == ("Baking", "Ada Roe", "old town")
+        assert [p.topics for p in extract(first, "Baking").propositions] == [
+            ("Baking", "Ada Roe", "old town"),
+            ("Baking", "Ada Roe"),
+            ("Baking",),
+            ("Baking", "old town"),
+        ]
+        assert extract(second, "Baking").topics == ("Baking", "Ada Roe")
+
     def test_topics_number_from_one_to_five(self) -> None:
-        text = " ".join(f"The rare kind{'x' * i} stones lay near a big heap{'y' * i} place." for i in range(30))
+        text = " ".join(f"The rare stones of Ada Roe lay near a big heap{'y' * i} place." for i in range(30))
         found = extract(text, "T", "a", "b", "c", "d", "e")
-        assert len(found.topics) == 5
+        assert found.topics == ("T", "c", "d", "e", "Ada Roe")
         assert all(p.topics for p in found.propositions)
         assert only("yes it does").topics == ("yes it does",)
         assert only("we met Ada Lovelace").topics == ("Ada Lovelace",)
