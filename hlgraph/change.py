@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from hlgraph.errors import ModelMismatchError, StoreUnavailableError
+from hlgraph.errors import ModelMismatchError, StoreError, StoreUnavailableError
 from hlgraph.records import Calibration, Chunk, Kind, Source, Statement, Topic
 
 if TYPE_CHECKING:
@@ -265,6 +265,14 @@ class Change:
 
     def journaled(self) -> Change:
         """What the journal of a store records."""
+        return self
+
+    def whole(self) -> Change:
+        """The change itself. Raises StoreError if the journal recorded it without its content."""
+        if self.part_count:
+            raise StoreError(
+                f"change {self.id}: its parts went with the run that made them; run the same command again"
+            )
         return self
 
 

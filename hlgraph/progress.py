@@ -30,7 +30,8 @@ class Progress:
 
     Attributes
     ----------
-    step : the current step; in an ingest ``look``, ``read``, ``compare``, ``extract``, ``embed`` and ``persist``
+    step : the current step; in an ingest ``look`` (for files), ``read``, ``compare``, ``extract``, ``embed``, ``pair`` (names of a
+        large document) and ``persist``
     done, total : units done in this round of the step, and their total; ``total`` is None if unknown. An ingest repeats its
         steps for every batch of sources. At the end of a step both are equal
     unit : the unit that ``done`` counts, such as ``texts``

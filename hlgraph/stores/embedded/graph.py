@@ -142,6 +142,7 @@ class EmbeddedGraphStore(GraphStore):
         if to is ChangeState.PUBLISHED:
             beside()
         if to is ChangeState.DONE:  # before the change is forgotten: after a kill in between, it is done again
+            self._staged = None
             drop_old_graphs(self._database)
         with self._database.transaction() as connection:
             row = connection.execute("SELECT state, outcome FROM journal WHERE id = ?", (change_id,)).fetchone()
@@ -178,7 +179,7 @@ class EmbeddedGraphStore(GraphStore):
             return staged
         query = "SELECT payload FROM journal_change WHERE id = ?"
         (payload,) = self._database.writer().execute(query, (change_id,)).fetchone()
-        return msgspec.msgpack.decode(payload, type=Change)
+        return msgspec.msgpack.decode(payload, type=Change).whole()
 
     def records(self, kind: Kind, ids: Sequence[str], *, scope: Scope) -> list[Record]:
         """See :meth:`GraphStore.records`."""

@@ -357,7 +357,7 @@ class Neo4jGraphStore(GraphStore):
             elif ChangeState(rows[0]["state"]) is ChangeState.STAGED:
                 change = self._staged
                 if change is None or change.id != change_id:
-                    change = journal.find(transaction, change_id)
+                    change = journal.find(transaction, change_id).whole()
                 outcome = publish(transaction, change)
                 vanished = outcome.vanished
                 if change.removed_sources and not image_changes.leads_on(transaction, change, vanished=vanished):

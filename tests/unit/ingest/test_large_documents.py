@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hlgraph.change import Change, LargeChange, Parts, VectorBlock
+from hlgraph.change import Change, ChangeState, LargeChange, Parts, VectorBlock
 from hlgraph.chunk import ContentDefinedChunker
-from hlgraph.errors import ModelMismatchError, StoreUnavailableError
+from hlgraph.errors import ModelMismatchError, StoreError, StoreUnavailableError
 from hlgraph.extract import ChunkInput, LocalExtractor
 from hlgraph.ids import checksum
 from hlgraph.ingest import pipeline
@@ -184,6 +184,8 @@ def test_a_failure_while_parts_are_written_leaves_nothing(
     (left,) = parts.stores.graph.unfinished()
     assert (left.change.part_count > 3, left.change.vectors, left.change.chunks) == (True, (), ())
     assert dict(snapshot(parts.stores, "c")) == before
+    with parts.stores.graph.lock("c"), pytest.raises(StoreError, match="its parts went with the run that made them"):
+        parts.stores.graph.advance(left.change.id, ChangeState.PUBLISHED)
     assert _ingest(parts.stores, [_SMALL[0]]).resumed == 0
     assert parts.stores.graph.unfinished() == ()
     assert dict(snapshot(parts.stores, "c")) == before
