@@ -215,7 +215,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             parts = report.nodeid.partition("::")[0].split("/")
             kinds[parts[1] if parts[0] == "tests" else "doctests"][outcome] += 1
             worker = getattr(report, "worker_id", "")
-            ends[worker] = max(report.stop - _BEGAN, ends.get(worker, 0))
+            if isinstance(report, pytest.TestReport):  # a folder that cannot be collected has no times
+                ends[worker] = max(report.stop - _BEGAN, ends.get(worker, 0))
     terminalreporter.section("kinds of tests")
     for kind, counts in sorted(kinds.items()):
         shown = {outcome: count for outcome, count in counts.items() if count and outcome != "skipped"}

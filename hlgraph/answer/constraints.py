@@ -13,7 +13,10 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple
 
+from hlgraph.algorithms.calibration import usual_cosine
 from hlgraph.extract.wording import Wording, telling_words
+from hlgraph.models.protocols import Embedder
+from hlgraph.records import Calibration, Kind
 from hlgraph.retrieve.question.keywords import MONTHS
 from hlgraph.text import STOP_WORDS, fold, words
 
@@ -29,12 +32,22 @@ _LIGHT = """many much people person persons man woman men women one ones thing t
 LIGHT = frozenset(_LIGHT.split())
 """Words of questions that tell little: an answer need not have them."""
 
+_LEAST_ALIKE = 0.975  # of a question to the same without slight words
 LIGHT_WEIGHT = 0.3  # of a word that tells little beside one that tells much
 _PHRASE = re.compile(
     r"(?<![\w.])((?![a-z])[^\W\d_][\w'’-]*|part|chapter|section|article|episode|season|week|game|round|act|volume|level|phase|stage|step"
     r"|room|gate|platform|line|route|class|version|figure|table|item|grade|page|unit)\s+(\d{1,3}|[IVXL]{1,5})(?![\w%]|[.,]\d)"
 )
 _OFFICE = re.compile(r"(?<![\w.])((?![a-z])[^\W\d_]\w+) of (?![a-z])[^\W\d_][\w'’-]*")
+# Function words of German, French, Spanish, Italian, Portuguese and Dutch that are rare in English.
+_OF_GERMAN = """der das dem des ein eine einer wer wo wann wie welche welcher welches wurde wurden ist sind und von zu mit für im
+    zur zum"""
+_OF_OTHERS = """le la les una une du de est qui que quoi quand où combien quel quelle quels dans pour par sur et el los las del
+    es son quién qué cuándo dónde cuántos cuántas cuál cómo en con por il gli della delle di è chi che dove quanti quante quale
+    come nel os um uma da em foi quem onde quantos qual como na het een van waar wanneer hoe welke werd"""
+_GERMAN, _OTHER = frozenset(_OF_GERMAN.split()), frozenset((*_OF_GERMAN.split(), *_OF_OTHERS.split()))
+_ALSO_OTHER = "was is in an am as a do has he me no so on or we of over had her"
+_SHARED = frozenset(_ALSO_OTHER.split())  # words of English that are words of these languages, too
 _LIFE = re.compile(r"\([^()]{0,60}\b(?:1\d{3}|20\d\d)\b[^()]{0,40}[–-][^()]{0,40}\b(?:1\d{3}|20\d\d)\b")
 _DEFINES = re.compile(r"\b(?:is|was)\s+an?\s")
 _ENDINGS = ("s", "es", "d", "ed", "ing")
@@ -49,7 +62,8 @@ class Constraints(NamedTuple):
     phrases : a word and the number after it, as in "Part 150" or "Ip Man 4", which must stand together
     numbers : numbers and dates
     words : its other content words
-    is_english : whether two words, or the first, are English function words; only then its words are constraints
+    is_english : whether two words, or the first, are English function words, and function words of other languages are not more;
+        only then its words are constraints
     """
 
     names: tuple[str, ...]
@@ -80,8 +94,16 @@ def constraints_of(question: str) -> Constraints:
     joined = {phrase.rpartition(" ")[2] for phrase in phrases}
     numbers = tuple(word for word in others if word[0].isdigit() and word not in joined)
     rest = (word for word in others if not word[0].isdigit() and word.removesuffix("'s") not in STOP_WORDS)
-    common = [word in STOP_WORDS for word in words(question)]
-    is_english = any(common[:1]) or sum(common) > 1
+    asked = words(question)
+    common = [word in STOP_WORDS and word not in _OTHER for word in asked]
+    is_sure = (
+        any(common[:1]) and asked[0] not in _SHARED
+    )  # names may have words of other languages: "El Paso de la Reina"
+    is_english = is_sure or (
+        (any(common[:1]) or sum(common) > 1) and sum(word in _OTHER for word in asked) <= sum(common)
+    )
+    if not is_english:  # the first word has a capital in any case, and in German every noun has
+        names = [] if _GERMAN & {*asked} else [name for name in names if fold(name) != asked[0]]
     named = tuple(name for name in names if name not in joined)
     return Constraints(named, phrases + offices, numbers, tuple(rest), is_english)
 
@@ -133,6 +155,26 @@ class Statements:
 def weight(word: str) -> float:
     """The weight of a word of a question: 1, or 0.3 if it tells little."""
     return LIGHT_WEIGHT if fold(word) in LIGHT else 1.0
+
+
+def is_slight(question: str, unmet: Sequence[str], *, embedder: Embedder, calibration: Calibration | None) -> bool:
+    """Whether a question means the same without some of its words: its cosine to the rest of it is at least 0.975.
+
+    Names and numbers are never slight. Embeds two texts at once.
+
+    Parameters
+    ----------
+    question : text of the question
+    unmet : the words, folded
+    embedder : the embedder of the corpus
+    calibration : the scale of its cosines; None: that of the shipped embedder
+    """
+    if not unmet or any(sign.isupper() or sign.isdigit() for word in unmet for sign in word):
+        return False
+    pattern = rf"(?<!\w)(?:{'|'.join(map(re.escape, unmet))})(?!\w)"
+    rest = " ".join(re.sub(pattern, "", question, flags=re.IGNORECASE).split())
+    whole, part = embedder.embed([question, rest])
+    return usual_cosine(float(whole @ part), Kind.STATEMENT, calibration=calibration) >= _LEAST_ALIKE
 
 
 def lacking(unmet: Sequence[str]) -> str:

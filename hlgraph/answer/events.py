@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from hlgraph.answer.choosing import chosen_by_model, chosen_by_words
 from hlgraph.answer.context import fitted
@@ -23,7 +23,7 @@ from hlgraph.errors import InputError
 from hlgraph.index.hierarchy import RUN
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
-from hlgraph.models.protocols import ChatModel
+from hlgraph.models.protocols import ChatModel, Embedder
 from hlgraph.records import Answer, Calibration, Evidence
 from hlgraph.retrieve import Explanation, SearchRequest, SearchResult
 from hlgraph.retrieve.retriever import Retriever, units_of
@@ -57,12 +57,26 @@ Find: TypeAlias = Callable[[str], SearchResult]
 """Searches for a text."""
 
 
+class Beside(NamedTuple):
+    """What an answer reads beside its evidence.
+
+    Attributes
+    ----------
+    reader : reads the tables of the evidence for numbers over their rows (:mod:`hlgraph.answer.table_rules`), which a chat model
+        reads as a piece of evidence
+    embedder : the embedder of the corpus, for an answer without a chat model
+    """
+
+    reader: TableReader
+    embedder: Embedder | None = None
+
+
 def answering(
     request: AnswerRequest,
     *,
     find: Find,
     chat: ChatModel | None,
-    reader: TableReader | None = None,
+    beside: Beside | None = None,
     max_tokens: int = MAX_TOKENS,
     is_streamed: bool = False,
 ) -> Iterator[AnswerEvent]:
@@ -75,8 +89,7 @@ def answering(
     request : the question, and how to answer it
     find : runs a search for a text
     chat : the chat model; None: the answer consists of sentences of the evidence
-    reader : reads the tables of the evidence for numbers over their rows (:mod:`hlgraph.answer.table_rules`), which a chat model
-        reads as a piece of evidence; None (default): no such numbers
+    beside : what is read beside the evidence; None (default): nothing
     max_tokens : maximum length of one reply of the model, in tokens (default 4,096)
     is_streamed : the text arrives in pieces, if the model can stream
 
@@ -92,7 +105,7 @@ def answering(
     result = find(request.question)
     reading = _read(request, result)
     is_short = request.mode == "short" and request.choices is None
-    table = table_answer(request.question, reading.evidence, reader=reader) if reader and is_short else ""
+    table = table_answer(request.question, reading.evidence, reader=beside.reader) if beside and is_short else ""
     if isinstance(table, Answer) and chat is not None:
         reading = reading._replace(evidence=(*_with_number(table), *reading.evidence))
     yield AnswerEvidence(reading.evidence, result.explain)
@@ -106,7 +119,9 @@ def answering(
         yield answer
         return
     has_text = False
-    with closing(_telling(request, reading, writer=writer, calibration=result.calibration, table=table)) as telling:
+    embedder = beside.embedder if beside else None
+    parts = _telling(request, reading, writer=writer, calibration=result.calibration, table=table, embedder=embedder)
+    with closing(parts) as telling:
         while True:
             try:
                 piece = next(telling)
@@ -150,7 +165,8 @@ def _telling(
     *,
     writer: Writer | None,
     calibration: Calibration | None,
-    table: Answer | str = "",
+    table: Answer | str,
+    embedder: Embedder | None,
 ) -> Telling[Answer]:
     """The answer of a mode, written by the chat model if there is one; else made of evidence, without yielding pieces."""
     evidence = reading.evidence
@@ -175,7 +191,9 @@ def _telling(
     else:
         fit = fitted(evidence, request.context_tokens)
         fitting = [evidence[at] for at in fit.places]
-        answer = extractive_answer(request.question, fitting, calibration=calibration, refuse=least != 0)
+        answer = extractive_answer(
+            request.question, fitting, calibration=calibration, refuse=least != 0, embedder=embedder
+        )
         answer = _without_number(replace(answer, left_out=fit.left_out), table)
     return answer
 

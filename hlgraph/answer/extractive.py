@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms.calibration import usual_cosine
 from hlgraph.algorithms.word_counts import rarity
-from hlgraph.answer.constraints import Constraints, Statements, constraints_of, lacking, weight
+from hlgraph.answer.constraints import Constraints, Statements, constraints_of, is_slight, lacking, weight
 from hlgraph.answer.forms import compared, comparison, counted, is_doubted, is_yes_no, verdict
 from hlgraph.extract.wording import Wording, telling_words
+from hlgraph.models.protocols import Embedder
 from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
 from hlgraph.retrieve.question.keywords import MONTHS
 from hlgraph.text import content_words, fold
@@ -278,7 +279,7 @@ def chosen(
     must_have = pool.kind is not Expected.ANY
     beside = [at for at in places if pool.sources[at] == pool.sources[places[0]]]
     own = Statements((evidence[at].text for at in beside), places=_places_of(evidence[places[0]]))
-    is_whole = pool.may_join or (pool.is_named[places[0]] and not own.unmet(constraints))
+    is_whole = pool.may_join or (pool.is_named[places[0]] and set(own.unmet(constraints)) <= set(uncovered))
     return Chosen(places, uncovered, bool(pool.has_kind[places[0]]) or not must_have, is_whole)
 
 
@@ -433,6 +434,7 @@ def extractive_answer(
     sentences: int = MOST,
     calibration: Calibration | None = None,
     refuse: bool = True,
+    embedder: Embedder | None = None,
 ) -> Answer:
     """The fewest pieces of evidence that answer the question, as sentences with ``[n]``, the answering one first.
 
@@ -444,6 +446,11 @@ def extractive_answer(
     numbers of a short question, else last. The answer is refused if it is not supported and no piece has a cosine of at least
     0.45; without cosines nothing is refused for this reason. Questions of yes or no, comparisons and counts get their form
     (:mod:`hlgraph.answer.forms`).
+    the question (names, numbers, telling words), and the first has the kind of answer that it asks for. Otherwise
+    the text says which constraints no statement meets: first if they are one or two names or numbers of a short question, else
+    last. Words without which the question means the same to the embedder (:func:`hlgraph.answer.constraints.is_slight`) need not
+    be met. The answer is refused if it is not supported and no piece has a cosine of at least 0.45; without cosines nothing is
+    refused for this reason. Questions of yes or no, comparisons and counts get their form (:mod:`hlgraph.answer.forms`).
 
     Parameters
     ----------
@@ -452,6 +459,8 @@ def extractive_answer(
     sentences : maximum number of pieces (default 5)
     calibration : the scale of the cosines of the corpus; None: that of the shipped embedder
     refuse : whether a question that is neither covered nor close to any piece is refused (default True)
+    embedder : the embedder of the corpus, for words that may be unmet; called at most once, and only if cosines are known; None
+        (default): all must be met
 
     Returns
     -------
@@ -481,6 +490,8 @@ def extractive_answer(
         if is_affirmed is not None:
             return replace(_headed(answer, "Yes" if is_affirmed else "No"), uncovered=selection.uncovered)
         selection = selection._replace(has_kind=False)
+    if known and embedder and is_slight(question, selection.uncovered, embedder=embedder, calibration=calibration):
+        selection = selection._replace(uncovered=())
     count = counted(question, pieces[0].text)
     if count and selection.is_covered:
         return _headed(answer, count)

@@ -18,7 +18,7 @@ from hlgraph.records import Chunk, Evidence, Kind, Source, Statement
 from hlgraph.retrieve.session import page_at
 from hlgraph.stores.protocols import GraphStore, Scope
 from hlgraph.text import Block, BlockKind, blocks, is_separator
-from hlgraph.where.filter import And, Compare, Op, Or, Where
+from hlgraph.where import And, Compare, Op, Or, Where
 
 _R = TypeVar("_R", Source, Chunk, Statement)
 

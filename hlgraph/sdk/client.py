@@ -737,15 +737,16 @@ class HLGraph:
         budget: Budget | None,
         is_streamed: bool,
     ) -> Iterator[AnswerEvent]:
-        from hlgraph.answer.events import answering, finding
+        from hlgraph.answer.events import Beside, answering, finding
         from hlgraph.answer.tables import TableReader
 
         calls, models = self._executor(budget), self.settings.models
         run = partial(self._search, calls=calls)
         find = finding(request, search, strategy=strategy, run=run, stores=self._opened.stores, chat=calls)
         reader = TableReader(self._opened.stores.graph, search.corpus, where=search.where)
+        beside = Beside(reader, self._resources.models.embedder)
         tokens = models.max_tokens
-        return answering(request, find=find, chat=calls, reader=reader, max_tokens=tokens, is_streamed=is_streamed)
+        return answering(request, find=find, chat=calls, beside=beside, max_tokens=tokens, is_streamed=is_streamed)
 
     def _executor(self, budget: Budget | None = None) -> Executor | None:
         """The executor of the chat model for one command; None without a chat model."""

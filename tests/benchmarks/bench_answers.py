@@ -102,7 +102,10 @@ def answers(graph: HLGraph, asked: list[Asked]) -> Iterator[tuple[Asked, Answer]
         if is_missing(question.text, result.evidence, calibration=result.calibration):
             yield question, Answer(question.text, NOT_FOUND, (), is_supported=False)
         else:
-            answer = extractive_answer(question.text, result.evidence, calibration=result.calibration)
+            embedder = graph._resources.models.embedder
+            answer = extractive_answer(
+                question.text, result.evidence, calibration=result.calibration, embedder=embedder
+            )
             yield question, verified(answer)
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import hlgraph
 from hlgraph.answer import extractive_answer
+from hlgraph.answer.constraints import Statements, constraints_of
 from hlgraph.answer.extractive import NOT_FOUND
 from hlgraph.answer.verify import verified
 from hlgraph.records import Document, Evidence, Source
@@ -340,3 +345,71 @@ def test_an_answer_out_of_a_store_cites_the_characters_of_its_sources(tmp_path: 
         hidden = graph.answer("Who designed Aldane Bridge?", where='uri = "doc:winter"', search_mode="text")
         assert not hidden.is_supported
         assert graph.answer("Who designed Aldane Bridge?") == answer
+
+
+@pytest.mark.parametrize(
+    ("question", "required"),
+    [
+        ("Wer entwarf die Brücke von Sarn?", ()),
+        ("Was ist das Alter der Brücke in Sarn?", ()),
+        ("Welche Brücken wurden vor 1900 eröffnet?", ("1900",)),
+        ("Où Mara Quill est-elle née ?", ("Mara", "Quill")),
+        ("¿Quién diseñó el puente de Sarn?", ("Sarn",)),
+        ("Quando foi aberta a ponte de Sarn?", ("Sarn",)),
+        ("Wanneer werd de brug van Sarn geopend?", ("Sarn",)),
+        ("Де народився Тарас Шевченко?", ("Тарас", "Шевченко")),
+        ("橋は誰が設計しましたか", ()),
+        ("Was it built in 1931?", ("1931", "built")),
+        ("When did the politician die?", ("politician", "die")),
+        ("Who designed the El Paso de la Reina bridge?", ("El", "Paso", "Reina", "designed", "de", "la", "bridge")),
+    ],
+)
+def test_only_names_and_numbers_of_a_question_in_another_language_must_be_met(
+    question: str, required: tuple[str, ...]
+) -> None:
+    constraints = constraints_of(question)
+    assert Statements(["It rained."]).unmet(constraints) == required
+
+
+def test_a_question_in_another_language_keeps_the_order_of_the_search() -> None:
+    best, next_best = (
+        _evidence("Die Brücke in Sarn baute Mara Quill."),
+        _evidence("Sarn hat eine alte Brücke aus Stein."),
+    )
+    answer = extractive_answer("Wer entwarf die Brücke von Sarn?", [best, next_best])
+    assert answer.text == f"{best.text} [1]"
+    assert not answer.uncovered
+
+
+class _LightEmbedder:
+    """Cosines of 0.99 between texts that differ in the word "truly" at most, else of 0.5."""
+
+    fingerprint, dimensions = "light", 2
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.asked.append([*texts])
+        cosine = 0.99 if texts[0].replace("truly ", "") == texts[1] else 0.5
+        return np.array([[1.0, 0.0], [cosine, math.sqrt(1 - cosine**2)]], dtype=np.float32)
+
+    def forget(self, texts: Sequence[str]) -> None:
+        """Nothing is stored."""
+
+
+@pytest.mark.parametrize(
+    ("question", "uncovered", "calls"),
+    [
+        ("Who properly designed the Aldane Bridge?", ("properly",), 1),
+        ("Who designed the Aldane Bridge?", (), 0),
+        ("Who designed the Aldane Bridge in Tolk?", ("Tolk",), 0),
+        ("Who truly designed the Aldane Bridge?", (), 1),
+    ],
+)
+def test_a_word_without_which_the_question_means_the_same_may_be_unmet(
+    question: str, uncovered: tuple[str, ...], calls: int
+) -> None:
+    embedder = _LightEmbedder()
+    answer = extractive_answer(question, [replace(_BRIDGE, why={"cosine": 0.8})], embedder=embedder)
+    assert (answer.uncovered, answer.is_supported, len(embedder.asked)) == (uncovered, not uncovered, calls)
