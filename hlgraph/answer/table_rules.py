@@ -16,6 +16,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import NamedTuple
 
 from hlgraph.answer.tables import MOST_ROWS, TOTAL, Row, Table, TableReader, base_of
@@ -28,6 +29,7 @@ from hlgraph.text import STOP_WORDS, fold
 
 MOST_SHOWN = 20
 """Maximum number of rows that an answer lists and cites."""
+_CACHED = 1 << 16  # cells that are read once
 _MOST_FILES = 3  # files of the evidence whose tables are read
 _LABELLED = re.compile(r"[^:;]{1,80}: [^;]*; [^:;]{1,80}: ")
 
@@ -104,7 +106,7 @@ class _Asked:
     def spans(self, text: str) -> Iterator[range]:
         """Where the words of a text stand together, the last one in any form."""
         words = _tokens(text)
-        if not words or stem(words[-1]) not in self.known:
+        if not words or (words[-1] not in self.known and stem(words[-1]) not in self.known):
             return
         for at in range(len(self.words) - len(words) + 1):
             end = at + len(words)
@@ -184,10 +186,12 @@ _SIGN = re.compile(r"[-\u2212$€£¥₹\s.]*|[A-Z]{3} -?")
 _UNIT = re.compile(r"[^\d\W][^\d\s]{0,11}(?: [^\d\W]{1,11})?|[%°€$£¥₹′″'\"][^\d\s]{0,3}|")
 _THREE_DECIMALS = re.compile(r"[1-9]\d{0,2}\.\d{3}")  # thousands in some languages, decimals in others
 _HAS_POINT = re.compile(r"(?<![\d.,])\d+\.(?!\d{3}(?!\d))\d")
+_HAS_THOUSANDS = re.compile(r"\d,\d{3}(?!\d)")
 _HAS_COMMA = re.compile(r"(?<![\d.,])\d+,(?!\d{3}(?!\d))\d")
 
 
-def _quantity(cell: str, *, typed: Sequence[Decimal], has_point: bool) -> _Quantity | None:
+@lru_cache(_CACHED)
+def _quantity(cell: str, *, typed: tuple[Decimal, ...], has_point: bool) -> _Quantity | None:
     """The one number of a cell, with its unit; None if it has none or several, or if its separator is ambiguous.
 
     Parameters
@@ -219,6 +223,7 @@ def _quantity(cell: str, *, typed: Sequence[Decimal], has_point: bool) -> _Quant
     return _Quantity(value, unit or (plain[2] + plain[4] if plain else "") or currency)
 
 
+@lru_cache(_CACHED)
 def _time(cell: str) -> tuple[int, ...] | None:
     """Year, month and day of a cell that is a date, as far as it has them; None for any other text."""
     text = cell.strip()
@@ -246,15 +251,16 @@ class _Columns:
         for row in table.rows:
             first = next(iter(row.cells.values()), ("",))[0]
             (self.totals if TOTAL.fullmatch(first) else self.rows).append(row)
+        self._shares: dict[tuple[str, bool], float] = {}
+        self._signs: dict[str, tuple[bool, ...]] = {}
 
     def share(self, label: str, *, is_time: bool = False) -> float:
         """The share of the cells of a column that are numbers, or dates."""
-        cells = [row.cells[label][0] for row in self.rows if label in row.cells]
-        are = [
-            (_time(cell) is not None) if is_time else _quantity(cell, typed=(), has_point=True) is not None
-            for cell in cells
-        ]
-        return sum(are) / len(are) if are else 0.0
+        if (label, is_time) not in self._shares:
+            cells = [row.cells[label][0] for row in self.rows if label in row.cells]
+            values = (_time(cell) if is_time else _quantity(cell, typed=(), has_point=True) for cell in cells)
+            self._shares[label, is_time] = sum(value is not None for value in values) / max(1, len(cells))
+        return self._shares[label, is_time]
 
     def cells(self, label: str, rows: Sequence[Row]) -> list[str]:
         """The one cell of each row in a column. Raises _ObstacleError if a row has none or several."""
@@ -268,10 +274,12 @@ class _Columns:
     def quantities(self, label: str, rows: Sequence[Row]) -> list[_Quantity]:
         """The numbers of a column. Raises _ObstacleError if a cell is not one clear number, or their units differ."""
         cells = self.cells(label, rows)
-        everywhere = [cell for row in self.rows for cell in row.cells.get(label, ())]
-        has_point = any(map(_HAS_POINT.search, everywhere))
-        has_comma = any(map(_HAS_COMMA.search, everywhere))
-        if has_comma and any(re.search(r"\d,\d{3}(?!\d)", cell) for cell in everywhere) and not rows[0].typed:
+        if label not in self._signs:
+            everywhere = [cell for row in self.rows for cell in row.cells.get(label, ())]
+            patterns = (_HAS_POINT, _HAS_COMMA, _HAS_THOUSANDS)
+            self._signs[label] = tuple(any(map(pattern.search, everywhere)) for pattern in patterns)
+        has_point, has_comma, has_thousands = self._signs[label]
+        if has_comma and has_thousands and not rows[0].typed:
             raise _ObstacleError(
                 f"a comma in {label} separates decimals in some cells, and may separate thousands in others"
             )
@@ -517,8 +525,9 @@ class _Rule:
         """The filters on values that the question names: "in Sarn" where the column Town has Sarn."""
         options: defaultdict[tuple[int, int], dict[tuple[str, str], str]] = defaultdict(dict)
         asked = self.asked
+        texts = {label for label in self.labels if label == self.labels[0] or self.columns.share(label) < _MOSTLY}
         pairs = dict.fromkeys(
-            (label, cell) for row in self.rows for label, cells in row.cells.items() for cell in cells
+            (label, cell) for row in self.rows for label in texts & row.cells.keys() for cell in row.cells[label]
         )
         pairs.update(dict.fromkeys(("", row.section) for row in self.rows if row.section))
         for label, cell in pairs:

@@ -219,6 +219,7 @@ class GraphStoreContract(GraphPullContract):
             ('tags in ("steel")', ["doc:bridge"]),
             ("not exists year", ["doc:poet", "doc:town"]),
             ('uri != "doc:town" and not is_open = true', ["doc:engineer", "doc:poet"]),
+            ('uri >= "doc:e" and uri < "doc:f"', ["doc:engineer"]),  # the rows of a file, by the beginning of their uri
         ):
             assert _names(stores, Kind.SOURCE, scope=Scope(CORPUS, parse(where))) == uris, where
 
