@@ -115,12 +115,12 @@ def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[st
     if is_doubted(question, first):
         return None
     constraints = constraints_of(question)
-    asked, mark, told = first.rpartition("?")
+    asked, mark, rest = first.rpartition("?")
     if mark:  # what a text asks affirms nothing: only its reply does
-        reply = _REPLY.match(told)
+        reply = _REPLY.match(rest)
         if reply and not Statements([asked], places=around).unmet(constraints):
             return reply[1].lower() == "yes"
-        first = told
+        first = rest
     said = Statements([first], places=around)
     if Statements([first]).denies(question) or _has_opposite(question, first):
         is_affirmed = None if said.unmet(constraints._replace(numbers=(), words=())) else False

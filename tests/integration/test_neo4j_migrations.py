@@ -136,6 +136,16 @@ def test_processes_that_begin_with_an_empty_database_make_the_schema_once(
             graph_server.schema([f"DROP {form} {name}"])
 
 
+def test_a_first_run_that_was_interrupted_is_completed_by_the_first_write(
+    graph_server: Server, target: Neo4jTarget, tmp_path: Path
+) -> None:
+    with target.lock():
+        target.apply(migrate.discover("neo4j")[0])
+    fill(Stores(Neo4jGraphStore(graph_server), EmbeddedVectorStore(Database(tmp_path / "v"))))
+    assert [item.label for item in migrate.plan(target).applied] == _LABELS
+    graph_server.schema(EMPTY)
+
+
 def schema_names(server: Server) -> list[tuple[str, str]]:
     """The constraints and indexes of hlgraph in a database: name, and the word that drops it."""
     rows = server.read(lambda transaction: transaction.rows("admin/list_indexes", beginnings=["hlgraph_"]))

@@ -54,6 +54,14 @@ def write(store: OpenSearchVectorStore, *blocks: VectorBlock, change: str = "one
     store.upsert(VectorBatch("c", change, tuple(sources), blocks))
 
 
+def test_a_first_migration_that_was_interrupted_is_completed_by_the_first_write(store: OpenSearchVectorStore) -> None:
+    with store.target.lock():
+        store.target.apply(migrate.discover("opensearch")[0])
+    assert len(migrate.plan(store.target).pending) == 1
+    write(store, rows(["mill"]))
+    assert migrate.plan(store.target).pending == ()
+
+
 def near(store: OpenSearchVectorStore, text: str) -> set[str]:
     return set(store.neighbours(Kind.ENTITY, "c", vectors=_EMBEDDER.embed([text]), threshold=0.99).ids)
 

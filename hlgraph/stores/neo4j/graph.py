@@ -300,11 +300,17 @@ class Neo4jGraphStore(GraphStore):
         return read()
 
     def _create(self) -> None:
-        """Create the present schema in an empty database; only check a database that has one."""
+        """Create the present schema in an empty database; only check a database that has corpora.
+
+        A database without a corpus is empty, too, if some migrations ran: their first run was interrupted.
+        """
         target = Neo4jTarget(self._server, leases=self.leases)
-        if not self._has_schema and not migrate.plan(target).applied:
-            target.check_prefix()
-            migrate.apply(target)
+        if not self._has_schema:
+            plan = migrate.plan(target)
+            if not plan.applied:
+                target.check_prefix()
+            if not plan.applied or (plan.pending and not self._server.ask("persist/read_corpora")):
+                migrate.apply(target)
         self._is_ready()
 
     def _is_ready(self, history: Sequence[Applied] | None = None) -> bool:

@@ -389,12 +389,13 @@ class OpenSearchVectorStore(VectorStore):
     def _check_schema(self, *, is_writing: bool) -> None:
         """Check the migrations of the server; apply all of them before the first write to an empty one.
 
-        Reads continue while a migration is pending or running, because it re-indexes behind the aliases.
+        A server without an index is empty, too, if some migrations ran: their first run was interrupted. Reads continue while a
+        migration is pending or running, because it re-indexes behind the aliases.
         """
         plan = None if self._is_checked else migrate.plan(self.target)
         if plan is None or not (is_writing or plan.applied):
             return
-        if not plan.applied:
+        if not plan.applied or (is_writing and plan.pending and not self.indexes.all()):
             migrate.apply(self.target)
         elif plan.pending:
             if not is_writing:
