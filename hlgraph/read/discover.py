@@ -401,6 +401,7 @@ _NAMES = re.compile(
     r"|patents|readme|release|security|thanks|todo)\b",
     re.IGNORECASE,
 )
+_SAYS_NOTHING = re.compile(rf"(?:{_NAMES.pattern[:-2]}|index|overview)(?:[._ -]\w+)?", re.IGNORECASE)
 _ZIP = rb"(?s)PK\x03\x04.{0,4000}?"
 _ODF = _ZIP + rb"mimetypeapplication/vnd\.oasis\.opendocument\."
 _FLAT = rb"(?s)(?:\xef\xbb\xbf)?\s*<.{0,3000}?<office:document\s.{0,3000}?office:mimetype=.application/vnd\.oasis\.opendocument\."
@@ -471,6 +472,26 @@ def may_be_text(name: str) -> bool:
         or _NAMES.match(plain) is not None
         or re.fullmatch(r"[1-9](?:p|pm|perl|ssl|x|type|posix)?", suffix) is not None
     )
+
+
+def title_in_folder(title: str, source: Input) -> str:
+    """The title of a document, after the name of its folder if it is a file name that every project has, such as README.
+
+    Parameters
+    ----------
+    title : the title that its reader gives
+    source : the file or S3 object
+
+    Examples
+    --------
+    >>> path = Path("/usr/share/doc/git/copyright")
+    >>> title_in_folder("copyright", Input(path, Origin(path.as_uri(), path.name), "text"))
+    'git copyright'
+    """
+    place = str(source.path or "") if source.s3_object is None else source.s3_object.place.key
+    folder = PurePath(place).parent.name
+    says_nothing = title == source.origin.stem and _SAYS_NOTHING.fullmatch(title) is not None
+    return f"{folder} {title}" if folder and says_nothing else title
 
 
 def format_by_content(head: bytes) -> str | None:

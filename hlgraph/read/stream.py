@@ -27,7 +27,7 @@ from hlgraph.read.content import (
     read_bounded,
     without_runs,
 )
-from hlgraph.read.discover import HEAD, STDIN, STDIN_URI, Input, discover, settled_format, size_of
+from hlgraph.read.discover import HEAD, STDIN, STDIN_URI, Input, discover, settled_format, size_of, title_in_folder
 from hlgraph.read.formats import FORMATS, FileFormat, Format, RowsFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.outcomes import Files
@@ -263,7 +263,10 @@ def _document(source: Input, data: bytes, *, reader: FileFormat, options: ReadOp
             mend = f"give its format with --format, one of {', '.join(FORMATS)}"
             raise ReadError(error.uri, f"its name tells no format, and as text it {error.reason}", mend) from error
         raise
-    return replace(document, metadata={"filename": origin.name, **document.metadata}) if origin.name else document
+    if not origin.name:
+        return document
+    title = title_in_folder(document.title, source)
+    return replace(document, title=title, metadata={"filename": origin.name, **document.metadata})
 
 
 @contextmanager

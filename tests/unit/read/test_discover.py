@@ -244,3 +244,25 @@ def test_is_covered_does_not_mix_up_names_that_begin_alike() -> None:
     assert not is_covered("file:///e", names)
     assert not is_covered("file:///x", [""])
     assert not is_covered("file:///d/b.csv#a/c", ["file:///d/b.csv#a/"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "title"),
+    [
+        ("README", "words", "pump README"),
+        ("copyright", "words", "pump copyright"),
+        ("index.md", "words", "pump index"),
+        ("RELEASE-notes.txt", "words", "pump RELEASE-notes"),
+        ("README.md", "# The pump\n\nwords", "The pump"),
+        ("readmes.txt", "words", "readmes"),
+        ("valve.txt", "words", "valve"),
+    ],
+)
+def test_a_name_that_every_project_has_stands_after_the_folder_in_the_title(
+    tmp_path: Path, name: str, text: str, title: str
+) -> None:
+    (tmp_path / "pump").mkdir()
+    (tmp_path / "pump" / name).write_text(text)
+    [document] = read([str(tmp_path)])
+    assert isinstance(document, Document)
+    assert document.title == title

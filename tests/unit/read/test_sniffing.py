@@ -79,7 +79,7 @@ def test_a_folder_gives_what_is_text_without_a_suffix(tmp_path: Path) -> None:
     found = read_folder(tmp_path)
     assert sorted(found) == ["LICENSE.APACHE", "README", "changelog.Debian.gz", "clean.1", "copyright", "page"]
     assert found["page"].text == "A page without a suffix."
-    assert found["README"].title == "README"
+    assert found["README"].title == f"{tmp_path.name} README"
 
 
 def test_a_page_of_a_manual_loses_its_macros(tmp_path: Path) -> None:
