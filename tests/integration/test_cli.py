@@ -107,7 +107,7 @@ def test_an_edit_touches_its_chunks_only(copy: Path, base: Path) -> None:
     assert 1 <= chunks["added"] <= 2
     assert chunks["added"] == chunks["removed"]
     assert chunks["kept"] > 20
-    assert EDITED in call("search", "When was the Halfmoon Bridge opened?").out
+    assert EDITED.removeprefix("It ") in call("search", "When was the Halfmoon Bridge opened?").out
     assert "the store is fine" in call("doctor").out
 
 

@@ -399,7 +399,7 @@ class _Section:
         return {gender: len(pattern.findall(text)) for gender, pattern in _GENDERED.items()}
 
     def _could_be_person(self, name: str) -> bool:
-        return self._kinds.get(name, "person") == "person"
+        return self._kinds.get(name, "person") == "person" and not _NO_NAME.search(name)
 
     def _persons(self, sentence: _Sentence) -> Iterator[str]:
         """The names of a sentence that may be those of persons."""
@@ -464,6 +464,8 @@ class _Section:
         name = last.subject
         if not name or self._kinds.get(name) == "person" or not (last.defines or name == self._title):
             return ""
+        if not last.defines and name not in self._kinds and _is_full_name(name):
+            return ""  # it may be a person
         if is_plural:
             return name if self._kinds.get(name) == "organization" else ""
         return "" if name == self._title and any(map(self._is_titled_person, _GENDERED)) else name

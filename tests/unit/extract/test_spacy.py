@@ -125,6 +125,12 @@ def test_what_is_denied_or_open_is_no_fact(extractor: SpacyExtractor) -> None:
     assert not [fact for fact in facts(extractor, text) if fact[1].startswith("acquired")]
 
 
+def test_a_fact_has_the_antecedent_of_its_pronoun(extractor: SpacyExtractor) -> None:
+    before = "Ada Roe bought the mill."
+    assert ("Ada Roe", "moved to", "Paris") in facts(extractor, f"{before} She moved to Paris.")
+    assert ("Ada Roe", "brother lives in", "Cork") in facts(extractor, f"{before} Her brother lives in Cork.")
+
+
 def test_statements_topics_and_names_of_the_rules_stay(extractor: SpacyExtractor) -> None:
     text = "# Towns\n\nParis lies in France. Ada Roe met the mayor there in 1950.\n\n```\ncode = Paris\n```\n"
     text += "| a | b |\n|---|---|\n| Rome | Italy |\n"
