@@ -259,6 +259,7 @@ def read_sources(
     """
     from hlgraph.read import read
 
+    reading = _reading(options)  # options that cannot be used are refused before anything is read
     if not is_checked:
         check_rows(paths, documents, options=options)
     for document in documents:
@@ -268,7 +269,7 @@ def read_sources(
         progress.advance("read")
         yield document
     if paths:
-        yield from read(paths, _reading(options), files=files)
+        yield from read(paths, reading, files=files)
 
 
 def check_rows(paths: list[str], documents: list[Document], *, options: IngestOptions) -> None:

@@ -210,7 +210,9 @@ def key_phrases(units: Sequence[Unit]) -> Counter[str]:
     for unit in units:
         if unit.kind is not BlockKind.CODE:
             text = unit.text
-            phrases = [_phrase(match[1]) for match in _ANNOUNCED.finditer(text) if _is_whole_before(text, match.start())]
+            phrases = [
+                _phrase(match[1]) for match in _ANNOUNCED.finditer(text) if _is_whole_before(text, match.start())
+            ]
             counts.update(list(dict.fromkeys(filter(None, phrases))))
     return counts
 

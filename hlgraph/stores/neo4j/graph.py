@@ -300,10 +300,7 @@ class Neo4jGraphStore(GraphStore):
         return read()
 
     def _create(self) -> None:
-        """Create the present schema in an empty database; only check a database that has corpora.
-
-        A database without a corpus is empty, too, if some migrations ran: their first run was interrupted.
-        """
+        """Create the present schema in a database without corpora, also if its first run was interrupted; else only check it."""
         target = Neo4jTarget(self._server, leases=self.leases)
         if not self._has_schema:
             plan = migrate.plan(target)
