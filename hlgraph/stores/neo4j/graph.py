@@ -304,9 +304,8 @@ class Neo4jGraphStore(GraphStore):
         target = Neo4jTarget(self._server, leases=self.leases)
         if not self._has_schema:
             plan = migrate.plan(target)
-            if not plan.applied:
-                target.check_prefix()
             if not plan.applied or (plan.pending and not self._server.ask("persist/read_corpora")):
+                target.check_prefix()
                 migrate.apply(target)
         self._is_ready()
 
