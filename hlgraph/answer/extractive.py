@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.calibration import usual_cosine
 from hlgraph.algorithms.word_counts import rarity
 from hlgraph.answer.constraints import Constraints, Statements, constraints_of, is_slight, lacking, weight
-from hlgraph.answer.forms import compared, comparison, counted, is_doubted, is_yes_no, verdict
+from hlgraph.answer.forms import body_of, compared, comparison, counted, is_doubted, is_yes_no, places_of, verdict
 from hlgraph.extract.wording import Wording, telling_words
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
@@ -274,11 +274,11 @@ def chosen(
         return Chosen((), constraints.all, has_kind=False)
     pool = _Pool(question, evidence, constraints=constraints, relevance=relevance)
     places = pool.fewest(most)
-    around = [part for at in places for part in _places_of(evidence[at])]
+    around = [part for at in places for part in places_of(evidence[at])]
     uncovered = Statements((evidence[at].text for at in places), places=around).unmet(constraints)
     must_have = pool.kind is not Expected.ANY
     beside = [at for at in places if pool.sources[at] == pool.sources[places[0]]]
-    own = Statements((evidence[at].text for at in beside), places=_places_of(evidence[places[0]]))
+    own = Statements((evidence[at].text for at in beside), places=places_of(evidence[places[0]]))
     is_whole = pool.may_join or (pool.is_named[places[0]] and set(own.unmet(constraints)) <= set(uncovered))
     return Chosen(places, uncovered, bool(pool.has_kind[places[0]]) or not must_have, is_whole)
 
@@ -294,7 +294,7 @@ class _Pool:
         constraints: Constraints,
         relevance: Sequence[float | None],
     ) -> None:
-        bodies = [_body(piece) for piece in evidence]
+        bodies = [body_of(piece) for piece in evidence]
         self.said = [set(content_words(piece.text)) for piece in evidence]
         self.titles = [set(content_words(_ASIDE.sub("", piece.source.title))) for piece in evidence]
         self.sources = [piece.source.id for piece in evidence]
@@ -307,7 +307,7 @@ class _Pool:
             [has_expected(self.kind, text, asked=self.asked) and extent.search(text) is not None for text in bodies]
         )
         own = _met(constraints.all, [Statements([text]) for text in bodies])
-        self.has = _met(constraints.all, [Statements([piece.text], places=_places_of(piece)) for piece in evidence])
+        self.has = _met(constraints.all, [Statements([piece.text], places=places_of(piece)) for piece in evidence])
         self.is_named = [bool(row.all()) for row in self.has[:, : self.has.shape[1] - len(constraints.words)]]
         telling = np.array([weight(one) for one in constraints.all])
         self.weights = _shares(self.has, telling)
@@ -408,17 +408,6 @@ def _shares(met: NDArray[np.bool_], telling: NDArray[np.float64]) -> NDArray[np.
 
 def _is_fragment(text: str) -> bool:
     return text.rstrip().endswith((":", "：")) or len(text.split()) <= _SHORT
-
-
-def _body(piece: Evidence) -> str:
-    """The text of a piece without its title and heading in front."""
-    head, _, rest = piece.text.partition(": ")
-    place = {word for part in _places_of(piece) for word in content_words(part)}
-    return rest if rest and set(content_words(head)) <= place else piece.text
-
-
-def _places_of(piece: Evidence) -> list[str]:
-    return [piece.source.title, *piece.headings]
 
 
 NOT_FOUND = "Nothing in the corpus answers this."

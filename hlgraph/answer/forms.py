@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hlgraph.answer.constraints import Constraints, Statements, constraints_of
+from hlgraph.extract.wording import denies
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
 from hlgraph.text import content_words, fold, words
 
@@ -66,6 +67,17 @@ _NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*\d|(?<![\w.])\d")
 _SPAN = re.compile(r"\bfrom (\d{4}) (?:to|until|till) (\d{4})\b|\b(\d{4})\s?[–-]\s?(\d{4})\b")
 
 
+def body_of(piece: Evidence) -> str:
+    """The text of a piece without its title and heading in front."""
+    head, _, rest = piece.text.partition(": ")
+    place = {word for part in places_of(piece) for word in content_words(part)}
+    return rest if rest and set(content_words(head)) <= place else piece.text
+
+
+def places_of(piece: Evidence) -> list[str]:
+    return [piece.source.title, *piece.headings]
+
+
 def is_doubted(question: str, text: str) -> bool:
     """Whether a text denies or doubts what it tells of ("Brask denied that it acquired Sarn"), and no such word is asked for.
 
@@ -109,8 +121,7 @@ def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[st
     uncovered : the constraints that they do not meet
     """
     question = _NOT.sub("", question, count=1)
-    first = pieces[0].text
-    around = (pieces[0].source.title, *pieces[0].headings)
+    first, around = pieces[0].text, places_of(pieces[0])
     is_affirmed: bool | None = None
     if is_doubted(question, first):
         return None
@@ -122,6 +133,11 @@ def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[st
             return reply[1].lower() == "yes"
         first = rest
     said = Statements([first], places=around)
+    lead, colon, item = body_of(pieces[0]).partition(":")
+    if (
+        colon and not mark and item.strip() and denies(lead) and not denies(question)
+    ):  # "The cover does not include: flood"
+        return None if said.unmet(constraints) else False
     if Statements([first]).denies(question) or _has_opposite(question, first):
         is_affirmed = None if said.unmet(constraints._replace(numbers=(), words=())) else False
     elif not said.unmet(constraints):

@@ -237,8 +237,7 @@ def _read_sentence(text: str, words: _Words) -> None:
     reach, is_first = 0, True
     for at, (token, word) in enumerate(zip(tokens, folded, strict=True)):
         if word in _BREAKS:
-            is_lead = word == ":" and any(denied and folded[at] != ":" for at, denied in enumerate(denying[:at], 1))
-            reach = len(tokens) if is_lead else 0  # "The cover does not include: flood, war"
+            reach = 0
             continue
         if word in _NEGATIONS or word.endswith("n't"):
             reach = _REACH if denying[at] else 0
