@@ -75,6 +75,7 @@ def body_of(piece: Evidence) -> str:
 
 
 def places_of(piece: Evidence) -> list[str]:
+    """The title and the headings of a piece."""
     return [piece.source.title, *piece.headings]
 
 
