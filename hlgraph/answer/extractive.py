@@ -202,7 +202,7 @@ _COMPOUND = re.compile(r"\band\s+(?:who|whom|whose|what|where|when|which|how|why
 # A question that names its subject by way of another thing: the designer of the Halfmoon Bridge, the person who built it.
 _JOINS = re.compile(
     r"['’]s\b|(?<=\w )(?:that|who|whom|whose|which|where|when)\b"
-    r"|[a-zß-öø-ÿ]\s+(?:of|by|from|for|in|at|on)\s+(?:the\s+)?[^\W\d_a-zß-öø-ÿ]"
+    r"|[a-zß-öø-ÿ]\s+(?:of|by|from|for|in|at|on)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+)?[^\W\d_a-zß-öø-ÿ\s]"
 )
 _DEFINES = re.compile(r"(?:\S+\s+){1,8}?(?:\([^)]*\)\s+)?(?:is|was|are|were)\s+(?:an?|the|one)\b")
 _ASIDE = re.compile(r"\(.*?\)|\s[-–—|]\s.*")
