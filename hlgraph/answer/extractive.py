@@ -203,6 +203,7 @@ _COMPOUND = re.compile(r"\band\s+(?:who|whom|whose|what|where|when|which|how|why
 _JOINS = re.compile(
     r"['’]s\b|(?<=\w )(?:that|who|whom|whose|which|where|when)\b"
     r"|[a-zß-öø-ÿ]\s+(?:of|by|from|for|in|at|on)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+)?[^\W\d_a-zß-öø-ÿ\s]"
+    r"|\b(?:of|by|from)\s+(?:the|an?|what|which)\s+[a-zß-öø-ÿ]"
 )
 _DEFINES = re.compile(r"(?:\S+\s+){1,8}?(?:\([^)]*\)\s+)?(?:is|was|are|were)\s+(?:an?|the|one)\b")
 _ASIDE = re.compile(r"\(.*?\)|\s[-–—|]\s.*")
