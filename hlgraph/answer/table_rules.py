@@ -338,11 +338,13 @@ class Computed(NamedTuple):
     head : the number of rows, the filter, the rule and its result
     rows : the rows that it rests on, at most 20, each with what the answer shows of it
     notes : what was left out
+    is_lookup : whether the filters leave one row, and the question asks for one of its cells: "the count of Part 150"
     """
 
     head: str
     rows: tuple[tuple[Row, str], ...]
     notes: str = ""
+    is_lookup: bool = False
 
 
 class _Kind(NamedTuple):
@@ -663,7 +665,10 @@ class _Rule:
             said = f"{self._rule(self.inner)} = {self.columns.over(self.inner, self.target, rows=rows)}"
         shown = [(row, self._shown(row)) for row in rows[:MOST_SHOWN]]
         notes += f"; {MOST_SHOWN} of them listed" if len(rows) > MOST_SHOWN else ""
-        return Computed(f"{head}: {said}", tuple(shown), notes)
+        is_rule = self.group or self.kind.extreme or not (_SUM | _MEAN).isdisjoint(self.asked.words)
+        is_rule = is_rule or (self.inner == "count" and "many" in self.asked.words)
+        is_lookup = len(rows) == 1 and bool(where) and not is_rule
+        return Computed(f"{head}: {said}", tuple(shown), notes, is_lookup)
 
     def _rule(self, name: str) -> str:
         if name == "count":
@@ -815,6 +820,8 @@ def table_answer(question: str, evidence: Sequence[Evidence], *, reader: TableRe
     if not results:
         return reason
     ((table, result),) = results.values()
+    if result.is_lookup:
+        return ""
     return _answer(question, result, pieces=reader.evidence([row for row, _ in result.rows]))
 
 

@@ -22,6 +22,7 @@ from hlgraph.extract.local._names import (
 )
 from hlgraph.extract.local._topics import Title, is_acronym, occurrences
 from hlgraph.extract.local._units import MentionSpan, Unit, quoted, values, without_overlaps
+from hlgraph.ids import normalise_name
 from hlgraph.text import BlockKind
 
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff]")
@@ -596,7 +597,7 @@ def with_antecedents(
         unit, spans = plain, own
         anaphor = _anaphor(unit.text) if unit.kind is BlockKind.PROSE else None
         antecedent = section.antecedent(unit, anaphor) if anaphor else None
-        if anaphor and antecedent:
+        if anaphor and antecedent and not _is_named(anaphor["word"], antecedent):
             unit, spans = _bracketed(unit, spans, anaphor, antecedent, title)
         elif anaphor and not anaphor["noun"] and section.has_before(unit):
             unit = unit._replace(is_open=True)
@@ -604,6 +605,11 @@ def with_antecedents(
         resolved.append(unit)
         named.append(spans)
     return tuple(resolved), named
+
+
+def _is_named(words: str, antecedent: MentionSpan) -> bool:
+    """Whether the words are the name itself: "The bridge" under the title "The bridge"."""
+    return normalise_name(words) == normalise_name(antecedent.name)
 
 
 def _anaphor(text: str) -> re.Match[str] | None:

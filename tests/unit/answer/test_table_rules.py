@@ -9,7 +9,7 @@ import pytest
 import hlgraph
 from hlgraph.answer.table_rules import asks_for_number, computed
 from hlgraph.answer.tables import MOST_ROWS, Table, tables_of
-from hlgraph.records import Chunk, Source
+from hlgraph.records import Chunk, Document, Source
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -155,6 +155,14 @@ def test_questions_of_one_fact_read_no_table() -> None:
         "Wie viele Brücken gibt es?",
     )
     assert [asks_for_number(question) for question in asked] == [False] * 4
+
+
+@pytest.mark.parametrize("question", ["What is the count of Part 2?", "How much count has Part 2?"])
+def test_a_cell_of_one_row_is_no_sum_and_no_count(tmp_path: Path, question: str) -> None:
+    text = "| Part | Count |\n| --- | --- |\n| Part 1 | 3 |\n| Part 2 | 6 |"
+    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as graph:
+        graph.ingest(Document("doc:1", text, "Parts"))
+        assert "Part: Part 2; Count: 6" in graph.answer(question).text
 
 
 def test_answers_read_every_row_and_cite_them(tmp_path: Path) -> None:

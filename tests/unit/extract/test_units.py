@@ -133,3 +133,8 @@ def test_the_items_of_a_long_list_have_their_lead_in_in_every_chunk() -> None:
         .propositions
     }
     assert found == {f"{PUMP} {item[2:]}" for item in items} | {"Afterwards it is safe."}
+
+
+def test_the_words_of_a_title_need_no_antecedent() -> None:
+    sentence = "The bridge was opened by the mayor on 12 May 1881."
+    assert texts(sentence, title="The bridge") == [sentence]
