@@ -290,18 +290,15 @@ def delete_missing(
     seen : the report of the ingest; receives the counts. Its failures and everything under them (``uri#...``) are protected
     prefixes : uris of folders and files that were read
     corpus : the corpus
-    keep : uris that were read
+    keep : uris that were read, each once
     remover : removes them
     """
     names, protected = set(prefixes), {failure.uri for failure in seen.failed}
     stores = remover.stores
     with stores.graph.lock(corpus) as pending:
         resume(pending, stores, corpus=corpus)
-        if (
-            record_counts(corpus, stores).get(Kind.SOURCE, 0)
-            == seen.sources_added + seen.sources_changed + seen.sources_unchanged
-        ):
-            return  # all stored sources were read, so none of them has to be looked at
+        if not seen.failed and record_counts(corpus, stores).get(Kind.SOURCE, 0) == len(keep):
+            return  # every uri that was read is stored, and no other one
         missing = [
             name
             for name, source in by_id(stores.graph.find(Kind.SOURCE, Scope(corpus)), Source).items()

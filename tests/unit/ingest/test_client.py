@@ -19,6 +19,7 @@ from hlgraph.errors import (
     UnknownNameError,
     WhereError,
 )
+from hlgraph.ingest.delete import Remover, delete_missing
 from hlgraph.ingest.pipeline import batches
 from hlgraph.ingest.report import Report
 from hlgraph.progress import Progress
@@ -388,3 +389,11 @@ def test_ingest_removes_what_is_not_there_any_more_when_asked(filled: HLGraph, t
 def test_a_change_holds_100_000_characters() -> None:
     documents = [Document(f"doc:{at}", "word " * 12_000, "") for at in range(5)]
     assert [len(batch) for batch in batches(documents, Report(), seen=set())] == [2, 2, 1]
+
+
+def test_a_source_that_two_parts_of_a_run_counted_hides_no_missing_one(graph: HLGraph) -> None:
+    graph.ingest([Document("doc:a", "The mill stands."), Document("doc:b", "The bridge stands.")])
+    stores, seen = graph._opened.stores, Report(sources_unchanged=2)
+    delete_missing(seen, ["doc:a", "doc:b"], corpus="default", keep={"doc:a"}, remover=Remover(stores))
+    assert seen.sources_removed == 1
+    assert [item.records[Kind.SOURCE] for item in graph.stats()] == [1]
