@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -46,6 +46,8 @@ class ChunkSettings:
     ----------
     max_tokens : maximum tokens of a chunk, at least 20, default 300
     overlap : maximum share of a chunk that repeats the previous one, 0 to 0.5, default 0.2
+    boundaries : ``content`` (default): chosen by the text around them, so that an edit changes few chunks; ``packed``: chunks are
+        filled from the top, as in the papers, so that an edit changes all chunks below it
 
     Raises
     ------
@@ -55,9 +57,12 @@ class ChunkSettings:
 
     max_tokens: int = 300
     overlap: float = 0.2
+    boundaries: Literal["content", "packed"] = "content"
 
     def __post_init__(self) -> None:
         """Check the values."""
+        if self.boundaries not in ("content", "packed"):
+            raise SettingsError(f"chunk.boundaries is {self.boundaries!r}; choose 'content' or 'packed'")
         if self.max_tokens < 20 or not 0 <= self.overlap <= 0.5:
             raise SettingsError(
                 f"chunk.max_tokens is {self.max_tokens} and chunk.overlap is {self.overlap}; "

@@ -115,18 +115,19 @@ def chunker_of(options: IngestOptions, settings: Settings) -> Chunker:
     Parameters
     ----------
     options : ``is_chunked`` keeps each document whole
-    settings : the size and the overlap of chunks, in tokens
+    settings : the boundaries of chunks, and their size and overlap in tokens
 
     Returns
     -------
     Chunker
-        Content-defined boundaries, or one chunk per document.
+        Content-defined or packed boundaries, or one chunk per document.
     """
-    from hlgraph.chunk import ContentDefinedChunker, WholeChunker
+    from hlgraph.chunk import ContentDefinedChunker, PackedChunker, WholeChunker
 
     if options.is_chunked or options.rows is not None:
         return WholeChunker()
-    return ContentDefinedChunker(settings.chunk.max_tokens, settings.chunk.overlap)
+    divide = PackedChunker if settings.chunk.boundaries == "packed" else ContentDefinedChunker
+    return divide(settings.chunk.max_tokens, settings.chunk.overlap)
 
 
 def extractor_of(

@@ -24,6 +24,8 @@ from hlgraph.retrieve.request import SearchRequest, Unit
 from hlgraph.retrieve.session import Search, Session
 
 Why = dict[str, dict[str, float | str]]
+UNBOUNDED = 1_000_000
+"""A bound that no corpus of an experiment reaches, for the preset ``literal``."""
 FOLDED = 5
 """Number of statements that are ranked for each requested chunk, since several statements often belong to one chunk."""
 
@@ -81,6 +83,7 @@ PRESETS: Mapping[str, str] = {
     "tuned": "tuned for a small embedder",
     "fast": "path in less time",
     "plain": "without the reranker",
+    "literal": "the printed numbers of the paper, not fitted to the corpus, and no bound that the paper does not have",
 }
 """The presets, and what each is for. A strategy that does not define a preset uses the parameters of the paper."""
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hlgraph.chunk import ContentDefinedChunker, WholeChunker
+from hlgraph.chunk import Chunker, ContentDefinedChunker, PackedChunker, WholeChunker
 from hlgraph.ids import chunk_id
 from hlgraph.records import Document, Span
 from hlgraph.text import block_sentences, blocks, content_words, count_tokens, sentences, words
@@ -35,10 +35,11 @@ line = st.one_of(*map(st.sampled_from, (MARKDOWN, PROSE, LONG, SCRIPTS, SPACE)),
 fence = st.sampled_from(["```", "```py", "~~~", "````"])
 plain = st.lists(line, max_size=25).map("\n".join)
 marked = st.lists(st.one_of(line, fence), max_size=25).map("\n".join)
-chunkers = st.builds(ContentDefinedChunker, st.sampled_from([32, 50, 300]), st.sampled_from([0.0, 0.2, 0.5]))
+sizes = (st.sampled_from([32, 50, 300]), st.sampled_from([0.0, 0.2, 0.5]))
+chunkers = st.builds(ContentDefinedChunker, *sizes)
 
 
-def cut(text: str, chunker: ContentDefinedChunker) -> list[Span]:
+def cut(text: str, chunker: Chunker) -> list[Span]:
     return chunker.chunk(Document("a.txt", text))
 
 
@@ -62,9 +63,9 @@ def test_blocks_hold_their_sentences(text: str) -> None:
     assert all((block.level > 0) == (block.kind.value == "heading") for block in found)
 
 
-@given(marked, chunkers)
+@given(marked, chunkers | st.builds(PackedChunker, *sizes))
 def test_chunks_are_trimmed_in_order_within_size_and_hold_every_character(
-    text: str, chunker: ContentDefinedChunker
+    text: str, chunker: ContentDefinedChunker | PackedChunker
 ) -> None:
     spans = cut(text, chunker)
     position = 0

@@ -47,7 +47,7 @@ _QuestionText = Annotated[
 ]
 _Strategy = Annotated[str | None, option("--strategy -s NAME", "With --question: the strategy (default: auto).")]
 _Preset = Annotated[
-    Literal["paper", "tuned", "fast", "plain"] | None,
+    Literal["paper", "tuned", "fast", "plain", "literal"] | None,
     option("--preset", "With --question: parameters of the strategy (default: paper)."),
 ]
 _Mode = Annotated[

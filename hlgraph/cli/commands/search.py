@@ -25,11 +25,11 @@ app = typer.Typer()
 Question = Annotated[str, argument("QUESTION", "The question.")]
 StrategyName = Annotated[str, option("--strategy -s NAME", f"One of: {', '.join(STRATEGIES)}.")]
 PresetName = Annotated[
-    Literal["paper", "tuned", "fast", "plain"],
+    Literal["paper", "tuned", "fast", "plain", "literal"],
     option(
         "--preset",
         "Parameters: paper (as in the papers), tuned (for a small embedder), fast (strategy path in less time), "
-        "plain (no reranker).",
+        "plain (no reranker), literal (the printed numbers, without bounds of time).",
     ),
 ]
 ByName = Annotated[

@@ -15,7 +15,6 @@ from hlgraph.retrieve.session import Session
 from hlgraph.stores.protocols import PullShape
 from hlgraph.subgraph import Csr, Subgraph
 
-_NODE_CAP = 10_000
 _SMALL = 100
 
 
@@ -33,13 +32,15 @@ class Region:
         that mention the entity) over the shared entities; the heaviest are kept, ties by id. So neighbours that share more and
         rarer entities come first, and an entity that occurs everywhere is used only if nothing better joins two statements
         (HLG, C.2.1)
+    node_cap : maximum number of nodes of a pull (default 10,000)
     """
 
-    def __init__(self, session: Session, *, fan_out: int, neighbours: int) -> None:
+    def __init__(self, session: Session, *, fan_out: int, neighbours: int, node_cap: int = 10_000) -> None:
         self.ids: list[str] = []
         self._session = session
         self._fan_out = fan_out
         self._neighbours = neighbours
+        self._node_cap = node_cap
         self._numbers: dict[str, int] = {}
         self._entities: dict[str, int] = {}
         self._pairs: list[tuple[Nodes, Nodes]] = []
@@ -50,7 +51,7 @@ class Region:
         self._has_vector = np.empty(0, dtype=np.bool_)
 
     def pull(self, seeds: Sequence[str], *, hops: int, has_topics: bool = False) -> Subgraph:
-        """Add the neighbourhood of these nodes, at most 10,000 nodes.
+        """Add the neighbourhood of these nodes, at most ``node_cap`` nodes.
 
         Parameters
         ----------
@@ -68,10 +69,10 @@ class Region:
             relationships.add(Relationship.ABOUT)
             kinds.add(Kind.TOPIC)
         shape = PullShape(
-            frozenset(relationships), frozenset(kinds), hops=hops, fan_out=self._fan_out, node_cap=_NODE_CAP
+            frozenset(relationships), frozenset(kinds), hops=hops, fan_out=self._fan_out, node_cap=self._node_cap
         )
         graph = self._session.pull(seeds, shape)
-        self._is_full = self._is_full or len(graph) >= _NODE_CAP
+        self._is_full = self._is_full or len(graph) >= self._node_cap
         statements, entities = graph.nodes(Kind.STATEMENT), graph.nodes(Kind.ENTITY)
         place = np.zeros(len(graph), dtype=np.intp)
         keys = graph.ids[statements].tolist()

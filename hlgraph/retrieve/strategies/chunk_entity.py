@@ -11,7 +11,7 @@ from hlgraph.algorithms.fusion import top_k
 from hlgraph.records import Hit, Kind, Relationship
 from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Ranked, check_counts, rerank
+from hlgraph.retrieve.retriever import UNBOUNDED, Presets, Ranked, check_counts, rerank
 from hlgraph.retrieve.session import Session
 from hlgraph.stores.protocols import PullShape
 
@@ -32,6 +32,7 @@ class ChunkEntityRetriever:
 
     name: ClassVar[str] = "chunk_entity"
     unit: ClassVar[Unit] = "chunk"
+    presets: ClassVar[Presets] = {"literal": {"fan_out": UNBOUNDED}}
     seeds: int = 5
     nodes: int = 50
     fan_out: int = 100

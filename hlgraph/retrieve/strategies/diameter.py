@@ -19,6 +19,7 @@ from hlgraph.retrieve.explain.parts import MOST_PATHS, Hop
 from hlgraph.retrieve.question.subqueries import ChatSplitter, NameSplitter, SplitBy, Splitter
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import (
+    UNBOUNDED,
     By,
     Presets,
     Ranked,
@@ -95,6 +96,7 @@ class DiameterRetriever:
         # The vector of a question with several names lies near one of them: with one search per name the set of entities
         # covers all of them.
         "tuned": {"splitter": "names"},
+        "literal": dict.fromkeys(("fan_out", "node_cap", "statements"), UNBOUNDED),
     }
     search: Filter = "in_filter"
     entities: int = 20

@@ -21,6 +21,7 @@ from hlgraph.retrieve.retriever import (
     By,
     Group,
     Needs,
+    Presets,
     Ranked,
     Why,
     chat_of,
@@ -95,6 +96,9 @@ class GlobalRetriever:
     name: ClassVar[str] = "global"
     unit: ClassVar[Unit] = "statement"
     needs: ClassVar[Needs] = ("communities",)
+    presets: ClassVar[Presets] = {
+        "literal": {"walk": QueryWalk(temperature=0.1, threshold=0.4), "synonyms": 0.9},
+    }
     breadth: int = 10
     suggestions: int = 20
     anchors: int = 200

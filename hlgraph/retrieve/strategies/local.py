@@ -12,7 +12,7 @@ from hlgraph.algorithms import check
 from hlgraph.algorithms.query_walk import QueryWalk
 from hlgraph.records import Kind
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import By, Ranked, Why, by_score, check_counts, check_deciders, rerank
+from hlgraph.retrieve.retriever import By, Presets, Ranked, Why, by_score, check_counts, check_deciders, rerank
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.feedback import Asker, Collection, Feedback, Judge, Selector, feedback
 from hlgraph.retrieve.steps.suggest import (
@@ -68,6 +68,9 @@ class LocalRetriever:
 
     name: ClassVar[str] = "local"
     unit: ClassVar[Unit] = "statement"
+    presets: ClassVar[Presets] = {
+        "literal": {"walk": QueryWalk(temperature=0.1, threshold=0.4), "synonyms": 0.9},
+    }
     suggestions: int = 20
     cycles: int = 3
     extraction: Extraction = field(default_factory=Extraction)

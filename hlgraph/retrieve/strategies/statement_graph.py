@@ -13,7 +13,7 @@ from hlgraph.algorithms.diversity import PAPER_TAU
 from hlgraph.errors import InputError
 from hlgraph.records import Kind
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import By, Presets, Ranked, check_by, check_counts
+from hlgraph.retrieve.retriever import UNBOUNDED, By, Presets, Ranked, check_by, check_counts
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.beam_walk import (
     Around,
@@ -34,7 +34,7 @@ Beams = Literal["per_seed", "shared"]
 class StatementGraphRetriever:
     """Statements found by keywords and by vectors, and by beams over the entities that they share (HLG SGRAG).
 
-    The defaults are the paper's, with a beam per seed (Eq. 8, Algorithm 1); the paper does not define the last four parameters.
+    The defaults are the paper's, with a beam per seed (Eq. 8, Algorithm 1); the paper does not define the last five parameters.
     All beams advance together: each depth takes one read of neighbours and one of embeddings, however many seeds there are.
 
     Attributes
@@ -47,6 +47,7 @@ class StatementGraphRetriever:
     must_improve : a path grows only while its score (Eq. 7) does
     neighbours : maximum number followed from one statement, see :class:`Region`
     fan_out : maximum number of statements of one entity that are followed
+    node_cap : maximum number of nodes of a pull
     pulls : number of pulls of neighbours; steps after the last pull stay among the statements known by then. Two pulls keep a
         search of depth 3 within six round trips to each store, see :meth:`Region.pull_ahead`
     path_weight : weight of the best path of a statement beside the statement itself, from 0 (paper) to 1
@@ -64,6 +65,7 @@ class StatementGraphRetriever:
         # Paths continue although a bridge lowers their score, and the score of a statement is half its own, half that of its
         # best path.
         "tuned": {"beams": "shared", "must_improve": False, "neighbours": 10, "path_weight": 0.5},
+        "literal": {"neighbours": UNBOUNDED, "fan_out": UNBOUNDED, "node_cap": UNBOUNDED, "pulls": 3},
     }
     vector_seeds: int = 100
     keyword_seeds: int = 100
@@ -73,6 +75,7 @@ class StatementGraphRetriever:
     must_improve: bool = True
     neighbours: int = 20
     fan_out: int = 25
+    node_cap: int = 10_000
     pulls: int = 2
     path_weight: float = 0.0
     by: By = "rules"
@@ -88,7 +91,7 @@ class StatementGraphRetriever:
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
         keywords = question_keywords(session, self.by)
-        region = Region(session, fan_out=self.fan_out, neighbours=self.neighbours)
+        region = Region(session, fan_out=self.fan_out, neighbours=self.neighbours, node_cap=self.node_cap)
         entities = sorted(set(keywords.values()))
         k = max(self.vector_seeds, k)
         # A shared beam begins at the statements closest to the question. In a search by vector those are its first hits. Only if

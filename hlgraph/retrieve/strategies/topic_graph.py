@@ -12,7 +12,7 @@ from hlgraph.algorithms.beam import BeamOptions
 from hlgraph.algorithms.diversity import PAPER_TAU
 from hlgraph.records import Kind, Statement
 from hlgraph.retrieve.request import SearchRequest, Unit
-from hlgraph.retrieve.retriever import By, Presets, Ranked, check_by, check_counts, with_preset
+from hlgraph.retrieve.retriever import UNBOUNDED, By, Presets, Ranked, check_by, check_counts, with_preset
 from hlgraph.retrieve.session import Search, Session
 from hlgraph.retrieve.steps.beam_walk import (
     Around,
@@ -43,7 +43,7 @@ class TopicGraphRetriever:
     beam_width, max_depth : of the beam (paper: 50 and 3)
     rescored : number of paths that the reranker scores at each depth
     candidates : number of statements that the beam may enter beside the seeds
-    neighbours, fan_out : see :class:`Region`
+    neighbours, fan_out, node_cap : see :class:`Region`
     path_weight : weight of the best path of a statement beside the statement itself, from 0 (paper) to 1
     by : who names the keywords of the question: ``rules`` (default) or ``chat``, the chat model (Eq. 1)
 
@@ -55,7 +55,10 @@ class TopicGraphRetriever:
     name: ClassVar[str] = "topic_graph"
     unit: ClassVar[Unit] = "statement"
     diversity: ClassVar[float] = PAPER_TAU
-    presets: ClassVar[Presets] = {"tuned": {"neighbours": 10, "path_weight": 0.5}}
+    presets: ClassVar[Presets] = {
+        "tuned": {"neighbours": 10, "path_weight": 0.5},
+        "literal": dict.fromkeys(("rescored", "candidates", "neighbours", "fan_out", "node_cap"), UNBOUNDED),
+    }
     topics: int = 50
     statements: int = 200
     keyword_seeds: int = 100
@@ -65,6 +68,7 @@ class TopicGraphRetriever:
     candidates: int = 300
     neighbours: int = 20
     fan_out: int = 25
+    node_cap: int = 10_000
     path_weight: float = 0.0
     by: By = "rules"
 
@@ -81,7 +85,7 @@ class TopicGraphRetriever:
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
         keywords = question_keywords(session, self.by)
-        region = Region(session, fan_out=self.fan_out, neighbours=self.neighbours)
+        region = Region(session, fan_out=self.fan_out, neighbours=self.neighbours, node_cap=self.node_cap)
         entities = sorted(set(keywords.values()))
         around = Around(Kind.TOPIC, self.topics, hops=1)
         topics, graph = search_and_pull(session, region, around=around, k=self.topics, entities=entities)

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from growth import assert_linear
 
-from hlgraph.chunk import Chunker, ContentDefinedChunker, WholeChunker
+from hlgraph.chunk import Chunker, ContentDefinedChunker, PackedChunker, WholeChunker
 from hlgraph.errors import SettingsError
 from hlgraph.records import Document
 from hlgraph.text import count_tokens
@@ -179,3 +179,22 @@ def test_whole_chunker_takes_the_text_without_outer_white_space() -> None:
 
 def test_empty_and_white_texts_have_no_chunks() -> None:
     assert texts("") == texts(" \n\t\u3000") == []
+
+
+def test_packed_chunks_are_as_large_as_asked_and_overlap_by_whole_sentences() -> None:
+    text = "".join(prose(random.Random(5), 600))
+    spans = PackedChunker().chunk(Document("a.txt", text))
+    assert sum(span.tokens for span in spans[:-1]) / len(spans[:-1]) > 280
+    overlaps = [text[after.start : before.end] for before, after in pairwise(spans)]
+    assert all(30 < count_tokens(overlap) <= 60 and overlap[0].isupper() for overlap in overlaps)
+    none = PackedChunker(overlap=0).chunk(Document("a.txt", text))
+    assert all(before.end <= after.start for before, after in pairwise(none))
+
+
+def test_a_packed_chunk_does_not_end_with_a_heading() -> None:
+    rng = random.Random(2)
+    chunks = texts(
+        "".join(f"## Section {i}\n\n{''.join(prose(rng, 5)).strip()}\n\n" for i in range(30)), PackedChunker()
+    )
+    assert not any(chunk.splitlines()[-1].startswith("##") for chunk in chunks)
+    assert sum(map(count_tokens, chunks)) / len(chunks) > 220

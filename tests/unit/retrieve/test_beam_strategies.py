@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -166,6 +167,15 @@ def test_a_last_pull_reaches_far_only_while_little_is_known(stores: Stores) -> N
     region.add([f"another statement {at}" for at in range(100)])
     region.pull_ahead(region.numbers(region.ids[:1]), steps=3)
     assert [step.details["hops"] for step in session.steps] == [1, 6, 2]
+
+
+@pytest.mark.parametrize(("preset", "reached"), [("paper", 22), ("literal", 32)])
+def test_a_beam_of_the_preset_literal_follows_every_neighbour_of_a_hub(
+    stores: Stores, preset: str, reached: int
+) -> None:
+    chosen = replace(retriever("statement_graph", preset), vector_seeds=1, keyword_seeds=1, must_improve=False)
+    session = session_of(stores, "RARE sleeps?", corpus="hub")
+    assert len(chosen.rank(session, 1).hits) == reached
 
 
 # The beam (Eq. 5-8)

@@ -443,7 +443,7 @@ def test_presets() -> None:
     assert retriever("statement", "paper") == StatementRetriever(candidates=100, has_rerank=True)
     assert retriever("statement", "plain") == StatementRetriever(has_rerank=False)
     assert retriever("chunk_rerank", "plain") == ChunkRerankRetriever(candidates=50)
-    with pytest.raises(UnknownNameError, match="no preset 'quick'; choose one of: fast, paper, plain, tuned"):
+    with pytest.raises(UnknownNameError, match="no preset 'quick'; choose one of: fast, literal, paper, plain, tuned"):
         retriever("statement", "quick")
     with pytest.raises(UnknownNameError, match="did you mean 'topic'"):
         retriever("topics", "paper")
