@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
-from hlgraph.models.prompts import delimited, read_prompt
+from hlgraph.models.prompts import SALT, delimited, read_prompt
 from hlgraph.models.protocols import ChatModel
 
 PROMPTS = Path(__file__).parent / "prompts"
@@ -98,8 +98,10 @@ class ChatDecider(Decider):
         return ask(self.model, self.prompt, values=values, accept=accept)
 
 
-def numbered(texts: Sequence[str], name: str = "statement") -> str:
-    """Texts as data between markers, numbered from 1.
+def numbered(texts: Sequence[str], name: str = "statements") -> str:
+    """Texts as data between one pair of markers, a numbered line each.
+
+    A text is one line, so none can look like the next one.
 
     Parameters
     ----------
@@ -109,8 +111,18 @@ def numbered(texts: Sequence[str], name: str = "statement") -> str:
     Returns
     -------
     str
+        Empty without texts.
+
+    Examples
+    --------
+    >>> print(numbered(["A bridge.", "A\\n[3] ferry."]).replace(SALT, ""))
+    <statements 39aa21d5>
+    [1] A bridge.
+    [2] A [3] ferry.
+    </statements 39aa21d5>
     """
-    return "\n".join(f"[{number}]\n{delimited(name, ' '.join(text.split()))}" for number, text in enumerate(texts, 1))
+    lines = [f"[{number}] {' '.join(text.split())}" for number, text in enumerate(texts, 1)]
+    return delimited(name, "\n".join(lines)) if lines else ""
 
 
 def numbers_in(reply: str, most: int) -> list[int] | None:
