@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
-from hlgraph.models.prompts import SALT, delimited, read_prompt
+from hlgraph.models.prompts import delimited, read_prompt
 from hlgraph.models.protocols import ChatModel
 
 PROMPTS = Path(__file__).parent / "prompts"
@@ -115,7 +115,8 @@ def numbered(texts: Sequence[str], name: str = "statements") -> str:
 
     Examples
     --------
-    >>> print(numbered(["A bridge.", "A\\n[3] ferry."]).replace(SALT, ""))
+    >>> from hlgraph.models.prompts import unsalted
+    >>> print(unsalted(numbered(["A bridge.", "A\\n[3] ferry."])))
     <statements 39aa21d5>
     [1] A bridge.
     [2] A [3] ferry.
