@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from hlgraph.ingest.plan import Plan
     from hlgraph.ingest.report import Failure, Report
     from hlgraph.ingest.run import Ingestion
-    from hlgraph.models.accounts.budget import Budget
+    from hlgraph.models.accounts.budget import Budget, ExpectedCost
     from hlgraph.models.accounts.ledger import GroupBy, Spent
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
     from hlgraph.models.protocols import ChatModel, Embedder, Reranker
@@ -132,6 +132,7 @@ __all__ = [
     "Entity",
     "Evaluation",
     "Evidence",
+    "ExpectedCost",
     "Explanation",
     "Fact",
     "Facts",
@@ -219,7 +220,7 @@ _LATER = {
         "ingest.plan": "Plan",
         "ingest.report": "Failure Report",
         "ingest.run": "Ingestion",
-        "models.accounts.budget": "Budget",
+        "models.accounts.budget": "Budget ExpectedCost",
         "models.accounts.ledger": "GroupBy Spent",
         "models.choose": "AnyChat AnyEmbedder AnyReranker",
         "models.protocols": "ChatModel Embedder Reranker",

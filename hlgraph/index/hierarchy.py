@@ -211,9 +211,11 @@ class _Work:
     embedder: Embedder
     summariser: Summariser
     last: _Last
+    of_node: Mapping[str, str]
     communities: list[Community]
     members: dict[str, tuple[str, ...]]
     summaries: list[Summarised]
+    is_new: bool
     written: int = 0
 
     def summary_name(self, subject: str, below: Iterable[str]) -> tuple[str, str]:
@@ -284,45 +286,92 @@ def build_hierarchy(
     with stores.graph.lock(corpus) as pending:
         for change in pending:
             finish(change, stores)
-        stats = existing(stores.graph, corpus)
-        check_model([stats], embedder)
-        query = query.fitted(stats.calibration)
-        parameters = query.parameters(summariser)
-        stored = run_named(derived, corpus, name=RUN)
-        is_same = stored is not None and stored.parameters == parameters
-        if stored is not None and is_same and not stored.is_stale and not is_whole:
-            return _unchanged(stored, stores)
-        run = Run(corpus, RUN, stats.version, parameters, query.layers - 1, summariser.fingerprint)
-        last = _read_last(derived, corpus)
-        of_node = last.of_node if is_same and not is_whole else {}
-        work = _Work(corpus, query, run, stats.ids, stores, embedder, summariser, last, [], {}, [])
-        with progress.step("read"):
-            chunks, long = _chunks(work, of_node)
-        sources = _sources(work, chunks, long=long, of_node=of_node)
-        nodes = sorted(chunks + sources, key=lambda node: node.key)
-        is_new = sum(not node.was_in for node in nodes) > _NEW * len(nodes)
-        _build(work, [node._replace(was_in="") for node in nodes] if is_new else nodes)
+        work = _begun(corpus, query, stores=stores, embedder=embedder, summariser=summariser, is_whole=is_whole)
+        if isinstance(work, Run):
+            return _unchanged(work, stores)
+        chunks, sources, is_new = _summarised(work)
         built = Made(
             sorted(work.communities, key=lambda community: (community.level, community.id)),
             work.members,
             work.summaries,
         )
-        run = replace(run, stamp=built.stamp)
+        run = replace(work.run, stamp=built.stamp)
         with progress.step("persist"):
             saved = derived.save(run, built)
-        counts = _counts(work.summaries, query.layers - 1)
-        kept = len(work.summaries) - work.written
         return BuiltHierarchy(
             run,
-            len(chunks),
-            counts,
+            chunks,
+            _counts(work.summaries, work.query.layers - 1),
             work.written,
-            kept,
+            len(work.summaries) - work.written,
             saved,
-            is_whole=is_new or not is_same,
-            sources=len(sources),
+            is_whole=is_new,
+            sources=sources,
             alone=alone_among(work.communities),
         )
+
+
+def rehearse_hierarchy(
+    corpus: str,
+    query: HierarchyQuery,
+    *,
+    stores: Stores,
+    embedder: Embedder,
+    summariser: Summariser,
+    is_whole: bool = False,
+) -> None:
+    """Ask the summariser for what :func:`build_hierarchy` would ask it, and store nothing.
+
+    Parameters
+    ----------
+    corpus, query, stores, embedder, is_whole : see :func:`build_hierarchy`
+    summariser : counts what it is asked; its texts stand for the summaries, on which the layers above depend
+
+    Raises
+    ------
+    UnknownNameError, ModelMismatchError, MissingExtraError, StoreError : see :func:`build_hierarchy`
+    """
+    work = _begun(corpus, query, stores=stores, embedder=embedder, summariser=summariser, is_whole=is_whole)
+    if isinstance(work, _Work):
+        _summarised(work)
+
+
+def _begun(
+    corpus: str,
+    query: HierarchyQuery,
+    *,
+    stores: Stores,
+    embedder: Embedder,
+    summariser: Summariser,
+    is_whole: bool,
+) -> _Work | Run:
+    """The inputs of a build, or the last run if nothing has changed since."""
+    derived = derived_store(stores)
+    stats = existing(stores.graph, corpus)
+    check_model([stats], embedder)
+    query = query.fitted(stats.calibration)
+    parameters = query.parameters(summariser)
+    stored = run_named(derived, corpus, name=RUN)
+    is_same = stored is not None and stored.parameters == parameters
+    if stored is not None and is_same and not stored.is_stale and not is_whole:
+        return stored
+    run = Run(corpus, RUN, stats.version, parameters, query.layers - 1, summariser.fingerprint)
+    last = _read_last(derived, corpus)
+    of_node = last.of_node if is_same and not is_whole else {}
+    return _Work(
+        corpus, query, run, stats.ids, stores, embedder, summariser, last, of_node, [], {}, [], is_new=not is_same
+    )
+
+
+def _summarised(work: _Work) -> tuple[int, int, bool]:
+    """Cluster and summarise every layer: the numbers of chunks and of sources with summaries, and if all was clustered again."""
+    with progress.step("read"):
+        chunks, long = _chunks(work, work.of_node)
+    sources = _sources(work, chunks, long=long, of_node=work.of_node)
+    nodes = sorted(chunks + sources, key=lambda node: node.key)
+    is_new = sum(not node.was_in for node in nodes) > _NEW * len(nodes)
+    _build(work, [node._replace(was_in="") for node in nodes] if is_new else nodes)
+    return len(chunks), len(sources), is_new or work.is_new
 
 
 def _unchanged(run: Run, stores: Stores) -> BuiltHierarchy:

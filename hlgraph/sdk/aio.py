@@ -200,6 +200,7 @@ class AsyncHierarchy(Awaited[Hierarchy]):
     """:class:`hlgraph.sdk.hierarchy.Hierarchy`, awaited."""
 
     build = awaited(Hierarchy.build)
+    plan = awaited(Hierarchy.plan)
     find = awaited(Hierarchy.find)
 
 

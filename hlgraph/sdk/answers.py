@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlgraph.errors import InputError
 from hlgraph.sdk.arguments import checked, parsed
 from hlgraph.sdk.batches import planning_executor
 
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from hlgraph.settings import Settings
     from hlgraph.stores.protocols import Stores
     from hlgraph.where import AnyWhere
-
-_NO_CHAT = "a plan needs the name of a chat model, and none is named; set HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini)"
 
 
 @checked
@@ -66,8 +63,6 @@ class Answers:
         from hlgraph.retrieve import SearchRequest, search
 
         asked = SearchRequest(request.question, self.settings.corpus, request.evidence_count, where=parsed(where))
-        if not self.models.chat_asked_for:
-            raise InputError(_NO_CHAT)
         with planning_executor(self.models.chat_asked_for, self.settings) as executor:
             rehearsal = Rehearsal(executor)
             names: list[str] = []

@@ -163,8 +163,14 @@ class Batches:
         return BatchFiles(executor, max_tokens=self.settings.models.max_tokens, domain=domain, quarantine=failures)
 
 
+_NO_CHAT_TO_PLAN = (
+    "a plan needs the name of a chat model, and none is named; set HLGRAPH_CHAT or models.chat "
+    "(such as openai:gpt-4o-mini)"
+)
+
+
 @contextmanager
-def planning_executor(chat: AnyChat, settings: Settings) -> Iterator[Executor]:
+def planning_executor(chat: AnyChat | None, settings: Settings) -> Iterator[Executor]:
     """The executor for planning the calls of a chat model; a model given by name is not instantiated, so no API key is needed.
 
     Parameters
@@ -176,10 +182,16 @@ def planning_executor(chat: AnyChat, settings: Settings) -> Iterator[Executor]:
     -------
     Iterator of Executor
         A context manager, which closes its files.
+
+    Raises
+    ------
+    InputError : there is no chat model
     """
     from hlgraph.ingest.plan import NamedChat
     from hlgraph.models.choose import chosen_chat, executor_of
 
+    if not chat:
+        raise InputError(_NO_CHAT_TO_PLAN)
     model: ChatModel = NamedChat(chat) if isinstance(chat, str) else chosen_chat(chat, settings.models)
     executor = executor_of(model, settings, corpus=settings.corpus)
     try:

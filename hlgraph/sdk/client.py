@@ -664,10 +664,11 @@ class HLGraph:
 
     @property
     def hierarchy(self) -> Hierarchy:
-        """The summaries above the chunks, which the strategy ``hierarchy`` searches: ``build`` and ``find`` them."""
+        """The summaries above the chunks, which the strategy ``hierarchy`` searches: ``plan``, ``build`` and ``find`` them."""
         from hlgraph.sdk.hierarchy import Hierarchy
 
-        return Hierarchy(self.corpus, self._opened.stores, models=self._resources.models, chat=self._executor)
+        models, settings = self._resources.models, self.settings
+        return Hierarchy(self.corpus, self._opened.stores, models=models, chat=self._executor, settings=settings)
 
     @property
     def merges(self) -> Merges:

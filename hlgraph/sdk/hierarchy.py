@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hlgraph import progress
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.index.communities import derived_store
-from hlgraph.index.hierarchy import RUN, BuiltHierarchy, HierarchyQuery, alone_among, build_hierarchy
+from hlgraph.index.hierarchy import (
+    RUN,
+    BuiltHierarchy,
+    HierarchyQuery,
+    alone_among,
+    build_hierarchy,
+    rehearse_hierarchy,
+)
 from hlgraph.index.summaries import ChatSummariser, ExtractiveSummariser, Summariser
-from hlgraph.models.accounts.budget import Budget
+from hlgraph.models.accounts.budget import Budget, ExpectedCost
 from hlgraph.models.choose import ChosenModels
 from hlgraph.models.protocols import ChatModel
 from hlgraph.progress import OnProgress
 from hlgraph.records import Community, Kind, Source, Summary
 from hlgraph.sdk.arguments import check_not_negative, checked
+from hlgraph.sdk.batches import planning_executor
+from hlgraph.settings import Settings
 from hlgraph.stores.derived import Run, Summarised, run_named
 from hlgraph.stores.protocols import Scope, Stores, existing
 
@@ -53,8 +62,9 @@ class Hierarchy:
     Parameters
     ----------
     corpus, stores : the corpus, and the stores that hold it
-    models : the embedder, created at its first use
+    models : the embedder and the chat model, created at their first use
     chat : makes the executor of the chat model for one build, within a budget; None without a chat model
+    settings : those of the connection, for a plan
 
     Examples
     --------
@@ -69,6 +79,7 @@ class Hierarchy:
     stores: Stores
     models: ChosenModels
     chat: Callable[[Budget | None], ChatModel | None]
+    settings: Settings = field(default_factory=Settings)
 
     def build(
         self,
@@ -108,6 +119,47 @@ class Hierarchy:
                 summariser=self._summariser(summaries, budget),
                 is_whole=rebuild,
             )
+
+    def plan(
+        self,
+        query: HierarchyQuery | None = None,
+        *,
+        rebuild: bool = False,
+        on_progress: OnProgress | None = None,
+    ) -> ExpectedCost:
+        """The cost of :meth:`build` by the chat model. Calls no model and writes nothing.
+
+        The first sentences of its passages stand for each summary, and the layers above are clustered by them. So their number
+        of calls is an estimate; that of the first layer is exact.
+
+        Parameters
+        ----------
+        query : thresholds and sizes of the layers; None: the defaults
+        rebuild : cluster everything again
+        on_progress : called with the :class:`hlgraph.Progress` of every step; default none
+
+        Returns
+        -------
+        ExpectedCost
+
+        Raises
+        ------
+        InputError : there is no chat model
+        And what :func:`hlgraph.index.hierarchy.rehearse_hierarchy` raises.
+        """
+        from hlgraph.answer.plan import Rehearsal
+
+        with planning_executor(self.models.chat_asked_for, self.settings) as executor, progress.listening(on_progress):
+            rehearsal = Rehearsal(executor)
+            rehearse_hierarchy(
+                self.corpus,
+                query or HierarchyQuery(),
+                stores=self.stores,
+                embedder=self.models.embedder,
+                summariser=ChatSummariser(rehearsal),
+                is_whole=rebuild,
+            )
+            return rehearsal.expected()
 
     def _summariser(self, name: str, budget: Budget | None) -> Summariser:
         if name not in SUMMARIES:

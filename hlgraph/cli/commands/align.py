@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hlgraph.cli.command import Invocation, argument, command, group, option, split
-from hlgraph.cli.commands.plan import GUESSED, cost_lines, duration
+from hlgraph.cli.commands.plan import basis, cost_lines, duration
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -262,11 +262,7 @@ def _pairs_cost_lines(cost: PairsCost) -> Iterator[str]:
     yield f"questions: {len(split_tasks.train):,} for training, {len(split_tasks.test):,} held out"
     for model in cost.models:
         yield from cost_lines(model, time_note=", and the search itself")
-        yield (
-            f"measured on {model.measured_calls:,} calls of this model in the ledger"
-            if model.measured_calls
-            else GUESSED
-        )
+        yield basis(model)
 
 
 def _made_lines(result: Made, out: Path) -> list[str]:

@@ -35,6 +35,9 @@ def build(
         str, option("HOW", "chat (the chat model), extractive, or auto: chat if a chat model is configured.")
     ] = "auto",
     whole: Annotated[bool, option("--whole", "Cluster everything again.")] = False,
+    plan: Annotated[
+        bool, option("--plan", "Print what the calls of the chat model would cost, without making any.")
+    ] = False,
 ) -> None:
     """Build the summaries that --strategy hierarchy searches, or update them to the current corpus.
 
@@ -44,7 +47,10 @@ def build(
     Examples:
       hlgraph hierarchy build
       hlgraph hierarchy build --summaries extractive --json
+      hlgraph hierarchy build --summaries chat --plan
     """
+    from hlgraph.cli.commands.plan import basis, cost_lines
+    from hlgraph.errors import InputError
     from hlgraph.sdk.hierarchy import HierarchyQuery
 
     query = HierarchyQuery(
@@ -55,7 +61,13 @@ def build(
         long_source=long_source,
         large_chunk=large_chunk,
     )
+    if plan and (summaries == "extractive" or cli.budget):
+        raise InputError("--plan is for summaries by the chat model, and needs no budget; leave the other option out")
     with cli.connect("building summaries") as graph:
+        if plan:
+            cost = graph.hierarchy.plan(query, rebuild=whole)
+            cli.show(cost, [*cost_lines(cost), basis(cost)])
+            return
         built = graph.hierarchy.build(query, summaries=summaries, rebuild=whole, budget=cli.budget)
     tree = {
         "run": run_tree(built.run),

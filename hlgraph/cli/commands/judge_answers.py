@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hlgraph.cli.command import Corpus, Invocation, MaxTokens, MaxUsd, argument, budget_of, command, option, split
-from hlgraph.cli.commands.plan import GUESSED, cost_lines
+from hlgraph.cli.commands.plan import basis, cost_lines
 
 if TYPE_CHECKING:
     from hlgraph.evaluate.judges.report import JudgeOptions, JudgeReport
@@ -91,7 +91,7 @@ def judge(
     settings, candidates = cli.settings(corpus), load_candidates(answers)
     if plan:
         cost = planned(candidates, options, settings=settings)
-        cli.show(cost, [*cost_lines(cost), *([] if cost.measured_calls else [GUESSED])])
+        cli.show(cost, [*cost_lines(cost), basis(cost)])
         return
     with cli.progress("judging"):
         report = judge_answers(

@@ -24,8 +24,6 @@ PLACE = 100  # position in the list of commands
 
 app = typer.Typer()
 
-GUESSED = "lengths of replies are guessed: the ledger holds too few calls of this model"
-
 _Paths = Annotated[
     list[str] | None,
     argument(
@@ -66,11 +64,6 @@ _ContextTokens = Annotated[
 
 def answer_plan_lines(plan: AnswerPlan) -> list[str]:
     """The plan of an answer as readable lines."""
-    basis = (
-        f"lengths of replies measured on {plan.measured_calls:,} calls of this model in the ledger"
-        if plan.measured_calls
-        else GUESSED
-    )
     evidence = f"evidence: {plan.statements:,} statements, {plan.passages:,} passages"
     if plan.communities:
         evidence += f" of {plan.communities:,} communities around {plan.anchors:,} anchors"
@@ -83,7 +76,7 @@ def answer_plan_lines(plan: AnswerPlan) -> list[str]:
         f"tokens: {plan.input_tokens:,} in, {plan.output_tokens:,} out",
         f"money: {money(plan.usd)}",
         f"time: {duration(plan.seconds)}, and the search itself",
-        basis,
+        basis(plan),
     ]
 
 
@@ -101,6 +94,13 @@ def cost_lines(cost: ExpectedCost, *, time_note: str = "") -> list[str]:
         f"money: {money(cost.usd)}",
         f"time: {duration(cost.seconds)}{time_note}",
     ]
+
+
+def basis(cost: ExpectedCost) -> str:
+    """What the lengths of the replies rest on."""
+    if not cost.measured_calls:
+        return "lengths of replies are guessed: the ledger holds too few calls of this model"
+    return f"lengths of replies measured on {cost.measured_calls:,} calls of this model in the ledger"
 
 
 def plan_lines(plan: Plan) -> list[str]:

@@ -31,6 +31,7 @@ from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import delete_sources
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.local.reranker import LexicalReranker
+from hlgraph.models.prompts import request_tokens, unsalted
 from hlgraph.models.protocols import Completion
 from hlgraph.records import Chunk, Document, Kind, Statement
 from hlgraph.retrieve import SearchRequest, SearchResult, Unit, search
@@ -309,6 +310,35 @@ def test_a_chat_model_summarises_the_chunks_and_then_the_summaries(opened: Opene
         assert user.count("<passage ") == user.count("</passage ") > 1
     again = ScriptedChat([])
     assert build(opened.stores, ChatSummariser(again, concurrency=1), max_size=4).is_unchanged
+
+
+def test_a_plan_counts_the_calls_of_a_build_and_stores_nothing(tmp_path: Path) -> None:
+    chat = ScriptedChat(lambda system, user: " ".join(unsalted(user).split()[4:60]))
+    with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=_EMBEDDER, chat=chat) as graph:
+        graph.ingest(_documents(), is_chunked=True)
+        query = HierarchyQuery(max_size=4)
+        plan = graph.hierarchy.plan(query)
+        assert graph.hierarchy.find().run is None
+        assert chat.asked == []
+        built = graph.hierarchy.build(query)
+        first = built.communities[0]
+        assert first - built.alone <= plan.calls <= 2 * first
+        assert abs(plan.calls - len(chat.asked)) <= 1
+        sent = sum(request_tokens(system, user) for system, user, _ in chat.asked)
+        assert plan.input_tokens == pytest.approx(sent, rel=0.1)
+        assert graph.hierarchy.plan(query).calls == 0
+        graph.delete("doc:2:5")
+        after = graph.hierarchy.plan(query)
+        assert 0 < after.calls < plan.calls / 2
+        graph.hierarchy.build(query)
+        assert len(chat.asked) - built.written == pytest.approx(after.calls, abs=1)
+
+
+def test_a_plan_without_a_chat_model_is_refused(tmp_path: Path) -> None:
+    with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=_EMBEDDER) as graph:
+        graph.ingest(_documents(), is_chunked=True)
+        with pytest.raises(InputError, match="a plan needs the name of a chat model"):
+            graph.hierarchy.plan()
 
 
 def test_a_summary_that_was_cut_off_is_its_whole_sentences(opened: Opened) -> None:
