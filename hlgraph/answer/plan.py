@@ -122,7 +122,7 @@ class Rehearsal(Executor):
         shown = _SHOWN.findall(user) or _CITED.findall(user) or ["1"]
         many = "word " * _WORDS
         if name == "points":
-            count = max(1, length // _POINT_TOKENS) if length else _POINTS
+            count = max(1, length // _POINT_TOKENS) if length else _POINTS * max(1, user.count("\nEntities: "))
             return "\n".join(f"50 | {many}[{shown[at % len(shown)]}]" for at in range(count))
         if name == "report":
             cited = list(dict.fromkeys(_CITED.findall(user)))

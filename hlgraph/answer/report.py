@@ -37,7 +37,7 @@ class Section:
     places : of its pieces in all evidence, from 0
     lines : one per piece, as the model reads it
     head : a line before them; may be empty
-    is_community : a community shares no call with other sections
+    is_community : a blank line stands before and after a community that shares a call
     anchors : number of collected statements
     cut : number of pieces whose lines were shortened
     """
@@ -212,8 +212,7 @@ def read(
 def sections_of(evidence: Sequence[Evidence]) -> list[Section]:
     """Evidence by community (``why["community"]``), else by group of a hierarchy (``why["group"]``), else by source.
 
-    Sections are in the order of their best pieces. Summaries without a group form one section. Each community gets a call of its
-    own; groups and sources share calls.
+    Sections are in the order of their best pieces. Summaries without a group form one section.
 
     Parameters
     ----------
@@ -241,7 +240,7 @@ def sections_of(evidence: Sequence[Evidence]) -> list[Section]:
 
 
 def packed(sections: Sequence[Section], tokens: int) -> Parts:
-    """The calls for sections: one per community, or several if it does not fit; sources share calls as far as they fit.
+    """The calls for sections: as many sections in a call as fit; one that does not fit alone takes several.
 
     A section that is divided keeps its order. A line that exceeds the budget alone is cut.
 
@@ -253,17 +252,25 @@ def packed(sections: Sequence[Section], tokens: int) -> Parts:
     Returns
     -------
     Parts
+
+    References
+    ----------
+    ToPG, section 2.3.3, step 6: intermediate answers by batches of communities.
     """
     budget = max(tokens - _FRAME, 1)
     parts: list[Part] = []
-    left, is_open, divided = 0, False, 0
+    left, divided, was_community = 0, 0, False
     for section in sections:
-        needed = cost(section.head) if section.head else 0
+        head = (section.head,) if section.head else ()
+        apart = ("", *head) if section.is_community or was_community else head
+        needed = sum(map(cost, head))
         lines = [shortened(text, budget - needed) for text in section.lines]
-        whole = needed + sum(map(cost, lines))
-        shares = is_open and not section.is_community and whole <= left
-        if not shares:
-            parts.append(Part((), (section.head,) if section.head else (), section.cut))
+        if parts and sum(map(cost, (*apart, *lines))) <= left:
+            last = parts[-1]
+            parts[-1] = Part(last.places, (*last.lines, *apart), last.cut + section.cut)
+            left -= sum(map(cost, apart))
+        else:
+            parts.append(Part((), head, section.cut))
             left = budget - needed
         first = len(parts)
         for place, text, was in zip(section.places, lines, section.lines, strict=True):
@@ -274,7 +281,7 @@ def packed(sections: Sequence[Section], tokens: int) -> Parts:
             parts[-1] = Part((*last.places, place), (*last.lines, text), last.cut + (text != was))
             left -= cost(text)
         divided += section.is_community and len(parts) > first
-        is_open = not section.is_community
+        was_community = section.is_community
     return Parts(parts, divided)
 
 
@@ -431,7 +438,7 @@ def chat_report(
     bounds: ReportBounds | None = None,
     usage: Usage | None = None,
 ) -> Answer:
-    """A report by a chat model: one call per community of the evidence extracts points, then one call writes the report.
+    """A report by a chat model: calls for batches of communities extract points, then one call writes the report.
 
     An executor makes the calls for points concurrently, within its limit. The report does not depend on the order of the replies.
 
@@ -442,8 +449,8 @@ def chat_report(
     Parameters
     ----------
     question : text of the question
-    evidence : best first; the pieces of one community, as the strategy ``global`` names it, are read by calls of their own; other
-        pieces by source, several sources in one call if they fit
+    evidence : best first; it is read by community, as the strategy ``global`` names it, other pieces by source; several in one
+        call if they fit
     model : the chat model
     bounds : limits; default: :class:`ReportBounds`
     usage : counts the tokens and the cost of the calls

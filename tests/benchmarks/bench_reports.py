@@ -44,13 +44,14 @@ _POINT = "The piece says so in a sentence of about this length, with a name, a p
 
 
 def reply(system: str, user: str) -> Completion:
-    """Six points of the first pieces for a part, and a report that says each point again."""
+    """Six points for each community of a part, and a report that says each point again."""
     if system.startswith("You write a report"):
         numbers = dict.fromkeys(re.findall(r"\[(\d+)\]", user))
         text = " ".join(f"{_POINT[:-1]} [{number}]." for number in list(numbers)[:30])
     else:
         shown = re.findall(r"^\[(\d+)\]", user, re.MULTILINE)
-        text = "\n".join(f"{90 - at} | {_POINT} [{number}]" for at, number in enumerate(shown[:6]))
+        most = 6 * max(1, user.count("\nEntities: "))
+        text = "\n".join(f"{90 - at % 90} | {_POINT} [{number}]" for at, number in enumerate(shown[:most]))
     return Completion(text, request_tokens(system, user), estimated_tokens(text))
 
 

@@ -698,7 +698,11 @@ def test_eval_says_what_could_not_be_ingested(place: Path) -> None:
         (("materialise", "relates"), "UsageError", "is not one of 'co_occurs'"),
         (("eval", "nowhere"), "InputError", "nowhere"),
         (("eval", "nowhere", "--strategies", ","), "UnknownNameError", "no strategy is named"),
-        (("eval", "nowhere", "--preset", "best"), "UnknownNameError", "choose one of: fast, literal, paper, plain, tuned"),
+        (
+            ("eval", "nowhere", "--preset", "best"),
+            "UnknownNameError",
+            "choose one of: fast, literal, paper, plain, tuned",
+        ),
         (("eval", "nowhere", "--save", "nowhere/run.json"), "InputError", "the folder nowhere does not exist"),
         (("bench", "--statements", "many"), "InputError", "not a list of numbers"),
         (("bench", "--statements", ","), "InputError", "holds no number"),

@@ -41,9 +41,15 @@ _EVIDENCE = [
 ]
 
 
-def test_a_community_has_calls_of_its_own_and_sources_share_them() -> None:
-    assert [section.places for section in sections_of(_EVIDENCE)] == [(0, 2), (1, 3), (4,)]
-    assert [part.places for part in packed(sections_of(_EVIDENCE), 1_000).parts] == [(0, 2), (1, 3), (4,)]
+_SMALL = ReportBounds(batch_tokens=75)  # a call for each community and each source
+
+
+def test_communities_and_sources_share_a_call_as_far_as_they_fit() -> None:
+    sections = sections_of(_EVIDENCE)
+    assert [section.places for section in sections] == [(0, 2), (1, 3), (4,)]
+    assert [part.places for part in packed(sections, _SMALL.batch_tokens).parts] == [(0, 2), (1, 3), (4,)]
+    assert [part.places for part in packed(sections, 95).parts] == [(0, 2), (1, 3, 4)]
+    assert [part.places for part in packed(sections_of(_EVIDENCE), 1_000).parts] == [(0, 2, 1, 3, 4)]
     plain = [replace(item, why={}) for item in _EVIDENCE]
     assert [part.places for part in packed(sections_of(plain), 1_000).parts] == [(0, 1, 2, 3, 4)]
     assert packed([], 10).parts == []
@@ -99,7 +105,7 @@ def test_the_model_notes_points_of_each_batch_and_writes_them_up() -> None:
         ]
     )
     usage = Usage()
-    answer = chat_report(_QUESTION, _EVIDENCE, model=chat, usage=usage)
+    answer = chat_report(_QUESTION, _EVIDENCE, model=chat, usage=usage, bounds=_SMALL)
     assert len(chat.asked) == usage.calls == 4
     told = "Marl feeds the farms. [3][1]\nThey sell cheese. [5]\nRidges are dry. [2]\nMarl holds water. [1]"
     assert delimited("points", told) in chat.asked[3][1]
@@ -116,7 +122,7 @@ def test_the_model_notes_points_of_each_batch_and_writes_them_up() -> None:
 def test_the_figures_say_what_was_read_and_what_was_wrong_with_the_replies() -> None:
     chat = ScriptedChat(["60 | Marl. [1][2]\n0 | Nothing. [3]", "70 | Of another community. [1]", "NONE", "Marl [1]."])
     usage = Usage()
-    answer = chat_report(_QUESTION, _EVIDENCE, model=chat, usage=usage)
+    answer = chat_report(_QUESTION, _EVIDENCE, model=chat, usage=usage, bounds=_SMALL)
     figures = answer.report
     assert figures is not None
     assert (figures.communities, figures.statements, figures.passages, figures.divided) == (2, 5, 0, 0)
@@ -133,21 +139,21 @@ def test_a_model_that_cites_only_what_it_was_not_shown_is_an_error() -> None:
     """Not an answer that the corpus holds nothing: the model had something to say, and its numbers are those of others."""
     chat = ScriptedChat(["70 | Of another community. [2]", "NONE", "70 | Of another community. [1]"])
     with pytest.raises(ModelAnswerError, match="the replies have 2 points for the report, and none cites a piece"):
-        chat_report(_QUESTION, _EVIDENCE, model=chat)
+        chat_report(_QUESTION, _EVIDENCE, model=chat, bounds=_SMALL)
 
 
 def test_nothing_in_the_corpus_is_said() -> None:
     chat = ScriptedChat(["NONE"] * 3)
-    assert chat_report(_QUESTION, _EVIDENCE, model=chat).text == NOT_FOUND
+    assert chat_report(_QUESTION, _EVIDENCE, model=chat, bounds=_SMALL).text == NOT_FOUND
     chat = ScriptedChat(["5 | Dry. [1]", "NONE", "NONE", "NOT IN THE CORPUS."])
-    assert chat_report(_QUESTION, _EVIDENCE, model=chat).text == NOT_FOUND
+    assert chat_report(_QUESTION, _EVIDENCE, model=chat, bounds=_SMALL).text == NOT_FOUND
     assert chat_report(_QUESTION, [], model=ScriptedChat([])).text == NOT_FOUND
 
 
 def test_an_empty_report_is_an_error() -> None:
     chat = ScriptedChat(["5 | Dry. [1]", "NONE", "NONE", "<think>so</think>"])
     with pytest.raises(ModelAnswerError, match="the reply is empty"):
-        chat_report(_QUESTION, _EVIDENCE, model=chat)
+        chat_report(_QUESTION, _EVIDENCE, model=chat, bounds=_SMALL)
 
 
 @given(reply=st.text("0123456789|[] .ab\n-*", max_size=80))
@@ -206,7 +212,7 @@ def test_the_sdk_writes_reports_with_the_chat_model(tmp_path: Path) -> None:
         report = graph.answer("What lies on the river Orne?", mode="report", k=3)
     assert report.text == "The Orne runs by Tessing [1]. It is long."
     assert report.uncited == ("It is long.",)
-    assert report.made_by == "points/2+report/1+scripted"
+    assert report.made_by == "points/3+report/1+scripted"
 
 
 def test_bad_bounds_are_refused() -> None:

@@ -40,10 +40,11 @@ def test_a_community_shows_its_entities_its_statements_and_its_best_passages() -
     assert (first.places, second.places, third.places) == ((0, 1, 2, 3, 4), (5, 6), (7,))
     assert first.lines[3].startswith("[4] (passage of Title 10) Passage 10. It tells")
     assert [section.is_community for section in found.sections] == [True, True, False]
-    [one, two, outside] = packed(found.sections, 8_000).parts
-    assert one.lines == (first.head, *first.lines)
-    assert one.text.splitlines()[1:-1] == [*one.lines]
-    assert (two.places, outside.places) == ((5, 6), (7,))
+    [call] = packed(found.sections, 8_000).parts
+    assert call.lines == (first.head, *first.lines, "", second.head, *second.lines, "", *third.lines)
+    assert call.text.splitlines()[1:-1] == [*call.lines]
+    [one, rest] = packed(found.sections, sum(map(cost, (first.head, *first.lines))) + 40).parts
+    assert (one.places, rest.places) == (first.places, (5, 6, 7))
 
 
 def test_only_statements_that_may_be_shown_are_read_and_a_community_without_one_is_left_out() -> None:
@@ -59,7 +60,7 @@ def test_a_community_that_exceeds_the_budget_takes_several_calls_and_loses_nothi
     assert [at for part in calls.parts for at in part.places] == [*range(len(found.evidence))]
     assert all(estimated_tokens(part.text) <= 120 for part in calls.parts)
     # Only the first call of a community names its entities; a passage above a quarter of the budget is cut, and that is said.
-    assert [part.lines[0].startswith("Entities") for part in calls.parts].count(True) == 2
+    assert [text.startswith("Entities") for part in calls.parts for text in part.lines].count(True) == 2
     assert sum(part.cut for part in calls.parts) == 1
     assert CUT in "".join(text for part in calls.parts for text in part.lines)
 
@@ -105,7 +106,7 @@ _SECTIONS = st.lists(st.tuples(_LINES, st.booleans(), st.sampled_from(["", "Enti
 
 
 @given(made=_SECTIONS, tokens=st.integers(100, 400))
-def test_calls_hold_every_piece_once_keep_the_budget_and_mix_no_communities(
+def test_calls_hold_every_piece_once_keep_the_budget_and_divide_only_what_does_not_fit(
     made: list[tuple[list[str], bool, str]], tokens: int
 ) -> None:
     sections: list[Section] = []
@@ -120,11 +121,12 @@ def test_calls_hold_every_piece_once_keep_the_budget_and_mix_no_communities(
     assert [at for part in found.parts for at in part.places] == [*owner]
     for part in found.parts:
         assert estimated_tokens(part.text) <= tokens
-        owners = {owner[at] for at in part.places}
-        assert len(owners) == 1 or not any(made[number][1] for number in owners)
     per_community = [sum(bool(set(part.places) & set(section.places)) for part in found.parts) for section in sections]
     divided = [count > 1 for count, section in zip(per_community, sections, strict=True) if section.is_community]
     assert found.divided == sum(divided)
+    for count, section in zip(per_community, sections, strict=True):
+        whole = sum(map(cost, filter(None, (section.head, *section.lines))))
+        assert count == 1 or whole > tokens - 40
 
 
 @given(
