@@ -352,8 +352,8 @@ class HLGraph:
         unit : of the evidence, as for :meth:`search`; None: ``statement``, and for a chat model ``mixed`` if the strategy finds
             summaries
         mode : ``short`` answers from the best evidence; ``report`` combines many pieces, with the strategies ``global`` and
-            ``hierarchy`` community by community: calls for the points of batches of communities, and one for the report. With a chat model
-            and ``unit`` None, it also uses summaries of the hierarchy, if it was built
+            ``hierarchy`` community by community: calls for the points of batches of communities, and one for the report. With a
+            chat model and ``unit`` None, it also uses summaries of the hierarchy, if it was built
         search_mode : the ``mode`` of :meth:`search`
         context_tokens : tokens of evidence that one call of the chat model reads (at least 200)
         unsupported : ``flag`` marks sentences that their evidence does not support, ``drop`` removes them
