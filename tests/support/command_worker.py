@@ -49,6 +49,7 @@ _FORKS.set_forkserver_preload(
     [
         "command_worker",
         "hlgraph.extract.chat",
+        "hlgraph.ingest.bulk_load",
         "hlgraph.ingest.delete",
         "hlgraph.ingest.plan",
         "hlgraph.ingest.run",
