@@ -32,6 +32,7 @@ CREATE TABLE vectors (
 CREATE UNIQUE INDEX vectors_by_text ON vectors (text_hash, model);
 CREATE INDEX vectors_by_use ON vectors (used, id);
 """
+_PAGE_BYTES = 32_768  # two vectors of 384 numbers leave a quarter of a page of 4 KiB empty, one of 512 a half
 _KEYS_AT_ONCE = 500  # a SQLite build may allow only 999 parameters
 # Limits of one part that is embedded and saved together; an interruption loses at most one part, two seconds of work of a small
 # local model on one core.
@@ -198,7 +199,7 @@ def forget_texts(path: Path, texts: Sequence[str]) -> None:
 
 
 def _cache_file(path: Path) -> DiskFile:
-    return DiskFile(path, _SCHEMA, name="embedding cache", loss=_LOSS)
+    return DiskFile(path, _SCHEMA, name="embedding cache", loss=_LOSS, page_bytes=_PAGE_BYTES)
 
 
 def _forget(file: DiskFile, texts: Sequence[str]) -> None:

@@ -20,6 +20,7 @@ _WAIT_SECONDS = 10.0
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _PRUNED_SHARE = 0.1
+_LOG_BYTES = 4_096_000  # the log is copied into the file once it is longer
 _SIDE_FILES = ("-wal", "-shm")
 
 _Result = TypeVar("_Result")
@@ -37,19 +38,21 @@ class DiskFile:
     schema : SQL statements, separated by ``;``, that create its tables
     name : name of the file in warnings
     loss : for the warning: the consequence while the file cannot be used, and the remedy
+    page_bytes : page size of a new file; an existing file keeps its own
 
     Attributes
     ----------
     broken : path to which a corrupt file is moved
     """
 
-    def __init__(self, path: Path, schema: str, *, name: str, loss: str) -> None:
+    def __init__(self, path: Path, schema: str, *, name: str, loss: str, page_bytes: int = 4096) -> None:
         self.path = path
         self.broken = path.with_name(f"{path.name}.broken")
         self.connection: sqlite3.Connection | None = None
         self._schema = schema
         self._name = name
         self._loss = loss
+        self._page_bytes = page_bytes
         self._lock = threading.RLock()
         self._inode = 0
         self._process = os.getpid()
@@ -113,7 +116,9 @@ class DiskFile:
         return self.connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
+        connection.execute(f"PRAGMA page_size = {self._page_bytes}")  # before the first page is written
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_BYTES // self._page_bytes}").fetchall()
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA secure_delete = ON")
         if not connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table'").fetchone():

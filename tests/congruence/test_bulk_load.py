@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 
 import bulk_worker
 import pytest
+from command_worker import start_script
 from live_stores import empty, neo4j_of, settings_for
 from opensearch_fixture import opened as opened_vectors
 from thoroughness import cases
@@ -116,10 +115,10 @@ def test_a_bulk_load_that_is_killed_and_completed_is_an_ordinary_ingest(
     assert len(rows) > 150
     _clear(servers, settings)
 
-    def work(moment: str) -> int:
-        return subprocess.run(
-            (sys.executable, bulk_worker.__file__, str(config), str(folder), moment), check=False
-        ).returncode
+    def work(moment: str) -> int | None:
+        worker = start_script(Path(bulk_worker.__file__).read_text(encoding="utf-8"), config, folder, moment)
+        worker.join()
+        return worker.exitcode
 
     # An import restarts Neo4j, and the one after it plans all queries anew: by default there is one.
     few = (bulk_worker.MOMENTS[1], "some rows are sent", "the corpus is visible")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import random
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 from chat_server import Asked, ChatServer
+from command_worker import start_script
 from thoroughness import cases
 
 import hlgraph
@@ -43,13 +43,8 @@ with hlgraph.connect(Settings(store=f"hlgraph://{folder}/store", models=models),
 """
 
 
-def _start(folder: Path, server: ChatServer) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", _WORKER, str(folder), server.url, str(_BUDGET), *map(str, _DOCUMENTS)],
-        env={**os.environ, "OPENAI_API_KEY": "test"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+def _start(folder: Path, server: ChatServer) -> BaseProcess:
+    return start_script(_WORKER, folder, server.url, _BUDGET, *_DOCUMENTS, out=folder.with_name("said"))
 
 
 def _rows(folder: Path) -> list[tuple[str, str, int]]:
@@ -81,26 +76,26 @@ def test_killed_within_a_budget(tmp_path: Path, server: ChatServer, seed: int, m
     needed = len(server.paid)
     assert needed == len(set(server.paid)) > 20
     rng = random.Random(seed)
-    folder, workers = tmp_path / "killed", [None]
+    folder, workers = tmp_path / "killed", list[BaseProcess]()
     server.paid.clear()
     server.tokens = server.calls = kill_at = 0
 
     def kill(number: int, asked: Asked) -> None:
-        if number == kill_at and workers[0] is not None:
-            workers[0].kill()  # the reply is on its way, and billed
+        if number == kill_at:
+            workers[-1].kill()  # the reply is on its way, and billed
 
     server.fault = kill
     kills, codes = 0, []
     for _ in range(40):
         kill_at = server.calls + rng.randint(4, 12) if kills < 2 else 0
-        workers[0] = _start(folder, server)  # type: ignore[call-overload]
-        out = workers[0].communicate()[0]  # type: ignore[attr-defined]
-        code = workers[0].returncode  # type: ignore[attr-defined]
+        workers.append(_start(folder, server))
+        workers[-1].join()
+        code = workers[-1].exitcode
         kills += code not in (0, 6)
         codes.append(code)
         if code == 0:
             break
-    assert (codes[-1], out.split()) == (0, ["0", "0"])
+    assert (codes[-1], folder.with_name("said").read_text().split()) == (0, ["0", "0"])
     assert kills == 2
     assert 6 in codes
     rows = _rows(folder)

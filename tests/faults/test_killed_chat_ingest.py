@@ -6,13 +6,14 @@ import json
 import os
 import random
 import re
-import subprocess
-import sys
+import signal
 import threading
 from collections.abc import Mapping
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
+from command_worker import start_script
 from pytest_httpserver import HTTPServer
 from thoroughness import cases
 from werkzeug import Request, Response
@@ -46,7 +47,7 @@ class _Provider:
     def __init__(self, server: HTTPServer) -> None:
         self.calls = 0
         self.kill_at = 0
-        self.worker: subprocess.Popen[str] | None = None
+        self.worker: BaseProcess | None = None
         self._lock = threading.Lock()
         self.url = server.url_for("/v1")
         server.expect_request("/v1/chat/completions").respond_with_handler(self._reply)
@@ -84,14 +85,8 @@ def _rows(folder: Path) -> Path:
     return path
 
 
-def _start(folder: Path, provider: _Provider, rows: Path) -> subprocess.Popen[str]:
-    environment = {**os.environ, "OPENAI_API_KEY": "test"}
-    return subprocess.Popen(
-        [sys.executable, "-c", _WORKER, str(folder), provider.url, str(rows)],
-        env=environment,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+def _start(folder: Path, provider: _Provider, rows: Path) -> BaseProcess:
+    return start_script(_WORKER, folder, provider.url, rows, out=folder.with_name("said"))
 
 
 def _opened(folder: Path, **models: str) -> HLGraph:
@@ -123,12 +118,13 @@ def test_killed_between_calls(
     for _ in range(kills):
         provider.kill_at = provider.calls + rng.randint(5, 30)
         provider.worker = _start(tmp_path / "killed", provider, rows)
-        provider.worker.communicate()
-        assert provider.worker.returncode != 0
+        provider.worker.join()
+        assert provider.worker.exitcode == -signal.SIGKILL
     provider.worker = None
     last = _start(tmp_path / "killed", provider, rows)
-    calls, problems, failed = map(int, last.communicate()[0].split())
-    assert (last.returncode, problems, failed) == (0, 0, 0)
+    last.join()
+    calls, problems, failed = map(int, (tmp_path / "said").read_text().split())
+    assert (last.exitcode, problems, failed) == (0, 0, 0)
     assert calls <= 2 * _DOCUMENTS
     assert provider.calls <= 2 * (_DOCUMENTS + kills * _BATCH)
     assert _state(tmp_path / "killed") == _state(tmp_path / "straight")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import multiprocessing
 import os
 import random
 import shutil
@@ -30,24 +29,6 @@ from hlgraph.stores.open import open_stores
 from hlgraph.testing.derived_contract import make_older
 
 _KILLS = int(os.environ.get("HLGRAPH_FAULT_ROUNDS", str(cases(1, 8))))
-# Each killed command is a process of its own, forked from one that has imported what it needs.
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(
-    [
-        "command_worker",
-        "hlgraph.extract.chat",
-        "hlgraph.ingest.delete",
-        "hlgraph.ingest.plan",
-        "hlgraph.ingest.run",
-        "hlgraph.sdk.client",
-        "hlgraph.sdk.communities",
-        "hlgraph.sdk.domain",
-        "hlgraph.sdk.failures",
-        "hlgraph.sdk.merges",
-        "hlgraph.sdk.reconcile",
-        "hlgraph.stores.embedded.doctor",
-    ]
-)
 _DELETED = ("bridge", "flood", "mill")
 _GONE = ("Vantongeren", "vantongeren")  # stands in no uri
 
@@ -241,8 +222,7 @@ def test_the_same_command_again_completes_it(
     pending = 0
     for kill_at in kills:
         base.reset(command.prepare)
-        worker = _FORKS.Process(target=command_worker.run, args=(line, kill_at, dict(os.environ)))
-        worker.start()
+        worker = command_worker.start(command_worker.run, line, kill_at, dict(os.environ))
         worker.join()
         assert worker.exitcode == -signal.SIGKILL, kill_at
         pending += _unfinished(base) > 0

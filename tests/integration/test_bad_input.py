@@ -204,7 +204,7 @@ def _folder_again(tmp_path: Path) -> Path:
 def test_readers_in_other_threads_see_old_or_new_never_half(graph: HLGraph, tmp_path: Path) -> None:
     folder = _folder(tmp_path)
     graph.ingest(folder)
-    texts = [" ".join(f"Mara Quill built house {n}{at} in Tessing." for at in range(40)) for n in "ABCDEF"]
+    texts = [" ".join(f"Mara Quill built house {n}{at} in Tessing." for at in range(20)) for n in "ABCD"]
     wrong: list[object] = []
     is_done = threading.Event()
 
@@ -244,13 +244,13 @@ with hlgraph.connect(sys.argv[1], embedder=WordEmbedder()) as graph:
 
 def test_a_full_disk_is_one_error_and_the_same_call_completes_it(tmp_path: Path) -> None:
     folder = _folder(tmp_path)
-    for number in range(40):
+    for number in range(20):
         (folder / f"{number}.txt").write_text(" ".join(f"Mara Quill met Person {number}{n}." for n in range(60)))
     store = f"hlgraph://{tmp_path}/store"
     with hlgraph.connect(store, embedder=WordEmbedder()) as graph:
         graph.ingest(folder / "good.txt")
         size = sum(path.stat().st_size for path in (tmp_path / "store").rglob("*") if path.is_file())
-    for limit in (size, size + 400_000):
+    for limit in (size, size + 200_000):
         run = subprocess.run(
             [sys.executable, "-c", _LIMITED, store, str(folder), str(limit)],
             capture_output=True,
@@ -263,7 +263,7 @@ def test_a_full_disk_is_one_error_and_the_same_call_completes_it(tmp_path: Path)
     with hlgraph.connect(store, embedder=WordEmbedder()) as graph:
         assert graph.search("Who designed the bridge?").evidence
         graph.ingest(folder)
-        assert graph.stats()[0].records[hlgraph.Kind.SOURCE] == 41
+        assert graph.stats()[0].records[hlgraph.Kind.SOURCE] == 21
         assert not [item for item in graph.check() if not item.is_fine]
 
 

@@ -637,9 +637,9 @@ def test_an_answer_that_is_verified(place: Path, chat: ChatServer) -> None:
 
 
 def test_bench(place: Path) -> None:
-    tree = silent("bench", "--statements", "200,400", "--strategies", "chunk,topic", "--questions", 3)
+    tree = silent("bench", "--statements", "50,100", "--strategies", "chunk,topic", "--questions", 3)
     assert [(cell["statements"], cell["strategy"]) for cell in tree["cells"]] == [
-        *((200, "chunk"), (200, "topic"), (400, "chunk"), (400, "topic"))
+        *((50, "chunk"), (50, "topic"), (100, "chunk"), (100, "topic"))
     ]
     assert set(tree["growth"]) == {"chunk", "topic"}
     assert_snapshot("bench", tree)

@@ -311,7 +311,7 @@ def test_a_strategy_that_fails_is_counted_and_the_exit_code_says_so(
 
 
 def test_bench_keeps_its_store_where_it_is_told(place: Path) -> None:
-    words = ("bench", "--statements", "100,300", "--questions", 3, "--strategies", "statement,chunk_entity")
+    words = ("bench", "--statements", "100,300", "--questions", 3, "--strategies", "statement")
     kept = ("--folder", place / "kept", "--out", place / "growth")
     code, out, _ = call(*words, *kept)
     assert code == 0
@@ -322,9 +322,7 @@ def test_bench_keeps_its_store_where_it_is_told(place: Path) -> None:
     assert [size["seconds"] for size in again["sizes"]] == [{}] * 2
     assert [size["statements"] for size in again["sizes"]] == [100, 300]
     assert all(cell["failed"] == 0 and cell["p50_ms"] > 0 and cell["rows"] > 0 for cell in again["cells"])
-    assert {name: set(found) for name, found in again["growth"].items()} == {
-        name: {"p50", "p95", "cpu", "own"} for name in ("statement", "chunk_entity")
-    }
+    assert {name: set(found) for name, found in again["growth"].items()} == {"statement": {"p50", "p95", "cpu", "own"}}
     with connect(f"hlgraph://{place}/kept") as graph:
         counts = {item.corpus: item.records[Kind.STATEMENT] for item in graph.stats(everything=True)}
     assert counts == {corpus_name(size): size for size in (100, 300)}

@@ -140,11 +140,19 @@ def test_every_strategy_on_a_corpus_that_was_emptied(graph: HLGraph) -> None:
     check_answers(graph, "Who was here?")
 
 
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HLGraph]:
+    folder = tmp_path_factory.mktemp("beside")
+    with hlgraph.connect(f"hlgraph://{folder}/store", embedder=WordEmbedder()) as found:
+        fill(found, CORPORA["a heading beside statements"])
+        yield found
+
+
 @pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
-def test_every_strategy_with_a_degenerate_question(graph: HLGraph, question: str) -> None:
-    fill(graph, CORPORA["a heading beside statements"])
-    check_searches(graph, question, units=OWN_UNITS)
-    check_answers(graph, question)
+def test_every_strategy_with_a_degenerate_question(beside: HLGraph, question: str) -> None:
+    modes = cases((MODES[list(QUESTIONS.values()).index(question) % len(MODES)],), MODES)
+    check_searches(beside, question, modes, OWN_UNITS)
+    check_answers(beside, question)
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import sqlite3
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +13,7 @@ from typing import Any
 import pytest
 from chat_server import MODEL, Asked, ChatServer, busy, good_reply, usage_tokens
 from command_line import call
+from command_worker import start_script
 from ingest_keywords import keywords
 from older_store import undo_words_fields_and_lists
 
@@ -34,7 +32,7 @@ from hlgraph.testing.embedder import WordEmbedder
 pytestmark = pytest.mark.usefixtures("openai_key")
 
 SAMPLES = Path(hlgraph.__file__).parent / "samples"
-DOCUMENTS = sorted(SAMPLES.glob("*.md"))[:4]
+DOCUMENTS = sorted(SAMPLES.glob("*.md"))[:2]
 CHAT = IngestOptions(extract="chat")
 ADAPTED = IngestOptions(extract="chat", adapt=True)
 FOUND = Domain(("bridge", "engineer"), ("building of bridges", "life in Wendle"), f"domain/1+{MODEL}")
@@ -354,12 +352,13 @@ def test_killed_after_the_call_it_is_not_paid_again(
     def kill(number: int, asked: Asked) -> None:
         if asked.is_for_entities and not killed and not is_before_it_is_stored:
             killed.append(number)
-            os.kill(worker.pid, signal.SIGKILL)
+            worker.kill()
 
     server.fault = kill
     code = (hook if is_before_it_is_stored else "") + _WORKER
-    worker = subprocess.Popen([sys.executable, "-c", code, str(path), *map(str, DOCUMENTS)])
-    assert worker.wait() == -signal.SIGKILL
+    worker = start_script(code, path, *DOCUMENTS)
+    worker.join()
+    assert worker.exitcode == -signal.SIGKILL
     assert asked_for(server)[0] == 1
     with opened(tmp_path, server) as graph:
         assert graph.stats() == ()
@@ -389,8 +388,9 @@ def test_killed_when_all_sources_are_deleted_what_they_told_is_gone_too(tmp_path
     path = write_settings(tmp_path, server)
     with opened(tmp_path, server) as graph:
         assert graph.ingest(DOCUMENTS, **keywords(ADAPTED)).domain == FOUND
-    worker = subprocess.run([sys.executable, "-c", _DELETER, str(path)], check=False)
-    assert worker.returncode == -signal.SIGKILL
+    worker = start_script(_DELETER, path)
+    worker.join()
+    assert worker.exitcode == -signal.SIGKILL
     with opened(tmp_path, server) as graph:
         assert (graph.stats()[0].records[Kind.SOURCE], graph.domain.find()) == (0, None)
 

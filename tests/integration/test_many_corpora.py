@@ -32,7 +32,7 @@ from hlgraph.where import parse
 
 _STEPS = pipeline.Steps(WholeChunker(), TinyExtractor(), WordEmbedder())
 _QUESTION = "Who designed the Aldane Bridge?"
-_FEW, _MANY = 3, 300
+_FEW, _MANY = 3, 60
 _TOOK = 100  # bytes of an answer that tell how long the server took
 _WRITES = re.compile(r"^\s*(MERGE|CREATE|SET|REMOVE|DELETE)\b", re.MULTILINE)
 

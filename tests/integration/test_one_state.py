@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from hlgraph.sdk.client import HLGraph
 from hlgraph.stores.embedded import database
 from hlgraph.testing.embedder import WordEmbedder
 
-PLACES = cases(5, 1_000)
+PLACES = cases(3, 1_000)
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +39,21 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return made
 
 
+@pytest.fixture(scope="module")
+def right(stores: dict[str, Path]) -> Callable[[str], list[Any]]:
+    """What an operation reads of each store."""
+
+    @functools.cache
+    def found(name: str) -> list[Any]:
+        results = []
+        for folder in stores.values():
+            with connect(folder) as graph:
+                results.append(OPERATIONS[name](graph))
+        return results
+
+    return found
+
+
 def connect(folder: Path) -> HLGraph:
     return hlgraph.connect(f"hlgraph://{folder}", embedder=WordEmbedder())
 
@@ -44,14 +61,10 @@ def connect(folder: Path) -> HLGraph:
 @pytest.mark.parametrize("is_same", [True, False], ids=["same handle", "other handle"])
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_a_read_is_of_one_state_wherever_the_corpus_is_changed(
-    name: str, is_same: bool, stores: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, is_same: bool, *, stores: dict[str, Path], right: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "_DRAIN", 20)  # the reader waits for the writer here, so no time is enough
-    read = OPERATIONS[name]
-    right = []
-    for folder in stores.values():
-        with connect(folder) as graph:
-            right.append(read(graph))
+    read, states = OPERATIONS[name], right(name)
     with connect(stores["before"]) as graph:
         read(graph)
         methods = schedules.CALLS if is_same else schedules.BELOW
@@ -65,9 +78,9 @@ def test_a_read_is_of_one_state_wherever_the_corpus_is_changed(
             found = schedules.interleaved(
                 partial(read, graph), partial(edit, graph if is_same else other), place=place, methods=methods
             )
-            if found not in right:
+            if found not in states:
                 wrong.append((place, found))
-            assert read(graph) == right[-1], place  # and the next one sees the edit
+            assert read(graph) == states[-1], place  # and the next one sees the edit
             graph.reconcile(repair=True)  # a writer may empty the log now, as nobody reads
             assert all(item.is_fine for item in graph.check()), place
         shutil.rmtree(folder)
@@ -75,24 +88,22 @@ def test_a_read_is_of_one_state_wherever_the_corpus_is_changed(
 
 
 @pytest.mark.parametrize("name", ["statement", "topic_graph", "path", "hierarchy", "auto", "stats"])
-def test_a_read_in_the_middle_of_an_edit_is_of_one_state(name: str, stores: dict[str, Path], tmp_path: Path) -> None:
-    read = OPERATIONS[name]
-    right = []
-    for folder in stores.values():
-        with connect(folder) as graph:
-            right.append(read(graph))
+def test_a_read_in_the_middle_of_an_edit_is_of_one_state(
+    name: str, stores: dict[str, Path], right: Any, tmp_path: Path
+) -> None:
+    read, states = OPERATIONS[name], right(name)
     wrong: list[tuple[int, Any]] = []
     shutil.copytree(stores["before"], tmp_path / "counted")
     with connect(tmp_path / "counted") as graph:
         count = schedules.counted(partial(edit, graph))
-    for place in spread(count, cases(12, 1_000)):
+    for place in spread(count, cases(6, 1_000)):
         folder = tmp_path / str(place)
         shutil.copytree(stores["before"], folder)
         with connect(folder) as graph, connect(folder) as other:
             read(other)
             found: list[Any] = []
             schedules.interleaved(partial(edit, graph), lambda held=found, by=other: held.append(read(by)), place=place)
-            wrong += [(place, item) for item in found if item not in right]
-            assert read(other) == right[-1], place
+            wrong += [(place, item) for item in found if item not in states]
+            assert read(other) == states[-1], place
         shutil.rmtree(folder)
     assert not wrong

@@ -36,8 +36,8 @@ _WHERE = (None, Compare("year", Op.GE, 1))
 # Synonyms keep the threshold of the time when they were stored, so what walks over them remembers how a small corpus grew.
 _ORDERED = tuple((strategy, "vector") for strategy in sorted(STRATEGIES.keys() - {"auto", "fused", "path"}))
 _EVERY = tuple(itertools.product(sorted(STRATEGIES), get_args(Mode)))
-# Each strategy, mode and unit meets every question and every filter; all pairs of these in a thorough run.
-_ASKED = cases(tuple(zip(_WHERE, _QUESTIONS, strict=True)), tuple(itertools.product(_WHERE, _QUESTIONS)))
+_ASKED = tuple(itertools.product(_WHERE, _QUESTIONS))
+_PAIRS = (_ASKED[:1], _ASKED[-1:])  # each filter and each question once
 
 
 class _Crowded(WordEmbedder):
@@ -113,8 +113,10 @@ def _results(
     Communities(name, stores).build()
     Hierarchy(name, stores, models=_Models(), chat=lambda _: None).build(summaries="extractive")
     found = {}
-    for strategy, mode in asked:
-        for unit, (where, question) in itertools.product(units_of(STRATEGIES[strategy]), _ASKED):
+    combined = [(strategy, mode, unit) for strategy, mode in asked for unit in units_of(STRATEGIES[strategy])]
+    for at, (strategy, mode, unit) in enumerate(combined):
+        # The two pairs by turns; in a thorough run every filter with every question.
+        for where, question in cases(_PAIRS[at % 2], _ASKED):
             request = SearchRequest(question, name, k=6, unit=unit, mode=mode, where=where)
             result = search(request, strategy=strategy, stores=stores, embedder=_EMBEDDER, reranker=LexicalReranker())
             found[strategy, mode, unit, where, question] = [
@@ -147,7 +149,7 @@ def test_the_order_of_ingest_and_the_size_of_a_batch_change_no_bit(tmp_path: Pat
 @pytest.mark.parametrize("seed", range(cases(1, 10)))
 def test_the_name_of_a_corpus_changes_no_bit(tmp_path: Path, seed: int) -> None:
     documents, results = _documents(seed), []
-    for name in cases(("c", "staging", "c 2"), ("c", "staging", "production", "c 2")):
+    for name in cases(("c", "staging 2"), ("c", "staging", "production", "c 2")):
         with _filled(tmp_path / name, documents, _Way(name)) as stores:
             results.append(_results(stores, name, _EVERY))
     for other in results[1:]:

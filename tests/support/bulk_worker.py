@@ -1,4 +1,4 @@
-"""Bulk loads, and a worker that makes one and is killed at a moment of it: ``python bulk_worker.py SETTINGS FOLDER MOMENT``.
+"""Bulk loads, and a worker that makes one and is killed at a moment of it: a script with the arguments SETTINGS FOLDER MOMENT.
 
 The moments, in their order, are those of :data:`MOMENTS`; an empty one kills at none. An error of hlgraph ends it with code 3.
 """
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import hlgraph
 from hlgraph import connect
 from hlgraph.errors import HLGraphError
 from hlgraph.ingest.bulk_load import BulkOptions, BulkReport, bulk_load
@@ -33,7 +34,7 @@ MOMENTS = (
 )
 BATCH_CHARACTERS = 2_000
 """Of the ingest of a load: it has several batches."""
-LAUNCHER = Path(__file__).parents[2] / "docker" / "local" / "servers.py"
+LAUNCHER = Path(hlgraph.__file__).parents[1] / "docker" / "local" / "servers.py"
 
 
 def documents() -> list[Document]:

@@ -1,12 +1,20 @@
-"""Runs a command line with models that need no download, in small changes; a process of its own can be killed at any moment."""
+"""Runs a command line with models that need no download, in small changes, or a script, in a process that can be killed.
+
+Such a process is forked from one that has imported hlgraph: an interpreter of its own imports for more than a second.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
+from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any
 
 from chat_server import Asked, good_reply
@@ -34,6 +42,55 @@ TEXTS = {
     "town": "Tessing lies on the Orne. Mara Quill was born in Tessing.",
 }
 """Documents for the commands."""
+
+
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(
+    [
+        "command_worker",
+        "hlgraph.extract.chat",
+        "hlgraph.ingest.bulk_load",
+        "hlgraph.ingest.delete",
+        "hlgraph.ingest.plan",
+        "hlgraph.ingest.run",
+        "hlgraph.sdk.client",
+        "hlgraph.sdk.communities",
+        "hlgraph.sdk.domain",
+        "hlgraph.sdk.failures",
+        "hlgraph.sdk.merges",
+        "hlgraph.sdk.reconcile",
+        "hlgraph.stores.embedded.doctor",
+        "openai.resources.chat",
+    ]
+)
+
+
+def start(target: Callable[..., object], *arguments: object) -> BaseProcess:
+    """A process that calls a function of a module of this folder."""
+    process = _FORKS.Process(target=target, args=arguments)
+    process.start()
+    return process
+
+
+def start_script(source: str, *arguments: object, out: Path | None = None) -> BaseProcess:
+    """A process that runs a script, as ``python -c`` does, with the environment of now.
+
+    Parameters
+    ----------
+    source : text of the script
+    arguments : what follows the name of the script in ``sys.argv``
+    out : file for what it prints
+    """
+    return start(_run_script, source, [str(item) for item in arguments], out, dict(os.environ))
+
+
+def _run_script(source: str, arguments: Sequence[str], out: Path | None, environment: Mapping[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = ["-c", *arguments]
+    with contextlib.nullcontext() if out is None else contextlib.redirect_stdout(out.open("w", encoding="utf-8")):
+        exec(compile(source, "script", "exec"), {"__name__": "__main__"})  # noqa: S102 - a script of a test
+        sys.stdout.flush()
 
 
 def models(patch: Patch) -> None:

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hlgraph.models.cache import CachedEmbedder
+from hlgraph.testing.embedder import WordEmbedder
 
 SIZE = 16
 
@@ -215,6 +216,15 @@ def test_file_size_is_bounded_and_recently_used_rows_are_kept(path: Path, monkey
     assert path.stat().st_size < bound + 300 * 300
 
 
+@pytest.mark.parametrize("dimensions", [384, 512, 768, 1_024])
+def test_a_vector_takes_few_bytes_more_than_its_numbers(path: Path, dimensions: int) -> None:
+    cache, count = CachedEmbedder(WordEmbedder(dimensions), path), 600
+    for batch in range(3):
+        cache.embed([f"text {batch} {number}" for number in range(count // 3)])
+    cache.close()
+    assert path.stat().st_size < 1.25 * count * 4 * dimensions
+
+
 def test_size_limit_below_the_smallest_file_only_disables_caching(path: Path) -> None:
     cache = CachedEmbedder(HashEmbedder(), path, max_bytes=1)
     np.testing.assert_array_equal(cache.embed(["one"]), HashEmbedder().embed(["one"]))
@@ -300,7 +310,7 @@ def fill_the_disk(path: Path) -> None:
     import signal
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_200_000, 1_200_000))
     said: list[logging.LogRecord] = []
     logging.getLogger("hlgraph.models.sqlite_file").addFilter(lambda record: not said.append(record))
     cache, _ = fresh(path)
