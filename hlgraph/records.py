@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
+from typing import NamedTuple
 
 Scalar = str | int | float | bool
 MetadataValue = Scalar | tuple[Scalar, ...]
@@ -56,6 +57,14 @@ PAGE_BREAK = "\f"
 """Stands between two pages in the text of a document, so that a chunk of several pages shows where each of them begins."""
 
 
+class Detail(NamedTuple):
+    """What a file says of a part of its text without showing it, such as the unit of a number in inline XBRL."""
+
+    start: int
+    end: int
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A document as it was read, before it becomes a source.
@@ -70,6 +79,7 @@ class Document:
     page_starts : offset at which each page begins (PDF, PPTX), with a :data:`PAGE_BREAK` before each but the first; empty for
         formats without pages
     warnings : warnings from reading it, for the report of an ingest; neither stored nor compared
+    details : what the file says of parts of the text, in order; the statements over these parts get them as details
     """
 
     uri: str
@@ -79,6 +89,7 @@ class Document:
     key: str | None = None
     page_starts: tuple[int, ...] = ()
     warnings: tuple[str, ...] = field(default=(), compare=False)
+    details: tuple[Detail, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

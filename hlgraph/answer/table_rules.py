@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from hlgraph.answer.tables import MOST_ROWS, TOTAL, Row, Table, TableReader, base_of
@@ -789,8 +790,8 @@ def table_answer(question: str, evidence: Sequence[Evidence], *, reader: TableRe
     Returns
     -------
     Answer | str
-        The reason is empty if the question does not ask for a number over a table, or if the table is not what the best piece of
-        evidence comes from.
+        The reason is empty if the question does not ask for a number over a table, if the table is not what the best piece of
+        evidence comes from, or if one row of it answers alone.
     """
     rows = [piece for piece in evidence if piece.statement_id and is_row(piece.text)]
     if not rows or not asks_for_number(question):
@@ -806,23 +807,59 @@ def table_answer(question: str, evidence: Sequence[Evidence], *, reader: TableRe
         if (ranks := [places[key] for row in table.rows if (key := (row.chunk.source_id, row.start)) in places])
     ]
     results: dict[str, tuple[Table, Computed]] = {}
-    reason = ""
+    reason, row = "", None
     for rank, _, table in sorted(ranked, key=lambda each: each[:2]):
         try:
             result = computed(question, table)
         except _ObstacleError as obstacle:
-            reason = reason or (str(obstacle) if rank <= obstacle.most_rank else "")
+            if rank <= obstacle.most_rank and not reason:
+                reason, row = str(obstacle), answering_row(question, table)
             continue
         results.setdefault(result.head, (table, result))
     if len(results) > 1:
         names = "; ".join(f"{table.name}: {result.head}" for table, result in results.values())
         return f"several tables fit ({names})"
     if not results:
-        return reason
+        return reason if row is None else ""
     ((table, result),) = results.values()
     if result.is_lookup:
         return ""
     return _answer(question, result, pieces=reader.evidence([row for row, _ in result.rows]))
+
+
+def answering_row(question: str, table: Table) -> Row | None:
+    """The one row of a table that has all values which a question names, and a cell in a column that it names; None if several do.
+
+    A word for a rule, such as "total" or "most", must be one of that row or of its labels.
+
+    Parameters
+    ----------
+    question : text of the question
+    table : the table, with the rows of its totals
+    """
+    asked = _Asked(question)
+    kind = _kind(asked)
+    named: defaultdict[str, set[str]] = defaultdict(set)
+    for row in table.rows:
+        for label, cell in ((label, cell) for label, cells in row.cells.items() for cell in cells):
+            if any(asked.spans(cell)):
+                named[label].add(cell)
+    wanted = [label for label in table.labels if label not in named and asked.naming(label)]
+    if not named or not wanted:
+        return None
+    rows = [
+        row
+        for row in table.rows
+        if all(not cells.isdisjoint(row.cells.get(label, ())) for label, cells in named.items())
+    ]
+    if len(rows) != 1 or not any(row.cells.get(label) for row in rows for label in wanted):
+        return None
+    own = {
+        stem(word) for text in (*rows[0].cells, *chain.from_iterable(rows[0].cells.values())) for word in _tokens(text)
+    }
+    words = [word for word in asked.words if word in _SUM | _MEAN]
+    words += [asked.words[kind.at]] if kind and kind.extreme else []
+    return rows[0] if all(stem(word) in own for word in words) else None
 
 
 def is_row(text: str) -> bool:

@@ -14,7 +14,7 @@ from hlgraph.chunk import Chunker
 from hlgraph.ids import checksum, source_id
 from hlgraph.models.accounts.budget import Usage
 from hlgraph.read import ReadFailure, inadmissible
-from hlgraph.records import Document, Extraction, Mention
+from hlgraph.records import Detail, Document, Extraction, Mention
 from hlgraph.text import content_words, sentences, words
 
 
@@ -33,6 +33,7 @@ class ChunkInput:
     chunk_count : number of chunks of the source
     source : id of the source; empty if it is in no corpus
     above : what its first block rests on, such as the header of a table, see :class:`hlgraph.text.Context`
+    noted : what the file says of parts of the chunk, with offsets in it; added to the details of the statements over them
     """
 
     text: str
@@ -44,11 +45,13 @@ class ChunkInput:
     chunk_count: int = 1
     source: str = ""
     above: str = ""
+    noted: tuple[Detail, ...] = ()
 
     @property
     def surroundings(self) -> tuple[str, ...]:
-        """The title, the headings and the lines above: what a fingerprint covers besides the text."""
-        return (self.title, *self.headings, *([self.above] if self.above else []))
+        """The title, the headings, the lines above and the file's details: what a fingerprint covers besides the text."""
+        noted = (f"{start}:{end}:{text}" for start, end, text in self.noted)
+        return (self.title, *self.headings, *([self.above] if self.above else []), *noted)
 
 
 def shown_fingerprint(extractor: str, chunk: ChunkInput) -> str:

@@ -33,6 +33,7 @@ from hlgraph.extract.extractor import ChunkInput
 from hlgraph.persist.compare import ChunkPlan, Comparison, incomplete, metadata_text
 from hlgraph.records import (
     Chunk,
+    Detail,
     Document,
     Extraction,
     Kind,
@@ -100,7 +101,7 @@ class _Assembly:
     supports: dict[Support, None] = field(default_factory=dict)
     entity_ids: dict[str, str] = field(default_factory=dict)
 
-    def add_chunk(self, chunk: Chunk, extraction: Extraction) -> None:
+    def add_chunk(self, chunk: Chunk, extraction: Extraction, noted: Sequence[Detail] = ()) -> None:
         spelled = _spellings(extraction)
         for name in extraction.topics:
             self._about(chunk, "", spelled.get(ids.normalise_name(name), ""))
@@ -110,13 +111,13 @@ class _Assembly:
             if not text:
                 continue
             statement_id = ids.statement_id(chunk.source_id, text, scheme=self.scheme)
-            self.statements.setdefault(
-                statement_id, Statement(statement_id, chunk.source_id, text, details=proposition.details)
-            )
+            start, end = _clamped(proposition, chunk)
+            own = (detail.text for detail in noted if start <= detail.start < end)
+            details = tuple(dict.fromkeys((*proposition.details, *own)))
+            self.statements.setdefault(statement_id, Statement(statement_id, chunk.source_id, text, details=details))
             if statement_id not in placed:
                 placed.add(statement_id)
-                start, end = _clamped(proposition, chunk)
-                self.placements.append(Placement(chunk.id, statement_id, ordinal, start, end, proposition.details))
+                self.placements.append(Placement(chunk.id, statement_id, ordinal, start, end, details))
             for name in proposition.topics:
                 self._about(chunk, statement_id, spelled.get(ids.normalise_name(name), ""))
             for mention in proposition.mentions:
@@ -196,10 +197,10 @@ def assemble(corpus: str, batch: Sequence[Extracted]) -> Change:
     chunks: list[Chunk] = []
     moves: list[Move] = [move for extracted in batch for move in extracted.plan.moves]
     for extracted in batch:
-        for (chunk, _), extraction in zip(extracted.plan.to_extract, extracted.extractions, strict=True):
+        for (chunk, context), extraction in zip(extracted.plan.to_extract, extracted.extractions, strict=True):
             if not extraction.is_failed:
                 chunks.append(chunk)
-                assembly.add_chunk(chunk, extraction)
+                assembly.add_chunk(chunk, extraction, context.noted)
             elif chunk.id in extracted.plan.known:
                 moves.append(Move(chunk.id, chunk.start, chunk.end, chunk.position, chunk.page))
             else:

@@ -7,6 +7,7 @@ mark a source that the next ingest must process again. :func:`untrue` finds stor
 from __future__ import annotations
 
 import bisect
+import itertools
 import json
 import math
 from collections import Counter
@@ -19,6 +20,7 @@ from hlgraph.change import Move
 from hlgraph.extract.extractor import ChunkInput, Extractor, shown_fingerprint
 from hlgraph.records import (
     Chunk,
+    Detail,
     Document,
     Entity,
     Fact,
@@ -108,7 +110,8 @@ def compare(
         None if the document and its processing are the same as before.
     """
     pages = ",".join(map(str, document.page_starts))
-    checksum = ids.checksum(document.text, document.title, document.key or "", pages, *processing)
+    details = [json.dumps(document.details)] if document.details else []
+    checksum = ids.checksum(document.text, document.title, document.key or "", pages, *details, *processing)
     metadata = {key: _stored_value(value) for key, value in document.metadata.items()}
     name = ids.source_id(corpus, document.uri, scheme=scheme)
     source = Source(name, corpus, document.uri, document.title, checksum, metadata)
@@ -288,7 +291,9 @@ def chunk_plans(
             kept.add(name)
         page = bisect.bisect_right(document.page_starts, span.start) if document.page_starts else None
         context = ChunkInput(
-            text, document.title, span.headings, document.uri, document.key, position, len(spans), source.id, span.above
+            *(text, document.title, span.headings, document.uri, document.key, position, len(spans), source.id),
+            above=span.above,
+            noted=_within(document.details, span),
         )
         fingerprint = chunk_fingerprint(context, extractor)
         old = stored.get(name)
@@ -305,6 +310,13 @@ def chunk_plans(
             yield _planned(to_extract, moves, stored=stored)
             to_extract, moves, size = [], [], 0
     yield _planned(to_extract, moves, stored=stored, removed=tuple(sorted(stored.keys() - kept)))
+
+
+def _within(details: Sequence[Detail], span: Span) -> tuple[Detail, ...]:
+    """The details of parts of a span, with offsets in it."""
+    first = bisect.bisect_left(details, (span.start,))
+    within = itertools.takewhile(lambda detail: detail.start < span.end, itertools.islice(details, first, None))
+    return tuple(Detail(start - span.start, end - span.start, text) for start, end, text in within)
 
 
 def _planned(

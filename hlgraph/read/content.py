@@ -22,7 +22,7 @@ from typing import NamedTuple
 from charset_normalizer import from_bytes
 
 from hlgraph.errors import HLGraphError, MissingExtraError, ReadError
-from hlgraph.records import Document
+from hlgraph.records import Detail, Document
 
 PIECE = 1 << 20
 
@@ -481,7 +481,11 @@ def without_runs(document: Document) -> Document:
     starts = [start for start, _ in spans]
     pages = tuple(page - cut[bisect_right(starts, page - 1)] for page in document.page_starts)
     warning = f"left out {runs}: encoded data is no text"
-    return replace(document, text=rest, page_starts=pages, warnings=(*document.warnings, warning))
+    moved = (cut[bisect_right(starts, detail.start)] for detail in document.details)
+    details = tuple(
+        Detail(each.start - by, each.end - by, each.text) for each, by in zip(document.details, moved, strict=True)
+    )
+    return replace(document, text=rest, page_starts=pages, warnings=(*document.warnings, warning), details=details)
 
 
 def bounded_row(row: Document | ReadFailure) -> Document | ReadFailure:

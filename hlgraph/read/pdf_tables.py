@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 from ctypes import c_float
 from math import sin
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hlgraph.errors import MissingExtraError
 from hlgraph.read.content import clean, clean_title, tolerated
 from hlgraph.read.print_order import CELL_BREAK, in_reading_order, is_rtl
-from hlgraph.read.tables import Cell, Field, Grid, cells_between_gaps
+from hlgraph.read.tables import Cell, Field, Grid, cells_between_gaps, is_value
 from hlgraph.records import PAGE_BREAK
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ class PageTexts:
             raise MissingExtraError("pdf", "reading PDF") from error
         self._produced = produced
         self._open: tuple[int, PdfPage, PdfTextPage] | None = None
+        self._above: _Ended | None = None
         self._read: tuple[int, _Page] | None = None
         with _PDFIUM:
             self._file = PdfDocument(data)
@@ -127,11 +128,15 @@ class PageTexts:
             Empty if the page has no such table, or if text would be lost or change its order.
         """
         parts: list[tuple[str, bool]] = []
+        above, self._above = self._above, None
+        ended: _Ended | None = None
         with tolerated():  # the page has its plain text
-            parts = list(_parts(self._page(index), self._produced))
+            above = above if above is not None and above.page == index - 1 else None
+            parts, ended = _parts(self._page(index), self._produced, above=above)
         markdown = "\n\n".join(part for part, _ in parts if part)
         if not any(is_table for _, is_table in parts) or not _is_faithful(parts, markdown, text):
             return ""
+        self._above = ended and ended._replace(page=index)
         return markdown
 
     def in_reading_order(self, index: int, text: str) -> str:
@@ -310,35 +315,115 @@ def _edge(start: tuple[float, float], end: tuple[float, float], height: float) -
     return [{**size, "orientation": "h" if is_flat else "v", "object_type": "line", "doctop": height - top}]
 
 
-def _parts(page: _Page, produced: Produced) -> Iterator[tuple[str, bool]]:
-    """The text above, between and below the tables, and the tables, each with whether it is a table."""
+class _Ruled(NamedTuple):
+    """A table with lines between its cells, and where its columns begin."""
+
+    rows: list[list[Cell]]
+    places: tuple[float, ...]
+
+
+class _Ended(NamedTuple):
+    """The last table of a page, which may go on at the top of the next one.
+
+    Attributes
+    ----------
+    places, labels : where its columns begin, and their labels
+    are_values : which of them hold values
+    lines, below : the lines of the page around its tables, and those below the last one
+    page : number of the page
+    """
+
+    places: tuple[float, ...]
+    labels: tuple[str, ...]
+    are_values: tuple[bool, ...]
+    lines: frozenset[str]
+    below: frozenset[str] = frozenset()
+    page: int = -1
+
+    def goes_on(self, table: _Ruled, lines: frozenset[str], over: frozenset[str]) -> bool:
+        """Whether a table without a header of its own is the rest of this one.
+
+        It has the same columns. Between both are only lines that both pages have, such as the name of the document.
+
+        Parameters
+        ----------
+        table : the first table of the next page
+        lines, over : the lines of that page around its tables, and those over the first one
+        """
+        if len(table.places) != len(self.places) or not any(self.labels):
+            return False
+        are_near = (abs(one - other) < 2 * _SAME for one, other in zip(table.places, self.places, strict=True))
+        if not (all(are_near) and self.below <= lines and over <= self.lines):
+            return False
+        first = {cell.column: cell.text for cell in table.rows[0]}
+        texts = [first.get(at, "") for at in range(len(self.places))]
+        of_values = [text for text, has_values in zip(texts, self.are_values, strict=True) if text and has_values]
+        return texts != [*self.labels] and (not of_values or any(map(is_value, of_values)))
+
+
+def _parts(page: _Page, produced: Produced, *, above: _Ended | None) -> tuple[list[tuple[str, bool]], _Ended | None]:
+    """The text above, between and below the tables, and the tables, each with whether it is a table; and the last table."""
     from pdfplumber.table import TableFinder
 
+    parts: list[tuple[str, bool]] = []
     if len(page.edges) > _MOST_EDGES:
-        return
+        return parts, None
     top = page.bbox[1]
-    tables = [(each.bbox[1], each.bbox[3], _ruled_markdown(each, produced)) for each in TableFinder(page).tables]
+    tables: list[tuple[float, float, _Ruled | str]] = [
+        (each.bbox[1], each.bbox[3], _ruled(each)) for each in TableFinder(page).tables
+    ]
     tables += _lined_tables(page, produced)
-    for start, end, markdown in sorted(tables):
-        if not markdown or start < top:
+    lines = _running(page.text_between(top, page.bbox[3] + 1))
+    ended: _Ended | None = None
+    for start, end, table in sorted(tables, key=lambda each: each[:2]):
+        if start < top:
             continue
-        yield page.text_between(top, start), False
-        yield markdown, True
-        top = end
-    yield page.text_between(top, page.bbox[3] + 1), False
+        before = page.text_between(top, start)
+        markdown, last = (table, None) if isinstance(table, str) else ("", None)
+        if isinstance(table, _Ruled):
+            rest_of = above if above and not parts and above.goes_on(table, lines, _running(before)) else None
+            markdown, last = _ruled_markdown(table, produced, rest_of=rest_of)
+        if markdown:
+            parts += [(before, False), (markdown, True)]
+            ended = last and last._replace(lines=lines)
+            top = end
+    below = page.text_between(top, page.bbox[3] + 1)
+    return [*parts, (below, False)], ended and ended._replace(below=_running(below))
 
 
-def _ruled_markdown(table: Table, produced: Produced) -> str:
+def _running(text: str) -> frozenset[str]:
+    """The lines of a text without their numbers, to compare what stands at the top and the bottom of pages."""
+    return frozenset(re.sub(r"\d+", "0", line.strip()) for line in text.splitlines() if line.strip())
+
+
+def _ruled_markdown(table: _Ruled, produced: Produced, *, rest_of: _Ended | None) -> tuple[str, _Ended | None]:
+    """The Markdown of a table, which may be the rest of one, and what its own rest needs; empty if it is none."""
+    rows = table.rows
+    width = max(map(len, rows), default=0)
+    filled = sum(bool(cell.text) for row in rows for cell in row)
+    has_rows = sum(any(cell.text for cell in row) for row in rows) > (rest_of is None)
+    if width < 2 or not has_rows or filled < _LEAST_FILLED * width * len(rows):
+        return "", None
+    labels = rest_of.labels if rest_of else ()
+    head = [[Cell(label, is_head=True, column=at) for at, label in enumerate(labels)]] if rest_of else []
+    grid = Grid([*head, *rows], produced=produced)
+    if len(grid.labels) != len(table.places):
+        return grid.markdown(), None
+    columns = zip(*(row[-len(grid.labels) :] for row in grid.rows), strict=True)
+    are_values = tuple(any(column) and all(map(is_value, filter(None, column))) for column in columns)
+    are_values = are_values or (False,) * len(grid.labels)
+    return grid.markdown(), _Ended(
+        table.places, grid.labels, rest_of.are_values if rest_of else are_values, frozenset()
+    )
+
+
+def _ruled(table: Table) -> _Ruled:
     rows = _ruled_cells(table)
     if is_rtl(" ".join(cell.text for row in rows for cell in row)):
         width = max((cell.column or 0) + cell.width for row in rows for cell in row)
         turned = [[cell._replace(column=width - (cell.column or 0) - cell.width) for cell in row] for row in rows]
         rows = [sorted(row, key=lambda cell: cell.column or 0) for row in turned]
-    width = max(map(len, rows), default=0)
-    filled = sum(bool(cell.text) for row in rows for cell in row)
-    has_rows = sum(any(cell.text for cell in row) for row in rows) > 1
-    is_table = width > 1 and has_rows and filled >= _LEAST_FILLED * width * len(rows)
-    return Grid(rows, produced=produced).markdown() if is_table else ""
+    return _Ruled(rows, tuple(_apart(box[0] for row in table.rows for box in row.cells if box is not None)))
 
 
 def _ruled_cells(table: Table) -> list[list[Cell]]:

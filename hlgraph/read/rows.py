@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from itertools import chain
 from typing import NamedTuple, Protocol
 from urllib.parse import quote
 
@@ -495,8 +496,52 @@ _LONG_CELLS = 200  # characters on average
 _MOST_TEXT = 1 << 18  # characters of a part, unless one row is longer
 
 
+def records_of(origin: Origin, table: Table, *, mapping: RowMapping) -> Iterator[Document | ReadFailure]:
+    """Yield a document for each row of JSON, or tables if none of the first 1,000 rows has a text and no column is mapped as it.
+
+    The columns of a table are the values of a row by their paths, in the order in which they first occur.
+
+    Parameters
+    ----------
+    origin : the file
+    table : its rows, whose values may be nested
+    mapping : assigns columns to the parts of a document
+    """
+    rows = iter(table.rows)
+    ahead: list[Row | Flaw] = []
+    size = 0
+    is_table = mapping.is_table(())
+    while is_table and size < _MOST_TEXT and len(ahead) < _MOST_PENDING and (row := next(rows, None)):
+        ahead.append(row)
+        if isinstance(row, Row):
+            is_table = not mapping.has_text(row.columns)
+            size += len(str(row.columns))
+    rows = chain(ahead, rows)
+    if not is_table or not size:
+        yield from documents_of(origin, rows, mapping=mapping, unit=table.unit, warnings=table.warnings)
+        return
+    unused = (f"no column is the text, so --map {name} had no effect" for name in mapping.unused)
+    warnings = (*table.warnings, *unused)
+    yield from table_documents(origin, map(_flat, rows), head=None, unit=table.unit, warnings=warnings)
+
+
+def _flat(row: Row | Flaw) -> Row | Flaw:
+    """A row whose columns are the values of nested objects, named by their paths with spaces."""
+    if isinstance(row, Flaw):
+        return row
+    try:
+        return Row(row.number, {path.replace(".", " "): value for path, value in leaves(row.columns)})
+    except ValueError as error:
+        return Flaw(row.number, str(error))
+
+
 def table_documents(
-    origin: Origin, rows: Iterable[Row | Flaw], *, head: Sequence[str], unit: str, warnings: tuple[str, ...] = ()
+    origin: Origin,
+    rows: Iterable[Row | Flaw],
+    *,
+    head: Sequence[str] | None,
+    unit: str,
+    warnings: tuple[str, ...] = (),
 ) -> Iterator[Document | ReadFailure]:
     """Yield the tables of a file whose columns name no text: each row becomes a statement with the labels of its columns.
 
@@ -507,7 +552,7 @@ def table_documents(
     ----------
     origin : the file
     rows : its rows, whose columns are in the order of ``head``
-    head : the label of each column
+    head : the label of each column; None: the names of the columns of the rows, which may differ
     unit : word for a row in messages, ``line`` or ``row``
     warnings : warnings about the file; the first document carries them
     """
@@ -546,27 +591,34 @@ def _long_column(table: str) -> tuple[str, ...]:
 
 
 def _tables(
-    origin: Origin, rows: Iterable[Row | Flaw], *, head: Sequence[str], unit: str
+    origin: Origin, rows: Iterable[Row | Flaw], *, head: Sequence[str] | None, unit: str
 ) -> Iterator[tuple[int, int, str | ReadFailure]]:
     """Yield the number of the first row, the number of rows and the text of each part, and the failures of rows."""
-    labels = [cell_text(label) for label in head]
-    part: list[list[str]] = []
+    names: dict[str, None] = {}
+    part: list[dict[str, str]] = []
     first, length = 1, 0
+
+    def markdown() -> str:
+        labels = map(cell_text, names if head is None else head)
+        return markdown_rows(list(labels), ([cells.get(name, "") for name in names] for cells in part))
+
     for row in rows:
         if isinstance(row, Flaw):
             yield 0, 0, failure(origin.uri, f"{unit} {row.number} {row.reason}", mend=row.mend)
             continue
-        cells = [cell_text(value) for value in row.columns.values()]
-        if not any(cells):
+        cells = {name: cell_text(value) for name, value in row.columns.items()}
+        if not any(cells.values()):
             continue
-        size = sum(map(len, cells)) + len(cells)
-        if part and (len(part) >= _MOST_ROWS or length + size > _MOST_TEXT):
-            yield first, len(part), markdown_rows(labels, part)
-            first, length, part = first + len(part), 0, []
+        size = sum(map(len, cells.values())) + len(cells)
+        is_wide = head is None and len(names.keys() | cells.keys()) * (len(part) + 1) > _MOST_TEXT
+        if part and (len(part) >= _MOST_ROWS or length + size > _MOST_TEXT or is_wide):
+            yield first, len(part), markdown()
+            first, length, part, names = first + len(part), 0, [], {}
         part.append(cells)
+        names.update(dict.fromkeys(cells))
         length += size
     if part:
-        yield first, len(part), markdown_rows(labels, part)
+        yield first, len(part), markdown()
 
 
 def cell_text(value: object) -> str:

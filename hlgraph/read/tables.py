@@ -639,7 +639,8 @@ class Grid:
     ----------
     captions : lines above the table
     head : label of each column; empty if the table has no header
-    rows : texts of each row, as many as there are labels
+    labels : the same without that of the sections
+    rows : texts of each row, as many as there are labels in ``head``
     notes : lines below the table
 
     Raises
@@ -667,6 +668,7 @@ class Grid:
         self.captions = [_line(row) for row in full[:first]]
         size = _head_size(full[first:])
         self.head = [_joined(column) for column in zip(*full[first : first + size], strict=True)] or [""] * width
+        self.labels = tuple(self.head)
         self.rows, self.notes = _in_sections(full[first + size :])
         if self.rows and len(self.rows[0]) > width:
             self.head.insert(0, "")

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
+from decimal import Decimal
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +19,7 @@ from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import shifted
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.tables import WIDEST, Cell, Grid
-from hlgraph.records import Document, MetadataValue
+from hlgraph.records import Detail, Document, MetadataValue
 from hlgraph.text import words
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def read_html(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         title=page.title or clean_title(origin.stem),
         metadata=page.metadata,
         warnings=page.warnings,
+        details=page.details,
     )
 
 
@@ -82,12 +84,14 @@ class Page(NamedTuple):
     title : its title, empty if it declares none
     metadata : the fields that it declares
     warnings : about its encoding
+    details : what inline XBRL says of the numbers in the text
     """
 
     text: str
     title: str
     metadata: dict[str, MetadataValue]
     warnings: tuple[str, ...]
+    details: tuple[Detail, ...] = ()
 
 
 def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Produced, is_whole: bool = False) -> Page:
@@ -117,10 +121,11 @@ def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Pr
     _check_markup(origin, page)
     if not re.search("<html", page, re.IGNORECASE):
         page = f"<html><body>{page}</body></html>"  # trafilatura accepts whole pages only
-    extracted, text, lost, declared = None, "", list[str](), ""
+    extracted, text, lost, declared, facts = None, "", list[str](), "", list[tuple[str, str]]()
     tree = load_html(page)
     if tree is not None:
         declared = str(tree.findtext(".//head/title") or "")
+        facts = _mark_facts(tree) if "<ix:" in page and not _MARKS.search(page) else []
         is_plain = not is_whole and _is_plain(tree)
         _simplify(tree, produced)
         if is_whole or not any(find(tree) for find in BODY_XPATH):
@@ -133,12 +138,17 @@ def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Pr
             _make_article(main)
             _keep_all(main)
             extracted, text, lost = _extracted(main)
+    text, details = _unmarked(text, facts)
     produced.add(text)
-    warnings += _warning(lost) if text else ()
+    warnings += _warning([_MARKS.sub("", part) for part in lost] if facts else lost) if text else ()
     values = {name: clean(str(getattr(extracted, name, None) or "")) for name in _FIELDS}
     guess = clean_title(clean(str(extracted.title or ""))) if extracted else ""
-    title = _title(guess, clean_title(clean(declared)))
-    return Page(text, title, {name: value for name, value in values.items() if value}, warnings)
+    title = (
+        _MARKS.sub("", _title(guess, clean_title(clean(declared))))
+        if facts
+        else _title(guess, clean_title(clean(declared)))
+    )
+    return Page(text, title, {name: value for name, value in values.items() if value}, warnings, details)
 
 
 def _extracted(tree: HtmlElement) -> tuple[ExtractedPage | None, str, list[str]]:
@@ -250,6 +260,8 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
     Inline elements and unknown ones leave their text, captions and asides become paragraphs, spans of tables are filled, and an
     entry of a definition list is one item with its term.
     """
+    for element in tree.xpath(_CONTROLS):
+        _remove(element)
     _move_notes(tree)
     for element in list(tree.iter()):
         if isinstance(element.tag, str) and element.getparent() is not None:
@@ -266,6 +278,10 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
         cell.attrib.pop("rowspan", None)  # of tables for layout
 
 
+_CONTROLS = "|".join(  # links for editors and readers, beside headings and references
+    f"//*[contains(concat(' ', @class, ' '), ' {name} ')]"
+    for name in ("mw-editsection", "mw-cite-backlink", "headerlink", "anchorjs-link", "hash-link")
+) + "".join(f" | //h{level}[text() or *[not(self::button)]]//button" for level in range(1, 7))
 _NOTE_TYPES = frozenset(["doc-endnote", "doc-footnote", "endnote", "footnote", "rearnote"])
 _LONGEST_MARK = 6
 _SECTIONS = ("article", "aside", "body", "div", "main", "section")
@@ -343,7 +359,8 @@ def _remove(element: HtmlElement) -> None:
 def _simplify_one(element: HtmlElement) -> None:
     tag = element.tag
     # The second: an element of a component, or of a vocabulary such as inline XBRL.
-    is_free = _INLINE.fullmatch(tag) or not _KNOWN_TAG.fullmatch(tag)
+    is_label = tag == "button" and re.fullmatch(r"h[1-6]", str(element.getparent().tag))
+    is_free = is_label or _INLINE.fullmatch(tag) or not _KNOWN_TAG.fullmatch(tag)
     if tag in _TEXT_OF:
         text = _TEXT_OF[tag](element)
         for child in list(element):
@@ -352,7 +369,7 @@ def _simplify_one(element: HtmlElement) -> None:
         element.tag = _STRIPPED
     elif tag in _CONTAINERS or ((is_free or tag in _PARAGRAPHS) and any(child.tag in _BLOCKS for child in element)):
         element.tag = "div"
-    elif tag in _PARAGRAPHS:
+    elif tag in _PARAGRAPHS or (tag == "footer" and any(each.tag == "blockquote" for each in element.iterancestors())):
         element.tag = "p"
     elif tag == "menu":
         element.tag = "ul"
@@ -452,6 +469,7 @@ _CONTENT = (
     "or ancestor::a[not(ancestor::p)] or ancestor::*[@hidden or @aria-hidden='true' or @role='navigation'])]"
 )
 _MOST_SHOWN = 3
+_SHORT_WORD = 3  # characters: "the" and "for" do not tell what a page is about
 _FEWEST = 5  # words that are worth a warning: "Read next" is not
 
 
@@ -465,14 +483,17 @@ def _title(guess: str, declared: str) -> str:
 
     Examples
     --------
-    >>> _title("Tool manual", "Install | Tool manual"), _title("Menu", "Install the tool"), _title("Install", "Install | Tool")
+    >>> _title("Tool Manual", "Install | Tool manual"), _title("Menu", "Install the tool"), _title("Install", "Install | Tool")
     ('Install', 'Install the tool', 'Install')
+    >>> _title("The XSLT library for GNOME", "Index of symbols for libxslt")
+    'Index of symbols for libxslt'
     """
     first, *site = [part for part in _TITLE_PARTS.split(declared) if part] or [""]
-    if guess in site:
+    if guess.casefold() in map(str.casefold, site):
         return first
-    is_about = not declared or set(words(guess)) & set(words(declared))
-    return guess if is_about else declared
+    shared = set(words(guess)) & set(words(declared))
+    is_about = any(len(word) > _SHORT_WORD for word in shared) or len(shared) == len(set(words(guess)))
+    return guess if is_about or not declared else declared
 
 
 def _lost(parts: Sequence[str], text: str) -> list[str]:
@@ -594,9 +615,98 @@ def _span(cell: HtmlElement, name: str) -> int:
 def _cell(element: HtmlElement) -> Cell:
     for block in element.iter("br", *_BLOCKS, "li"):
         block.text = f" {block.text or ''}"
-        block.tail = f" {block.tail or ''}"
-    height = _span(element, "rowspan")
-    return Cell(_words(element), _span(element, "colspan"), height, is_head=element.tag == "th")
+        block.tail = f" {_EMPTY if block.tag == 'li' else ''}{block.tail or ''}"
+    text = ", ".join(filter(None, (part.strip() for part in _words(element).split(_EMPTY))))
+    return Cell(text, _span(element, "colspan"), _span(element, "rowspan"), is_head=element.tag == "th")
+
+
+# Inline XBRL: what a filing says of its numbers without showing it.
+
+
+_MARKS = re.compile("[\u2801-\u28ff]{2}")  # Braille, which stands behind numbers while the page is extracted
+_MARK, _BASE = 0x2801, 255
+_MOST_FACTS = _BASE**2
+_COMMA, _ZERO = ("commadecimal", "dotcomma"), ("zero", "dash")  # parts of names of formats
+
+
+def _mark_facts(tree: HtmlElement) -> list[tuple[str, str]]:
+    """Put a mark behind each number that is a fact, and take the hidden header of a filing away.
+
+    Returns
+    -------
+    list
+        For each mark, in their order: the number as it is shown, and what it stands for, such as
+        ``1,234 is us-gaap:Revenues 1,234,000,000 USD, 2025-01-01 to 2025-12-31``.
+
+    References
+    ----------
+    XBRL International, Inline XBRL 1.1, "ix:nonFraction".
+    """
+    contexts = {str(each.get("id")): _period(each) for each in tree.iter("xbrli:context")}
+    units = {str(each.get("id")): _unit(each) for each in tree.iter("xbrli:unit")}
+    facts: list[tuple[str, str]] = []
+    for element in list(tree.iter("ix:nonfraction"))[:_MOST_FACTS]:
+        shown = _MARKS.sub("", _words(element))
+        about = (_value(element, shown), units.get(str(element.get("unitref")), ""))
+        value = " ".join(filter(None, (str(element.get("name", "")), *about)))
+        if not shown or any(each.tag == "ix:header" for each in element.iterancestors()):
+            continue
+        facts.append(
+            (shown, f"{shown} is {', '.join(filter(None, (value, contexts.get(str(element.get('contextref'))))))}")
+        )
+        mark = "".join(chr(_MARK + digit) for digit in divmod(len(facts) - 1, _BASE))
+        if len(element):
+            element[-1].tail = f"{(element[-1].tail or '').rstrip()}{mark}"
+        else:
+            element.text = f"{(element.text or '').rstrip()}{mark}"
+    for header in list(tree.iter("ix:header")):
+        _remove(header)
+    return facts
+
+
+def _period(context: HtmlElement) -> str:
+    """The time of a fact, and the members of dimensions that it is about."""
+    dates = [_words(each) for name in ("startdate", "enddate", "instant") for each in context.iter(f"xbrli:{name}")]
+    members = [_words(each) for each in context.iter("xbrldi:explicitmember", "xbrldi:typedmember")]
+    return ", ".join(filter(None, (" to ".join(dates), *members)))
+
+
+def _unit(unit: HtmlElement) -> str:
+    names = [_words(each).rpartition(":")[2] for each in unit.iter("xbrli:measure")]
+    return "/".join(name for name in names if name != "pure")
+
+
+def _value(element: HtmlElement, shown: str) -> str:
+    """The number of a fact with its scale and its sign; empty if its format is not known."""
+    form = re.sub(r"[^a-z]", "", str(element.get("format", "")).lower().rpartition(":")[2])
+    digits = re.sub(r"[\s\u00a0']", "", shown)
+    if any(part in form for part in _COMMA):
+        digits = digits.replace(".", "").replace(",", ".")
+    elif any(part in form for part in _ZERO) and "dec" not in form:
+        digits = "0"
+    else:
+        digits = digits.replace(",", "")
+    scale = str(element.get("scale") or "0")
+    if not re.fullmatch(r"\d{1,30}(?:\.\d{1,30})?", digits) or not re.fullmatch(r"[-+]?\d{1,2}", scale):
+        return ""
+    number = Decimal(digits).scaleb(int(scale)) * (-1 if element.get("sign") == "-" else 1)
+    return f"{number:,f}".rstrip("0").rstrip(".") if "." in f"{number:f}" else f"{number:,f}"
+
+
+def _unmarked(text: str, facts: Sequence[tuple[str, str]]) -> tuple[str, tuple[Detail, ...]]:
+    """The text without marks, and what the marks stand for."""
+    parts: list[str] = []
+    details: list[Detail] = []
+    at = size = 0
+    for mark in _MARKS.finditer(text) if facts else ():
+        parts.append(text[at : mark.start()])
+        size += mark.start() - at
+        at = mark.end()
+        number = (ord(mark[0][0]) - _MARK) * _BASE + ord(mark[0][1]) - _MARK
+        if number < len(facts):
+            shown, detail = facts[number]
+            details.append(Detail(max(0, size - len(shown)), size, detail))
+    return "".join([*parts, text[at:]]), tuple(sorted(details))
 
 
 def declared_encoding(data: bytes) -> str | None:

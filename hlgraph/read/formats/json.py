@@ -9,17 +9,18 @@ import msgspec
 
 from hlgraph.errors import ReadError
 from hlgraph.read.content import Origin, ReadFailure, decode, read_bounded
+from hlgraph.read.formats._blocks import Unread
 from hlgraph.read.formats._format import RowsFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.rows import RowMapping, Table, documents_of, object_row
+from hlgraph.read.rows import Flaw, Row, RowMapping, Table, cell_text, leaves, object_row, records_of, table_documents
 from hlgraph.records import Document
 
 
 def read_json(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
-    """One document per object of a JSON array.
+    """One document per object of a JSON array, or one table of all of them if none has a text.
 
     A top-level object is one row. If it has no text column and exactly one of its values is an array of objects, that array
-    holds the rows.
+    holds the rows; without such an array it is a table of its values and their names.
 
     Parameters
     ----------
@@ -30,16 +31,23 @@ def read_json(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions
     Returns
     -------
     Iterator[Document | ReadFailure]
-        A failure for each row that is not an object or has no text column.
+        A failure for each row that is not an object, or has no text column while others have one.
 
     Raises
     ------
     ReadError
         The file is too large, not text or not JSON.
     """
-    table = json_table(origin, stream, options=options)
     mapping = RowMapping(options.mapping)
-    return documents_of(origin, table.rows, mapping=mapping, unit=table.unit, warnings=table.warnings)
+    value, warnings = _decoded(origin, stream, options)
+    if (
+        isinstance(value, dict)
+        and mapping.is_table(())
+        and _entries(value, mapping) == [value]
+        and not mapping.has_text(value)
+    ):
+        return table_documents(origin, _pairs(value), head=["", ""], unit="value", warnings=warnings)
+    return records_of(origin, _table(value, mapping, warnings=warnings), mapping=mapping)
 
 
 def json_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Table:
@@ -56,14 +64,34 @@ def json_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOption
     ReadError
         The file cannot be read.
     """
+    value, warnings = _decoded(origin, stream, options)
+    return _table(value, RowMapping(options.mapping), warnings=warnings)
+
+
+def _decoded(origin: Origin, stream: io.BufferedReader, options: ReadOptions) -> tuple[object, tuple[str, ...]]:
     text, warnings = decode(origin, read_bounded(origin, stream, limit=options.max_bytes), encoding=options.encoding)
     try:
-        value: object = msgspec.json.decode(text)
+        return msgspec.json.decode(text), warnings
     except (msgspec.DecodeError, RecursionError) as error:
         mend = "if it holds one object per line, use --format jsonl"
         raise ReadError(origin.uri, f"is not JSON ({error})", mend) from error
-    entries = _entries(value, RowMapping(options.mapping))
+
+
+def _table(value: object, mapping: RowMapping, *, warnings: tuple[str, ...]) -> Table:
+    entries = _entries(value, mapping)
+    if isinstance(value, dict) and entries != [value]:
+        left = (name for name, other in value.items() if other is not entries and other not in (None, "", []))
+        warnings += Unread({f"{name!r} beside the rows": 1 for name in left}).warnings()
     return Table((object_row(number, entry) for number, entry in enumerate(entries, 1)), warnings=warnings)
+
+
+def _pairs(value: dict[str, object]) -> Iterator[Row | Flaw]:
+    """The values of nested objects with their paths, one a row."""
+    try:
+        for number, (path, leaf) in enumerate(leaves(value), 1):
+            yield Row(number, {"name": path.replace(".", " "), "value": leaf} if cell_text(leaf) else {})
+    except ValueError as error:
+        yield Flaw(1, str(error))
 
 
 def _entries(value: object, mapping: RowMapping) -> list[object]:

@@ -16,9 +16,9 @@ from hlgraph.read.rows import (
     Row,
     RowMapping,
     Table,
-    documents_of,
     not_text,
     object_row,
+    records_of,
     row_lines,
     too_long,
 )
@@ -28,7 +28,7 @@ from hlgraph.records import Document
 def read_json_lines(
     origin: Origin, stream: io.BufferedReader, *, options: ReadOptions
 ) -> Iterator[Document | ReadFailure]:
-    """One document per line that holds a JSON object; blank lines are skipped.
+    """One document per line that holds a JSON object, or tables if none of the first 1,000 has a text; blank lines are skipped.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def read_json_lines(
     Returns
     -------
     Iterator[Document | ReadFailure]
-        A failure for each line that is too long, not text, not a JSON object, or has no text column.
+        A failure for each line that is too long, not text, not a JSON object, or has no text column while others have one.
 
     Raises
     ------
@@ -47,8 +47,7 @@ def read_json_lines(
         The file is binary.
     """
     table = json_lines_table(origin, stream, options=options)
-    mapping = RowMapping(options.mapping)
-    return documents_of(origin, table.rows, mapping=mapping, unit=table.unit, warnings=table.warnings)
+    return records_of(origin, table, mapping=RowMapping(options.mapping))
 
 
 def json_lines_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Table:

@@ -1,15 +1,20 @@
-"""Reader of LaTeX with pylatexenc: the body as Markdown. No file is included, and no macro of the document is expanded."""
+"""Reader of LaTeX with pylatexenc: the body as Markdown, with its own macros expanded and its references numbered.
+
+No file is included. A number is shown only where the file alone decides it.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from functools import cache, partial
+from itertools import takewhile
+from typing import Any, NamedTuple
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title, decode
-from hlgraph.read.formats._blocks import Unread, code, document_of, heading, item
+from hlgraph.read.formats._blocks import Unread, code, document_of, heading, item, lowered, raised
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.tables import WIDEST, Cell, Grid
@@ -32,8 +37,9 @@ _LEVELS = {
 }
 _DROPPED = _names(
     "label vspace hspace pagestyle thispagestyle setlength addtolength setcounter addtocounter bibliographystyle hline cline "
-    "toprule "
-    "midrule bottomrule cmidrule hfill vfill noindent centering clearpage newpage pagebreak tableofcontents listoffigures "
+    "toprule midrule bottomrule addlinespace specialrule endhead endfirsthead endfoot endlastfoot footnotemark protect "
+    "tightlist raggedright raggedleft xspace ignorespaces unskip leavevmode hfill vfill noindent "
+    "centering clearpage newpage pagebreak tableofcontents listoffigures "
     "listoftables maketitle usepackage documentclass newcommand renewcommand providecommand newenvironment newtheorem "
     "DeclareMathOperator hypersetup index glossary color pagenumbering nocite rule phantom title author date fontsize selectfont"
 )
@@ -41,17 +47,52 @@ _FILES = _names("input include subfile includegraphics bibliography addbibresour
 _MACROS = {  # that the library does not know, with the kinds of their arguments
     **dict.fromkeys(("multicolumn", "multirow"), "{{{"),
     **dict.fromkeys(
-        ("cref", "Cref", "autoref", "nameref", "enquote", "gls", "ce", "todo", "paragraph", "subparagraph"), "{"
+        _names(
+            "cref Cref autoref nameref enquote gls ce todo paragraph subparagraph num ang si unit cline "
+            "textsuperscript textsubscript"
+        ),
+        "{",
     ),
-    **dict.fromkeys(("citep", "citet", "parencite", "textcite", "autocite", "citeauthor", "citeyear"), "*[[{"),
-    **dict.fromkeys(("SI", "definecolor", "newtheorem", "setcounter"), "{{"),
+    **dict.fromkeys(_names("citep citet parencite textcite autocite citeauthor citeyear"), "*[[{"),
+    **dict.fromkeys(_names("SI qty definecolor newtheorem href hypertarget hyperlink scalebox rotatebox"), "{{"),
+    **dict.fromkeys(_names("thanks endnote marginpar footnotetext"), "[{"),
+    **dict.fromkeys(_names("footnotemark addlinespace"), "["),
+    "caption": "*[{",
     "DeclareMathOperator": "*{{",
+    "makebox": "[[{",
+    "parbox": "[[[{{",
+    "raisebox": "{[[{",
+    "resizebox": "*{{{",
+    "specialrule": "{{{",
 }
+_ENVIRONMENTS = {
+    **dict.fromkeys(("thebibliography", "multicols"), "{"),
+    **dict.fromkeys(("longtable", "tabu", "supertabular", "wraptable"), "[{"),
+    **dict.fromkeys(("tabularx", "tabulary", "tabular*"), "{[{"),
+    "minipage": "[[[{",
+    "wrapfigure": "[{[{",
+}
+_LAST = _names(
+    "colorbox fcolorbox hyperlink hypertarget makebox parbox raisebox resizebox rotatebox scalebox textcolor"
+)
+_LINES = re.compile(
+    r"\\cmidrule(?:\[[^\]\n]*\])?(?:\([^)\n]*\))?\{[-\d]+\}"
+)  # the library has no form for such arguments
+_PLAIN_MATH = re.compile(r"\$\s*(?:([-+\d\s.,:/%=<>()]+)|\^\{?([^{}\\$]{1,3})\}?)\s*\$")
+_UNITS = dict(
+    part.split("=")
+    for part in _names(
+        "kilo=k milli=m micro=µ mega=M giga=G centi=c nano=n hecto=h deci=d metre=m meter=m gram=g second=s ampere=A kelvin=K "
+        "mole=mol hertz=Hz newton=N pascal=Pa joule=J watt=W volt=V ohm=Ω celsius=°C degree=° degreeCelsius=°C litre=L liter=L "
+        "percent=% minute=min hour=h day=d tonne=t per=/ squared=² cubed=³ electronvolt=eV"
+    )
+)
 _BEGIN = re.compile(r"^[^%\n]*\\begin\{document\}", re.MULTILINE)
 _LABEL = re.compile(r"\\label\{[^}]*\}")
 _CITED = re.compile(r"[a-zA-Z]*[cC]ite[a-zA-Z]*\*?|(?:page|eq|auto|name|[cC])?ref\*?")
 _BREAKS = _names("\\ newline linebreak par quad qquad item and tabularnewline")
 _NOTES = _names("footnote thanks footnotetext endnote marginpar")
+_UNITED = _names("SI qty si unit")
 _TABLES = _names("tabular tabular* tabularx tabulary longtable array tabu supertabular")
 _LISTS = _names("itemize enumerate description compactitem compactenum")
 _MATH = _names(
@@ -59,7 +100,8 @@ _MATH = _names(
 )
 _CODE = _names("verbatim verbatim* lstlisting minted Verbatim alltt")
 _PLAIN = _names(
-    "document center flushleft flushright quote quotation verse figure figure* table table* minipage titlepage small multicols"
+    "document center flushleft flushright quote quotation verse figure figure* table table* minipage titlepage small multicols "
+    "wrapfigure wraptable subfigure subtable landscape"
 )
 _SKIPPED = _names("comment tikzpicture pgfpicture filecontents filecontents* picture")
 
@@ -89,16 +131,22 @@ def read_latex(origin: Origin, data: bytes, *, options: ReadOptions) -> Document
     except ImportError as error:
         raise MissingExtraError("latex", "reading LaTeX") from error
     produced = Produced(origin, len(data), options.max_bytes)
+    text = _LINES.sub("", _numbered(_expanded(text)))
     begin = _BEGIN.search(text)
     end = text.find("\\end{document}")
     try:
         walk = _Walk(produced)
-        about = {name: clean(walk.declared(name, text)) for name in _ABOUT}
+        title, date = (clean(walk.declared(name, text)) for name in ("title", "date"))
+        authors, notes = walk.authors(text)
         blocks = list(walk.blocks(_nodes(text[begin.end() if begin else 0 : end if end >= 0 else None])))
     except RecursionError as error:
         raise ReadError(origin.uri, "nests groups too deeply, or leaves many open", "check it with chktex") from error
-    metadata: dict[str, MetadataValue] = {name: about[name] for name in ("author", "date")}
-    title = clean_title(about["title"])
+    metadata: dict[str, MetadataValue] = {
+        "author": authors if len(authors) > 1 else "".join(authors),
+        "affiliation": notes,
+        "date": date,
+    }
+    title = clean_title(title)
     if title:
         blocks.insert(0, heading(title, 1))
     return document_of(
@@ -113,14 +161,32 @@ def _nodes(text: str) -> Sequence[Any]:
 
     context = get_default_latex_context_db()
     macros = [MacroSpec(name, args_parser=MacroStandardArgsParser(shape)) for name, shape in _MACROS.items()]
-    environments = [EnvironmentSpec("thebibliography", args_parser=MacroStandardArgsParser("{"))]
+    environments = [
+        EnvironmentSpec(name, args_parser=MacroStandardArgsParser(shape)) for name, shape in _ENVIRONMENTS.items()
+    ]
     context.add_context_category("hlgraph", prepend=True, macros=macros, environments=environments)
     nodes: Sequence[Any] = LatexWalker(text, latex_context=context, tolerant_parsing=True).get_latex_nodes()[0]
     return nodes
 
 
-_ABOUT = ("title", "author", "date")
 _LONGEST_TITLE = 4096
+_MOST_AUTHORS = 100
+
+
+def _declarations(name: str, text: str) -> Iterator[list[Any]]:
+    """The arguments of each ``\\title``, ``\\author`` or ``\\date``, at most a hundred."""
+    for _, token in zip(range(_MOST_AUTHORS), (each for each in _tokens(text) if each["name"] == name), strict=False):
+        yield _argument(_nodes(text[token.start() :][:_LONGEST_TITLE])[0])
+
+
+@cache
+def _is_known(name: str) -> bool:
+    """Whether the library knows a macro, though it may print nothing."""
+    from pylatexenc import latex2text, latexwalker
+
+    parsed = latexwalker.get_default_latex_context_db().get_macro_spec(name)
+    printed = latex2text.get_default_latex_context_db().get_macro_spec(name)
+    return any(each is not None and each.macroname for each in (parsed, printed))
 
 
 def _macro(node: Any) -> str:
@@ -159,11 +225,26 @@ class _Walk:
 
     def declared(self, name: str, text: str) -> str:
         """What the macro of a name declares, such as ``title``; empty if it is not there."""
-        at = next((match.start() for match in re.finditer(rf"^[^%\n]*?\\{name}\b", text, re.MULTILINE)), None)
-        if at is None:
-            return ""
-        part = text[text.index(f"\\{name}", at) :][:_LONGEST_TITLE]
-        return self.line(_argument(_nodes(part)[0]))
+        return next((self.line(nodes) for nodes in _declarations(name, text)), "")
+
+    def authors(self, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The names of the authors, and the lines and notes below them, such as their affiliations."""
+        names: list[str] = []
+        notes: list[str] = []
+        for nodes in _declarations("author", text):
+            parts: list[list[Any]] = [[]]
+            for node in _flat(nodes):
+                if _macro(node).lower() == "and":
+                    parts.append([])
+                elif _macro(node) in _NOTES:
+                    notes.append(self.line(_argument(node)))
+                else:
+                    parts[-1].append(node)
+            for part in parts:
+                own = list(takewhile(lambda node: _macro(node) not in ("\\", "newline"), part))
+                names.append(self.line(own))
+                notes.append(self.line(part[len(own) :]))
+        return tuple(filter(None, map(clean, names))), tuple(filter(None, map(clean, notes)))
 
     def blocks(self, nodes: Sequence[Any]) -> Iterator[str]:
         """The blocks of nodes; a blank line ends a paragraph."""
@@ -213,7 +294,9 @@ class _Walk:
         if kind == "LatexCommentNode":
             return str(node.comment_post_space)
         if kind == "LatexMathNode":
-            return " ".join(node.latex_verbatim().split())
+            source = " ".join(node.latex_verbatim().split())
+            plain = _PLAIN_MATH.fullmatch(source)
+            return (plain[1] or raised(plain[2])) if plain else source
         if kind == "LatexEnvironmentNode":
             return f" {' '.join(self.blocks([node]))} "
         if kind == "LatexSpecialsNode":
@@ -222,7 +305,7 @@ class _Walk:
 
     def _of_macro(self, node: Any, name: str) -> str:
         space = str(node.macro_post_space or "")
-        texts = [self.line([each]) for each in _arguments(node)]
+        texts = [self._unit([each]) if name in _UNITED else self.line([each]) for each in _arguments(node)]
         if name in _DROPPED:
             return space
         if name in _FILES:
@@ -233,6 +316,8 @@ class _Walk:
         text = texts[-1] if texts else ""
         if name in _NOTES:
             text = f" [{text}]" if text else ""
+        elif name in ("textsuperscript", "textsubscript"):
+            text = raised(text) if name == "textsuperscript" else lowered(text)
         elif _CITED.fullmatch(name):
             text = f"[{', '.join(texts)}]" if "cite" in name.lower() else text
         elif name == "href" and texts:
@@ -240,10 +325,17 @@ class _Walk:
         elif name == "texorpdfstring" and texts:
             text = texts[0]
         elif not texts or len(name) == 1:  # a symbol or an accent
-            text = self._symbol(node) + ("" if texts else space)
+            text = self._symbol(node)
+            if not (text or texts or _is_known(name) or node.parsing_state.s.startswith("{", node.pos + node.len)):
+                self.unread[f"macro \\{name}"] += 1
+            text += "" if texts else space
         elif name not in ("multicolumn", "multirow"):
             text = " ".join(filter(None, texts))
         return text
+
+    def _unit(self, nodes: Sequence[Any]) -> str:
+        """A unit of siunitx, such as ``\\kilo\\metre``; the name of what is not known."""
+        return "".join(_UNITS.get(_macro(each), _macro(each)) or self._inline(each).strip() for each in _flat(nodes))
 
     def _symbol(self, node: Any) -> str:
         """The character that a macro stands for; empty for a macro that lacks its arguments."""
@@ -294,12 +386,20 @@ class _Walk:
         """A table whose cells stand between ``&`` and whose rows end with two backslashes."""
         rows: list[list[Cell]] = []
         cells: list[list[Any]] = [[]]
-        head = 0
+        head = first = 0
         captions: list[str] = []
+        feet: list[list[Cell]] = []
         covered: dict[int, int] = {}
         for inner in node.nodelist:
-            if _macro(inner) in ("midrule", "endhead"):
+            if _macro(inner) in ("midrule", "endfirsthead", "endhead"):
                 head = head or len(rows)
+            if _macro(inner) == "endfirsthead":
+                first = len(rows)
+            elif _macro(inner) == "endhead" and first:  # the header of the next pages
+                del rows[first:]
+            elif _macro(inner) in ("endfoot", "endlastfoot"):  # that of other pages says that the table goes on
+                feet = rows[head:] if _macro(inner) == "endlastfoot" else []
+                del rows[head:]
             if _macro(inner) == "caption":
                 captions.append(self.line(_argument(inner)))
             elif getattr(inner, "specials_chars", "") == "&":
@@ -309,7 +409,7 @@ class _Walk:
                 cells = [[]]
             else:
                 cells[-1].append(inner)
-        rows.append(self._row(cells, covered))
+        rows += [self._row(cells, covered), *feet]
         rows = [[cell._replace(is_head=True) for cell in row] if at < head else row for at, row in enumerate(rows)]
         yield from captions
         yield Grid(rows, produced=self._produced).markdown()
@@ -342,8 +442,299 @@ def _flat(nodes: Sequence[Any]) -> Iterator[Any]:
     for node in nodes:
         if type(node).__name__ == "LatexGroupNode":
             yield from _flat(node.nodelist)
+        elif _macro(node) in _LAST:
+            yield from _flat(_argument(node))
         else:
             yield node
+
+
+_TOKEN = re.compile(
+    r"(?<!\\)%[^\n]*|\\(?P<edge>begin|end)\s*\{(?P<environment>[A-Za-z]+\*?)\}|\\(?P<name>[A-Za-z]+)(?P<star>\*?)|(?P<end>\\\\)"
+)
+_DEFINES = _names("newcommand renewcommand providecommand DeclareRobustCommand def")
+_DEFINED = re.compile(
+    r"\s*\{?\\(?P<name>[A-Za-z]+)\}?\s*(?:\[(?P<count>\d)\])?\s*(?:\[(?P<default>[^\]{}]*)\])?(?P<places>(?:#\d)*)\s*(?=\{)"
+)
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_PLACE = re.compile(r"#(\d)")
+_ONE = re.compile(r"\s*(\\[A-Za-z]+|\\.|[^\s{}\\])")
+_PROGRAM = re.compile(r"@|\\(?:if|csname|let|def|catcode|expandafter)")  # of TeX, which only TeX runs
+_LONGEST_ARGUMENT = 4096
+_MOST_PASSES = 8  # macros in macros
+_GROWTH, _LEAST_GROWTH = 2, 1 << 16
+
+
+def _tokens(text: str) -> Iterator[re.Match[str]]:
+    """The macros, line ends and edges of environments outside of comments and listings, in linear time."""
+    listing = ""
+    for token in _TOKEN.finditer(text):
+        environment = token["environment"] or ""
+        if listing:
+            if token["edge"] == "end" and environment == listing:
+                listing = ""
+        elif token["edge"] == "begin" and environment in _CODE:
+            listing = environment
+        elif token.lastgroup:
+            yield token
+
+
+def _closed(text: str, at: int) -> int:
+    """Where the group that opens at a brace ends; -1 if it is too long or left open."""
+    level = 0
+    for brace in _BRACE.finditer(text, at, at + _LONGEST_ARGUMENT):
+        level += {"{": 1, "}": -1}.get(brace[0], 0)
+        if not level:
+            return brace.end()
+    return -1
+
+
+class _Own(NamedTuple):
+    """A macro that a document defines: the number of its arguments, the default of an optional first one, and its text."""
+
+    places: int
+    default: str | None
+    body: str
+
+
+def _expanded(text: str) -> str:
+    """The text with the macros that it defines replaced by what they stand for, as far as it does not grow too much.
+
+    Definitions are taken out. A macro that the library knows keeps its own meaning, and so does one with code of TeX in it.
+    """
+    own: dict[str, _Own] = {}
+    parts: list[str] = []
+    at = 0
+    for token in _tokens(text):
+        match = _DEFINED.match(text, token.end()) if token["name"] in _DEFINES and token.start() >= at else None
+        end = _closed(text, match.end()) if match else -1
+        if match is None or end < 0:
+            continue
+        body = text[match.end() + 1 : end - 1]
+        name = match["name"]
+        if not (_PROGRAM.search(body) or name in _DROPPED or name in _LEVELS or name in _MACROS or _is_known(name)):
+            count = int(match["count"] or match["places"].count("#"))
+            own[name] = _Own(count, match["default"], body)
+        parts.append(text[at : token.start()])
+        at = end
+    text = "".join([*parts, text[at:]])
+    most = len(text) * _GROWTH + _LEAST_GROWTH
+    for _ in range(_MOST_PASSES if own else 0):
+        wider = _with_own(text, own, most=most)
+        if wider in (None, text):
+            break
+        text = wider or text
+    return text
+
+
+def _with_own(text: str, own: dict[str, _Own], *, most: int) -> str | None:
+    """The text after one pass over its macros; None if it would be longer than allowed."""
+    parts: list[str] = []
+    size = len(text)
+    at = 0
+    for token in _tokens(text):
+        macro = own.get(token["name"] or "")
+        if macro is None or token.start() < at:
+            continue
+        arguments, end = _arguments_at(text, token.end() - len(token["star"]), macro)
+        if arguments is None:
+            continue
+        body = _PLACE.sub(partial(_filled, arguments), macro.body)
+        if re.search(r"\\[A-Za-z]+\Z", body) and text[end : end + 1].isalpha():
+            body += " "
+        parts += (text[at : token.start()], body)
+        at = end
+        size += len(body) - (end - token.start())
+        if size > most:
+            return None
+    return "".join([*parts, text[at:]])
+
+
+def _filled(arguments: Sequence[str], place: re.Match[str]) -> str:
+    at = int(place[1]) - 1
+    return arguments[at] if 0 <= at < len(arguments) else ""
+
+
+def _arguments_at(text: str, at: int, macro: _Own) -> tuple[list[str] | None, int]:
+    """The arguments of a macro that follow a place, and where they end; None if one is missing."""
+    arguments: list[str] = []
+    if macro.default is not None:
+        option = re.compile(r"\s?\[([^\]{}]*)\]").match(text, at, at + _LONGEST_ARGUMENT)
+        arguments.append(option[1] if option else macro.default)
+        at = option.end() if option else at
+    while len(arguments) < macro.places:
+        group = re.compile(r"\s*(?=\{)").match(text, at)
+        end = _closed(text, group.end()) if group else -1
+        single = _ONE.match(text, at) if group is None else None
+        if single:
+            arguments.append(single[1])
+            at = single.end()
+        elif group and end > 0:
+            arguments.append(text[group.end() + 1 : end - 1])
+            at = end
+        else:
+            return None, at
+    return arguments, at + 2 * (not macro.places and text.startswith("{}", at))
+
+
+_CLASS = re.compile(r"^[^%\n]*\\documentclass\s*(?:\[[^\]]*\])?\s*\{(\w+)\}", re.MULTILINE)
+_WITH_CHAPTERS = _names("report book extreport scrreprt scrbook")
+_NUMBERED = _WITH_CHAPTERS | _names("article extarticle scrartcl amsart elsarticle llncs acmart")  # 1, 1.1, Table 1
+_OWN_NUMBERS = re.compile(
+    r"\\(?:setcounter|addtocounter|numberwithin|counterwithin\*?|counterwithout\*?|renewcommand\*?)\s*\{?(?:\\the)?([a-zA-Z]+)"
+)
+_INCLUDED = re.compile(r"^[^%\n]*\\(?:input|include|subfile|import)\b", re.MULTILINE)
+_THEOREM = re.compile(r"\\newtheorem\*?\s*\{(\w+)\}")
+_ROWS = _names("align gather eqnarray alignat flalign")
+_REFERS = re.compile(r"\\(ref|eqref|autoref|[cC]ref)\*?\s*\{([^{}]{1,400})\}|\\caption\s*(?:\[[^\]\n]*\])?\{")
+_KINDS = {"figure": "figure", "wrapfigure": "figure", "table": "table", "wraptable": "table", "longtable": "table"}
+
+
+def _numbered(text: str) -> str:
+    """The text with numbers in place of references, and before captions, as far as this file decides them."""
+    named = _CLASS.search(text)
+    begin = _BEGIN.search(text)
+    if named is None or begin is None or named[1] not in _NUMBERED or _INCLUDED.search(text, begin.end()):
+        return text
+    numbers = _Numbers(text, has_chapters=named[1] in _WITH_CHAPTERS)
+    for token in _tokens(text):
+        if token.start() > begin.start():
+            numbers.read(token)
+
+    def shown(match: re.Match[str]) -> str:
+        if match[2] is None:
+            kind, number = numbers.captions.get(match.start(), ("", ""))
+            return f"{match[0]}{kind.capitalize()} {number}: " if number else match[0]
+        labels = [numbers.labels.get(label.strip()) for label in match[2].split(",")]
+        if any(label is None or not label.number for label in labels):
+            return match[0]
+        parts = [f"({label.number})" if match[1] == "eqref" else label.number for label in labels if label]
+        name = (labels[0].kind if labels[0] else "") if match[1] in ("autoref", "cref", "Cref") else ""
+        name = name.capitalize() if match[1] != "cref" else name
+        return f"{name} {', '.join(parts)}".strip()
+
+    return _REFERS.sub(shown, text)
+
+
+class _Label(NamedTuple):
+    kind: str
+    number: str
+
+
+class _Numbers:
+    """Counts what LaTeX numbers: sections, figures, tables, equations and the items of a list.
+
+    Attributes
+    ----------
+    labels : what each label stands for, with an empty number if that is not certain
+    captions : what a caption is called, by where it begins
+    """
+
+    def __init__(self, text: str, *, has_chapters: bool) -> None:
+        self.labels: dict[str, _Label] = {}
+        self.captions: dict[int, _Label] = {}
+        self._text = text
+        self._theorems = {*_THEOREM.findall(text), "theorem", "lemma", "proof", "algorithm", "subequations"}
+        unknown = set(_OWN_NUMBERS.findall(text))
+        self._levels = [*(["chapter"] if has_chapters else []), "section", "subsection"]
+        self._levels += [] if has_chapters else ["subsubsection"]
+        if "secnumdepth" in unknown or unknown & set(self._levels):
+            unknown |= {*self._levels, *(("figure", "table", "equation") if has_chapters else ())}
+        self._unknown = unknown
+        self._counts = dict.fromkeys((*self._levels, "figure", "table", "equation"), 0)
+        self._is_appendix = False
+        self._now: _Label | None = None
+        self._around: list[tuple[str, _Label | None, int]] = []  # environments, the label before each, the items in it
+
+    def read(self, token: re.Match[str]) -> None:
+        """Takes the next token into account."""
+        name = token["name"] or ""
+        if token["edge"] == "begin":
+            self._open(token["environment"], token.end())
+        elif token["edge"] == "end":
+            if self._around:
+                self._now = self._around.pop()[1]
+        elif token["end"] or name in ("nonumber", "notag", "tag"):
+            self._row(is_numbered=bool(token["end"]))
+        elif name in self._levels and not token["star"]:
+            self._section(name)
+        elif name == "appendix":
+            self._is_appendix = True
+            self._counts.update(dict.fromkeys(self._levels, 0))
+        elif name == "caption" and not token["star"]:
+            self._caption(token.start())
+        elif name == "item":
+            self._item(token.end())
+        elif name == "label":
+            self._label(token)
+
+    def _open(self, environment: str, end: int) -> None:
+        self._around.append((environment, self._now, 0 if self._text[end : end + 1] != "[" else -1))
+        if environment in _ROWS or environment in ("equation", "multline"):
+            self._step("equation")
+        elif environment in self._theorems or environment.startswith("sub"):
+            self._now = _Label("", "")
+
+    def _number(self, kind: str) -> str:
+        """The number of the last of a kind; empty if it is not certain."""
+        if kind in self._unknown:
+            return ""
+        has_chapters = self._levels[0] == "chapter"
+        is_section = kind in self._levels
+        above = self._levels[: self._levels.index(kind)] if is_section else self._levels[:1] if has_chapters else []
+        first, *rest = (self._counts[each] for each in (*above, kind))
+        is_letter = self._is_appendix and (is_section or has_chapters)
+        if not first or (is_letter and first > 26):
+            return ""
+        return ".".join([chr(64 + first) if is_letter else str(first), *map(str, rest)])
+
+    def _step(self, kind: str) -> None:
+        self._counts[kind] += 1
+        self._now = _Label(kind, self._number(kind))
+
+    def _section(self, name: str) -> None:
+        at = self._levels.index(name)
+        below = (*self._levels[at + 1 :], *(("figure", "table", "equation") if name == "chapter" else ()))
+        self._counts.update(dict.fromkeys(below, 0))
+        self._step(name)
+
+    def _row(self, *, is_numbered: bool) -> None:
+        if self._around and self._around[-1][0] in _ROWS:
+            if is_numbered:
+                self._step("equation")
+            elif self._now and self._now.number:
+                self._counts["equation"] -= 1
+                self._now = _Label("", "")
+        elif not is_numbered and self._around and self._around[-1][0] == "equation":
+            self._counts["equation"] -= 1
+            self._now = _Label("", "")
+
+    def _caption(self, start: int) -> None:
+        names = [environment.rstrip("*") for environment, _, _ in self._around]
+        kind = next((_KINDS[name] for name in reversed(names) if name in _KINDS), "")
+        if not kind or any(name.startswith("sub") for name in names):
+            self._now = _Label("", "")
+            return
+        self._step(kind)
+        if self._now is not None:
+            self.captions[start] = self._now
+
+    def _item(self, end: int) -> None:
+        lists = [environment for environment, _, _ in self._around if environment == "enumerate"]
+        if not self._around or self._around[-1][0] != "enumerate":
+            return
+        environment, before, count = self._around[-1]
+        is_certain = len(lists) == 1 and count >= 0 and self._text[end : end + 1] != "["
+        self._around[-1] = (environment, before, count + 1 if is_certain else -1)
+        self._now = _Label("item", str(count + 1) if is_certain else "")
+
+    def _label(self, token: re.Match[str]) -> None:
+        name = re.compile(r"\s*\{([^{}]{1,400})\}").match(self._text, token.end())
+        if name is None:
+            return
+        label = name[1].strip()
+        is_note = self._text[max(0, token.start() - 10) : token.start()].endswith("footnote{")
+        is_new = label not in self.labels
+        self.labels[label] = self._now if self._now and is_new and not is_note else _Label("", "")
 
 
 def _paragraphs(line: list[str]) -> Iterator[str]:

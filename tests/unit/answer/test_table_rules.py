@@ -165,6 +165,29 @@ def test_a_cell_of_one_row_is_no_sum_and_no_count(tmp_path: Path, question: str)
         assert "Part: Part 2; Count: 6" in graph.answer(question).text
 
 
+@pytest.mark.parametrize(
+    ("question", "row"),
+    [
+        ("What is the max depth of Murn?", "Lake: Murn; Max. depth: about 30 m"),
+        ("How much did Roads cost in 2026?", "Item: Roads; 2025: 1,200; 2026: 1,300"),
+        ("What is the total cost in 2025?", "Item: Total; 2025: 2,000"),
+        ("How much did Roads and Schools cost in 2026?", ""),  # of two rows
+        ("What is the average cost of Roads in 2026?", ""),  # a rule, which the row does not name
+    ],
+)
+def test_the_one_row_that_answers_is_the_answer_where_the_rule_does_not_apply(
+    tmp_path: Path, question: str, row: str
+) -> None:
+    lakes = "| Lake | Max. depth |\n| --- | --- |\n| Orva | some 112 m |\n| Murn | about 30 m |"
+    costs = "| Item | 2025 | 2026 |\n| --- | --- | --- |\n| Roads | 1,200 | 1,300 |\n| Schools | 800 | n/a |\n| Total | 2,000 | |"
+    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as graph:
+        graph.ingest(Document("doc:1", lakes, "Lakes"))
+        graph.ingest(Document("doc:2", costs, "What things cost"))
+        answer = graph.answer(question)
+    assert answer.is_supported == bool(row), answer.text
+    assert (row in answer.text, "No number" in answer.text) == (True, not row)
+
+
 def test_answers_read_every_row_and_cite_them(tmp_path: Path) -> None:
     rows = [f"Depot {number},{number * 3},{'North' if number % 2 else 'South'}" for number in range(1, 53)]
     (tmp_path / "depots.csv").write_text("\n".join(["Depot,Wagons,Region", *rows]), encoding="utf-8")

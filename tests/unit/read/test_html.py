@@ -1,10 +1,15 @@
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from growth import assert_linear
 
+from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.errors import ReadError
+from hlgraph.extract import LocalExtractor
+from hlgraph.persist.assemble import Extracted, assemble
+from hlgraph.persist.compare import compare, plan_chunks
 from hlgraph.read import ReadFailure, ReadOptions, read
 from hlgraph.read.formats.html import declared_encoding
 from hlgraph.records import Document
@@ -323,6 +328,9 @@ def test_notes_stand_after_the_paragraph_that_refers_to_them(tmp_path: Path, mar
         ("Install the tool", "Menu", "Install the tool"),
         ("Install | Tool manual", "Install", "Install"),
         ("", "Install", "Install"),
+        ("Domain | Tool v20 Documentation", "Tool v20 documentation", "Domain"),
+        ("Index of symbols for libtool", "The tool library for GNOME", "Index of symbols for libtool"),
+        ("Vec in std - Rust", "Struct Vec", "Vec in std - Rust"),
     ],
 )
 def test_pages_of_a_site_do_not_share_the_title_of_the_site(
@@ -332,3 +340,66 @@ def test_pages_of_a_site_do_not_share_the_title_of_the_site(
     document = only(tmp_path / "page.html", f"<html><head><title>{declared}</title></head>{body}</html>")
     assert isinstance(document, Document)
     assert document.title == title
+
+
+@pytest.mark.parametrize(
+    ("markup", "lines"),
+    [
+        ("<h2>Islands<span class='mw-editsection'>[<a href='/e'>edit</a>]</span></h2>", ["## Islands"]),
+        ("<h2>Install<a class='headerlink' href='#i'>¶</a></h2>", ["## Install"]),
+        ("<h2>Struct <span>Vec</span><button>Copy path</button></h2>", ["## Struct Vec"]),
+        ("<h2><button>Who pays?</button></h2>", ["## Who pays?"]),
+        ("<blockquote><p>It holds.</p><footer>— Rada Holm</footer></blockquote>", ["It holds.", "— Rada Holm"]),
+        (
+            "<table><tr><th>Lake</th><th>Rivers</th></tr><tr><td>Orva</td><td><ul><li>Sarn</li> <li>Tolk</li></ul></td></tr>"
+            "<tr><td>Murn</td><td>no<br>river</td></tr></table>",
+            ["| Lake | Rivers | ", "|---|---|", "| Orva | Sarn, Tolk | ", "| Murn | no river | "],
+        ),
+    ],
+)
+def test_links_for_editors_are_no_text_and_the_source_of_a_quote_and_the_items_of_a_cell_are(
+    tmp_path: Path, markup: str, lines: list[str]
+) -> None:
+    assert body_of(tmp_path, markup).splitlines() == [line.strip() for line in lines]
+
+
+FILING = """<html><body><div style="display:none"><ix:header><ix:hidden><ix:nonNumeric name="dei:Flag" contextRef="y">false
+</ix:nonNumeric></ix:hidden><ix:resources><xbrli:context id="y"><xbrli:entity><xbrli:identifier>0001</xbrli:identifier>
+<xbrli:segment>
+<xbrldi:explicitMember dimension="d">t:PumpsMember</xbrldi:explicitMember></xbrli:segment></xbrli:entity><xbrli:period>
+<xbrli:startDate>2025-01-01</xbrli:startDate><xbrli:endDate>2025-12-31</xbrli:endDate></xbrli:period></xbrli:context>
+<xbrli:context id="i"><xbrli:period><xbrli:instant>2025-12-31</xbrli:instant></xbrli:period></xbrli:context>
+<xbrli:unit id="u"><xbrli:measure>iso4217:USD</xbrli:measure></xbrli:unit><xbrli:unit id="p"><xbrli:divide>
+<xbrli:unitNumerator><xbrli:measure>iso4217:USD</xbrli:measure></xbrli:unitNumerator><xbrli:unitDenominator>
+<xbrli:measure>xbrli:shares</xbrli:measure></xbrli:unitDenominator></xbrli:divide></xbrli:unit></ix:resources></ix:header></div>
+<h1>Report of Tarn Pumps</h1><p>The net loss was
+$(<ix:nonFraction name="t:Loss" contextRef="y" unitRef="u" scale="6" sign="-">1,245</ix:nonFraction>)
+million, or
+<ix:nonFraction name="t:Per" contextRef="y" unitRef="p" format="ixt:num-comma-decimal">1.000,50</ix:nonFraction> a share.
+The share of women was <ix:nonFraction name="t:Women" contextRef="i" scale="-2">41.5</ix:nonFraction> %.</p>
+<p>Debt: <ix:nonFraction name="t:Debt" contextRef="i" unitRef="u" format="ixt:fixed-zero">none</ix:nonFraction>.</p>
+<table><tr><td>In millions</td><td>2025</td></tr><tr><td>Cash</td>
+<td>$<ix:nonFraction name="t:Cash" contextRef="i" unitRef="u" scale="6">77</ix:nonFraction></td></tr></table></body></html>"""
+
+
+def test_a_filing_keeps_what_inline_xbrl_says_of_its_numbers_as_details_of_their_statements(tmp_path: Path) -> None:
+    found = only(tmp_path / "f.html", FILING)
+    assert isinstance(found, Document)
+    assert not any(word in found.text for word in ("false", "0001", "2025-01", "iso4217"))
+    assert [(found.text[start:end], text) for start, end, text in found.details] == [
+        ("1,245", "1,245 is t:Loss -1,245,000,000 USD, 2025-01-01 to 2025-12-31, t:PumpsMember"),
+        ("1.000,50", "1.000,50 is t:Per 1,000.5 USD/shares, 2025-01-01 to 2025-12-31, t:PumpsMember"),
+        ("41.5", "41.5 is t:Women 0.415, 2025-12-31"),
+        ("none", "none is t:Debt 0 USD, 2025-12-31"),
+        ("77", "77 is t:Cash 77,000,000 USD, 2025-12-31"),
+    ]
+    comparison = compare(found, "c", stored=None, processing=())
+    assert comparison is not None
+    plan = plan_chunks(comparison, ContentDefinedChunker().chunk(found), stored={}, extractor=LocalExtractor())
+    extractions = LocalExtractor().extract([context for _, context in plan.to_extract])
+    statements = assemble("c", [Extracted(comparison, plan, tuple(extractions))]).statements
+    details = {statement.text.rpartition(": ")[2]: statement.details for statement in statements}
+    assert details["$77"] == (found.details[-1].text,)
+    assert details["The share of women was 41.5 %."] == ("past", found.details[2].text)
+    other = replace(found, details=())
+    assert compare(other, "c", stored=comparison.source, processing=()) is not None

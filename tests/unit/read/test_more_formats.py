@@ -257,6 +257,7 @@ def test_a_damaged_clock_asks_for_no_pages(tmp_path: Path) -> None:
         ("eml", "> quoted words\n", "From: a\nTo: b\n\n{}"),
         ("mbox", "From a Tue Mar  5 09:30:00 2024\nFrom: a\nTo: b\n\nwords\n\n", "{}"),
         ("latex", "\\emph{{a}} \\[", "{}"),
+        ("latex", "\\def\\x{a}\\x{ \\begin{alltt}", "{}"),
         ("rst", "*a* word\n\n", "{}"),
         ("rst", "Title\n=====\n\nwords\n\n", "{}"),
     ],
@@ -428,3 +429,83 @@ def test_one_damaged_pdf_does_not_stop_its_folder(tmp_path: Path, damaged: bytes
         given(tmp_path, "markdown", "Some words.", name)
     items = list(read([str(tmp_path)]))
     assert [isinstance(item, Document) for item in items] == [True, False, True]
+
+
+def test_latex_expands_its_own_macros_and_says_which_it_does_not_know(tmp_path: Path) -> None:
+    source = r"""
+\newcommand{\pump}{Tarn \textbf{Pump}} % \newcommand{\pump}{none}
+\newcommand*\bars[2][low]{#2~bar (#1)}
+\def\both#1{\pump{} at \bars{#1}}
+\newcommand{\bi}{\begin{itemize}\item}
+\newcommand{\ei}{\end{itemize}}
+\newcommand{\loopy}{\loopy x}
+\renewcommand{\emph}[1]{lost}
+\begin{document}
+\both{7} and \bars[high]2, \SI{5}{\kilo\metre\per\hour}, $-3.5$, 10\textsuperscript{6}, \emph{it} \secret.
+
+\bi first \item second \ei
+\begin{verbatim}
+\pump
+\end{verbatim}
+\end{document}"""
+    [found] = documents(given(tmp_path, "latex", source))
+    assert found.text == (
+        "Tarn Pump at 7 bar (low) and 2 bar (high), 5 km/h, -3.5, 10⁶, it .\n\n- first\n- second\n\n```\n\\pump\n```"
+    )
+    assert found.warnings == (r"not read: macro \secret",)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        r"\cmidrule(lr){2-3}",
+        r"\cmidrule[1pt](r{2pt}){2-3}",
+        r"\cline{2-3}",
+        r"\addlinespace[2pt]",
+        r"\specialrule{1pt}{0pt}{0pt}",
+    ],
+)
+def test_rules_of_a_latex_table_and_headers_of_its_next_pages_are_no_cells(tmp_path: Path, rules: str) -> None:
+    head = rf"\toprule & \multicolumn{{2}}{{c}}{{Bar}} \\ {rules} Pump & In & Out \\ \midrule"
+    source = (
+        rf"\begin{{longtable}}[]{{@{{}}lrr@{{}}}}\caption[a]{{Pumps}}\tabularnewline {head} \endfirsthead {head} \endhead "
+        r"\multicolumn{3}{r}{goes on} \\ \endfoot Total & 3 & 8 \\ \bottomrule \endlastfoot P-1 & 2 & 6 \\ P-2 & 1 & 2 \\ "
+        r"\end{longtable}"
+    )
+    [found] = documents(given(tmp_path, "latex", source))
+    assert found.text.splitlines() == [
+        *("Pumps", "", "| Pump | Bar In | Bar Out |", "| --- | --- | --- |"),
+        *("| P-1 | 2 | 6 |", "| P-2 | 1 | 2 |", "| Total | 3 | 8 |"),
+    ]
+
+
+NUMBERED = r"""\documentclass{%s}%s
+\begin{document}
+\section{One}\subsection{Deep}\label{deep}\section*{None}\section{Two}\label{two}
+\begin{figure}\caption*{no}\caption{A sketch.}\label{fig}\end{figure}
+\begin{table}\begin{tabular}{l}\toprule a \\ \bottomrule\end{tabular}\caption{Pumps.}\label{tab}\end{table}
+\begin{equation}\label{eq}a\end{equation}\begin{align}b\notag\\c\label{row}\end{align}
+\begin{enumerate}\item x \item y \label{item}\end{enumerate}
+\begin{theorem}\label{thm}z\end{theorem}
+Refs: \ref{deep} \ref{two} \autoref{fig} Table~\ref{tab} \eqref{eq} \eqref{row} \cref{item} \ref{thm} \ref{none}%s
+\end{document}"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "preamble", "end", "expected"),
+    [
+        ("article", "", "", "1.1 2 Figure 1 Table 1 (1) (2) item 2 thm none"),
+        ("article", r"\numberwithin{equation}{section}", "", "1.1 2 Figure 1 Table 1 eq row item 2 thm none"),
+        ("article", r"\setcounter{secnumdepth}{0}", "", "deep two Figure 1 Table 1 (1) (2) item 2 thm none"),
+        ("revtex4", "", "", "deep two fig Table tab eq row item thm none"),
+        ("article", "", r"\input{more}", "deep two fig Table tab eq row item thm none"),
+        ("book", "", "", "deep two fig Table tab eq row item 2 thm none"),  # its sections have no chapter
+    ],
+)
+def test_a_reference_of_latex_shows_the_number_that_its_file_decides(
+    tmp_path: Path, kind: str, preamble: str, end: str, expected: str
+) -> None:
+    [found] = documents(given(tmp_path, "latex", NUMBERED % (kind, preamble, end)))
+    [line] = [line for line in found.text.splitlines() if line.startswith("Refs")]
+    assert line == f"Refs: {expected}"
+    assert ("Figure 1: A sketch." in found.text) == ("Figure 1" in expected)

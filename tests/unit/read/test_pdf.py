@@ -12,6 +12,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
+from reportlab.platypus import Table
 
 from hlgraph import connect
 from hlgraph.errors import ReadError
@@ -466,3 +467,62 @@ def test_underscores_that_are_drawn_are_no_lines_of_a_table() -> None:
     assert not may_be_ruled(b"".join(b"%d 0 m %d.3 0 l S\n" % (at, at + 3) for at in (5, 5, 5, 9)))
     assert not may_be_ruled(b" 0 0 5.98 0.4 re f\n" * 9)
     assert may_be_ruled(b" 0 0 0.4 11.9 re f\n" * 4)
+
+
+def paged(parts: list[list[list[str]]], *, widths: list[list[int]], between: str = "", running: str = "") -> bytes:
+    """A PDF with a ruled table on each page, text over each but the first, and a running title and page number if asked."""
+    out = io.BytesIO()
+    canvas = Canvas(out, pagesize=A4)
+    for number, (rows, sizes) in enumerate(zip(parts, widths, strict=True), 1):
+        top = 800
+        if running:
+            canvas.drawString(60, 820, running)
+            canvas.drawString(300, 30, f"Page {number} of {len(parts)}")
+        if between and number > 1:
+            canvas.drawString(60, top, between)
+            top -= 30
+        table = Table(rows, colWidths=sizes, style=[("GRID", (0, 0), (-1, -1), 0.5, "black")])
+        _, height = table.wrapOn(canvas, 400, 700)
+        table.drawOn(canvas, 60, top - height)
+        canvas.showPage()
+    canvas.save()
+    return out.getvalue()
+
+
+STAFF = [["Name", "Office", "Room"], ["Ida", "chair", "b"], ["Ben", "clerk", "c"]]
+STOCK = [["Part", "Colour", "Count"], ["Bolt", "red", "12"], ["Nut", "blue", "7"]]
+SIZES = [100, 100, 100]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "widths", "between", "row"),
+    [
+        (STOCK, [["Cap", "red", "5"]], SIZES, "", "| Cap | red | 5 |"),
+        (STAFF, [["Una", "guard", "d"], ["Leo", "cook", "e"]], SIZES, "", "| Una | guard | d |"),
+        (STOCK, [STOCK[0], ["Cap", "red", "5"]], SIZES, "", "| Cap | red | 5 |"),
+        (STOCK, [["Cap", "red", "5"], ["Lid", "red", "6"]], [90, 110, 100], "", ""),  # other columns
+        (STOCK, [["Cap", "red", "5"], ["Lid", "red", "6"]], SIZES, "Parts of hall 2", ""),  # another table
+        (STOCK, STAFF, SIZES, "", ""),  # a header of its own over values
+    ],
+)
+@pytest.mark.parametrize("running", ["", "Stock of Tarn"])
+def test_a_ruled_table_goes_on_on_the_next_page_without_its_header(
+    tmp_path: Path,
+    first: list[list[str]],
+    second: list[list[str]],
+    *,
+    widths: list[int],
+    between: str,
+    row: str,
+    running: str,
+) -> None:
+    data = paged([first, second, second[-1:]], widths=[SIZES, widths, widths], between=between, running=running)
+    (tmp_path / "a.pdf").write_bytes(data)
+    [found] = read([str(tmp_path / "a.pdf")])
+    assert isinstance(found, Document)
+    head = f"| {' | '.join(first[0])} |\n| --- | --- | --- |\n"
+    pages = [found.text[start:] for start in found.page_starts]
+    assert head in pages[0]
+    assert (f"{head}{row}" in pages[1]) == bool(row)
+    assert (head in pages[1]) == bool(row)
+    assert (head in pages[2]) == bool(row)

@@ -138,8 +138,8 @@ def test_rows_that_lack_what_was_mapped_say_which_columns_there_are(tmp_path: Pa
 @pytest.mark.parametrize(
     ("name", "data", "mapping"),
     [
-        ("a.jsonl", "{}", {}),
-        ("a.json", "[{}]", {}),
+        ("a.jsonl", "{}", {"text": "body"}),
+        ("a.json", "[{}]", {"text": "body"}),
         ("a.csv", "id,name,about\n{}", {"text": "body"}),
         ("a.csv", "id,text,about\n{}", {"id": "doi"}),
     ],
@@ -163,7 +163,7 @@ def test_a_file_whose_rows_all_lack_the_text_is_one_failure(
 def test_where_one_row_has_the_text_the_others_fail_one_by_one(tmp_path: Path) -> None:
     rows = [{"id": at, "about": "A bridge."} for at in range(1_200)]
     data = "\n".join(map(json.dumps, [*rows, {"id": 1_200, "text": "The bridge."}, rows[0]]))
-    documents, failures = run(tmp_path / "a.jsonl", data)
+    documents, failures = run(tmp_path / "a.jsonl", data, mapping={"text": "text"})
     assert (len(documents), len(failures)) == (1, 1_002)
     assert failures[0].startswith("#0: line 1: has no column")
     assert failures[1_000].startswith(": 200 rows after these lack the same: line 1000: has no column")
@@ -204,13 +204,60 @@ def test_json_object_is_one_row(tmp_path: Path) -> None:
         ("[]", ": is empty: it holds no rows"),
         ("3", ": row 1 is not an object but int"),
         ('["a"]', ": row 1 is not an object but str"),
-        ('{"a": [{"x": 1}], "b": [{"x": 1}]}', ": row 1: has no column text"),
+        ("{}", ": is empty: it holds no rows"),
+        ("[{}, {}]", ": is empty: it holds no rows"),
     ],
 )
 def test_json_that_holds_no_rows_is_a_failure(tmp_path: Path, data: str, message: str) -> None:
     documents, failures = run(tmp_path / "a.json", data)
     assert documents == []
     assert failures[0].startswith(message)
+
+
+RECORDS = [
+    {"pump": "P-1", "bar": {"in": 2.1, "out": 6}, "halls": ["n", "e"]},
+    {"pump": "P-2", "bar": {"in": None}, "ok": True},
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "warnings"),
+    [
+        ("a.json", json.dumps(RECORDS), ()),
+        ("a.json", json.dumps({"next": "/2", "more": None, "items": RECORDS}), ("not read: 'next' beside the rows",)),
+        ("a.jsonl", "\n".join(map(json.dumps, RECORDS)), ()),
+    ],
+)
+def test_json_records_without_a_text_are_a_table(
+    tmp_path: Path, name: str, data: str, warnings: tuple[str, ...]
+) -> None:
+    [found], _ = run(tmp_path / name, data)
+    assert found.text.splitlines() == [
+        *("| pump | bar in | bar out | halls | ok |", "| --- | --- | --- | --- | --- |"),
+        *("| P-1 | 2.1 | 6 | n, e |  |", "| P-2 |  |  |  | true |"),
+    ]
+    assert (found.uri, found.metadata["rows"], found.warnings) == ((tmp_path / name).as_uri(), 2, warnings)
+
+
+def test_json_records_of_many_shapes_are_tables_of_bounded_width_and_flaws_are_named(tmp_path: Path) -> None:
+    rows = [*({f"k{at}": at} for at in range(1_500)), [1], {str(at): at for at in range(10_001)}]
+    documents, failures = run(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows)))
+    assert [document.uri.rpartition("#")[2] for document in documents] == ["rows-1", "rows-513", "rows-1025"]
+    assert sum(document.text.count("\n") - 1 for document in documents) == 1_500
+    assert [message[:12] for message in failures] == [": line 1501 ", ": line 1502 "]
+
+
+def test_one_json_object_without_a_text_is_a_table_of_its_values(tmp_path: Path) -> None:
+    [found], _ = run(
+        tmp_path / "a.json",
+        '{"pump": {"name": "P-1", "bar": [1, 2]}, "none": null, "parts": [{"a": 1}], "more": [{"a": 2}]}',
+    )
+    assert found.text.splitlines()[2:] == [
+        "| pump name | P-1 |",
+        "| pump bar | 1, 2 |",
+        "| parts | a: 1 |",
+        "| more | a: 2 |",
+    ]
 
 
 def test_csv_cells_are_typed_with_care(tmp_path: Path) -> None:
