@@ -38,6 +38,7 @@ _PHRASE = re.compile(
     r"(?<![\w.])((?![a-z])[^\W\d_][\w'’-]*|part|chapter|section|article|episode|season|week|game|round|act|volume|level|phase|stage|step"
     r"|room|gate|platform|line|route|class|version|figure|table|item|grade|page|unit)\s+(\d{1,3}|[IVXL]{1,5})(?![\w%]|[.,]\d)"
 )
+_DIGIT = re.compile(r"\d")
 _OFFICE = re.compile(r"(?<![\w.])((?![a-z])[^\W\d_]\w+) of (?![a-z])[^\W\d_][\w'’-]*")
 # Function words of German, French, Spanish, Italian, Portuguese and Dutch that are rare in English.
 _OF_GERMAN = """der das dem des ein eine einer wer wo wann wie welche welcher welches wurde wurden ist sind und von zu mit für im
@@ -60,7 +61,7 @@ class Constraints(NamedTuple):
     ----------
     names : words with a capital
     phrases : a word and the number after it, as in "Part 150" or "Ip Man 4", which must stand together
-    numbers : numbers and dates
+    numbers : numbers, dates, and codes such as P60
     words : its other content words
     is_english : whether two words, or the first, are English function words, and function words of other languages are not more;
         only then its words are constraints
@@ -92,8 +93,8 @@ def constraints_of(question: str) -> Constraints:
     phrases = tuple(f"{word} {number}" for word, number in _PHRASE.findall(question) if fold(word) not in apart)
     offices = tuple(match[0] for match in _OFFICE.finditer(question) if fold(match[1]) not in apart)
     joined = {phrase.rpartition(" ")[2] for phrase in phrases}
-    numbers = tuple(word for word in others if word[0].isdigit() and word not in joined)
-    rest = (word for word in others if not word[0].isdigit() and word.removesuffix("'s") not in STOP_WORDS)
+    numbers = tuple(word for word in others if _DIGIT.search(word) and word not in joined)
+    rest = (word for word in others if not _DIGIT.search(word) and word.removesuffix("'s") not in STOP_WORDS)
     asked = words(question)
     common = [word in STOP_WORDS and word not in _OTHER for word in asked]
     is_sure = (

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms.calibration import usual_cosine
 from hlgraph.algorithms.word_counts import rarity
-from hlgraph.answer.constraints import Constraints, Statements, constraints_of, is_slight, lacking, weight
-from hlgraph.answer.forms import body_of, compared, comparison, counted, is_doubted, is_yes_no, places_of, verdict
+from hlgraph.answer.assertion import is_doubted, is_misplaced, is_unreal
+from hlgraph.answer.constraints import LIGHT, Constraints, Statements, constraints_of, is_slight, lacking, weight
+from hlgraph.answer.forms import body_of, compared, comparison, counted, has_opposite, is_yes_no, places_of, verdict
 from hlgraph.extract.wording import Wording, telling_words
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
 from hlgraph.retrieve.question.keywords import MONTHS
-from hlgraph.text import content_words, fold
+from hlgraph.text import STOP_WORDS, content_words, fold
 
 # The kind of answer that a question asks for, by its question word.
 
@@ -48,6 +49,7 @@ class Expected(Enum):
     PLACE = "place"
     TIME = "time"
     NUMBER = "number"
+    REASON = "reason"
     ANY = "any"
 
 
@@ -57,6 +59,7 @@ _BY_WORD = {
     "whose": Expected.PERSON,
     "where": Expected.PLACE,
     "when": Expected.TIME,
+    "why": Expected.REASON,
 }
 _BY_NOUN = {
     noun: kind
@@ -78,10 +81,25 @@ _A_YEAR = r"(?:1\d{3}|20\d\d)\b"  # a number only where no word such as "in" or 
 _NUMBER = re.compile(rf"(?<![a-z] )\b{_A_YEAR}|(?!{_A_YEAR})\b\d[\d.,]*|\b(?:{_NUMERALS})\b", re.IGNORECASE)
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _TIME = re.compile(
-    r"\b(?:1\d{3}|20\d{2})s?\b|\b\d{1,2}[:.]\d{2}\b|\b\d{1,2}\s?(?:[ap]\.?m\b|o['’]clock)|\b\d+(?:st|nd|rd|th)?\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|"
+    r"\b(?:1\d{3}|20\d{2})s?\b|\b\d{1,2}[:.]\d{2}\b|\b\d{1,2} ?(?:to|–|-) ?\d{1,2}\b"
+    r"|\b\d{1,2}\s?(?:[ap]\.?m\b|o['’]clock)|\b\d+(?:st|nd|rd|th)?\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|"
     rf"years?|century)\b|\b(?:{'|'.join(name.capitalize() for name in (*MONTHS, *_DAYS))})s?\b"
     r"|\b(?:daily|weekly|monthly|yearly|annually|spring|summer|autumn|winter|morning|noon|evening|night|midnight|today|yesterday|"
-    r"tomorrow|before|after|during|until|since|once|when|every)\b"
+    r"tomorrow|before|after|during|until|since|once|when|every|if|unless|immediately|at any time|(?:end|beginning|middle) of)\b"
+)
+# A place without a capital counts right after a word of the question: "assemble at the north gate".
+_LOWER_PLACE = re.compile(
+    r"([^\W\d_]+)\s+(?:in|at|near|on|under|behind|beside|between|inside|outside|above|below|to|into|from)\s+"
+    r"(?:(?:the|an?|its|his|her|their)\s+)?(?!(?:the|an?|its|his|her|their|time|times|once|first|last|least|most|all|any|order"
+    r"|addition|general|fact|case|which|what|that|this)\b)[a-zß-öø-ÿ]{3,}"
+)
+_HOW_MANY = re.compile(r"\bhow (?:many|much)\s+(\w+)(?:\s+of\s+(\w+))?", re.IGNORECASE)
+_PRONOUNS = frozenset(("he", "she", "it", "they", "who", "that", "which", "we", "i", "you", "and", "or", "not", "to"))
+_REASON = re.compile(
+    r"\b(?:because|due to|owing to|thanks to|as a result|result\w*|reasons?|since|so that|so as|in order|caus\w+|led to"
+    r"|therefore|thus|hence|after|for (?:lack|want|fear|the|his|her|its|their)|so|as|when|that"
+    r"|to (?!(?:the|an?|his|her|its|their)\b)[a-z]{3,})\b",
+    re.IGNORECASE,
 )
 _NOT_NAMES = frozenset((*MONTHS, *_DAYS))
 
@@ -114,7 +132,7 @@ def expected(question: str) -> Expected:
     return Expected.ANY
 
 
-_EXTENT_ASKED = re.compile(r"\bhow\s+(long|tall|high|deep|wide)\s+(?:is|are|was|were)\b", re.IGNORECASE)
+_EXTENT_ASKED = re.compile(r"\bhow\s+(long|tall|high|deep|wide|old)\s+(?:is|are|was|were)\b", re.IGNORECASE)
 _EXTENTS = {
     "long": "long|length|lasts?|lasted|stretch\\w*|extend\\w*|runs?|ran|spans?|takes?|took|duration|seconds?|minutes?|hours?|days?"
     "|weeks?|months?|years?",
@@ -122,6 +140,7 @@ _EXTENTS = {
     "high": "high|tall|height|altitude|elevation|level|above|rises?|rose|stands?|stood",
     "deep": "deep|depth",
     "wide": "wide|width|broad|breadth|across",
+    "old": "age|aged|old|born|birthday|at \\d+|1\\d{3}|20\\d\\d|is \\d+|was \\d+",
 }
 _IS_OF = r"(?:is|was) an?\s+\d[\d.,]*[\s-]?(?:k?m|(?:kilo)?met\w+|miles?|f(?:ee|oo)?t)"
 
@@ -147,7 +166,8 @@ def has_expected(kind: Expected, text: str, *, asked: Collection[str]) -> bool:
     """Whether a text contains something of a kind that the question does not contain.
 
     A person is a name (any word with a capital but the first); a place is a name after a preposition such as "in"; a time is a
-    date, a duration, or a word such as "daily" or "before"; a number is in digits or a word. This is a heuristic.
+    date, a duration, or a word such as "daily" or "before"; a number is in digits or a word; a reason follows a word such as
+    "because" or "to". This is a heuristic.
 
     Parameters
     ----------
@@ -166,6 +186,8 @@ def has_expected(kind: Expected, text: str, *, asked: Collection[str]) -> bool:
     >>> [has_expected(Expected.TIME, text, asked=asked) for text in ("The bridge opened in 1931.", "The bridge fell in 1953.")]
     [False, True]
     """
+    if kind is Expected.REASON:
+        return _REASON.search(text) is not None
     if kind is Expected.ANY or (kind in (Expected.PERSON, Expected.PLACE) and text == text.lower()):
         return True
     if kind is Expected.PERSON:
@@ -176,6 +198,37 @@ def has_expected(kind: Expected, text: str, *, asked: Collection[str]) -> bool:
     folded = (fold(name).strip(".,").removesuffix("'s") for name in names)
     return any(
         word not in asked and not (kind in (Expected.PERSON, Expected.PLACE) and word in _NOT_NAMES) for word in folded
+    )
+
+
+def _has_answer(question: str, kind: Expected, text: str, constraints: Constraints) -> bool:
+    """Whether a text has something of the expected kind in the place where the question asks for it.
+
+    Beside :func:`has_expected`, a person may be any noun right before the words of the question, and a place any noun after a
+    preposition right after a word of it. A number must count what the question counts.
+    """
+    asked = {*map(fold, constraints.all), *content_words(question)}
+    if has_expected(kind, text, asked=asked):
+        match = _HOW_MANY.search(question)
+        nouns = [noun for noun in match.groups() if noun and fold(noun) not in LIGHT | STOP_WORDS] if match else []
+        return all(map(Statements([text]).has, nouns))
+    if kind is Expected.PERSON:
+        return _echoes(question, text)
+    if kind is Expected.PLACE:
+        before = Statements(match[1] for match in _LOWER_PLACE.finditer(text))
+        return any(map(before.has, constraints.words))
+    return False
+
+
+def _echoes(question: str, text: str) -> bool:
+    """Whether a text has the words of a question after "who" in their order, and a noun before them: "The insurer was ordered"."""
+    asked, said = ([fold(word) for word in _WORD.findall(each)] for each in (question, text))
+    tail = asked[1:]
+    if len(tail) < _SHORT or asked[0] != "who":
+        return False
+    return any(
+        said[at : at + len(tail)] == tail and said[at - 1] not in _PRONOUNS
+        for at in range(1, len(said) - len(tail) + 1)
     )
 
 
@@ -193,6 +246,7 @@ MOST = 5
 _KIND, _RANK, _JOINT, _OWN, _STATED, _NOVEL, _DEFINITION = 0.4, 0.5, 1.0, 0.5, 0.3, 0.2, 0.1
 _NAMED = 0.3  # taken off for the names of the question: they say what a piece is about, not that it answers
 _SHORT = 3
+_WHICH = re.compile(r"\b(?:[Ww]hich|[Ww]hat) ([a-z]+)")
 _FRAGMENT = 2.0  # taken off for what can't answer alone: a lead-in, or a fragment of three words
 _CLOSE_COVER = 0.6  # a question about several things is also answered by pieces with this share of the best score
 _FIRSTS = 5  # of the best pieces, one becomes the first: by its score, less this for all that its chain leaves unmet
@@ -202,8 +256,15 @@ _COMPOUND = re.compile(r"\band\s+(?:who|whom|whose|what|where|when|which|how|why
 # A question that names its subject by way of another thing: the designer of the Halfmoon Bridge, the person who built it.
 _JOINS = re.compile(
     r"['’]s\b|(?<=\w )(?:that|who|whom|whose|which|where|when)\b"
-    r"|[a-zß-öø-ÿ]\s+(?:of|by|from|for|in|at|on)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+)?[^\W\d_a-zß-öø-ÿ\s]"
+    rf"|[a-zß-öø-ÿ]\s+(?:of|by|from|for|in|at|on)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+)?"
+    rf"(?!(?i:{'|'.join((*MONTHS, *_DAYS))})s?\b)[^\W\d_a-zß-öø-ÿ\s]"
     r"|\b(?:of|by|from)\s+(?:the|an?|what|which)\s+[a-zß-öø-ÿ]"
+)
+# "Who is the mayor of Tarn?" names one thing only.
+_ONE_STEP = re.compile(
+    r"(?:who|what)\s+(?:is|was|are|were)\s+(?:the\s+)?(?:(?!of|by|from|that|who|which|in|for)[\w’-]+\s+){1,3}of\s+(?:the\s+)?"
+    r"(?-i:[^\W\d_a-zß-öø-ÿ][\w’-]*)(?:\s+(?-i:[^\W\d_a-zß-öø-ÿ\s][\w’-]*))*\W*",
+    re.IGNORECASE,
 )
 _DEFINES = re.compile(r"(?:\S+\s+){1,8}?(?:\([^)]*\)\s+)?(?:is|was|are|were)\s+(?:an?|the|one)\b")
 _ASIDE = re.compile(r"\(.*?\)|\s[-–—|]\s.*")
@@ -241,7 +302,8 @@ def chosen(
     the ``n`` pieces weighs the constraints: one that all pieces meet does not tell them apart. A piece is *led to* by another
     that names its title, which the question does not. The score of a piece is its relevance, plus
 
-    - 0.4 if it has the expected kind of answer (:func:`hlgraph.answer.extractive.expected`), 0.2 if it has a name that the
+    - 0.4 if it has the expected kind of answer (:func:`hlgraph.answer.extractive.expected`), and 0.4 if it has the noun after
+      "which" or "what", 0.2 if it has a name that the
       question does not have, 0.1 if it defines its subject ("X is a ..."), and ``0.5 / (1 + rank)``,
     - 0.5 times the share of the constraints that it meets, and 0.3 times that of the words that are no names,
     - the share of the constraints that it meets together with the best piece that leads to it,
@@ -278,10 +340,12 @@ def chosen(
     around = [part for at in places for part in places_of(evidence[at])]
     uncovered = Statements((evidence[at].text for at in places), places=around).unmet(constraints)
     must_have = pool.kind is not Expected.ANY
-    beside = [at for at in places if pool.sources[at] == pool.sources[places[0]]]
-    own = Statements((evidence[at].text for at in beside), places=places_of(evidence[places[0]]))
-    is_whole = pool.may_join or (pool.is_named[places[0]] and set(own.unmet(constraints)) <= set(uncovered))
-    return Chosen(places, uncovered, bool(pool.has_kind[places[0]]) or not must_have, is_whole)
+    first = places[0]
+    beside = [at for at in places if pool.sources[at] == pool.sources[first] and (at == first or pool.is_named[at])]
+    own = Statements((evidence[at].text for at in beside), places=places_of(evidence[first]))
+    may_join = pool.may_join and _ONE_STEP.fullmatch(question.strip()) is None
+    is_whole = may_join or (pool.is_named[first] and set(own.unmet(constraints)) <= set(uncovered))
+    return Chosen(places, uncovered, bool(pool.has_kind[first]) or not must_have, is_whole)
 
 
 class _Pool:
@@ -305,8 +369,10 @@ class _Pool:
         self.may_join = _JOINS.search(question) is not None or self.is_plural or self.is_compound
         extent = _extent(question)
         self.has_kind = np.array(
-            [has_expected(self.kind, text, asked=self.asked) and extent.search(text) is not None for text in bodies]
+            [_has_answer(question, self.kind, text, constraints) and extent.search(text) is not None for text in bodies]
         )
+        noun = _WHICH.search(question)
+        has_noun = [noun is not None and noun[1] not in LIGHT and Statements([text]).has(noun[1]) for text in bodies]
         own = _met(constraints.all, [Statements([text]) for text in bodies])
         self.has = _met(constraints.all, [Statements([piece.text], places=places_of(piece)) for piece in evidence])
         self.is_named = [bool(row.all()) for row in self.has[:, : self.has.shape[1] - len(constraints.words)]]
@@ -320,6 +386,7 @@ class _Pool:
         named = self.has[:, :names].mean(axis=1) if names else np.zeros(len(evidence))
         features = (
             (_KIND, self.has_kind & (self.kind is not Expected.ANY)),
+            (_KIND, has_noun),
             (_NOVEL, [self._has_novel_name(at, text) for at, text in enumerate(bodies)]),
             (_DEFINITION, [_DEFINES.match(text) is not None for text in bodies]),
             (_RANK, 1 / (1 + np.arange(len(evidence)))),
@@ -428,19 +495,15 @@ def extractive_answer(
 ) -> Answer:
     """The fewest pieces of evidence that answer the question, as sentences with ``[n]``, the answering one first.
 
-    A piece is considered when it shares a content word with the question, or its cosine to the question is at least 0.25, fitted
-    to the scale of the corpus; :func:`chosen` chooses among them. The answer is supported if its pieces meet every constraint of
-    the question (names, numbers, telling words), and the first has the kind of answer that it asks for. Unless the question names
-    its subject by way of another thing ("the designer of the bridge"), the first has all its names and numbers, and pieces of the
-    same source the rest. Otherwise the text says which constraints no statement meets: first if they are one or two names or
-    numbers of a short question, else last. The answer is refused if it is not supported and no piece has a cosine of at least
-    0.45; without cosines nothing is refused for this reason. Questions of yes or no, comparisons and counts get their form
-    (:mod:`hlgraph.answer.forms`).
-    the question (names, numbers, telling words), and the first has the kind of answer that it asks for. Otherwise
-    the text says which constraints no statement meets: first if they are one or two names or numbers of a short question, else
-    last. Words without which the question means the same to the embedder (:func:`hlgraph.answer.constraints.is_slight`) need not
-    be met. The answer is refused if it is not supported and no piece has a cosine of at least 0.45; without cosines nothing is
-    refused for this reason. Questions of yes or no, comparisons and counts get their form (:mod:`hlgraph.answer.forms`).
+    A piece is considered when it shares a content word with the question, or its cosine to the question is at least 0.25,
+    fitted to the scale of the corpus; :func:`chosen` chooses among them. The answer is supported if its pieces meet every
+    constraint of the question (names, numbers, telling words), and the first has the kind of answer that it asks for. Unless
+    the question names its subject by way of another thing ("the designer of the bridge"), the first has all its names and
+    numbers, and pieces of the same source with these names the rest. Otherwise the text says which constraints no statement
+    meets: first if they are one or two names or numbers of a short question, else last. Words without which the question means
+    the same to the embedder (:func:`hlgraph.answer.constraints.is_slight`) need not be met. The answer is refused if it is not
+    supported and no piece has a cosine of at least 0.45; without cosines nothing is refused for this reason. Questions of yes
+    or no, comparisons and counts get their form (:mod:`hlgraph.answer.forms`).
 
     Parameters
     ----------
@@ -485,13 +548,25 @@ def extractive_answer(
     count = counted(question, pieces[0].text)
     if count and selection.is_covered:
         return _headed(answer, count)
-    is_denied = Statements([pieces[0].text]).denies(question) or is_doubted(question, pieces[0].text)
+    is_denied = _is_other(question, pieces[0])
     if selection.uncovered:
         parts = (lacking(selection.uncovered), answer.text)
         answer = replace(
             answer, text=" ".join(parts if _comes_first(question, selection.uncovered) else reversed(parts))
         )
     return replace(answer, is_supported=selection.is_covered and not is_denied, uncovered=selection.uncovered)
+
+
+def _is_other(question: str, piece: Evidence) -> bool:
+    """Whether a piece says something else than what is asked with the same words."""
+    body, constraints = body_of(piece), constraints_of(question)
+    return (
+        Statements([piece.text]).denies(question)
+        or is_doubted(question, piece.text)
+        or has_opposite(question, body)
+        or is_unreal(question, body, constraints=constraints)
+        or is_misplaced(question, body, constraints=constraints, places=places_of(piece))
+    )
 
 
 def _comes_first(question: str, uncovered: Sequence[str]) -> bool:

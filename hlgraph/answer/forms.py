@@ -9,8 +9,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hlgraph.answer.assertion import has_reserve, is_doubted, is_misplaced, is_unknown
 from hlgraph.answer.constraints import Constraints, Statements, constraints_of
-from hlgraph.extract.wording import denies
+from hlgraph.extract.wording import Wording, denies
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
 from hlgraph.text import content_words, fold, words
 
@@ -44,23 +45,16 @@ _OPPOSITES = tuple(
         ("male man", "female woman"),
         ("full", "half"),
         ("same", "different"),
+        ("good", "bad poor"),
+        ("allowed permitted", "forbidden prohibited banned"),
+        ("included covered", "excluded"),
+        ("approved accepted", "rejected refused"),
     )
 )
 _NOT = re.compile(r"(?<=\w)n['’]t\b")  # "Wasn't it ...?" asks what "Was it ...?" asks
-_DOUBT = re.compile(
-    r"\b(?:den(?:y|ies|ied|ying)|refut(?:e|es|ed)|alleg(?:e|es|ed|edly)|rumou?r(?:s|ed)?|no evidence|nothing to indicate)\b",
-    re.IGNORECASE,
-)
-# What a text need not mean as a fact of today: "may approve", "failed to win", "daily except Mondays", "mayor until 1990".
-_RESERVE = re.compile(
-    r"\b(?:except|excluding|apart from|other than|(?:all|day|each|any\w*|every\w*|nothing|nobody|none) but|almost|nearly"
-    r"|fail(?:s|ed)? to|refus\w+|reject\w*|declin\w+|decid\w+ against|unclear|unknown|whether|may|might|could|would|should|will"
-    r"|shall|plan(?:s|ned)? to|hope[sd]? to|want(?:s|ed)? to|intend\w*|attempt\w*|tri(?:es|ed) to|escap\w+|avoid\w*|prevent\w*"
-    r"|until|former|formerly|once|previously|instead|rather than|beat|defeat(?:s|ed)?)\b",
-    re.IGNORECASE,
-)
 _LIMIT = re.compile(r"\b(before|after|since)\s+(\d{4})\b", re.IGNORECASE)
 _REPLY = re.compile(r"\W*(?:(?:A|Answer)\s?\d{0,3}\s?[:.)]\W*)?(yes|no)\b", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[,;:]|\b(?:and|but|although|while|because)\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 _NEAR = 20  # characters between a word and its number
 _NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*\d|(?<![\w.])\d")
@@ -79,23 +73,6 @@ def places_of(piece: Evidence) -> list[str]:
     return [piece.source.title, *piece.headings]
 
 
-def is_doubted(question: str, text: str) -> bool:
-    """Whether a text denies or doubts what it tells of ("Brask denied that it acquired Sarn"), and no such word is asked for.
-
-    Parameters
-    ----------
-    question : text of the question
-    text : text of a piece of evidence
-
-    Examples
-    --------
-    >>> denial = "Brask denied that it acquired Sarn."
-    >>> [is_doubted(question, denial) for question in ("Who acquired Sarn?", "What did Brask deny?")]
-    [True, False]
-    """
-    return _DOUBT.search(text) is not None and _DOUBT.search(question) is None
-
-
 def is_yes_no(question: str) -> bool:
     """Whether a question asks for yes or no: it begins with an auxiliary and offers no alternatives.
 
@@ -111,9 +88,11 @@ def is_yes_no(question: str) -> bool:
 def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[str]) -> bool | None:
     """Whether the evidence affirms a question; None if it does neither affirm nor deny it.
 
-    It affirms if it meets every constraint, without a reserve ("may", "except", "until") that the question lacks. It denies if
-    it denies a word of the question, has the opposite of one ("elder" for "younger", "third" for "most"), or meets all
-    constraints but a year or a number, in whose place it has another.
+    It affirms if it meets every constraint, without a reserve ("may", "except", "until") that the question lacks, and outside
+    clauses that deny something. It denies if it meets every constraint but numbers and denies a word of the question, has the
+    opposite of one ("elder" for "younger", "third" for "most"), or meets all constraints but a year or a number, in whose place
+    it has another. It does neither if it is in doubt, about a thing of what is asked about, or has the roles exchanged
+    (:mod:`hlgraph.answer.assertion`).
 
     Parameters
     ----------
@@ -124,9 +103,14 @@ def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[st
     question = _NOT.sub("", question, count=1)
     first, around = pieces[0].text, places_of(pieces[0])
     is_affirmed: bool | None = None
-    if is_doubted(question, first):
-        return None
     constraints = constraints_of(question)
+    body = body_of(pieces[0])
+    if (
+        is_doubted(question, first)
+        or is_unknown(question, first)
+        or is_misplaced(question, body, constraints=constraints, places=around)
+    ):
+        return None
     asked, mark, rest = first.rpartition("?")
     if mark:  # what a text asks affirms nothing: only its reply does
         reply = _REPLY.match(rest)
@@ -134,15 +118,23 @@ def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[st
             return reply[1].lower() == "yes"
         first = rest
     said = Statements([first], places=around)
-    lead, colon, item = body_of(pieces[0]).partition(":")
+    lead, colon, item = body.partition(":")
     if (
         colon and not mark and item.strip() and denies(lead) and not denies(question)
     ):  # "The cover does not include: flood"
         return None if said.unmet(constraints) else False
-    if Statements([first]).denies(question) or _has_opposite(question, first):
+    if Statements([first]).denies(question):
+        asked_too = Statements([question])
+        is_other = any(
+            not asked_too.has(word) for word in Wording([first]).denied
+        )  # "does not cover batteries", not theft
+        needed = constraints._replace(numbers=(), words=constraints.words[-1:] if is_other else ())
+        is_affirmed = None if said.unmet(needed) else False
+    elif has_opposite(question, first):
         is_affirmed = None if said.unmet(constraints._replace(numbers=(), words=())) else False
     elif not said.unmet(constraints):
-        is_affirmed = None if _has_reserve(question, first) else True
+        is_sure = not has_reserve(question, first) and not _is_denied_part(question, first, around, constraints)
+        is_affirmed = True if is_sure else None
     elif (limit := _LIMIT.search(question)) and len(years := set(_YEAR.findall(first))) == 1:
         is_affirmed = (min(years) < limit[2]) is (limit[1].lower() == "before")
     elif uncovered and all(_YEAR.fullmatch(word) for word in uncovered):
@@ -154,12 +146,22 @@ def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[st
     return is_affirmed
 
 
-def _has_reserve(question: str, text: str) -> bool:
-    """Whether a text has a word that takes back or leaves open what it says, and the question has no such word."""
-    return any(match[0].lower() not in question.lower() for match in _RESERVE.finditer(text))
+def _is_denied_part(question: str, text: str, places: Sequence[str], constraints: Constraints) -> bool:
+    """Whether a text has what is asked only together with clauses that deny something."""
+    if denies(question) or not denies(text):
+        return False
+    affirmed = [clause for clause in _CLAUSE_END.split(text) if not denies(clause)]
+    return bool(Statements(affirmed, places=places).unmet(constraints))
 
 
-def _has_opposite(question: str, text: str) -> bool:
+def has_opposite(question: str, text: str) -> bool:
+    """Whether a text has the opposite of a word of a question ("elder" for "younger"), and not the word itself.
+
+    Parameters
+    ----------
+    question : text of the question
+    text : text of a piece of evidence
+    """
     asked, said = set(words(question)), set(words(text))
     pairs = [pair for one, other in _OPPOSITES for pair in ((one, other), (other, one))]
     return any(asked & mine and said & theirs and not said & mine and not asked & theirs for mine, theirs in pairs)
@@ -180,8 +182,10 @@ _MEASURES = {
     "higher": "high",
     "deeper": "deep",
     "heavier": "heavy",
+    "larger": "area",
+    "bigger": "area",
 }
-_NAME = r"(?:the\s+)?(?:[^\W\d_a-zß-öø-ÿ\"“]|[\"“][^\"”]+[\"”])[^,;?]*?"
+_NAME = r"(?:the\s+)?(?:(?<=the\s)[a-z]|[^\W\d_a-zß-öø-ÿ\"“]|[\"“][^\"”]+[\"”])[^,;?]*?"
 _PAIR = re.compile(
     rf"(?:,|:|\bbetween|\bof|\bthan|^\w+|\w)\s+({_NAME}),?\s+(?:or|and)\s+({_NAME})\s*(?:\?|,|\bwho\b|\bwhich\b|$)"
 )
@@ -247,6 +251,26 @@ def _tells(piece: Evidence, asked: Sequence[str]) -> bool:
     return any(map(said.has, asked)) or _BEGINS.search(piece.text) is not None
 
 
+def _is_about_other(piece: Evidence, name: str, other: str) -> bool:
+    """Whether the text of a piece names only the other of two things."""
+    said = set(content_words(body_of(piece)))
+    return set(content_words(other)) <= said and not set(content_words(name)) <= said
+
+
+def _stated(question: str, wanted: Compared, evidence: Sequence[Evidence]) -> Answer | None:
+    """The answer of a piece that compares both things in the words of the question: "Lake Sarn is deeper than Lake Tarn"."""
+    asked = [word for word in words(question) if word in _MORE | _LESS | _EARLIER | _LATER]
+    one, other = wanted.names
+    for piece in evidence:
+        body = body_of(piece)
+        for winner, loser in ((one, other), (other, one)):
+            pattern = rf"\b{re.escape(winner)}\b[^.;,]*\b(?:{'|'.join(asked)})\b(?:\s\w+)?\sthan\s(?:the\s)?{re.escape(loser)}\b"
+            if re.search(pattern, body, re.IGNORECASE) and not denies(body) and not has_reserve(question, body):
+                first = AnswerSentence(f"{winner}: {' '.join(piece.text.split())} [1]", (1,), is_supported=True)
+                return Answer(question, first.text, (Citation(1, piece),), is_supported=True, sentences=(first,))
+    return None
+
+
 def comparison(question: str, evidence: Sequence[Evidence]) -> Answer | None:
     """Both things with their values, the one that is asked for first; None if the evidence lacks a value.
 
@@ -265,11 +289,14 @@ def comparison(question: str, evidence: Sequence[Evidence]) -> Answer | None:
     )
     measures = tuple(_MEASURES[word] for word in words(question) if word in _MEASURES)
     measured = constraints._replace(words=(*telling, *measures))
+    if stated := _stated(question, wanted, evidence):
+        return stated
     rows: list[tuple[float, str, Evidence]] = []
-    for name in wanted.names:
+    for name, other in zip(wanted.names, reversed(wanted.names), strict=True):
         about = sorted(
             evidence, key=lambda piece: not set(content_words(name)) <= set(content_words(piece.source.title))
         )
+        about = [piece for piece in about if not _is_about_other(piece, name, other)]
         if wanted.is_time:
             about = [piece for piece in about if _tells(piece, telling)]
         values = ((_value(question, name, piece, is_time=wanted.is_time, wanted=measured), piece) for piece in about)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hlgraph.read.numbers import numbers
@@ -31,11 +31,11 @@ _INSIDE = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|['’:/-]")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _NO_DIGIT = re.compile(r"[^\d.]")
 _BREAKS = frozenset(".!?;:,") | {"but", "although", "though", "however", "and", "while"}
-_NEGATIONS = frozenset(
-    ("not", "no", "never", "none", "nobody", "nothing", "neither", "nor", "without", "cannot", "hardly")
-)
+_NEGATING = "not no never none nobody nothing neither nor without cannot hardly lack lacks lacked lacking"
+_NEGATIONS = frozenset(_NEGATING.split())
 _NOT_ALONE = frozenset({"only", "just", "merely"})  # "not only" denies nothing that follows
 _EMPTY = _NOT_ALONE | {"longer", "yes"}
+_UNTIL = 6  # number of words after "not" before an "until": "was not opened until 1937" says that it was opened
 _REACH = 3  # number of content words after a negation that it denies
 _STEM, _ENDING = 4, 3
 _NUMERALS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -67,7 +67,7 @@ def objection(sentence: str, evidence: Sequence[str], *, places: Iterable[str] =
 
     1. The evidence has all its numbers and all its names.
     2. The evidence has at least half of its other content words. Two words are the same when they share their beginning and
-       differ in an ending of at most three letters.
+       differ in an ending of at most three letters; a word of three letters has only its regular forms.
     3. The evidence does not deny what the sentence affirms, or affirm what it denies. A word is denied when it is one of the
        first three content words after a negation in the same clause. Two sentences that both have a negation never contradict
        each other.
@@ -154,9 +154,12 @@ class Wording:
         return len(parts) > 1 and all(part in self._known or part in self._numbers for part in parts)
 
     def forms(self, word: str) -> set[str]:
-        """The ordinary words of the texts that are forms of this one; a word of less than four letters has no other form."""
+        """The ordinary words of the texts that are forms of this one; those of less than four letters by their endings alone."""
         alike = self._by_stem.get(word[:_STEM], ())
-        return {other for other in alike if other == word or (len(word) >= _STEM and _is_form(word, other))}
+        same = {other for other in alike if other == word or (len(word) >= _STEM and _is_form(word, other))}
+        for short in _short_forms(word):
+            same |= self._by_stem.get(short[:_STEM], set()) & {short}
+        return same
 
     def numbers_of_value(self, text: str) -> set[str]:
         """The numbers of ``text`` whose values occur here in another spelling: 3,500,000 for 3.5 million."""
@@ -217,6 +220,23 @@ def _is_form(one: str, other: str) -> bool:
     return one == other or (alike >= _STEM and max(len(one), len(other)) - alike <= _ENDING)
 
 
+def _short_forms(word: str) -> Iterator[str]:
+    """The regular forms of a word of three letters, and the word of three letters that a form belongs to.
+
+    Examples
+    --------
+    >>> list(_short_forms("add")), list(_short_forms("adds")), list(_short_forms("seed"))
+    (['adds', 'added', 'adding'], ['add'], [])
+    """
+    if len(word) == _STEM - 1:
+        yield from (word + ending for ending in (("s", "d") if word.endswith("e") else ("s", "ed", "ing")))
+    elif len(word) <= _STEM + 2:
+        for ending in ("s", "d", "ed", "ing"):
+            root = word.removesuffix(ending)
+            if len(root) == _STEM - 1 != len(word) and (ending != "d" or (root[-1] == "e" and root[-2] != "e")):
+                yield root
+
+
 def _bare(word: str) -> str:
     """A name as it is compared: folded, without its possessive and inner dots."""
     return fold(word).removesuffix("'s").replace(".", "")
@@ -264,9 +284,12 @@ def denies(text: str) -> bool:
 
 
 def _is_negation(words: list[str], at: int) -> bool:
-    """Whether a word denies what follows; "not only" does not."""
-    after = words[at + 1] if at + 1 < len(words) else ""
-    return (words[at] in _NEGATIONS or words[at].endswith("n't")) and after not in _NOT_ALONE
+    """Whether a word denies what follows; "not only" and "not ... until" do not."""
+    if words[at] not in _NEGATIONS and not words[at].endswith("n't"):
+        return False
+    following = words[at + 1 : at + 1 + _UNTIL]
+    is_until = words[at] not in ("no", "without") and not {"until", "till"}.isdisjoint(following)
+    return not is_until and not _NOT_ALONE.issuperset(following[:1] or ("",))
 
 
 def _is_name_after(tokens: list[str], at: int) -> bool:

@@ -214,6 +214,26 @@ VERDICTS = [
     ("Is theft covered?", "Q: Is theft covered? A: No.", "No"),
     ("Is theft covered?", "Is theft covered? Yes, within a day.", "Yes"),
     ("Is hail covered?", "Is hail covered? Only on roofs of stone.", ""),
+    ("Does the fee cover parking?", "The fee does not cover meals.", ""),
+    ("Is the pump approved for petrol?", "The pump is not approved for water.", ""),
+    ("Is the pump approved for water?", "The pump is not approved for water.", "No"),
+    ("Is swimming allowed?", "Swimming is prohibited.", "No"),
+    ("Was Ada Falk arrested?", "Ada Falk’s driver was arrested.", ""),
+    ("Was Ada Falk arrested?", "Her [Ada Falk’s] driver was arrested.", ""),
+    ("Was the driver of Ada Falk arrested?", "Her [Ada Falk’s] driver was arrested.", "Yes"),
+    ("Was the roof broken?", "The tenant claimed that the roof was broken.", ""),
+    ("Will the mill be sold?", "The owner has not confirmed that the mill will be sold.", ""),
+    ("Was the yard closed?", "The yard was supposed to be closed.", ""),
+    ("Does the hall have a lift?", "The hall lacks a lift.", "No"),
+    ("Did Brask Ltd sue Sarn Ltd?", "Sarn Ltd sued Brask Ltd in 1990.", ""),
+    ("Did Brask Ltd sue Sarn Ltd?", "Sarn Ltd was sued by Brask Ltd in 1990.", "Yes"),
+    ("Was Brask Ltd sued by Sarn Ltd?", "Sarn Ltd sued Brask Ltd in 1990.", "Yes"),
+    ("Was Brask Ltd sued by Sarn Ltd?", "Brask Ltd sued Sarn Ltd in 1990.", ""),
+    ("Was Ada Falk born in Sarn?", "Ada Falk was born in Tolk and died in Sarn.", ""),
+    ("Did Ada Falk work in Sarn?", "Ada Falk worked in Tolk and Sarn.", "Yes"),
+    ("Did Ada Falk meet Ben Moro?", "Ben Moro met Ada Falk in 1990.", "Yes"),
+    ("May the crane be used by two persons?", "The crane: Do not stand on the top two steps.", ""),
+    ("Was the bridge opened in 1934?", "The bridge was not opened until 1937.", "No"),
 ]
 
 
@@ -222,6 +242,74 @@ def test_yes_and_no_are_what_the_statement_says(question: str, text: str, said: 
     answer = verified(extractive_answer(question, [_evidence(text)]))
     assert answer.text.partition(": ")[0] == said if said else not answer.text.startswith(("Yes: ", "No: "))
     assert answer.is_supported is bool(said)
+
+
+# A question, statements of one source, and whether the first of the answer answers it.
+ASSERTIONS = [
+    ("When was the yard closed?", ["The board plans to close the yard in 1990."], False),
+    ("When will the yard be closed?", ["The board plans to close the yard in 1990."], True),
+    ("When was the yard closed?", ["The yard was closed in 1990 and will be sold in 1995."], True),
+    ("When was the bridge opened?", ["The bridge was not opened until 1937."], True),
+    ("Who won the prize?", ["Ada Falk failed to win the prize."], False),
+    ("Who failed to win the prize?", ["Ada Falk failed to win the prize."], True),
+    ("Who sued Sarn Ltd?", ["Sarn Ltd sued Ada Falk in 1990."], False),
+    ("Who sued Sarn Ltd?", ["Sarn Ltd was sued by Ada Falk in 1990."], True),
+    ("Where was Ada Falk born?", ["Her [Ada Falk’s] husband was born in Cork."], False),
+    ("Who said that the crop was good?", ["The crop was poor, said Ben Moro."], False),
+    ("When was Tarn founded?", ["Until 1974 it was a part of Tarn.", "It was founded in 1213."], False),
+    ("When did Ben Moro die?", ["Ben Moro sailed to Java in 1702.", "He died there."], False),
+    ("How much does the P60 weigh?", ["The P40 weighs 11 kg.", "The P60 delivers 60 litres."], False),
+    (
+        "How many spans has the bridge?",
+        ["The bridge was sold for 91 pounds.", "The spans of the bridge are red."],
+        False,
+    ),
+    ("Who is the mayor of Tarn?", ["The mayor, Ada Falk, has a dog.", "A road leads to Tarn."], False),
+    ("Who is the mayor of Tarn?", ["The mayor of Tarn is Ada Falk."], True),
+    ("Which pump is heavier, the red pump or the blue pump?", ["The red pump is new.", "The blue pump is old."], False),
+    ("Who was ordered to pay?", ["The insurer was ordered to pay the costs."], True),
+    ("Who locked the gate?", ["Ada locked the gate and left."], True),
+    ("Who locked the gate?", ["She locked the gate and left."], False),
+    ("When is the contract void?", ["The contract is void if the seal is broken."], True),
+    ("When can I leave the club?", ["You can leave the club at any time."], True),
+    ("Where must we assemble?", ["We must assemble at the north gate."], True),
+    ("Where must we assemble?", ["We must assemble at once."], False),
+    ("What does version 4 add?", ["Version 4 adds a map."], True),
+    ("Why did the mill close?", ["The mill closed in May 1999."], False),
+    ("Why did the mill close?", ["The mill closed because of a flood."], True),
+    ("How old was Ada Falk?", ["Ada Falk was in office for 12 years."], False),
+    ("How old was Ada Falk?", ["Ada Falk was 71 years old."], True),
+    (
+        "How many tons of coal did the mine yield?",
+        ["The mine did yield 90 tons of gold.", "The mine also had coal."],
+        False,
+    ),
+    ("How many tons of gold did the mine yield?", ["The mine did yield 90 tons of gold."], True),
+    ("When did Brask Ltd sue Sarn Ltd?", ["Sarn Ltd sued Brask Ltd in 1990."], False),
+    ("How many kilograms does the ladder carry?", ["The ladder carries 150 kg."], True),
+]
+
+
+@pytest.mark.parametrize(("question", "texts", "is_supported"), ASSERTIONS)
+def test_what_is_asked_must_be_asserted_of_what_is_asked_about(
+    question: str, texts: list[str], is_supported: bool
+) -> None:
+    answer = verified(extractive_answer(question, [_evidence(text) for text in texts]))
+    assert answer.is_supported is is_supported
+
+
+def test_a_comparison_that_is_stated_is_the_answer() -> None:
+    answer = extractive_answer(
+        "Which is deeper, Lake Tarn or Lake Sarn?", [_evidence("Lake Sarn is deeper than Lake Tarn.")]
+    )
+    assert answer.is_supported
+    assert answer.text.startswith("Lake Sarn: ")
+
+
+def test_things_without_capitals_are_compared() -> None:
+    pieces = [_evidence("The red team has 12 players."), _evidence("The blue team has 15 players.")]
+    answer = extractive_answer("Which team has more players, the red team or the blue team?", pieces)
+    assert answer.text.startswith("blue team, 15; red team, 12 [1] [2]")
 
 
 def test_the_first_piece_is_one_with_all_names_and_numbers_of_the_question() -> None:
