@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from hlgraph.answer.plan import AnswerPlan
     from hlgraph.answer.request import AnswerMode, AnswerRequest, AnswerStyle
     from hlgraph.answer.verify import Unsupported, Verify
+    from hlgraph.evaluate.answering import ReaderOptions, Readers
     from hlgraph.evaluate.datasets import Question
     from hlgraph.evaluate.judges.report import JudgeOptions
     from hlgraph.evaluate.questions.record import MadeQuestion, QuestionSet
@@ -172,6 +173,8 @@ __all__ = [
     "Question",
     "QuestionSet",
     "Questions",
+    "ReaderOptions",
+    "Readers",
     "Relationship",
     "Report",
     "Reranker",
@@ -208,6 +211,7 @@ _LATER = {
         "answer.plan": "AnswerPlan",
         "answer.request": "AnswerMode AnswerRequest AnswerStyle",
         "answer.verify": "Unsupported Verify",
+        "evaluate.answering": "ReaderOptions Readers",
         "evaluate.datasets": "Question",
         "evaluate.judges.report": "JudgeOptions",
         "evaluate.questions.record": "MadeQuestion QuestionSet",

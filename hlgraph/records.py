@@ -507,6 +507,7 @@ class Answer:
     report : the evidence of a report; None for other answers, and for reports without a chat model
     is_truncated : a reply of the chat model stopped at its length limit, even at twice the limit; the answer is incomplete
     uncovered : words of the question that no cited piece has, for an answer without a chat model
+    evidence : all pieces that were retrieved for it, best first; ``left_out`` of them did not fit into the context
     """
 
     question: str
@@ -526,3 +527,4 @@ class Answer:
     report: ReportFigures | None = field(default=None, compare=False)
     is_truncated: bool = False
     uncovered: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = field(default=(), compare=False, repr=False)

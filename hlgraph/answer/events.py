@@ -114,7 +114,8 @@ def answering(
         model = asking_about(chat, Purpose(stage="answer", strategy=result.explain.strategy))
         writer = Writer(model=model, max_tokens=max_tokens, is_streamed=is_streamed)
     if request.choices is not None:
-        answer = replace(_chosen(request, result, find=find, writer=writer), search=result.explain.chat)
+        answer = _chosen(request, result, find=find, writer=writer)
+        answer = replace(answer, search=result.explain.chat, evidence=reading.evidence)
         yield AnswerPiece(answer.text)
         yield answer
         return
@@ -134,7 +135,8 @@ def answering(
         yield AnswerPiece(answer.text)
     is_judged = request.verify == "chat" and writer is not None
     check = by_judge(writer, context_tokens=request.context_tokens) if is_judged and writer else by_words
-    yield replace(verified(answer, check=check, unsupported=request.unsupported), search=result.explain.chat)
+    answer = verified(answer, check=check, unsupported=request.unsupported)
+    yield replace(answer, search=result.explain.chat, evidence=reading.evidence)
 
 
 def last(events: Iterator[AnswerEvent]) -> Answer:

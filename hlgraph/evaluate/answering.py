@@ -7,12 +7,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, get_args
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph import progress
+from hlgraph.answer.context import CONTEXT_TOKENS, check_context_tokens, fitted
+from hlgraph.answer.request import AnswerStyle
 from hlgraph.errors import BudgetError, HLGraphError, InputError
 from hlgraph.evaluate.metrics.answer_scores import (
     chosen_option,
@@ -27,12 +30,12 @@ from hlgraph.evaluate.metrics.answer_scores import (
 from hlgraph.evaluate.spans import Known, Span, best_span
 from hlgraph.evaluate.statistics import Interval, Resamples, Row, Section
 from hlgraph.models.accounts.ledger import Spent, total
-from hlgraph.records import Entity, Fact, Kind, Relationship
+from hlgraph.records import ANSWER_K, Entity, Fact, Kind, Relationship, Scalar
+from hlgraph.retrieve.request import MAX_K, UNITS, Unit, check_diversity
 from hlgraph.stores.protocols import PullShape, Scope, Stores
 from hlgraph.text import sentences
 
 if TYPE_CHECKING:
-    from hlgraph.answer.request import AnswerStyle
     from hlgraph.evaluate.datasets import Dataset, Question
     from hlgraph.models.accounts.budget import Budget
     from hlgraph.records import Answer, Evidence
@@ -105,6 +108,74 @@ _FAILURES = (HLGraphError, ArithmeticError, LookupError, TypeError, ValueError)
 _LABEL = re.compile(r"(?:^|\n)[#* ]*Answer:\**\s*", re.IGNORECASE)
 
 
+class ReaderOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What the reader of an evaluation is given, and how it answers. None leaves an option to its default.
+
+    Attributes
+    ----------
+    k : number of pieces of evidence (1 to 10,000; default 20)
+    unit : of the evidence: ``statement``, or ``chunk`` for whole passages; default: as for :meth:`hlgraph.HLGraph.answer`
+    diversity : near-duplicates dropped by the search, also where only passages are measured; see
+        :class:`hlgraph.SearchRequest`. Default: that of the strategy
+    style : ``reason`` asks a chat model for its reason before the answer (chain of thought), ``plain`` for the answer alone.
+        Default: ``reason`` with a chat model
+    context_tokens : tokens of evidence that the reader gets (at least 200; default 8,000)
+
+    Raises
+    ------
+    InputError : a value that cannot be used
+    """
+
+    k: int | None = None
+    unit: Unit | None = None
+    diversity: float | None = None
+    style: AnswerStyle | None = None
+    context_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse values that cannot be used, before anything is asked."""
+        if self.k is not None and not 1 <= self.k <= MAX_K:
+            raise InputError(f"k is {self.k}; choose a number from 1 to {MAX_K}")
+        for name, value, words in (("unit", self.unit, UNITS), ("style", self.style, get_args(AnswerStyle))):
+            if value is not None and value not in words:
+                raise InputError(f"{name} is {value!r}; choose {' or '.join(map(repr, words))}")
+        check_diversity(self.diversity)
+        if self.context_tokens is not None:
+            check_context_tokens(self.context_tokens)
+
+    @property
+    def given(self) -> dict[str, Scalar]:
+        """The options that are not left to their defaults."""
+        return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
+
+    def over(self, other: ReaderOptions) -> ReaderOptions:
+        """These options; what they leave open is as in ``other``."""
+        return msgspec.structs.replace(other, **self.given)
+
+
+Readers: TypeAlias = ReaderOptions | Mapping[str, ReaderOptions]
+"""Options of all readers, or of each by the name of its strategy; a strategy that is not named has the defaults."""
+
+
+def reader_of(readers: Readers | None, name: str) -> ReaderOptions:
+    """The options of the reader of a strategy.
+
+    Parameters
+    ----------
+    readers : options of all readers, or of each by name; None: the defaults
+    name : of the strategy
+    """
+    return readers if isinstance(readers, ReaderOptions) else (readers or {}).get(name, ReaderOptions())
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievedText:
+    """A piece of evidence that a reader was given: the id of its statement, chunk or summary, and its text."""
+
+    id: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerOutcome:
     """The outcome of one question.
@@ -121,6 +192,7 @@ class AnswerOutcome:
     by_chat : whether a chat model wrote it
     sentence : the first sentence that a chat model wrote; without one, the sentence of the span
     made_by : prompt and model that wrote it; empty without a model
+    retrieved : what was retrieved for the reader and fits its context, best first
     """
 
     question_id: str
@@ -133,6 +205,7 @@ class AnswerOutcome:
     by_chat: bool = False
     sentence: str = ""
     made_by: str = ""
+    retrieved: tuple[RetrievedText, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +249,7 @@ def answer_all(
     dataset: Dataset,
     *,
     retrievers: Mapping[str, Retriever],
-    k: int,
-    style: AnswerStyle = "plain",
+    readers: Readers | None = None,
     budget: Budget | None = None,
 ) -> AnswerReport:
     """Answer the questions that have gold answers, one after another; a failed question counts as a wrong answer.
@@ -191,8 +263,7 @@ def answer_all(
     graph : the corpus
     dataset : the questions
     retrievers : retrievers by strategy name
-    k : number of pieces of evidence
-    style : see :class:`hlgraph.answer.AnswerRequest`; ``reason`` needs a chat model
+    readers : what the readers are given, and how they answer; None: the defaults
     budget : for all calls together; None: without limit
 
     Raises
@@ -208,12 +279,24 @@ def answer_all(
     answered: dict[str, Answered] = {}
     know, start = knower(graph), total(graph.ledger())
 
-    def ask(text: str, *, retriever: Retriever) -> Answer:
+    usual: AnswerStyle = "reason" if graph.settings.models.chat else "plain"
+
+    def ask(text: str, *, retriever: Retriever, reader: ReaderOptions) -> Answer:
         left = budget and _left(budget, _difference(total(graph.ledger()), start))
-        return graph.answer(text, strategy=retriever, k=k, style=style, budget=left)
+        return graph.answer(
+            text,
+            strategy=retriever,
+            k=reader.k or ANSWER_K,
+            unit=reader.unit,
+            diversity=reader.diversity,
+            style=reader.style or usual,
+            context_tokens=reader.context_tokens or CONTEXT_TOKENS,
+            budget=left,
+        )
 
     for name, retriever in retrievers.items():
-        asked = partial(ask, retriever=retriever)
+        reader = reader_of(readers, name)
+        asked = partial(ask, retriever=retriever, reader=reader)
         before = total(graph.ledger())
         outcomes = []
         ended = ""
@@ -222,7 +305,7 @@ def answer_all(
                 outcome = (
                     AnswerOutcome(question.id, "", "", (), is_refused=True, milliseconds=0.0, error=ended)
                     if ended
-                    else _answered(question, asked, know=know)
+                    else _answered(question, asked, know=know, tokens=reader.context_tokens or CONTEXT_TOKENS)
                 )
                 ended = outcome.error if outcome.error.startswith(BudgetError.__name__) else ended
                 outcomes.append(outcome)
@@ -274,7 +357,7 @@ def measured(outcome: AnswerOutcome, golds: Sequence[str]) -> tuple[float, ...]:
     )
 
 
-def _answered(question: Question, ask: Callable[[str], Answer], *, know: Knower) -> AnswerOutcome:
+def _answered(question: Question, ask: Callable[[str], Answer], *, know: Knower, tokens: int) -> AnswerOutcome:
     start = time.perf_counter()
     try:
         answer = ask(question.asked)
@@ -299,6 +382,10 @@ def _answered(question: Question, ask: Callable[[str], Answer], *, know: Knower)
         by_chat=by_chat,
         made_by=answer.made_by,
         sentence=span.sentence,
+        retrieved=tuple(
+            RetrievedText(piece.id, piece.text)
+            for piece in (answer.evidence[at] for at in fitted(answer.evidence, tokens).places)
+        ),
     )
 
 

@@ -321,11 +321,11 @@ class ClaimReport:
 
 
 def check_answers(found: AnswerReport, way: ClaimWay) -> ClaimReport:
-    """Split the answers and their gold answers into claims, and check each against the other and against the cited evidence.
+    """Split the answers and their gold answers into claims, and check each against the other and against what was retrieved.
 
     Of several gold answers the one with the best F1 counts. A gold answer is combined with its question, since it may be a bare
-    name. The chunks are the pieces of evidence that the answer cites. If the model stops answering or its budget is spent, the
-    remaining questions have no measures.
+    name. The chunks are all pieces of evidence that the reader was given, cited or not. If the model stops answering or its
+    budget is spent, the remaining questions have no measures.
 
     Parameters
     ----------
@@ -366,7 +366,7 @@ class _Checking:
 def _checked_claims(question: str, outcome: AnswerOutcome, *, gold: str, way: ClaimWay) -> Checked:
     of_answer = () if outcome.is_refused else way.claims(outcome.text, question=question)
     of_gold = way.claims(gold, question=question)
-    in_chunks = [_flags(way, (*of_answer, *of_gold), text) for text in outcome.evidence]
+    in_chunks = [_flags(way, (*of_answer, *of_gold), text) for text in (piece.text for piece in outcome.retrieved)]
     joint = np.array(in_chunks, dtype=np.bool_).reshape(len(in_chunks), len(of_answer) + len(of_gold)).T
     return Checked(
         _flags(way, of_answer, way.told(question, gold)),

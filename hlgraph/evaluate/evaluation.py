@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hlgraph.errors import InputError, MissingExtraError, UnknownNameError
 from hlgraph.evaluate import answering
+from hlgraph.evaluate.answering import ReaderOptions, Readers, reader_of
 from hlgraph.evaluate.datasets import Dataset, Question, corpus_fingerprint, load, questions_fingerprint, read_passages
 from hlgraph.evaluate.figures import losses, passages_of
 from hlgraph.evaluate.judges.report import JudgeOptions, JudgeReport, candidates_of, judged_section
@@ -54,6 +55,7 @@ from hlgraph.models.accounts.ledger import total
 from hlgraph.models.choose import chosen_reranker
 from hlgraph.progress import OnProgress, advance, listening, step
 from hlgraph.records import Kind, Source
+from hlgraph.retrieve.retriever import units_of
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 
 if TYPE_CHECKING:
@@ -88,6 +90,7 @@ class EvaluationOptions:
     metrics : further measures
     is_alone : leave out the baselines
     is_answered : answer the questions as well
+    readers : what the readers of answers are given; a retrieval without near-duplicates holds for the passages, too
     claims : ``words`` or ``chat``; empty: claims are not checked
     judging : how answers are judged; None: they are not
     budget : for all calls of chat models
@@ -107,6 +110,7 @@ class EvaluationOptions:
     metrics: str = ""
     is_alone: bool = False
     is_answered: bool = False
+    readers: Readers | None = None
     claims: str = ""
     judging: JudgeOptions | None = None
     budget: Budget | None = None
@@ -162,14 +166,14 @@ class EvaluationPlan:
             _LOG.warning("not ingested: %s", failure.error)
         planned = _with_embedder(self.planned, graph)
         retrievers = _prepared(graph, self.retrievers, is_all=options.strategies in (None, ALL))
+        if options.is_answered:
+            _check_k(graph, {name: reader_of(options.readers, name) for name in retrievers})
         own = self._asked(graph, retrievers)
         report = replace(own, strategies={**own.strategies, **self.outside})
         answered = None
         if options.is_answered:
-            # A chat model gives its reason first, so that the answer stands alone after it.
-            style: Literal["plain", "reason"] = "reason" if graph.settings.models.chat else "plain"
             answered = answering.answer_all(
-                graph, dataset, retrievers=retrievers, k=K, style=style, budget=options.budget
+                graph, dataset, retrievers=retrievers, readers=options.readers, budget=options.budget
             )
         judged = None if answered is None else _judged(graph.settings, answered, options)
         sections = _sections(report, answered, judged, further=self.further)
@@ -195,10 +199,11 @@ class EvaluationPlan:
         tally = Tally()
         watched = graph.watched(lambda stores: counted(stores, tally))
         _warm(watched, self.dataset)
+        diversity = {name: reader_of(self.options.readers, name).diversity for name in retrievers}
         if self.titles is None:
-            asking = searches(watched, retrievers, k=K)
+            asking = searches(watched, retrievers, k=K, diversity=diversity)
         else:
-            asking = searches(watched, retrievers, k=_CHUNKS, of_sources=True)
+            asking = searches(watched, retrievers, k=_CHUNKS, diversity=diversity, of_sources=True)
         return evaluate(self.dataset, asking, cost=tally.take)
 
 
@@ -251,6 +256,7 @@ def plan_evaluation(
     _check_claims(options, settings)
     further = _further(options)
     retrievers = _retrievers(options)
+    _check_readers(options, settings, retrievers)
     dataset = load(
         folder, questions=options.questions, limit=options.limit, subsets=options.subsets, qrels=options.qrels
     )
@@ -305,6 +311,7 @@ def plan_questions(
     _check_claims(options, settings)
     further = _further(options)
     retrievers = _retrievers(options)
+    _check_readers(options, settings, retrievers)
     sources = [
         item for item in graph.facts.records(Kind.SOURCE, graph.facts.sources()).values() if isinstance(item, Source)
     ]
@@ -389,6 +396,36 @@ def _check_claims(options: EvaluationOptions, settings: Settings) -> None:
         )
 
 
+def _check_readers(options: EvaluationOptions, settings: Settings, retrievers: Mapping[str, Retriever]) -> None:
+    if isinstance(options.readers, Mapping) and (
+        strange := [name for name in options.readers if name not in retrievers]
+    ):
+        raise UnknownNameError(f"readers names {strange[0]!r}; the strategies asked are {', '.join(retrievers)}")
+    for name, retriever in retrievers.items():
+        reader = reader_of(options.readers, name)
+        if reader.unit is not None and reader.unit not in units_of(retriever):
+            raise InputError(f"unit is {reader.unit!r}, and {name} gives {' or '.join(units_of(retriever))} only")
+        if not options.is_answered and (given := [option for option in reader.given if option != "diversity"]):
+            raise InputError(f"{', '.join(given)}: an option of the reader of answers; give --answers, too")
+        if reader.style == "reason" and not settings.models.chat:
+            raise InputError(
+                "style is 'reason', and no chat model is configured; name one in HLGRAPH_CHAT or models.chat (such as "
+                "openai:gpt-4o-mini), or leave it out"
+            )
+
+
+def _check_k(graph: HLGraph, readers: Mapping[str, ReaderOptions]) -> None:
+    """Refuse a reader that asks for more pieces of evidence than the corpus has."""
+    records = next((stats.records for stats in graph.stats() if stats.corpus == graph.corpus), {})
+    for name, reader in readers.items():
+        kind = Kind.CHUNK if reader.unit == "chunk" else Kind.STATEMENT
+        if reader.unit in ("chunk", "statement", None) and (reader.k or 1) > records.get(kind, 0):
+            raise InputError(
+                f"k of {name} is {reader.k}, and the corpus {graph.corpus!r} has {records.get(kind, 0)} {kind.value}s; give "
+                "at most that many"
+            )
+
+
 def _further(options: EvaluationOptions) -> _Further:
     """The named measures, checked before anything is asked."""
     names = tuple(dict.fromkeys(name.strip() for name in options.metrics.split(",") if name.strip()))
@@ -438,6 +475,7 @@ def _setting(
         chat=settings.models.chat if options.is_answered else "",
         k=K,
         parameters=parameters(retrievers),
+        readers={name: given for name in retrievers if (given := reader_of(options.readers, name).given)},
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import msgspec
@@ -475,7 +476,12 @@ def ingest_set(graph: HLGraph, dataset: Dataset) -> Report:
 
 
 def searches(
-    graph: HLGraph, retrievers: Mapping[str, Retriever], *, k: int, of_sources: bool = False
+    graph: HLGraph,
+    retrievers: Mapping[str, Retriever],
+    *,
+    k: int,
+    diversity: Mapping[str, float | None] = MappingProxyType({}),
+    of_sources: bool = False,
 ) -> dict[str, Search]:
     """A search for each retriever: a function from a question to the ids of the k best passages.
 
@@ -484,16 +490,17 @@ def searches(
     graph : the corpus to search
     retrievers : retrievers by strategy name
     k : number of passages
+    diversity : that of the search, by strategy name; default: that of the strategy
     of_sources : return the uris of the sources of the k best chunks, each once
     """
 
-    def ask(question: str, *, strategy: Retriever) -> Ranked:
-        result = graph.search(question, strategy=strategy, k=k, unit="chunk")
+    def ask(question: str, *, name: str) -> Ranked:
+        result = graph.search(question, strategy=retrievers[name], k=k, unit="chunk", diversity=diversity.get(name))
         uris = [item.source.uri for item in result.evidence]
         ids = dict.fromkeys(uris) if of_sources else (uri.removeprefix(PREFIX) for uri in uris)
         return Ranked(tuple(ids), result.explain.round_trips)
 
-    return {name: partial(ask, strategy=strategy) for name, strategy in retrievers.items()}
+    return {name: partial(ask, name=name) for name in retrievers}
 
 
 # Rankings of other systems, read from TREC run files, as strategies of an evaluation.
@@ -609,6 +616,7 @@ class Setting:
     k : number of passages retrieved
     parameters : parameters of the retriever, by strategy
     chat : the chat model that answered, empty for none
+    readers : options of the readers of answers that differ from the defaults, by strategy
     """
 
     version: str
@@ -620,6 +628,7 @@ class Setting:
     k: int
     parameters: Mapping[str, Mapping[str, Scalar | None]] = field(default_factory=dict)
     chat: str = ""
+    readers: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -815,10 +824,13 @@ def changed(setting: Setting, earlier: Setting) -> list[str]:
     lines = [
         f"{item.name}: {getattr(earlier, item.name)} before, {getattr(setting, item.name)} now"
         for item in fields(Setting)
-        if item.name != "parameters" and getattr(setting, item.name) != getattr(earlier, item.name)
+        if item.name not in ("parameters", "readers") and getattr(setting, item.name) != getattr(earlier, item.name)
     ]
     for name in sorted(set(setting.parameters) & set(earlier.parameters)):
-        before, now = earlier.parameters[name], setting.parameters[name]
+        before, now = (
+            {**each.parameters[name], **{f"reader.{key}": value for key, value in each.readers.get(name, {}).items()}}
+            for each in (earlier, setting)
+        )
         lines.extend(
             f"{name}.{key}: {before.get(key)} before, {now.get(key)} now"
             for key in sorted(set(before) | set(now))

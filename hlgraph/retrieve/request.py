@@ -73,8 +73,13 @@ class SearchRequest:
             raise InputError(f"unit is {self.unit!r}; choose {', '.join(map(repr, UNITS[:-1]))} or {UNITS[-1]!r}")
         if self.mode not in ("vector", "text", "hybrid"):
             raise InputError(f"mode is {self.mode!r}; choose 'vector', 'text' or 'hybrid'")
-        if self.diversity is not None and not 0 <= self.diversity <= 1:
-            raise InputError(f"diversity is {self.diversity}; choose a number from 0 (keep all) to 1, such as 0.005")
+        check_diversity(self.diversity)
+
+
+def check_diversity(diversity: float | None) -> None:
+    """Raise InputError for a diversity outside 0 to 1."""
+    if diversity is not None and not 0 <= diversity <= 1:
+        raise InputError(f"diversity is {diversity}; choose a number from 0 (keep all) to 1, such as 0.005")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 from hlgraph import telemetry
+from hlgraph.algorithms.fusion import reciprocal_rank
 from hlgraph.errors import InputError, StoreConflictError, UnknownNameError
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
@@ -34,7 +35,7 @@ from hlgraph.retrieve.evidence.postprocess import diverse, settled, tau_of, with
 from hlgraph.retrieve.explain.describe import costs, explained
 from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.request import CommunityEvidence, Explanation, SearchRequest, SearchResult, Unit
-from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever, Why, by_of, by_score, chat_of, units_of, with_preset
+from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever, Why, by_of, chat_of, units_of, with_preset
 from hlgraph.retrieve.session import Session, page_at
 from hlgraph.retrieve.strategies import STRATEGIES
 from hlgraph.stores import trace
@@ -444,14 +445,20 @@ def _chunks_of_statements(session: Session, ranked: Ranked) -> Ranked:
 
 
 def _statements_of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:
-    """All statements of the ranked chunks, by their cosine to the question."""
+    """The statements of the ranked chunks: reciprocal rank fusion of the order of their chunks and of their cosines."""
     shape = PullShape(
         frozenset({Relationship.IN_CHUNK}), frozenset({Kind.CHUNK, Kind.STATEMENT}), hops=1, fan_out=1_000
     )
     graph = session.pull([hit.id for hit in ranked.hits], shape)
-    cosines = session.similarities(Kind.STATEMENT, [str(graph.ids[at]) for at in graph.nodes(Kind.STATEMENT)])
-    why: Why = {item: {"cosine": cosine} for item, cosine in cosines.items()}
-    return _of_statements(session, Ranked(Kind.STATEMENT, by_score(cosines), why))
+    ids = [str(graph.ids[at]) for at in graph.nodes(Kind.STATEMENT)]
+    cosines = session.similarities(Kind.STATEMENT, ids)
+    statements = session.records(Kind.STATEMENT, ids, record_type=Statement).values()
+    scores = {hit.id: hit.score for hit in ranked.hits}
+    by_cosine = sorted(statements, key=lambda one: (-cosines.get(one.id, -1.0), one.text, one.start))
+    by_chunk = sorted(by_cosine, key=lambda one: -scores[one.chunk_id])  # stable: by cosine in a chunk
+    fused = reciprocal_rank([[statement.id for statement in order] for order in (by_chunk, by_cosine)])
+    why: Why = {statement: {"cosine": cosine} for statement, cosine in cosines.items()}
+    return _of_statements(session, Ranked(Kind.STATEMENT, [Hit(*pair) for pair in fused], why))
 
 
 def _lineage(session: Session, chunk_ids: list[str]) -> tuple[dict[str, Chunk], dict[str, Source]]:

@@ -21,6 +21,7 @@ from hlgraph.stores.one_state import in_one_state
 
 if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent, AnswerMode, AnswerRequest, AnswerStyle, Unsupported, Verify
+    from hlgraph.evaluate.answering import Readers
     from hlgraph.evaluate.datasets import Question
     from hlgraph.evaluate.judges.report import JudgeOptions
     from hlgraph.evaluate.report import Evaluation
@@ -449,6 +450,7 @@ class HLGraph:
         limit: int | None = None,
         metrics: Sequence[str] = (),
         answers: bool = False,
+        readers: Readers | None = None,
         claims: Literal["words", "chat"] | None = None,
         judging: JudgeOptions | None = None,
         budget: Budget | None = None,
@@ -474,6 +476,7 @@ class HLGraph:
         subsets, limit : only questions of these subsets of the set, and only the first ``limit``
         metrics : further measures, such as ``nDCG@10``; with ``answers`` also those of texts, such as ``ROUGE-L``
         answers : also answer the questions that have gold answers
+        readers : what the reader of each answer is given and how it answers, for all strategies or by name; None: the defaults
         claims : with ``answers``, the measures of RAGChecker, claims split and checked by words or by the chat model
         judging : with ``answers``, how a chat model judges them
         budget : for all calls of chat models together
@@ -509,6 +512,7 @@ class HLGraph:
             metrics=",".join(metrics),
             is_alone=not baselines,
             is_answered=answers,
+            readers=readers,
             claims=claims or "",
             judging=judging,
             budget=budget,

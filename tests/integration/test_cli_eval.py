@@ -160,6 +160,17 @@ def test_claims_of_answers_are_checked_by_words_and_wrong_calls_are_refused_firs
         assert reason in err
 
 
+def test_the_reader_of_answers_is_given_what_the_options_say(place: Path) -> None:
+    base = ("eval", place / "small", "--strategies", "chunk,path", "--alone", "--json")
+    reader = {"k": 2, "unit": "chunk", "diversity": 0.0, "style": "plain", "context_tokens": 300}
+    options = [part for name, value in reader.items() for part in (f"--{name.replace('_', '-')}", str(value))]
+    tree = json.loads(call(*base, "--answers", *options)[1])
+    assert tree["setting"]["readers"] == {"chunk": reader, "path": reader}
+    code, out, err = call(*base, "--answers", "--k", 99, "--unit", "chunk")
+    assert (code, out) == (2, "")
+    assert "k of chunk is 99, and the corpus 'eval-small' has 4 chunks; give at most that many" in err
+
+
 def test_a_recipe_runs_what_can_be_run_and_says_what_is_missing(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (place / "sets").mkdir()
     (place / "small").rename(place / "sets" / "musique")

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+import hlgraph
 from hlgraph.cli.command import Invocation, MaxTokens, MaxUsd, argument, budget_of, command, option
 from hlgraph.cli.commands.judge_answers import Criteria, JudgeModel, Trials, judge_options
+from hlgraph.cli.commands.search import Diversity
 from hlgraph.cli.output import note, pick
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.evaluate.evaluation import EvaluationOptions
     from hlgraph.evaluate.judges.report import JudgeOptions
-    from hlgraph.evaluate.recipes import Measure, RecipeReport
+    from hlgraph.evaluate.recipes import RecipeReport
     from hlgraph.evaluate.report import Evaluation
     from hlgraph.ingest.report import Report
 
@@ -98,6 +100,20 @@ Answers = Annotated[
         "of the best span.",
     ),
 ]
+K = Annotated[int | None, option("--k -k N", "With --answers, pieces of evidence that the reader gets (default: 20).")]
+UnitName = Annotated[
+    Literal["statement", "chunk", "summary", "mixed"] | None,
+    option("", "With --answers, what the reader gets: chunk for whole passages (default: as for the command answer)."),
+]
+Style = Annotated[
+    Literal["plain", "reason"] | None,
+    option(
+        "", "With --answers, ask for the answer alone, or for its reason first (default: reason with a chat model)."
+    ),
+]
+ContextTokens = Annotated[
+    int | None, option("N", "With --answers, tokens of evidence that the reader gets (default: 8000).")
+]
 Claims = Annotated[
     str,
     option(
@@ -135,6 +151,11 @@ def evaluate(
     alone: Alone = False,
     metrics: Metrics = "",
     answers: Answers = False,
+    k: K = None,
+    unit: UnitName = None,
+    diversity: Diversity = None,
+    style: Style = None,
+    context_tokens: ContextTokens = None,
     claims: Claims = "",
     judges: Judges = None,
     judge_model: JudgeModel = None,
@@ -173,6 +194,7 @@ def evaluate(
       hlgraph eval data/musique --metrics nDCG@10,AP,RR --run colbert=colbert.trec
       hlgraph eval data/musique --strategies auto --answers --max-usd 2
       hlgraph eval data/musique --strategies auto --answers --claims words
+      hlgraph eval data/musique --strategies chunk,path --answers --k 5 --unit chunk
       hlgraph eval data/musique --strategies auto,chunk --answers --judge pairwise --judge-model openai:gpt-4o
       hlgraph eval data/musique --preset tuned --baseline before.json
       hlgraph eval data/musique --set local.cycles=1,2,3
@@ -194,22 +216,18 @@ def evaluate(
         metrics=metrics,
         is_alone=alone,
         is_answered=answers,
+        readers=hlgraph.ReaderOptions(k=k, unit=unit, diversity=diversity, style=style, context_tokens=context_tokens),
         claims=claims,
         judging=_judging(judges, judge_model, criteria, trials, against),
         budget=budget_of(max_tokens, max_usd),
         baseline=baseline,
     )
-    measure = partial(_measured, cli)
     if recipe == _LIST:
         _list_recipes(cli)
-        return
-    if recipe is None:
-        code = _run_set(cli, folder, options, measure=measure, save=save, out=out)
+    elif recipe is None:
+        _run_set(cli, folder, options, save=save, out=out)
     else:
-        _check_recipe(recipe, options, save=save)
-        code = _run_recipe(cli, recipe, options, measure=measure, folder=folder, data=data, out=out)
-    if code:
-        raise typer.Exit(code)
+        _run_recipe(cli, recipe, options, folder=folder, data=data, save=save, out=out)
 
 
 def _judging(
@@ -228,10 +246,9 @@ def _run_set(
     folder: str | None,
     options: EvaluationOptions,
     *,
-    measure: Measure,
     save: str | None,
     out: str | None,
-) -> int:
+) -> None:
     """Evaluate one set, write the files, and print the results."""
     from hlgraph.evaluate.report import as_text
 
@@ -239,13 +256,13 @@ def _run_set(
         raise InputError("no evaluation set is given; give its folder DIR, or a table of a paper with --recipe")
     if save is not None and not Path(save).absolute().parent.is_dir():
         raise InputError(f"{save}: the folder {Path(save).parent} does not exist; create it, or give another path")
-    evaluation = measure(Path(folder), options)
+    evaluation = _measured(cli, Path(folder), options)
     if save is not None:
         evaluation.save(save)
     if out is not None:
         evaluation.write(out)
     cli.show(evaluation.to_json(), as_text(evaluation))
-    return _exit_code(evaluation)
+    _end(evaluation)
 
 
 def _check_recipe(name: str, options: EvaluationOptions, *, save: str | None) -> None:
@@ -273,20 +290,22 @@ def _run_recipe(
     name: str,
     options: EvaluationOptions,
     *,
-    measure: Measure,
     folder: str | None,
     data: str | None,
+    save: str | None,
     out: str | None,
-) -> int:
+) -> None:
     """Run a recipe, write the files, and print the tables; the exit code is the highest of all sets."""
     from hlgraph.evaluate.recipes import run_recipe
 
+    _check_recipe(name, options, save=save)
     has_chat = bool(cli.settings().models.chat)
+    measure = partial(_measured, cli)
     result = run_recipe(name, options, measure=measure, has_chat=has_chat, folder=folder, data=data)
     if out is not None:
         result.write(out)
     cli.show(result.to_json(), _recipe_lines(result))
-    return max((_exit_code(run.results) for run in result.runs), default=0)
+    _end(*(run.results for run in result.runs))
 
 
 def _recipe_lines(result: RecipeReport) -> Iterator[str]:
@@ -320,11 +339,12 @@ def _measured(cli: Invocation, folder: Path, options: EvaluationOptions) -> Eval
         return plan.run(graph, on_ingested=on_ingested)
 
 
-def _exit_code(evaluation: Evaluation) -> int:
-    """0, 6 if the budget ended before the judges did, or 1 if anything else is missing."""
-    if evaluation.judged is not None and evaluation.judged.is_out_of_budget:
-        return 6
-    return 0 if evaluation.is_complete else 1
+def _end(*evaluations: Evaluation) -> None:
+    """Exit with 6 if the budget ended before the judges did, or with 1 if anything else is missing."""
+    if any(item.judged is not None and item.judged.is_out_of_budget for item in evaluations):
+        raise typer.Exit(6)
+    if not all(item.is_complete for item in evaluations):
+        raise typer.Exit(1)
 
 
 def _list_recipes(cli: Invocation) -> None:

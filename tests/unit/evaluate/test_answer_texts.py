@@ -10,7 +10,7 @@ import pytest
 import hlgraph
 from hlgraph import Document
 from hlgraph.errors import ReadError
-from hlgraph.evaluate.answering import NAMES, AnswerOutcome, answer_all, text_measures, text_section
+from hlgraph.evaluate.answering import NAMES, AnswerOutcome, ReaderOptions, answer_all, text_measures, text_section
 from hlgraph.evaluate.datasets import Question, load, questions_fingerprint
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.testing.chat import ScriptedChat
@@ -62,7 +62,7 @@ def test_options_are_shown_to_the_reader_and_a_letter_is_an_answer(tmp_path: Pat
     chat = ScriptedChat(lambda system, user: "Answer: B [1].")
     with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder(), chat=chat) as graph:
         graph.ingest([Document("p1", "Mara Quill built the mill of Tessing.")])
-        found = answer_all(graph, dataset, retrievers={"chunk": ChunkRetriever()}, k=1)
+        found = answer_all(graph, dataset, retrievers={"chunk": ChunkRetriever()}, readers=ReaderOptions(k=1))
     assert ["A) Ivo Brandt\nB) Mara Quill" in user for _, user, *_ in chat.asked] == [True, False]
     section = text_section(found, ["accuracy"])
     assert section.values == {"chunk": ((1.0,), (None,))}

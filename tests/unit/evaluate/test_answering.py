@@ -10,9 +10,10 @@ import pytest
 
 import hlgraph
 from hlgraph.errors import InputError, ModelUnavailableError
-from hlgraph.evaluate.answering import MEASURES, AnswerOutcome, answer_all, knower, measured
+from hlgraph.evaluate.answering import MEASURES, AnswerOutcome, ReaderOptions, answer_all, knower, measured
 from hlgraph.evaluate.datasets import Dataset, Question
 from hlgraph.evaluate.figures import answers_table
+from hlgraph.evaluate.judges.report import load_candidates
 from hlgraph.evaluate.report import answer_lines
 from hlgraph.evaluate.spans import Known, Span, best_span
 from hlgraph.models.accounts.budget import Budget
@@ -88,9 +89,9 @@ def test_an_answer_has_five_measures() -> None:
 def test_without_a_model_the_best_span_is_measured(tmp_path: Path) -> None:
     with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder()) as graph:
         graph.ingest(DOCUMENTS)
-        found = answer_all(graph, _SET, retrievers={"chunk": ChunkRetriever()}, k=5)
+        found = answer_all(graph, _SET, retrievers={"chunk": ChunkRetriever()}, readers=ReaderOptions(k=5))
         with pytest.raises(InputError, match="no question of tiny has answers"):
-            answer_all(graph, Dataset("tiny", Path("none"), _QUESTIONS[2:]), retrievers={}, k=5)
+            answer_all(graph, Dataset("tiny", Path("none"), _QUESTIONS[2:]), retrievers={})
     assert not found.by_chat
     first, second = found.strategies["chunk"].outcomes
     assert (first.short, second.short) == ("Mara Quill", "1931")
@@ -100,6 +101,12 @@ def test_without_a_model_the_best_span_is_measured(tmp_path: Path) -> None:
     assert table.rows[0][:3] == ("chunk", "100.00", "100.00")
     row = json.loads(answer_lines(found).splitlines()[0])
     assert (row["strategy"], row["short"], row["EM"]) == ("chunk", "Mara Quill", 1.0)
+    assert len(row["retrieved"]) == 5 > len(row["evidence"])
+    assert row["evidence"][0] in [piece["text"] for piece in row["retrieved"]]
+    old = [{**row, "strategy": name} for name in ("old", "new")]
+    del old[0]["retrieved"]
+    (tmp_path / "answers.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in old))
+    assert [item.strategy for item in load_candidates(tmp_path / "answers.jsonl")] == ["old", "new"]
 
 
 @pytest.mark.parametrize("unit", ["statement", "chunk"])
@@ -122,7 +129,9 @@ def test_a_chat_model_is_measured_by_what_stands_behind_its_label(tmp_path: Path
     ]
     with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder(), chat=ScriptedChat(replies)) as graph:
         graph.ingest(DOCUMENTS)
-        found = answer_all(graph, _SET, retrievers={"chunk": ChunkRetriever()}, k=5, style="reason")
+        found = answer_all(
+            graph, _SET, retrievers={"chunk": ChunkRetriever()}, readers=ReaderOptions(k=5, style="reason")
+        )
     assert found.by_chat
     chunk = found.strategies["chunk"]
     assert chunk.outcomes[0].short == "Mara Quill."
@@ -135,7 +144,9 @@ def test_the_answers_end_with_the_budget(tmp_path: Path) -> None:
     chat = ScriptedChat(lambda system, user: "Answer: x [1].")
     with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder(), chat=chat) as graph:
         graph.ingest(DOCUMENTS)
-        found = answer_all(graph, _SET, retrievers={"chunk": ChunkRetriever()}, k=5, budget=Budget(max_tokens=1))
+        found = answer_all(
+            graph, _SET, retrievers={"chunk": ChunkRetriever()}, readers=ReaderOptions(k=5), budget=Budget(max_tokens=1)
+        )
     outcomes = found.strategies["chunk"].outcomes
     assert [outcome.error.partition(":")[0] for outcome in outcomes] == ["BudgetError", "BudgetError"]
     assert not chat.asked
@@ -145,7 +156,13 @@ def test_the_budget_is_of_all_answers_together(tmp_path: Path) -> None:
     chat = ScriptedChat(lambda system, user: Completion("Answer: x [1].", 5_000, 5))
     with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder(), chat=chat) as graph:
         graph.ingest(DOCUMENTS)
-        found = answer_all(graph, _SET, retrievers={"chunk": ChunkRetriever()}, k=5, budget=Budget(max_tokens=5_000))
+        found = answer_all(
+            graph,
+            _SET,
+            retrievers={"chunk": ChunkRetriever()},
+            readers=ReaderOptions(k=5),
+            budget=Budget(max_tokens=5_000),
+        )
     first, second = found.strategies["chunk"].outcomes
     assert (first.error, len(chat.asked)) == ("", 1)
     assert second.error.startswith("BudgetError: the budget is spent: 5,005 tokens in 1 calls")

@@ -9,9 +9,18 @@ from pathlib import Path
 import pytest
 
 from hlgraph.errors import BudgetError, ModelAnswerError
-from hlgraph.evaluate.answering import Answered, AnswerOutcome, AnswerReport
-from hlgraph.evaluate.claims import ChatClaims, ClaimScores, MissingScores, WordClaims, check_answers
+from hlgraph.evaluate.answering import Answered, AnswerOutcome, AnswerReport, RetrievedText
+from hlgraph.evaluate.claims import (
+    ChatClaims,
+    ClaimScores,
+    MissingScores,
+    WordClaims,
+    check_answers,
+    claims_by_words,
+)
 from hlgraph.evaluate.datasets import Question
+from hlgraph.evaluate.figures import paired_table
+from hlgraph.evaluate.statistics import in_pairs
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.accounts.ledger import Ledger, Spent, total
 from hlgraph.models.executor import Accounts, Executor
@@ -58,7 +67,10 @@ def report(*outcomes: AnswerOutcome, answers: tuple[str, ...] = ("Ivo Brandt", "
 
 
 def outcome(name: str, text: str, *evidence: str, short: str = "", error: str = "") -> AnswerOutcome:
-    return AnswerOutcome(name, short or text, text, evidence, is_refused=not text, milliseconds=1.0, error=error)
+    retrieved = tuple(RetrievedText(str(at), one) for at, one in enumerate(evidence))
+    return AnswerOutcome(
+        name, short or text, text, evidence[:1], is_refused=not text, milliseconds=1.0, error=error, retrieved=retrieved
+    )
 
 
 def test_answers_by_words() -> None:
@@ -82,6 +94,27 @@ def test_answers_by_words() -> None:
     assert failed == MissingScores("it was not answered")
     assert found.by == "words/1"
     assert found.notes() == ["chunk: no claims of 1 questions: it was not answered"]
+
+
+def test_context_measures_and_faithfulness_are_of_what_was_retrieved_and_not_of_what_was_cited() -> None:
+    painted, built = "Ivo Brandt painted the harbour of Orne.", "Mara Quill built the mill of Tessing."
+    rest = ("Chile lost to Peru.", "Orne is a river.")
+    found = check_answers(
+        report(outcome("q", built, painted, built, *rest), outcome("none", built), answers=(f"{painted} {built}",)),
+        WordClaims(),
+    )
+    measured = ("claim_recall", "context_precision", "context_utilization", "faithfulness", "self_knowledge")
+    four, none = ([getattr(item, name) for name in measured] for item in found.scores["chunk"])
+    assert four == [1.0, 0.5, 0.5, 1.0, 0.0]
+    assert none == [0.0, None, None, 0.0, 1.0]
+
+
+def test_a_measure_that_no_question_defines_is_a_dash_and_never_0() -> None:
+    section = claims_by_words(report(outcome("q", "Mara Quill built it."), answers=("yes",)))
+    table = paired_table(in_pairs(section, "chunk").found, title="claims", against="chunk")
+    means = {row[1]: row[2:5] for row in table.rows}
+    assert means["context_precision"] == means["claim_recall"] == means["recall"] == ("0", "-", "-")
+    assert means["faithfulness"][:2] == ("1", "0.00")
 
 
 def test_a_gold_answer_that_words_cannot_look_up_has_no_claims() -> None:

@@ -275,6 +275,19 @@ def test_chunk_evidence_names_its_best_statement(stores: Stores) -> None:
     assert result.evidence[0].why["statement"] == "The Aldane Bridge opened in 1931."
 
 
+@pytest.mark.parametrize("strategy", ["chunk", "chunk_rerank", "chunk_entity"])
+def test_statements_of_ranked_chunks_keep_the_ranking(stores: Stores, strategy: str) -> None:
+    """A statement of a better chunk that is also closer to the question comes first; cosines alone do not decide."""
+    question = "Which part of the report is by Mara7?"
+    chunks = _ask(stores, question, strategy, "chunk", k=20, corpus="large").evidence
+    scores = {item.chunk_id: item.score for item in chunks}
+    found = _ask(stores, question, strategy, "statement", k=20, corpus="large").evidence
+    pairs = [(scores[item.chunk_id], float(item.why["cosine"])) for item in found if item.chunk_id in scores]
+    assert not any(low > high and near > far for at, (high, far) in enumerate(pairs) for low, near in pairs[at:])
+    if strategy == "chunk_rerank":
+        assert pairs != sorted(pairs, key=lambda pair: -pair[1])
+
+
 def test_full_text_finds_words_and_hybrid_finds_both(stores: Stores) -> None:
     assert _texts(_ask(stores, "brandt 1931", "chunk", mode="text", k=9)) == _texts(
         _ask(stores, "1931 BRANDT!", "chunk", mode="text", k=9)

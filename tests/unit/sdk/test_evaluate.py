@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hlgraph import Document, Evaluation, HLGraph, JudgeOptions, Progress, Question
+from hlgraph import Document, Evaluation, HLGraph, JudgeOptions, Progress, Question, ReaderOptions
 from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.evaluate.answering import Readers
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -55,6 +56,49 @@ def test_a_set_is_ingested_into_its_own_corpus_and_measured(graph: HLGraph, fold
     assert again.ingested is not None
     assert (again.ingested.sources_added, again.ingested.sources_unchanged) == (0, 3)
     assert (again.corpus, again.asked) == (found.corpus, found.asked)
+
+
+def test_the_reader_gets_passages_or_statements_in_the_order_of_the_strategy(graph: HLGraph, folder: Path) -> None:
+    readers = {
+        "chunk": ReaderOptions(k=2, unit="chunk", diversity=0.0, context_tokens=500),
+        "chunk_rerank": ReaderOptions(k=3),
+    }
+    found = graph.evaluate(folder, strategies=[*readers], baselines=False, answers=True, readers=readers)
+    there = graph.in_corpus("eval-small")
+    assert found.answers is not None
+    for name, unit in (("chunk", "chunk"), ("chunk_rerank", "statement")):
+        retrieved = found.answers.strategies[name].outcomes[0].retrieved
+        ranked = there.search(QUESTIONS[0].text, strategy=name, k=readers[name].k or 0, unit="chunk").evidence
+        assert sorted(piece.text for piece in retrieved) == sorted(piece.text for piece in ranked)
+        assert retrieved[0].text == ranked[0].text
+        assert (retrieved[0].id == ranked[0].chunk_id) == (unit == "chunk")
+    assert found.setting.readers["chunk_rerank"] == {"k": 3}
+    again = graph.evaluate(folder, strategies="chunk", baselines=False, answers=True, baseline=found)
+    assert "chunk.reader.k: 2 before, None now" in again.changes
+
+
+@pytest.mark.parametrize(
+    ("readers", "answers", "message"),
+    [
+        (ReaderOptions(k=4), True, "k of chunk is 4, and the corpus 'eval-small' has 3 statements; give at most"),
+        (ReaderOptions(k=4, unit="chunk"), True, "has 3 chunks"),
+        (ReaderOptions(unit="summary"), True, "unit is 'summary', and chunk gives statement or chunk only"),
+        (ReaderOptions(style="reason"), True, "style is 'reason', and no chat model is configured"),
+        (ReaderOptions(k=2, diversity=0.1), False, "^k: an option of the reader of answers; give --answers, too"),
+        ({"path": ReaderOptions()}, True, "readers names 'path'; the strategies asked are chunk"),
+    ],
+)
+def test_a_reader_that_cannot_be_is_one_error_before_anything_is_asked(
+    graph: HLGraph, folder: Path, readers: Readers, answers: bool, message: str
+) -> None:
+    with pytest.raises((InputError, UnknownNameError), match=message):
+        graph.evaluate(folder, strategies="chunk", baselines=False, answers=answers, readers=readers)
+
+
+def test_options_of_a_reader_are_checked() -> None:
+    for options in ({"k": 0}, {"k": 10_001}, {"unit": "page"}, {"diversity": 2}, {"style": "x"}, {"context_tokens": 1}):
+        with pytest.raises(InputError, match=f"{next(iter(options))} is "):
+            ReaderOptions(**options)
 
 
 def test_an_evaluation_is_shown_written_and_compared_with_a_later_one(
