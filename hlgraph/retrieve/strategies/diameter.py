@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
-from hlgraph.algorithms.diameter import DiameterBounds, Distance, in_filter, post_filter
+from hlgraph.algorithms.diameter import DiameterBounds, Distance, Selection, in_filter, post_filter
 from hlgraph.algorithms.fusion import top_k
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, incidence, project
 from hlgraph.errors import InputError
@@ -39,7 +39,8 @@ from hlgraph.stores.protocols import PullShape
 if TYPE_CHECKING:
     from hlgraph.subgraph import Csr, Subgraph
 
-Filter = Literal["in_filter", "post_filter"]
+Filter = Literal["in_filter", "post_filter", "nearest"]
+_OF_DIAMETER = ("max_diameter", "distance", "candidates", "entries", "centers", "starts", "has_co_occurrence")
 _FROM_ENTITY = frozenset({Relationship.MENTIONS, Relationship.IN_CHUNK})
 _FROM_ENTITY_KINDS = frozenset({Kind.ENTITY, Kind.STATEMENT, Kind.CHUNK})
 
@@ -70,7 +71,8 @@ class DiameterRetriever:
 
     Attributes
     ----------
-    search : ``in_filter`` (default) or ``post_filter`` (Alg. 1)
+    search : ``in_filter`` (default), ``post_filter`` (Alg. 1), or ``nearest``: the most similar entities, whatever their distance,
+        to compare with
     entities : k, maximum number of entities for each sub-query (default 20)
     max_diameter : D (default 2; the paper: 2 to 3)
     distance : what D bounds: ``induced`` (default), paths inside the chosen entities, or ``graph``, any path
@@ -125,9 +127,12 @@ class DiameterRetriever:
             check_choice("splitter", self.splitter, choices=get_args(SplitBy))
         check_deciders(self.by, None if isinstance(self.splitter, str) else self.splitter)
         check.not_negative("support_weight", self.support_weight)
+        mend = "set search to 'in_filter'"
         if self.search == "post_filter":
             why = "search is 'post_filter', which begins with candidates and prunes none"
-            check_unused(self, ("entries", "centers"), because=why, mend="set search to 'in_filter'")
+            check_unused(self, ("entries", "centers"), because=why, mend=mend)
+        if self.search == "nearest":
+            check_unused(self, _OF_DIAMETER, because="search is 'nearest', which bounds no distance", mend=mend)
         for name in ("entities", "entries"):
             if getattr(self, name) > self.candidates:
                 raise InputError(
@@ -139,7 +144,7 @@ class DiameterRetriever:
         """See :class:`Retriever`."""
         chunks: dict[str, None] = {}
         questions = self._subqueries(session)
-        wanted = self.entries if self.search == "in_filter" else self.candidates
+        wanted = {"in_filter": self.entries, "post_filter": self.candidates, "nearest": self.entities}[self.search]
         seeds: list[list[str]] = []
         vectors: list[NDArray[np.float32]] = []
         for question in questions:
@@ -170,7 +175,7 @@ class DiameterRetriever:
     def _entities(self, session: Session, seeds: Sequence[str]) -> _Entities:
         """The graph of entities around the seeds, those that have a vector, and the vectors."""
         # Between two seeds at most D apart every node of a shortest path is within D // 2 of one of them.
-        hops = {"in_filter": self.max_diameter, "post_filter": 0}[self.search]
+        hops = self.max_diameter if self.search == "in_filter" else 0
         if self.search == "post_filter" and self.distance == Distance.GRAPH:
             hops = self.max_diameter // 2
         relationships, kinds = INGREDIENTS[ProjectionShape.ENTITY_ENTITY]
@@ -196,12 +201,16 @@ class DiameterRetriever:
             bounds = DiameterBounds(
                 self.entities, self.max_diameter, self.candidates, self.centers, self.starts, Distance(self.distance)
             )
-            if self.search == "in_filter":
+            if self.search == "nearest":
+                nodes = at[top_k(cosines[at], self.entities, tie_break=graph.ids[at])]
+                selection = Selection(nodes, 0, len(nodes) == self.entities, len(at))
+            elif self.search == "in_filter":
                 selection = in_filter(graph.adjacency, cosines, entries=at, bounds=bounds)
             else:
                 selection = post_filter(graph.adjacency, cosines, candidates=at, bounds=bounds)
             step.count = len(selection.nodes)
             step.details = {name: value for name, value in selection._asdict().items() if name != "nodes"}
+            step.details["similarity"] = round(float(cosines[selection.nodes].sum()), 4)
         # Merged entities share their edges, so together they would count several times.
         chosen = session.distinct({str(graph.ids[node]): float(cosines[node]) for node in selection.nodes})
         if session.notes.is_kept:

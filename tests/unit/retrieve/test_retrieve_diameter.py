@@ -211,7 +211,7 @@ def test_the_tuned_preset_searches_for_each_name() -> None:
         ({"support_weight": -0.5}, "support_weight is -0.5"),
         ({"starts": 0}, "starts is 0; it must be at least 1"),
         ({"max_diameter": 1.5}, "max_diameter is 1.5; it must be a whole number"),
-        ({"search": "both"}, "search is 'both'; choose one of: in_filter, post_filter"),
+        ({"search": "both"}, "search is 'both'; choose one of: in_filter, post_filter, nearest"),
         ({"distance": "far"}, "distance is 'far'; choose one of: induced, graph"),
         ({"splitter": "halves"}, "splitter is 'halves'; choose one of: whole, names"),
         (
@@ -219,6 +219,10 @@ def test_the_tuned_preset_searches_for_each_name() -> None:
             "entries is 9, but search is 'post_filter'.*set search to 'in_filter'",
         ),
         ({"search": "post_filter", "centers": 3}, "centers is 3, but search is 'post_filter', which begins with cand"),
+        (
+            {"search": "nearest", "max_diameter": 3},
+            "max_diameter is 3, but search is 'nearest', which bounds no distance",
+        ),
         ({"candidates": 10}, "entities is 20, and candidates is 10: .*; set candidates to 20 or more"),
         ({"entries": 300}, "entries is 300, and candidates is 200: .*; set candidates to 300 or more"),
     ],
@@ -229,7 +233,16 @@ def test_parameters_are_checked(changes: dict[str, object], message: str) -> Non
     assert DiameterRetriever(centers=0, support_weight=0).centers == 0
 
 
-@pytest.mark.parametrize("how", ["in_filter", "post_filter"])
+def test_the_nearest_entities_are_those_of_the_search_however_far_apart(stores: Stores) -> None:
+    session = _session(stores, "Orne Brandt")
+    seeds = [hit.id for hit in session.seeds(Kind.ENTITY, 4)]
+    chosen = DiameterRetriever(search="nearest", entities=3)
+    graph = chosen._entities(session, seeds)
+    cosines = (graph.vectors @ session.vector()).astype(np.float64)
+    assert [*chosen._choose(session, graph, seeds=seeds, cosines=cosines)] == seeds[:3]
+
+
+@pytest.mark.parametrize("how", ["in_filter", "post_filter", "nearest"])
 def test_without_chunks_of_the_search_those_of_the_entities_alone_are_found(stores: Stores, how: str) -> None:
     chosen = DiameterRetriever(search=how, entities=3, chunks=0)  # type: ignore[arg-type]
     result = _ask(stores, "Aldane Orne", chosen, k=17)
