@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from hlgraph.records import Hit, Kind
 from hlgraph.retrieve.evidence.basis import Resting
 from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.request import UNITS, Unit
-from hlgraph.retrieve.retriever import Needs, Ranked, Why, by_score, check_counts
+from hlgraph.retrieve.retriever import Needs, Ranked, Why, by_score, check_choice, check_counts
 from hlgraph.retrieve.session import Session
 from hlgraph.stores.derived import Run, Summaries, Summarised
 from hlgraph.stores.protocols import PullShape
@@ -38,6 +38,7 @@ class HierarchyRetriever:
 
     Attributes
     ----------
+    layers : ``all`` (default), or ``summaries``: chunks are found only through the summaries above them
     summaries : minimum number of summaries that are considered; the best of them compete with the chunks
     chunks_per_summary : maximum number of chunks that one summary adds, if it stands for its chunks
 
@@ -51,12 +52,14 @@ class HierarchyRetriever:
     returned: ClassVar[Unit] = "mixed"
     units: ClassVar[tuple[Unit, ...]] = UNITS
     needs: ClassVar[Needs] = ("hierarchy",)
+    layers: Literal["all", "summaries"] = "all"
     summaries: int = 20
     chunks_per_summary: int = 3
 
     def __post_init__(self) -> None:
         """Refuse parameters that cannot be used."""
         check_counts(self)
+        check_choice("layers", self.layers, choices=("all", "summaries"))
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`. Raises InputError, naming the command, when no hierarchy was built."""
@@ -68,7 +71,8 @@ class HierarchyRetriever:
                 f"run: hlgraph hierarchy build --corpus {corpus}"
             )
         unit = session.request.unit or self.returned
-        hits = session.seeds(Kind.CHUNK, k, mode="vector") if unit != "summary" else []
+        has_chunks = unit != "summary" and self.layers == "all"
+        hits = session.seeds(Kind.CHUNK, k, mode="vector") if has_chunks else []
         own = {hit.id: hit.score for hit in hits}
         # The k best of all layers: a summary that scores below the k-th chunk adds nothing.
         least = sorted(own.values(), reverse=True)[k - 1] if len(own) >= k else -1.0

@@ -571,6 +571,15 @@ def test_evidence_is_of_sources_and_says_which_layer_brought_it(opened: Opened) 
     assert step.details == {"is_stale": False}
 
 
+def test_without_the_layer_of_chunks_only_summaries_are_searched(opened: Opened) -> None:
+    build(opened.stores, max_size=4)
+    for unit in ("chunk", "mixed"):
+        result = ask(opened.stores, "quinces mill rye", HierarchyRetriever(layers="summaries"), k=30, unit=unit)
+        assert result.evidence
+        assert all(item.kind is Kind.SUMMARY or "summary" in item.why for item in result.evidence)
+        assert "doc:alone" not in {item.source.uri for item in result.evidence if item.kind is not Kind.SUMMARY}
+
+
 def test_a_summary_that_rests_on_a_hidden_source_is_not_used(opened: Opened) -> None:
     stores = opened.stores
     build(stores, max_size=4)
@@ -603,3 +612,5 @@ def test_what_came_later_is_found_and_the_explanation_says_that_the_summaries_ar
 def test_the_parameters_of_the_strategy_are_checked() -> None:
     with pytest.raises(InputError, match="chunks_per_summary is 0"):
         HierarchyRetriever(chunks_per_summary=0)
+    with pytest.raises(InputError, match="layers is 'chunks'; choose one of: all, summaries"):
+        HierarchyRetriever(layers="chunks")  # type: ignore[arg-type]
