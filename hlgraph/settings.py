@@ -5,7 +5,7 @@ they name. No other module reads the environment. These variables override the f
 
 - ``HLGRAPH_CONFIG`` (settings file), ``HLGRAPH_STORE`` (URL of the store), ``HLGRAPH_CORPUS``
 - ``HLGRAPH_MODELS`` (folder of local models), ``HLGRAPH_CACHE`` (folder of the embedding cache), ``HLGRAPH_LEDGER`` (folder of
-  the ledger)
+  the ledger), ``HLGRAPH_PROMPTS`` (folder of prompts of your own)
 - ``HLGRAPH_CHAT``, ``HLGRAPH_JUDGE``, ``HLGRAPH_EMBEDDER``, ``HLGRAPH_RERANKER`` (models by name), ``HLGRAPH_RUNTIME`` (of
   the local embedder), ``HLGRAPH_CHAT_URL``, ``HLGRAPH_JUDGE_URL``, ``HLGRAPH_EMBEDDER_URL``
 - ``HLGRAPH_VECTORS`` (URL of the vector store), ``HLGRAPH_NEO4J_`` followed by ``AUTH``, ``USER``, ``PASSWORD``, ``TOKEN``,
@@ -140,6 +140,7 @@ class ModelSettings:
     timeout : seconds for one call to a provider, default 60; a chat call is abandoned after twice this time
     concurrency : maximum number of concurrent calls of a chat model, default 8; fewer while its provider is busy or slow
     max_tokens : maximum tokens of a reply of the chat model, default 4,096
+    prompts : folder of prompts of your own, each in place of the one of its name, such as ``select.md``; None: those of hlgraph
     ground : how the propositions of a chat model are checked against their chunk before they are stored: ``words`` (default: names,
         numbers, dates and negations), ``chat`` (the chat model judges them), or ``off``
     quarantine : folder for unusable replies and what was left out; None for a folder in the cache folder
@@ -173,6 +174,7 @@ class ModelSettings:
     timeout: float = 60.0
     concurrency: int = 8
     max_tokens: int = 4096
+    prompts: str | None = None
     ground: str = "words"
     quarantine: str | None = None
     ledger: str | None = None
@@ -503,7 +505,7 @@ def load(path: str | Path | None = None, *, environment: Mapping[str, str] | Non
     )
 
 
-_OF_MODELS = "cache ledger chat chat_url judge judge_url embedder embedder_url reranker runtime"
+_OF_MODELS = "cache ledger prompts chat chat_url judge judge_url embedder embedder_url reranker runtime"
 _OF_NEO4J = "auth user password token database ca ranking"
 _OF_OPENSEARCH = "user password ca service region"
 

@@ -88,6 +88,10 @@ def _globals(
         ),
     ] = None,
     config: Annotated[str | None, option("FILE", "A settings file in YAML (also HLGRAPH_CONFIG).")] = None,
+    prompts: Annotated[
+        str | None,
+        option("DIR", "Prompts of your own, each in place of the one of its name (also HLGRAPH_PROMPTS)."),
+    ] = None,
     trace: Annotated[
         str | None,
         option(
@@ -103,7 +107,7 @@ def _globals(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    context.obj = State(store, vectors, config, trace, correlation_id, context.invoked_subcommand or "")
+    context.obj = State(store, vectors, config, prompts, trace, correlation_id, context.invoked_subcommand or "")
     context.call_on_close(context.obj.observed.close)
     show_help(context)
 
@@ -128,7 +132,7 @@ def exit_code(error: errors.HLGraphError) -> int:
 
 def _usage(error: TyperException) -> str:
     message = error.format_message().replace("Value error, ", "")  # prefix of pydantic, which Typer keeps
-    for flag in ("--store", "--vectors", "--config"):
+    for flag in ("--store", "--vectors", "--config", "--prompts"):
         if message.startswith(f"No such option: {flag}"):
             return f"{flag} goes before the command: hlgraph {flag} ... COMMAND ..."
     context = getattr(error, "ctx", None)

@@ -26,6 +26,7 @@ class State:
     store: str | None
     vectors: str | None
     config: str | None
+    prompts: str | None = None
     trace: str | None = None
     correlation_id: str | None = None
     command: str = ""
@@ -44,6 +45,8 @@ class State:
             settings = replace(settings, vectors=self.vectors)
         if wait is not None:
             settings = replace(settings, wait=wait)
+        if self.prompts is not None:
+            settings = replace(settings, models=replace(settings.models, prompts=self.prompts))
         settings = settings if corpus is None else replace(settings, corpus=corpus)
         self._observe(settings)
         return settings
@@ -51,9 +54,11 @@ class State:
     def _observe(self, settings: Settings) -> None:
         """Send spans, and give every log record of the command one id, from here to its end."""
         from hlgraph import telemetry
+        from hlgraph.models.prompts import prompts_of
 
         if telemetry.correlation_id():
             return  # a command may ask for its settings twice
+        self.observed.enter_context(prompts_of(settings.models.prompts))
         options = settings.telemetry if self.trace is None else replace(settings.telemetry, exporter=self.trace)
         self.observed.enter_context(exporting(options.exporter))
         if self.correlation_id is not None:

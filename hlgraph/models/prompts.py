@@ -1,4 +1,4 @@
-"""Prompts: read them from files, mark untrusted text in them, and estimate their tokens.
+"""Prompts: read them from files, replace them, mark untrusted text in them, and estimate their tokens.
 
 A file has a version line, then the system message and the user message.
 """
@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from string import Template
+from types import MappingProxyType
 
-from hlgraph.errors import ModelError
+from hlgraph.errors import ModelError, SettingsError
 from hlgraph.ids import checksum
 
 _PARTS = re.compile(
     r"version: (?P<version>[\w./-]+)\n=== system ===\n(?P<system>.*?)\n=== user ===\n(?P<user>.*)", re.DOTALL
 )
+_PACKAGE = Path(__file__).parents[1]
+_REPLACED: ContextVar[Mapping[str, Prompt]] = ContextVar("hlgraph_prompts", default=MappingProxyType({}))
 _MARK = 8
 _SALT_BYTES = 8
 SALT = "\ufdd0"
@@ -59,9 +64,17 @@ class Prompt:
         return template.substitute(values)
 
 
-@cache
 def read_prompt(path: Path) -> Prompt:
-    """The prompt in a file. Raises ModelError if the file is missing or lacks one of the three parts."""
+    """The prompt in a file, or the one that replaces it (:func:`prompts_of`).
+
+    Raises ModelError if the file is missing or lacks one of the three parts.
+    """
+    prompt = _read(path)
+    return _REPLACED.get().get(_name_of(prompt), prompt)
+
+
+@cache
+def _read(path: Path) -> Prompt:
     try:
         parts = _PARTS.fullmatch(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -69,6 +82,75 @@ def read_prompt(path: Path) -> Prompt:
     if parts is None:
         raise ModelError(f"{path}: not a prompt; write a version line, then === system ===, then === user ===")
     return Prompt(parts["version"], parts["system"].strip(), parts["user"].strip())
+
+
+def _name_of(prompt: Prompt) -> str:
+    return prompt.version.partition("/")[0]
+
+
+@cache
+def shipped() -> Mapping[str, Path]:
+    """The files of the prompts that come with hlgraph, by name."""
+    return {_name_of(_read(path)): path for path in sorted(_PACKAGE.glob("**/prompts/*.md"))}
+
+
+@contextmanager
+def prompts_of(folder: str | Path | None) -> Iterator[None]:
+    """Within the block, the prompts of a folder replace those of the same name; the version of each names it in fingerprints.
+
+    Parameters
+    ----------
+    folder : has files such as ``select.md``, each with a version such as ``select/mine``; None: no prompt is replaced
+
+    Raises
+    ------
+    SettingsError : there is no such folder; a file is not a prompt, names none, has the version of the shipped prompt, or has
+        other placeholders
+    """
+    if not folder:
+        yield
+        return
+    token = _REPLACED.set(_replacements(Path(folder)))
+    try:
+        yield
+    finally:
+        _REPLACED.reset(token)
+
+
+def _replacements(folder: Path) -> Mapping[str, Prompt]:
+    try:
+        files = sorted((path, path.stat().st_mtime_ns) for path in folder.iterdir())
+    except OSError as error:
+        raise SettingsError(
+            f"models.prompts: {folder} cannot be read ({error.strerror}); name a folder of prompts, or leave it out"
+        ) from error
+    return _checked(tuple(files))
+
+
+@cache
+def _checked(files: tuple[tuple[Path, int], ...]) -> Mapping[str, Prompt]:
+    """The prompts of these files, which were changed at these times."""
+    prompts: dict[str, Prompt] = {}
+    for path, _ in files:
+        own = shipped().get(path.stem) if path.suffix == ".md" else None
+        if own is None:
+            raise SettingsError(f"{path}: no prompt has this name; name the file {'.md, '.join(shipped())}.md")
+        try:
+            prompt, replaced = _read.__wrapped__(path), _read(own)
+        except ModelError as error:
+            raise SettingsError(f"{error}; the prompt that comes with hlgraph is {own}") from error
+        if _name_of(prompt) != path.stem or prompt.version == replaced.version:
+            raise SettingsError(
+                f"{path}: its version is {prompt.version}; write {path.stem}/ and a name of your own, other than "
+                f"{replaced.version}, so that stored replies and fingerprints are told apart"
+            )
+        wanted, there = (set(Template(each.user).get_identifiers()) for each in (replaced, prompt))
+        if wanted != there:
+            lacks = "".join(f"; it lacks ${name}" for name in sorted(wanted - there))
+            foreign = "".join(f"; nothing fills ${name}" for name in sorted(there - wanted))
+            raise SettingsError(f"{path}: its placeholders are not those of {own}{lacks}{foreign}")
+        prompts[path.stem] = prompt
+    return prompts
 
 
 def delimited(name: str, text: str) -> str:

@@ -15,6 +15,7 @@ import sys
 import typing
 from collections import abc
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import nullcontext
 from functools import cache, wraps
 from pathlib import Path
 from types import FunctionType, NoneType, SimpleNamespace, UnionType
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_args
 
 from hlgraph import telemetry
 from hlgraph.errors import InputError
+from hlgraph.models.prompts import prompts_of
 from hlgraph.sdk.opening import in_call, steps_in_calls
 from hlgraph.text import UNSTORABLE
 from hlgraph.where import AnyWhere, Where, from_mapping, parse
@@ -82,7 +84,7 @@ def checking(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
     A number may be of any numeric type, but not a bool. A text must not contain what no store can hold: NUL, or half of a
     surrogate pair. Options (dataclasses) are checked field by field. Protocols, and types that only hlgraph creates, are not
-    checked.
+    checked. The call has the prompts that the settings of its object name.
     """
     signature = inspect.signature(function)
     rest = next(
@@ -99,9 +101,18 @@ def checking(function: Callable[_P, _R]) -> Callable[_P, _R]:
             values |= values.pop(rest, {})
         for name, value in values.items():
             _check(name, value, _wanted(function).get(name, object))
-        return function(*args, **kwargs)
+        folder = _prompts(args)
+        with prompts_of(folder) if folder else nullcontext():
+            return function(*args, **kwargs)
 
     return call
+
+
+def _prompts(args: Sequence[object]) -> str | None:
+    """The folder of prompts that the object of a method names."""
+    owner = args[0] if args else None
+    settings = getattr(owner, "settings", None) or getattr(getattr(owner, "_graph", None), "settings", None)
+    return settings.models.prompts if settings is not None else None
 
 
 class _Names(dict[str, Any]):

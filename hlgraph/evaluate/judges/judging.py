@@ -52,7 +52,7 @@ from hlgraph.models.accounts.budget import Budget, ExpectedCost, Purse, price_of
 from hlgraph.models.accounts.ledger import Purpose, Spent
 from hlgraph.models.choose import executor_of
 from hlgraph.models.executor import Executor, Request
-from hlgraph.models.prompts import Prompt, delimited, read_prompt
+from hlgraph.models.prompts import Prompt, delimited, prompts_of, read_prompt
 from hlgraph.settings import Settings
 
 # Calls of a judge. A reply that cannot be read is requested once more.
@@ -671,7 +671,8 @@ def judge_answers(
         calls = executor.begin(budget)
         if before is not None:
             calls.purse.carry(before.calls, before.input_tokens, output_tokens=before.output_tokens)
-        return judge_all(candidates, Judge(calls), options=options, labels=people)
+        with prompts_of(settings.models.prompts):
+            return judge_all(candidates, Judge(calls), options=options, labels=people)
     finally:
         executor.close()
 
@@ -687,7 +688,7 @@ def planned(candidates: Sequence[Candidate], options: JudgeOptions, *, settings:
     """
     from hlgraph.sdk.batches import planning_executor
 
-    with planning_executor(*_judge_of(settings, options.model)) as executor:
+    with planning_executor(*_judge_of(settings, options.model)) as executor, prompts_of(settings.models.prompts):
         return plan_judges(candidates, executor, options=options)
 
 

@@ -24,6 +24,7 @@ from hlgraph.ingest.report import Failure, Report
 from hlgraph.ingest.run import Job, check_rows, noted, read_sources
 from hlgraph.integrations.ray.accounts import FarBooks, FarPurse
 from hlgraph.models.choose import chosen_chat, chosen_embedder
+from hlgraph.models.prompts import prompts_of
 from hlgraph.persist.assemble import Extracted
 from hlgraph.persist.compare import Comparison
 from hlgraph.read import ReadFailure
@@ -196,11 +197,12 @@ class Stage(ABC):
         return _each(table, self._begin_and_do, name=type(self).__name__)
 
     def _begin_and_do(self, parcel: Parcel) -> None:
-        with self._lock:
-            if not self._is_begun:
-                self.begin()
-                self._is_begun = True
-        self.do(parcel)
+        with prompts_of(self.work.settings.models.prompts):
+            with self._lock:
+                if not self._is_begun:
+                    self.begin()
+                    self._is_begun = True
+            self.do(parcel)
 
     @abstractmethod
     def begin(self) -> None:
