@@ -397,9 +397,8 @@ def _check_claims(options: EvaluationOptions, settings: Settings) -> None:
 
 
 def _check_readers(options: EvaluationOptions, settings: Settings, retrievers: Mapping[str, Retriever]) -> None:
-    if isinstance(options.readers, Mapping) and (
-        strange := [name for name in options.readers if name not in retrievers]
-    ):
+    named = options.readers if isinstance(options.readers, Mapping) else {}
+    if strange := [name for name in named if name not in retrievers and name not in BASELINES]:
         raise UnknownNameError(f"readers names {strange[0]!r}; the strategies asked are {', '.join(retrievers)}")
     for name, retriever in retrievers.items():
         reader = reader_of(options.readers, name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -19,6 +19,7 @@ import yaml
 from hlgraph.errors import InputError, ReadError, UnknownNameError
 from hlgraph.evaluate.answering import MEASURES as ANSWERS
 from hlgraph.evaluate.answering import NAMES as OF_TEXTS
+from hlgraph.evaluate.answering import ReaderOptions
 from hlgraph.evaluate.claims import ClaimScores, WordClaims
 from hlgraph.evaluate.datasets import load
 from hlgraph.evaluate.evaluation import EvaluationOptions
@@ -29,6 +30,8 @@ from hlgraph.evaluate.report import Evaluation, write_files
 from hlgraph.evaluate.runner import BASELINES, chosen
 from hlgraph.evaluate.statistics import Interval
 from hlgraph.evaluate.sweep import knob, with_variants
+from hlgraph.records import Scalar
+from hlgraph.retrieve.retriever import units_of
 from hlgraph.stores.migrate import folder
 
 if TYPE_CHECKING:
@@ -72,6 +75,7 @@ class RecipeRow(_Part, frozen=True, kw_only=True):
     name : as in the paper
     strategy : the strategy that is this row; empty: hlgraph does not have it, and only the published figures are shown
     options : parameters of the strategy, such as ``max_length=1``
+    reads : what the reader of its answers is given, such as ``{k: 5, unit: chunk}``
     needs : what the row needs besides the set: a chat model, or a trained generator
     published : figures by set and metric, in per cent
     """
@@ -79,6 +83,7 @@ class RecipeRow(_Part, frozen=True, kw_only=True):
     name: str
     strategy: str = ""
     options: tuple[str, ...] = ()
+    reads: ReaderOptions = ReaderOptions()
     needs: Literal["", "chat", "training"] = ""
     published: Mapping[str, Mapping[str, float]] = msgspec.field(default_factory=dict)
 
@@ -175,15 +180,61 @@ def retriever_of(row: RecipeRow, preset: str) -> tuple[str, Retriever]:
     return list(variants.items())[-1]
 
 
+class AskedRow(NamedTuple):
+    """A row as it is asked: its name among the results, its retriever, and the options of its reader."""
+
+    key: str
+    retriever: Retriever
+    reader: ReaderOptions
+
+
+def asked_as(recipe: Recipe) -> dict[str, AskedRow]:
+    """The rows with a strategy as they are asked, by their names.
+
+    Rows that differ only in their readers have different names among the results, such as ``topic_graph[unit=chunk]``.
+    """
+    rows = {row.name: (*retriever_of(row, recipe.preset), row.reads) for row in recipe.rows if row.strategy}
+    asked = {}
+    for name, (key, retriever, reader) in rows.items():
+        others = [other.given for base, _, other in rows.values() if base == key]
+        own = (f"{option}={value}" for option, value in reader.given.items())
+        shown = ",".join(text for text, option in zip(own, reader.given, strict=True) if _differs(option, others))
+        whole = f"{key.removesuffix(']')}{',' if '[' in key else '['}{shown}]" if shown else key
+        asked[name] = AskedRow(whole, retriever, reader)
+    return asked
+
+
+def _differs(option: str, readers: Sequence[Mapping[str, Scalar]]) -> bool:
+    return any(reader.get(option) != readers[0].get(option) for reader in readers)
+
+
 def commands(recipe: Recipe, place: str) -> list[str]:
     """The commands that run the same without the recipe. Values of one parameter share a command; other variants have their own.
+
+    Rows with other options of the reader have commands of their own.
 
     Parameters
     ----------
     recipe : the recipe
     place : the folder of the set
     """
-    rows = [row for row in recipe.rows if row.strategy and not row.needs]
+    measures = {metric for item in recipe.sets for metric in recipe.metrics_of(item)}
+    end = "" if recipe.preset == "paper" else f" --preset {recipe.preset}"
+    end += "" if measures <= set(RETRIEVAL) else " --answers"
+    named = [metric for metric in sorted(measures) if metric in OF_TEXTS or metric.partition("@")[0] in FAMILIES]
+    end += f" --metrics {','.join(named)}" if named else ""
+    end += " --claims words" if measures & set(CLAIMS) else ""
+    by_reader: dict[str, list[RecipeRow]] = {}
+    for row in (row for row in recipe.rows if row.strategy and not row.needs):
+        flags = (f" --{name.replace('_', '-')} {value}" for name, value in row.reads.given.items())
+        by_reader.setdefault("".join(flags), []).append(row)
+    return [
+        f"hlgraph eval {place}{asked}{end}{flags}" for flags, rows in by_reader.items() for asked in _asked_by(rows)
+    ]
+
+
+def _asked_by(rows: Sequence[RecipeRow]) -> list[str]:
+    """The options --strategies and --set of the commands that ask these rows."""
     values: dict[tuple[str, str], list[str]] = {}
     several = []
     for row in rows:
@@ -195,15 +246,10 @@ def commands(recipe: Recipe, place: str) -> list[str]:
     swept = {name: f"{name}.{parameter}={','.join(given)}" for (name, parameter), given in reversed(values.items())}
     others = [f"{name}.{parameter}={','.join(given)}" for (name, parameter), given in values.items()]
     several += [[text] for text in others if text not in swept.values()]
-    measures = {metric for item in recipe.sets for metric in recipe.metrics_of(item)}
-    end = "" if recipe.preset == "paper" else f" --preset {recipe.preset}"
-    end += "" if measures <= set(RETRIEVAL) else " --answers"
-    named = [metric for metric in sorted(measures) if metric in OF_TEXTS or metric.partition("@")[0] in FAMILIES]
-    end += f" --metrics {','.join(named)}" if named else ""
-    end += " --claims words" if measures & set(CLAIMS) else ""
     asked = ",".join(dict.fromkeys(row.strategy for row in rows))
-    first = f"hlgraph eval {place} --strategies {asked}{''.join(f' --set {text}' for text in swept.values())}{end}"
-    return [first, *(f"hlgraph eval {place}{''.join(f' --set {text}' for text in sets)}{end}" for sets in several)]
+    first = f" --strategies {asked}{''.join(f' --set {text}' for text in swept.values())}"
+    has_first = swept or not all(row.options for row in rows)
+    return [*([first] if has_first else []), *("".join(f" --set {text}" for text in sets) for sets in several)]
 
 
 def _folder() -> Path:
@@ -223,10 +269,12 @@ def _check(recipe: Recipe) -> None:
         _check_known("metric", recipe.metrics_of(item), _METRICS)
     for row in recipe.rows:
         if row.strategy:
-            retriever_of(row, recipe.preset)
-        elif row.options or row.needs:
+            units = units_of(retriever_of(row, recipe.preset)[1])
+            if row.reads.unit is not None:
+                _check_known(f"unit of {row.name!r}", [row.reads.unit], units)
+        elif row.options or row.needs or row.reads.given:
             raise InputError(
-                f"the row {row.name!r} has options or needs, but no strategy; give the strategy, or leave them out"
+                f"the row {row.name!r} has options, reads or needs, but no strategy; give the strategy, or leave them out"
             )
         _check_known(f"set of {row.name!r}", row.published, list(sets))
         for name, figures in row.published.items():
@@ -258,14 +306,28 @@ _WHY = {
     "accuracy": "no question that was asked has options",
 }
 _NEEDS = {"chat": "needs a chat model; set HLGRAPH_CHAT", "training": "needs a generator trained by hlgraph align"}
+_LACKS = {"chat": "no chat model", "training": "no trained generator"}
 
 
 class RecipeRun(NamedTuple):
-    """A set of a recipe that was run: its folder, the rows that were run, and the results."""
+    """A set of a recipe that was run: its folder, the results, and whether there was a chat model."""
 
     item: RecipeSet
     place: str
     results: Evaluation
+    has_chat: bool = False
+
+
+def need_of(row: RecipeRow, *, has_chat: bool) -> str:
+    """What a row needs that is not there: ``chat`` or ``training``; empty if it can be run.
+
+    Parameters
+    ----------
+    row : the row
+    has_chat : whether there is a chat model
+    """
+    need = row.needs or ("chat" if row.reads.style == "reason" else "")
+    return "" if need == "chat" and has_chat else need
 
 
 def asked_rows(recipe: Recipe, *, has_chat: bool) -> list[RecipeRow]:
@@ -276,7 +338,7 @@ def asked_rows(recipe: Recipe, *, has_chat: bool) -> list[RecipeRow]:
     recipe : the recipe
     has_chat : whether there is a chat model
     """
-    return [row for row in recipe.rows if row.strategy and (not row.needs or (row.needs == "chat" and has_chat))]
+    return [row for row in recipe.rows if row.strategy and not need_of(row, has_chat=has_chat)]
 
 
 def measured_in(results: Evaluation, strategy: str, *, metric: str) -> Interval | None:
@@ -312,9 +374,10 @@ def recipe_table(name: str, recipe: Recipe, *, run: RecipeRun) -> Table:
     rows = []
     for row, key, figures in _figures(recipe, run):
         cells: list[str] = []
+        lack = _LACKS.get(need_of(row, has_chat=run.has_chat), "")
         for metric, (published, here) in figures.items():
             cells += ["-" if published is None else f"{published:.1f}"] if metric in given else []
-            cells += interval_cells(here, "")
+            cells += (lack, "") if lack else interval_cells(here, "")
         rows.append((row.name, key or "-", *cells))
     asked = len(run.results.report.questions)
     title = f"{name}: {recipe.paper}, {recipe.table}: {recipe.title}; {run.item.name} ({run.place}, {asked} questions)"
@@ -328,10 +391,10 @@ def _figures(
 
     Baselines that are in no row come last.
     """
-    asked = run.results.report.strategies
+    asked, names_of = run.results.report.strategies, asked_as(recipe)
     rows = []
     for row in recipe.rows:
-        key = retriever_of(row, recipe.preset)[0] if row.strategy and row.needs != "training" else ""
+        key = names_of[row.name].key if row.strategy and not need_of(row, has_chat=run.has_chat) else ""
         rows.append((row, key if key in asked else ""))
     named = {key for _, key in rows}
     rows += [(RecipeRow(name=f"{name} (beside)"), name) for name in BASELINES if name in asked and name not in named]
@@ -386,11 +449,7 @@ def missing_lines(recipe: Recipe, runs: Iterable[RecipeRun], *, sets: Iterable[R
     """
     all_runs = list(runs)
     lines = [f"set {item.name}: not there; looked for the folder {' or '.join(item.folders)}" for item in sets]
-    lines += [
-        f"row {row.name}: {_NEEDS[row.needs]}"
-        for row in recipe.rows
-        if row.needs and (row.needs, has_chat) != ("chat", True)
-    ]
+    lines += [f"row {row.name}: {_NEEDS[need]}" for row in recipe.rows if (need := need_of(row, has_chat=has_chat))]
     others = [row.name for row in recipe.rows if not row.strategy]
     if others:
         lines.append(f"rows that hlgraph does not have, published figures only: {'; '.join(others)}")
@@ -413,7 +472,8 @@ def _rows(recipe: Recipe, run: RecipeRun) -> list[dict[str, object]]:
         for metric, (published, here) in figures.items():
             mean, *bounds = (None, None) if here is None else (round(100 * value, 2) for value in here)
             cells[metric] = {"published": published, "measured": mean, "interval": None if here is None else bounds}
-        rows.append({"row": row.name, "strategy": key or None, "metrics": cells})
+        lack = _LACKS.get(need_of(row, has_chat=run.has_chat))
+        rows.append({"row": row.name, "strategy": key or None, "lacks": lack, "metrics": cells})
     return rows
 
 
@@ -523,7 +583,12 @@ def run_recipe(
     recipe = recipe if options.preset == "paper" else msgspec.structs.replace(recipe, preset=options.preset)
     places = _places(recipe, folder, data)
     runs = tuple(
-        RecipeRun(item, place.resolve().name, measure(place, _options(recipe, item, place, options, has_chat=has_chat)))
+        RecipeRun(
+            item,
+            place.resolve().name,
+            measure(place, _options(recipe, item, place, options, has_chat=has_chat)),
+            has_chat,
+        )
         for item, place in places
         if place is not None
     )
@@ -561,17 +626,23 @@ def _options(
     further = [metric for metric in metrics if metric.partition("@")[0] in FAMILIES]
     of_texts = [metric for metric in metrics if metric in OF_TEXTS]
     of_answers = set(metrics) - set(RETRIEVAL) - set(further)
-    rows = {row.name: retriever_of(row, recipe.preset) for row in asked_rows(recipe, has_chat=has_chat)}
+    can_be_run = {row.name for row in asked_rows(recipe, has_chat=has_chat)}
+    rows = {name: row for name, row in asked_as(recipe).items() if name in can_be_run}
     against = rows.get(recipe.against)
     needs_answers = bool(of_answers) or options.judging is not None
     questions = load(place, limit=options.limit, subsets=options.subsets).questions if needs_answers else ()
     is_answered = any(question.answers for question in questions)
+    usual = options.readers if isinstance(options.readers, ReaderOptions) else ReaderOptions()
+    readers = {**dict.fromkeys(BASELINES, usual), **{row.key: row.reader.over(usual) for row in rows.values()}}
+    if not is_answered:
+        readers = {name: ReaderOptions(diversity=reader.diversity) for name, reader in readers.items()}
     return replace(
         options,
-        retrievers=dict(rows.values()),
+        retrievers={row.key: row.retriever for row in rows.values()},
+        readers=readers,
         preset=recipe.preset,
         metrics=",".join([*further, *(of_texts if is_answered else ())]),
-        against=None if against is None else against[0],
+        against=None if against is None else against.key,
         is_answered=is_answered,
         claims=(options.claims or ("words" if set(metrics) & set(CLAIMS) else "")) if is_answered else "",
     )

@@ -184,6 +184,7 @@ class AsyncFacts(Awaited[Facts]):
     sources = awaited(Facts.sources)
     chunks = streamed(Facts.chunks)
     records = awaited(Facts.records)
+    topic_chunks = awaited(Facts.topic_chunks)
     topics = awaited(Facts.topics)
 
 

@@ -172,43 +172,43 @@ def test_the_reader_of_answers_is_given_what_the_options_say(place: Path) -> Non
 
 
 def test_a_recipe_runs_what_can_be_run_and_says_what_is_missing(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (place / "sets").mkdir()
-    (place / "small").rename(place / "sets" / "musique")
-    try:
-        monkeypatch.setenv("HLGRAPH_DATA", str(place / "sets"))
-        code, out, _ = call("eval", "--recipe", "proprag-table-2", "--out", place / "recipe", "--preset", "tuned")
-        assert code == 0
-        assert "proprag-table-2: PropRAG, Table 2: Answers, F1; MuSiQue (musique, 3 questions)" in out
-        assert re.search(r"PropRAG, L_max = 3 +path +53\.9 +\d+\.\d\d", out)
-        assert "missing: set HotpotQA: not there; looked for the folder hotpotqa" in out
-        assert "missing: reader: no chat model is configured (HLGRAPH_CHAT); EM and F1 are of the best span" in out
-        assert "the models differ, so compare directions and not levels: paper: extraction Llama-3.3-70B" in out
-        assert "/musique --strategies dense,path --set path.max_length=1,2,4 --preset tuned --answers" in out
-        assert sorted(path.name for path in (place / "recipe").iterdir()) == ["musique", "recipe.json", "recipe.md"]
-        assert (place / "recipe" / "musique" / "report.html").is_file()
-        tree = json.loads((place / "recipe" / "recipe.json").read_text())
-        cell = next(row for row in tree["sets"][0]["rows"] if row["strategy"] == "path")["metrics"]["F1"]
-        assert (cell["published"], cell["measured"] is None) == (53.9, False)
-        shutil.copytree(place / "sets" / "musique", place / "sets" / "multihop_rag_70")
-        code, out, _ = call("eval", place / "sets" / "multihop_rag_70", "--recipe", "hlg-table-4", "--limit", 1)
-        assert code == 0
-        assert re.search(r"^B0 +chunk +51\.2 +\d+\.\d\d ", out, flags=re.MULTILINE)  # precision of claims
-        assert "missing: checker: claims are split and checked by words; give --claims chat for a chat model" in out
-        one = ("eval", place / "sets" / "musique", "--recipe")
-        assert "no set of this recipe; its folders are called: multihop_rag," in call(*one, "hlg-table-2")[2]
-        assert "leave out --set" in call(*one, "proprag-table-1", "--set", "path.max_length=1")[2]
-        assert "no recipe 'proprag'; did you mean" in call(*one, "proprag")[2]
-        monkeypatch.delenv("HLGRAPH_DATA")
-        assert "give the folder that holds them with --data" in call("eval", "--recipe", "proprag-table-1")[2]
-        assert "no evaluation set is given; give its folder DIR" in call("eval")[2]
-        code, out, _ = call("eval", "--recipe", "list")
-        assert (code, out.splitlines()[0]) == (
-            0,
-            "graphmpa-table-1  GraphMPA, Table 1: Answers on six sets: ROUGE for QASPER, accuracy of choices for the others",
-        )
-        assert len(json.loads(call("eval", "--recipe", "list", "--json")[1])["recipes"]) == len(out.splitlines())
-    finally:
-        (place / "sets" / "musique").rename(place / "small")
+    shutil.copytree(place / "small", place / "sets" / "musique")
+    with (place / "sets" / "musique" / "corpus.jsonl").open("a") as file:
+        rows = ({"id": f"more{at}", "title": "", "text": f"Mara{at} mowed meadow {at}."} for at in range(100))
+        file.writelines(f"{json.dumps(row)}\n" for row in rows)
+    monkeypatch.setenv("HLGRAPH_DATA", str(place / "sets"))
+    code, out, _ = call("eval", "--recipe", "proprag-table-2", "--out", place / "recipe", "--preset", "tuned")
+    assert code == 0
+    assert "proprag-table-2: PropRAG, Table 2: Answers, F1; MuSiQue (musique, 3 questions)" in out
+    assert re.search(r"PropRAG, L_max = 3 +path +53\.9 +\d+\.\d\d", out)
+    assert "missing: set HotpotQA: not there; looked for the folder hotpotqa" in out
+    assert "missing: reader: no chat model is configured (HLGRAPH_CHAT); EM and F1 are of the best span" in out
+    assert "the models differ, so compare directions and not levels: paper: extraction Llama-3.3-70B" in out
+    assert "/musique --strategies dense,path --set path.max_length=1,2,4 --preset tuned --answers" in out
+    assert sorted(path.name for path in (place / "recipe").iterdir()) == ["musique", "recipe.json", "recipe.md"]
+    assert (place / "recipe" / "musique" / "report.html").is_file()
+    tree = json.loads((place / "recipe" / "recipe.json").read_text())
+    cell = next(row for row in tree["sets"][0]["rows"] if row["strategy"] == "path")["metrics"]["F1"]
+    assert (cell["published"], cell["measured"] is None) == (53.9, False)
+    shutil.copytree(place / "sets" / "musique", place / "sets" / "multihop_rag_70")
+    code, out, _ = call("eval", place / "sets" / "multihop_rag_70", "--recipe", "hlg-table-4", "--limit", 1)
+    assert code == 0
+    assert re.search(r"^SGRAG +statement_graph +50\.8 +\d+\.\d\d ", out, flags=re.MULTILINE)
+    assert re.search(r"^B0 +chunk +51\.2 +\d+\.\d\d ", out, flags=re.MULTILINE)  # precision of claims
+    assert "missing: checker: claims are split and checked by words; give --claims chat for a chat model" in out
+    one = ("eval", place / "sets" / "musique", "--recipe")
+    assert "no set of this recipe; its folders are called: multihop_rag," in call(*one, "hlg-table-2")[2]
+    assert "leave out --set" in call(*one, "proprag-table-1", "--set", "path.max_length=1")[2]
+    assert "no recipe 'proprag'; did you mean" in call(*one, "proprag")[2]
+    monkeypatch.delenv("HLGRAPH_DATA")
+    assert "give the folder that holds them with --data" in call("eval", "--recipe", "proprag-table-1")[2]
+    assert "no evaluation set is given; give its folder DIR" in call("eval")[2]
+    code, out, _ = call("eval", "--recipe", "list")
+    assert (code, out.splitlines()[0]) == (
+        0,
+        "graphmpa-table-1  GraphMPA, Table 1: Answers on six sets: ROUGE for QASPER, accuracy of choices for the others",
+    )
+    assert len(json.loads(call("eval", "--recipe", "list", "--json")[1])["recipes"]) == len(out.splitlines())
 
 
 def test_files_of_trec_come_back_beside_the_strategies_and_answers_have_more_measures(place: Path) -> None:

@@ -3,8 +3,8 @@
 References
 ----------
 HLG, section 5.2: topic collection, chunk selection, query generation, critiquing and refinement by a second model, and validation:
-a question is kept only if that model reconstructs the answer from the snippets. ToPG, appendix C (after LightRAG): users of the
-corpus, tasks of each user, questions of each task.
+a question is kept only if that model reconstructs the answer from the snippets that a retriever finds for it. ToPG, appendix C
+(after LightRAG): users of the corpus, tasks of each user, questions of each task.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from hlgraph import progress
+from hlgraph.algorithms.calibration import fitted_cosine
 from hlgraph.answer.plan import Rehearsal
 from hlgraph.errors import HLGraphError, InputError, ModelAnswerError, ModelError
-from hlgraph.evaluate.questions.askable import Askable
 from hlgraph.evaluate.questions.checking import AloneReport, Finding, check_corpus, duplicates, holds
 from hlgraph.evaluate.questions.making import documents, names_in, passage_of
 from hlgraph.evaluate.questions.record import NO_ANSWER, MadeQuestion, QuestionKind, QuestionSet
@@ -37,7 +39,6 @@ from hlgraph.models.choose import chosen_chat, executor_of
 from hlgraph.models.executor import Executor, Request
 from hlgraph.models.prompts import Prompt, delimited, read_prompt
 from hlgraph.records import Chunk, Kind
-from hlgraph.sdk.facts import StoredFacts
 from hlgraph.settings import Price
 from hlgraph.text import content_words
 
@@ -47,17 +48,13 @@ if TYPE_CHECKING:
     from hlgraph.settings import Settings
 
 
-# Groups of chunks of three to five documents that share entities and topics; a chat model writes a question about each.
-#
-# References
-# ----------
-# HLG, section 5.2: from a seed topic related topics of other documents are collected (1), and chunks of three to five articles are
-# chosen for cohesive context (2). Here the graph provides both: the seed is an entity, and of each document the chunks that
-# share the most entities with the other documents come first.
+# Groups of chunks of three to five documents on related topics; a chat model writes a question about each.
 
 
 LEAST, MOST = 3, 5
-"""Number of documents in a group."""
+"""Number of documents in a group, and the largest number of its chunks."""
+RELATED = 0.5
+"""Minimum cosine of related topics, for the shipped embedder; fitted to the corpus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,61 +63,51 @@ class ChunkGroup:
 
     Attributes
     ----------
-    subject : name of the entity that all of them mention
-    chunk_ids : one chunk of each document
+    subject : name of the seed topic
+    chunk_ids : the chunks, those of the seed topic first
     """
 
     subject: str
     chunk_ids: tuple[str, ...]
 
 
-def chunk_groups(
-    stored: StoredFacts, *, askable: Askable, document: Callable[[str], str], seed: int
-) -> list[ChunkGroup]:
-    """All groups, no two with the same chunks, in a seeded order.
+def chunk_groups(graph: HLGraph, *, document: Callable[[str], str], seed: int) -> Iterator[ChunkGroup]:
+    """Groups of three to five chunks of at least three documents, no two with the same chunks, in a seeded order.
+
+    For each topic that is in no earlier group, the related topics of the closest five documents are collected. Their chunks are
+    chosen in turns: one of each document before a second one of any, the closest topic first. O(topics log topics) for a group.
 
     Parameters
     ----------
-    stored : the facts
-    askable : groups the entities that share a name, and excludes those without a proper name
+    graph : the corpus
     document : the document of a source, by id
-    seed : of the order
+    seed : of the order of the seed topics
+
+    References
+    ----------
+    HLG, section 5.2, steps 1 and 2.
     """
-    entities: dict[str, set[str]] = {}  # of a chunk
-    document_of: dict[str, str] = {}
-    for fact, names in stored.facts:
-        ends = {askable.group(end) for end in (fact.subject_id, fact.object_id) if end and not askable.refusal(end)}
-        for name in names:
-            statement = stored.statements[name]
-            entities.setdefault(statement.chunk_id, set()).update(ends)
-            document_of[statement.chunk_id] = document(statement.source_id)
-    chunks: dict[str, list[str]] = {}
-    for chunk in sorted(entities):
-        for entity in entities[chunk]:
-            chunks.setdefault(entity, []).append(chunk)
-    groups: dict[tuple[str, ...], ChunkGroup] = {}
-    for entity in sorted(chunks, key=lambda name: checksum(str(seed), "group", name)):
-        chosen = _best_by_document(chunks[entity], entities, document_of)
-        for start in range(0, len(chosen), MOST):
-            part = tuple(chosen[start : start + MOST])
-            if len(part) >= LEAST:
-                groups.setdefault(tuple(sorted(part)), ChunkGroup(askable.answers(entity)[0], part))
-    return list(groups.values())
-
-
-def _best_by_document(
-    chunks: Sequence[str], entities: Mapping[str, set[str]], document_of: Mapping[str, str]
-) -> list[str]:
-    """One chunk of each document, those that share the most entities with other documents first."""
-    by_document: dict[str, set[str]] = {}
-    for chunk in chunks:
-        by_document.setdefault(document_of[chunk], set()).update(entities[chunk])
-    spread = Counter(entity for named in by_document.values() for entity in named)
-    scores = {chunk: sum(spread[entity] - 1 for entity in entities[chunk]) for chunk in chunks}
-    best: dict[str, str] = {}
-    for chunk in sorted(chunks, key=lambda name: (-scores[name], name)):
-        best.setdefault(document_of[chunk], chunk)
-    return sorted(best.values(), key=lambda name: (-scores[name], name))
+    chunks = {topic.id: (topic, ids) for topic, ids in graph.facts.topic_chunks().items() if ids}
+    ids, vectors = graph.facts.stores.vectors.vectors(Kind.TOPIC, graph.corpus, ids=list(chunks))
+    calibration = next((stats.calibration for stats in graph.stats() if stats.corpus == graph.corpus), None)
+    least = fitted_cosine(RELATED, Kind.TOPIC, calibration=calibration)
+    used: set[str] = set()
+    seen: set[frozenset[str]] = set()
+    for at in sorted(range(len(ids)), key=lambda at: checksum(str(seed), "group", ids[at])):
+        if ids[at] in used:
+            continue
+        cosines = vectors @ vectors[at]
+        cosines[at] = np.inf
+        near = [ids[other] for other in np.argsort(-cosines, kind="stable") if cosines[other] >= least]
+        of_documents: dict[str, list[str]] = {}
+        for topic, chunk_ids in (chunks[name] for name in near):
+            of_documents.setdefault(document(topic.source_id), []).extend(chunk_ids)
+        turns = zip_longest(*list(of_documents.values())[:MOST])
+        chosen = tuple(dict.fromkeys(chunk for turn in turns for chunk in turn if chunk))[:MOST]
+        used.update(name for name in near if {*chunks[name][1]} <= {*chosen})
+        if len(of_documents) >= LEAST and frozenset(chosen) not in seen:
+            seen.add(frozenset(chosen))
+            yield ChunkGroup(chunks[ids[at]][0].name, chosen)
 
 
 # The forms of the replies of a chat model that writes and checks questions.
@@ -365,7 +352,7 @@ def write(
     UnknownNameError
         There is no such corpus.
     InputError
-        A kind is unknown, no source has the field, or the corpus holds no group of chunks of three documents.
+        A kind is unknown, no source has the field, or no topic has related topics in three documents.
     """
     unknown = [kind for kind in wanted if kind not in CHAT_KINDS]
     if unknown:
@@ -412,12 +399,10 @@ class Writing:
             return
         groups = self._groups()
         action = self._synthesis if kind == "synthesis" else self._null
-        start, missing = 0, count
+        missing = count
         with progress.step(f"write {kind}", count, unit="questions"):
-            while missing and start < len(groups) and self.stopped is None:
-                # A wave depends only on the outcomes of earlier waves, so a repeated run makes the same calls.
-                wave = groups[start : start + missing]
-                start += len(wave)
+            # A wave depends only on the outcomes of earlier waves, so a repeated run makes the same calls.
+            while self.stopped is None and (wave := list(islice(groups, missing))):
                 taken = self._take(self._each(action, self._shown(wave), self._writer.model), most=missing)
                 missing -= taken
                 progress.advance(f"write {kind}", taken)
@@ -443,7 +428,7 @@ class Writing:
         if len({self._document(shown.chunks[at].source_id) for at in needed}) < LEAST:
             raise DropError(f"it needs fewer than {LEAST} sources")
         snippets = [shown.snippets[at] for at in needed]
-        reply = self._validator.answered(critique.question, snippets)
+        reply = self._validator.answered(critique.question, self._retrieved(critique.question, shown, needed))
         if not self._validator.agrees(critique.question, critique.answer, found=reply):
             raise DropError("the snippets do not give the answer")
         for snippet in snippets:
@@ -453,6 +438,15 @@ class Writing:
         return self._question(
             "synthesis", critique.question, chunks=[shown.chunks[at] for at in needed], answer=critique.answer
         )
+
+    def _retrieved(self, question: str, shown: Shown, needed: Sequence[int]) -> list[str]:
+        """The snippets that the default search finds for a question; a plan, whose questions are made up, finds all."""
+        reached = {shown.chunks[at].id for at in needed}
+        if not isinstance(self._validator.model, ForecastExecutor):
+            reached &= {piece.chunk_id for piece in self._graph.search(question, k=_EVIDENCE, unit="chunk").evidence}
+        if not reached:
+            raise DropError("the retriever finds none of its snippets")
+        return [shown.snippets[at] for at in needed if shown.chunks[at].id in reached]
 
     def _null(self, shown: Shown) -> MadeQuestion:
         values = {"subject": shown.subject, "topics": "; ".join(shown.topics), "snippets": listed(shown.snippets)}
@@ -510,15 +504,15 @@ class Writing:
             taken += 1
         return taken
 
-    def _groups(self) -> list[ChunkGroup]:
-        stored = self._stored
-        groups = chunk_groups(stored, askable=Askable(stored), document=self._document, seed=self._seed)
-        if not groups:
+    def _groups(self) -> Iterator[ChunkGroup]:
+        groups = chunk_groups(self._graph, document=self._document, seed=self._seed)
+        first = next(groups, None)
+        if first is None:
             raise InputError(
-                f"no entity of corpus {stored.corpus!r} is in facts of {LEAST} documents, so there is nothing to join; ingest "
-                "more documents about the same things"
+                f"no topic of corpus {self._stored.corpus!r} has related topics in {LEAST} documents, so there is nothing to join; "
+                "ingest more documents about the same things"
             )
-        return groups
+        return chain((first,), groups)
 
     def _shown(self, groups: Sequence[ChunkGroup]) -> list[Shown]:
         """Groups with their texts and topics: two reads for all of them."""

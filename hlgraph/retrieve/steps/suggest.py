@@ -313,14 +313,14 @@ def _vectors(session: Session, ids: NDArray[np.str_], *, wanted: NDArray[np.intp
 
 
 def suggest_naive(session: Session, question: str, *, k: int, candidates: int) -> list[Suggestion]:
-    """The best statements of a search, in the order of the reranker; the same as the strategy ``statement`` finds.
+    """SuggestNaive: the statements closest to the question, in the order of the search, or of the reranker.
 
     Parameters
     ----------
     session : runs the search
     question : text to search for
     k : maximum number of suggestions
-    candidates : number of search hits to rerank, at least ``k`` of them
+    candidates : number of search hits to rerank, at least ``k`` of them; 0: none, as in the paper
 
     Returns
     -------
@@ -333,7 +333,8 @@ def suggest_naive(session: Session, question: str, *, k: int, candidates: int) -
     """
     with session.asking(question) as asked:
         hits = asked.seeds(Kind.STATEMENT, max(candidates, k))
-        ranked = rerank(asked, Kind.STATEMENT, ids=[hit.id for hit in hits]).hits[:k]
+        ids = [hit.id for hit in hits]
+        ranked = (rerank(asked, Kind.STATEMENT, ids=ids).hits if candidates else hits)[:k]
     texts = texts_of(session, [hit.id for hit in ranked])
     return [Suggestion(hit.id, texts[hit.id], hit.score) for hit in ranked if hit.id in texts]
 

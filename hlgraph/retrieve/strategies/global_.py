@@ -82,7 +82,7 @@ class GlobalRetriever:
     cover : budget 8,000 nodes, communities of 10 to 150
     community_size : larger communities are divided again (default 50, as in the authors' code)
     region : number of statements around the anchors that are divided into communities (default 2,000)
-    candidates : statements of a search that SuggestNaive reranks (default 100)
+    candidates : statements of a search that SuggestNaive reranks (default 100, as in ``statement``; paper: 0, by cosine alone)
     ranked : statements of a community that are reranked, those closest to the question (default 50)
     order : of the communities: ``relevance`` (default) or ``cover``
     by : who decomposes and selects: ``rules`` (default) or ``chat``, the chat model
@@ -97,7 +97,8 @@ class GlobalRetriever:
     unit: ClassVar[Unit] = "statement"
     needs: ClassVar[Needs] = ("communities",)
     presets: ClassVar[Presets] = {
-        "literal": {"walk": QueryWalk(temperature=0.1, threshold=0.4), "synonyms": 0.9},
+        "plain": {"candidates": 0},
+        "literal": {"candidates": 0, "walk": QueryWalk(temperature=0.1, threshold=0.4), "synonyms": 0.9},
     }
     breadth: int = 10
     suggestions: int = 20
@@ -119,7 +120,7 @@ class GlobalRetriever:
 
     def __post_init__(self) -> None:
         """Refuse parameters that cannot be used."""
-        check_counts(self)
+        check_counts(self, zero=("candidates",))
         check_synonyms(self.synonyms)
         check_deciders(self.by, self.splitter, self.selector)
         if self.order not in ("relevance", "cover"):

@@ -10,9 +10,19 @@ import numpy as np
 
 from hlgraph.algorithms import check
 from hlgraph.algorithms.query_walk import QueryWalk
-from hlgraph.records import Kind
+from hlgraph.records import Hit, Kind
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import By, Presets, Ranked, Why, by_score, check_counts, check_deciders, rerank
+from hlgraph.retrieve.retriever import (
+    By,
+    Presets,
+    Ranked,
+    Why,
+    by_score,
+    check_choice,
+    check_counts,
+    check_deciders,
+    rerank,
+)
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.feedback import Asker, Collection, Feedback, Judge, Selector, feedback
 from hlgraph.retrieve.steps.suggest import (
@@ -31,8 +41,8 @@ from hlgraph.retrieve.steps.suggest import (
 class LocalRetriever:
     """Statements collected in cycles of suggestion and selection (ToPG Local, Alg. 1).
 
-    1. SuggestNaive: the best ``suggestions`` statements of the search, as ``statement`` finds them; Select keeps some. They are
-       the pool.
+    1. SuggestNaive: the best ``suggestions`` statements of the search, as ``statement`` finds them, or with ``candidates`` 0 by
+       cosine alone, as in the paper; Select keeps some. They are the pool.
     2. A cycle: the part of the graph around the pool (GExtract), and on it, for each question, the walk that follows the question
        from the pool (Eq. 4-8). Its best ``suggestions`` statements, without the collected ones, are suggested; Select keeps some.
        The statements kept for all questions are the next pool; in the first cycle the first pool stays in it.
@@ -40,12 +50,12 @@ class LocalRetriever:
        of the next cycle.
 
     Where the paper is silent: a question without a pool uses SuggestNaive; a cycle that keeps nothing does not change the pool;
-    the cycles end when there is nothing more to ask. The paper hands the collected statements to a model as they are. Here they
-    are ranked, with all suggestions, by ``rerank(question, s) + graph_weight sqrt(share(s))``, where ``share`` is the highest
-    share that a walk gave over the highest that it gave any statement. Statements that a chat model kept come first. Without a
-    chat model, the statements at which a later walk begins were chosen only by score: the walk gives no statement a higher share
-    than the best of these had, so that later cycles do not displace the results of the first. The best results of the search that
-    no walk reached fill the rest.
+    the cycles end when there is nothing more to ask. The paper hands the collected statements to a model as they are, which is
+    ``returns="kept"``. Otherwise they are ranked, with all suggestions, by ``rerank(question, s) + graph_weight sqrt(share(s))``,
+    where ``share`` is the highest share that a walk gave over the highest that it gave any statement. Statements that a chat model
+    kept come first. Without a chat model, the statements at which a later walk begins were chosen only by score: the walk gives no
+    statement a higher share than the best of these had, so that later cycles do not displace the results of the first. The best
+    results of the search that no walk reached fill the rest.
 
     Attributes
     ----------
@@ -55,9 +65,11 @@ class LocalRetriever:
     walk : lambda .5, damping .85; tau and theta are .1 and .4 fitted to the corpus, unless they are given
     synonyms : entities that SYNONYM edges of at least this similarity join count as one in the walk; ``fitted`` (default): the
         paper's 0.9, fitted to the corpus; None: none do
-    candidates : statements of the search that SuggestNaive reranks (default 100, as in ``statement``)
+    candidates : statements of the search that SuggestNaive reranks (default 100, as in ``statement``; paper: 0, by cosine alone)
     ranked : statements of each walk that are reranked (default 200; k of the request if that is more)
     graph_weight : weight of the share of the walks beside the reranker (default 0.5)
+    returns : ``ranked`` (default): all that was suggested; ``kept``: only what Select kept, in the order of the cycles, which is
+        all that the paper answers from (Alg. 1, s_loc)
     by : who selects, judges and asks: ``rules`` (default) or ``chat``, the chat model
     selector, judge, asker : replacements of your own; with ``chat`` at most two of them
 
@@ -69,7 +81,13 @@ class LocalRetriever:
     name: ClassVar[str] = "local"
     unit: ClassVar[Unit] = "statement"
     presets: ClassVar[Presets] = {
-        "literal": {"walk": QueryWalk(temperature=0.1, threshold=0.4), "synonyms": 0.9},
+        "plain": {"candidates": 0},
+        "literal": {
+            "candidates": 0,
+            "returns": "kept",
+            "walk": QueryWalk(temperature=0.1, threshold=0.4),
+            "synonyms": 0.9,
+        },
     }
     suggestions: int = 20
     cycles: int = 3
@@ -79,6 +97,7 @@ class LocalRetriever:
     candidates: int = 100
     ranked: int = 200
     graph_weight: float = 0.5
+    returns: Literal["ranked", "kept"] = "ranked"
     by: By = "rules"
     selector: Selector | None = None
     judge: Judge | None = None
@@ -86,7 +105,8 @@ class LocalRetriever:
 
     def __post_init__(self) -> None:
         """Refuse parameters that cannot be used."""
-        check_counts(self)
+        check_counts(self, zero=("candidates",))
+        check_choice("returns", self.returns, choices=("ranked", "kept"))
         check.not_negative("graph_weight", self.graph_weight)
         check_synonyms(self.synonyms)
         check_deciders(self.by, self.selector, self.judge, self.asker)
@@ -95,6 +115,12 @@ class LocalRetriever:
         """See :class:`Retriever`."""
         steps = feedback(session, self.by, selector=self.selector, judge=self.judge, asker=self.asker)
         collection = self._cycles(session, steps, k)
+        if self.returns == "kept":
+            cosines = session.similarities(Kind.STATEMENT, list(collection.kept))
+            kept: Why = {
+                one: {"cosine": cosines.get(one, 0.0), "cycle": float(at)} for one, at in collection.kept.items()
+            }
+            return Ranked(Kind.STATEMENT, [Hit(one, 1 / place) for place, one in enumerate(kept, 1)], kept)
         seen = sorted({*collection.shares, *collection.kept, *collection.naive})
         ranked = rerank(session, Kind.STATEMENT, ids=seen)
         scores: dict[str, float] = {}

@@ -14,13 +14,14 @@ import hlgraph
 from hlgraph.errors import BudgetError, InputError
 from hlgraph.evaluate.datasets import load
 from hlgraph.evaluate.questions.checking import check, export
+from hlgraph.evaluate.questions.making import documents
 from hlgraph.evaluate.questions.record import QuestionSet, line_of
-from hlgraph.evaluate.questions.writing import ForecastExecutor, answer_alone, two_models, write
+from hlgraph.evaluate.questions.writing import ForecastExecutor, answer_alone, chunk_groups, two_models, write
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.accounts.ledger import Ledger
 from hlgraph.models.accounts.replies import Replies
 from hlgraph.models.executor import Accounts, Executor
-from hlgraph.records import Document
+from hlgraph.records import Document, Kind
 from hlgraph.sdk.client import HLGraph
 from hlgraph.settings import ModelSettings, Price, Settings
 from hlgraph.testing.chat import ScriptedChat
@@ -132,6 +133,41 @@ def test_why_a_question_is_dropped(graph: HLGraph, start: str, reply: str, reaso
     assert found.lacking == {"synthesis": 1}
 
 
+def test_chunks_of_related_topics_are_collected_from_three_documents_or_more(tmp_path: Path) -> None:
+    """HLG 5.2: topics first, then three to five chunks of them: a document may give two, once each has given one."""
+    part = [
+        Document(f"{name}{at}", f"Mara Quill mended the mill {name}{at}.", "The mill", {"doc": name})
+        for name in "abc"
+        for at in (1, 2)
+    ]
+    far = [Document(f"far{at}", f"Zebras graze {at} miles away.", "Zebras", {"doc": "far"}) for at in (1, 2)]
+    with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder()) as other:
+        other.ingest([*part, *far])
+        stored = other.facts.read()
+        groups = list(chunk_groups(other, document=documents(stored, "doc"), seed=0))
+        records = other.facts.records(Kind.CHUNK, [name for group in groups for name in group.chunk_ids])
+    assert groups
+    for group in groups:
+        uris = [stored.sources[records[name].source_id].uri for name in group.chunk_ids]  # type: ignore[union-attr]
+        assert len(uris) == 5
+        assert {uri[0] for uri in uris[:3]} == {uri[0] for uri in uris} == {"a", "b", "c"}
+        assert "mill" in group.subject.lower()
+
+
+def test_a_question_whose_snippets_a_retriever_does_not_find_is_dropped(tmp_path: Path) -> None:
+    harbours = [Document(f"h{at}", f"Ivo Brandt painted harbour {at} of Orne.", "Harbours") for at in range(60)]
+    critique = {
+        "is_usable": True,
+        "question": "Which harbour did Ivo Brandt paint?",
+        "answer": TOLD,
+        "snippets": [1, 2, 3],
+    }
+    with hlgraph.connect(f"hlgraph://{tmp_path}/s", corpus="mill", embedder=WordEmbedder()) as other:
+        other.ingest([*MILL, *harbours])
+        found, _ = written(other, but("You edit", json.dumps(critique)))
+    assert "the retriever finds none of its snippets" in found.dropped
+
+
 def test_abstract_questions_have_no_gold_and_a_file_of_their_own(graph: HLGraph, tmp_path: Path) -> None:
     found, _ = written(graph, synthesis=1, abstract=2)
     assert check(graph, found.questions).findings == ()
@@ -207,5 +243,5 @@ def test_bad_input(graph: HLGraph, tmp_path: Path) -> None:
         pass
     with hlgraph.connect(settings, embedder=WordEmbedder(16)) as other:
         other.ingest([Document("doc:one", "Ivo Brandt painted the harbour.", "One")])
-        with pytest.raises(InputError, match="no entity of corpus 'default' is in facts of 3 documents"):
+        with pytest.raises(InputError, match="no topic of corpus 'default' has related topics in 3 documents"):
             written(other)

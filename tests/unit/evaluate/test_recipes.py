@@ -16,6 +16,7 @@ from hlgraph.evaluate.recipes import (
     Recipe,
     RecipeRow,
     RecipeRun,
+    asked_as,
     asked_rows,
     commands,
     load_recipe,
@@ -86,7 +87,13 @@ def test_every_recipe_is_valid_and_every_paper_has_one() -> None:
             {"rows": [{"name": "x", "strategy": "path", "options": ["lenght=1"]}], "against": ""},
             "no parameter 'lenght'",
         ),
-        ({"rows": [{"name": "x", "options": ["a=1"]}], "against": ""}, "has options or needs, but no strategy"),
+        ({"rows": [{"name": "x", "options": ["a=1"]}], "against": ""}, "has options, reads or needs, but no strategy"),
+        (
+            {"rows": [{"name": "x", "strategy": "path", "reads": {"unit": "mixed"}}], "against": ""},
+            "no unit of 'x' 'mixed'",
+        ),
+        ({"rows": [{"name": "x", "strategy": "path", "reads": {"k": 0}}], "against": ""}, "k is 0"),
+        ({"rows": [{"name": "x", "strategy": "path", "reads": {"hops": 1}}], "against": ""}, "unknown field `hops`"),
         ({"rows": [{"name": "x"}, {"name": "x"}], "against": ""}, "a row is named twice: x, x"),
         ({"rows": [{"name": "x", "published": {"Old": {}}}], "against": ""}, "no set of 'x' 'Old'; there are: News"),
         ({"rows": [{"name": "x", "published": {"News": {"EM": 1}}}], "against": ""}, "no metric of 'x' on 'News' 'EM'"),
@@ -131,8 +138,8 @@ def test_the_table_has_published_and_measured_figures(tmp_path: Path) -> None:
     assert [row[:4] + row[5:6] for row in table.rows] == [
         ("B0", "chunk", "78.7", "-", "75.00"),
         ("deep", "path[max_length=1]", "-", "-", "75.00"),
-        ("asking", "-", "-", "-", "-"),
-        ("trained", "-", "-", "-", "-"),
+        ("asking", "-", "-", "no chat model", "no chat model"),
+        ("trained", "-", "-", "no trained generator", "no trained generator"),
         ("HippoRAG", "-", "50.0", "-", "-"),
         ("bm25 (beside)", "bm25", "-", "-", "75.00"),
     ]
@@ -152,6 +159,23 @@ def test_the_table_has_published_and_measured_figures(tmp_path: Path) -> None:
     run = run._replace(results=replace(run.results, sections=(in_pairs(judged, "chunk"),)))
     assert recipe_table("small", recipe, run=run).rows[0][2:5] == ("78.7", "100.00", "100.00 to 100.00")
     assert not any("correctness" in line for line in missing_lines(recipe, [run], sets=[], has_chat=True))
+
+
+def test_rows_that_differ_in_their_readers_are_asked_apart(tmp_path: Path) -> None:
+    readers = ({"k": 5, "style": "plain"}, {"k": 5, "unit": "chunk", "style": "plain"}, {"k": 5, "style": "reason"})
+    rows = [{"name": f"r{at}", "strategy": "path", "reads": reads} for at, reads in enumerate(readers)]
+    rows.append({"name": "r3", "strategy": "path", "options": ["max_length=1"], "reads": {"diversity": 0.5}})
+    recipe = _read(tmp_path, rows=[*rows, {"name": "B0", "strategy": "chunk", "reads": {"k": 5}}])
+    keys = ["path[style=plain]", "path[unit=chunk,style=plain]", "path[style=reason]", "path[max_length=1]", "chunk"]
+    assert [row.key for row in asked_as(recipe).values()] == keys
+    assert [row.name for row in asked_rows(recipe, has_chat=False)] == ["r0", "r1", "r3", "B0"]
+    assert commands(recipe, "DIR") == [
+        "hlgraph eval DIR --strategies path --answers --k 5 --style plain",
+        "hlgraph eval DIR --strategies path --answers --k 5 --unit chunk --style plain",
+        "hlgraph eval DIR --strategies path --answers --k 5 --style reason",
+        "hlgraph eval DIR --strategies path --set path.max_length=1 --answers --diversity 0.5",
+        "hlgraph eval DIR --strategies chunk --answers --k 5",
+    ]
 
 
 def test_values_of_one_parameter_share_a_command(tmp_path: Path) -> None:

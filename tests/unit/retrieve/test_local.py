@@ -34,6 +34,7 @@ from hlgraph.retrieve.steps.feedback import (
 from hlgraph.retrieve.steps.suggest import Extraction as Taken
 from hlgraph.retrieve.steps.suggest import Suggestion
 from hlgraph.retrieve.strategies.local import LocalRetriever
+from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.chat import ScriptedChat, without_salt
 from hlgraph.testing.embedder import WordEmbedder
@@ -141,6 +142,21 @@ def test_algorithm_1_step_by_step(stores: Stores) -> None:
     assert [round(float(item.why.get("cycle", -1))) for item in sorted(result.evidence, key=lambda item: item.source.uri)] == [
         0, 1, 2, 3, -1,
     ]  # fmt: skip
+
+
+def test_the_paper_suggests_by_cosine_and_answers_from_what_select_kept(stores: Stores) -> None:
+    """SuggestNaive is the plain search (section 2.3.1), and the reader gets s_loc alone, in the order of the cycles (Alg. 1)."""
+    told = _Told([{MOON, DREW}, {CROSSES}, {LIES}], is_trusted=False)
+    said = _Said([False, (_QUESTION,), True])
+    result = _ask(stores, replace(_PLAIN, candidates=0, returns="kept", selector=told, judge=said, asker=said))
+    plain = _ask(stores, StatementRetriever(has_rerank=False)).evidence
+    assert told.shown[0][1] == [item.text for item in plain]
+    seeds = [text for text in told.shown[0][1] if text in (MOON, DREW)]
+    assert [item.text for item in result.evidence] == [*seeds, CROSSES, LIES]
+    assert [item.why["cycle"] for item in result.evidence] == [0, 0, 1, 2]
+    assert {item.text: item.why["cosine"] for item in result.evidence}[DREW] == pytest.approx(
+        next(item.score for item in plain if item.text == DREW)
+    )
 
 
 @pytest.mark.parametrize("is_trusted", [False, True])
@@ -374,6 +390,7 @@ def test_rules_keep_few_and_close_and_new() -> None:
     [
         (lambda: LocalRetriever(cycles=0), "cycles is 0"),
         (lambda: LocalRetriever(graph_weight=-1.0), "graph_weight is -1.0"),
+        (lambda: LocalRetriever(returns="all"), "returns is 'all'; choose one of: ranked, kept"),  # type: ignore[arg-type]
         (lambda: LocalRetriever(by="model"), "by is 'model'; choose 'rules' or 'chat'"),  # type: ignore[arg-type]
         (lambda: Taken(by="guess"), "choose 'push' or 'walk'"),  # type: ignore[arg-type]
         (lambda: Taken(size=0), "size is 0"),
