@@ -171,7 +171,7 @@ def test_threads_that_come_and_go_leave_nothing_open(folder: Path) -> None:
     with connect(folder) as graph:
         graph.search("Who built mill 3?")
         before, memory = open_files(folder), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        for _ in range(cases(30, 250)):
+        for _ in range(cases(20, 250)):
             threads = [threading.Thread(target=graph.search, args=("Who built mill 3?",)) for _ in range(4)]
             for thread in threads:
                 thread.start()
@@ -182,7 +182,7 @@ def test_threads_that_come_and_go_leave_nothing_open(folder: Path) -> None:
 
 
 def test_many_threads_that_stay_share_the_connections(folder: Path) -> None:
-    count = 100
+    count = 60
     with connect(folder) as graph, ThreadPoolExecutor(count) as threads:
         before = open_files(folder)
         together = threading.Barrier(count)

@@ -126,9 +126,12 @@ def test_a_server_that_is_starting_ends_with_whoever_starts_it(
 ) -> None:
     """Java runs and does not answer yet."""
     more = ("--", "sleep", "600") if command == "run" else ()
+    # A run in the background ignores SIGINT, and so would what it starts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     starter = subprocess.Popen(
         [sys.executable, LAUNCHER, command, "--only", "opensearch", "--state", tmp_path / "servers", *more]
     )
+    signal.signal(signal.SIGINT, before)
     while not (found := state.read(tmp_path / "servers").opensearch) or not found.pid:
         assert starter.poll() is None
         time.sleep(0.02)

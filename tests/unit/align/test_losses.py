@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 import scipy.special
-from scipy.stats import norm
 
 from hlgraph.align.losses import dpo, margin, mode_seeking
 from hlgraph.errors import InputError
@@ -51,6 +50,8 @@ def test_the_loss_of_two_answers_is_the_reverse_divergence_of_k_answers() -> Non
 
 def test_reverse_divergence_fits_one_mode_and_forward_divergence_covers_both() -> None:
     """Eq. 12 and 13: normal distributions fitted to a mixture of two equal modes at -3 and 3, over a grid of centres and widths."""
+    from scipy.stats import norm  # takes a third of a second, and each process of a run collects this file
+
     points = np.linspace(-7, 7, 801)
     mixture = (norm.pdf(points, -3, 0.5) + norm.pdf(points, 3, 0.5)) / 2
     fits = [(centre, width) for centre in np.linspace(-4, 4, 41) for width in np.linspace(0.5, 3.5, 26)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
 
 from hlgraph.errors import InputError
 from hlgraph.evaluate.statistics import wilson
@@ -13,6 +12,8 @@ from hlgraph.evaluate.statistics import wilson
 
 @given(st.integers(1, 5_000).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials))))
 def test_it_is_that_of_scipy_and_holds_the_share(counts: tuple[int, int]) -> None:
+    from scipy.stats import binomtest  # takes a third of a second, and each process of a run collects this file
+
     successes, trials = counts
     found = wilson(successes, trials)
     expected = binomtest(successes, trials).proportion_ci(0.95, method="wilson")

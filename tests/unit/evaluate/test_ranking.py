@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from hlgraph.errors import InputError, MissingExtraError, ReadError, UnknownNameError
 from hlgraph.evaluate.metrics.retrieval import check_names, ranked_measures, recall_at
@@ -57,12 +56,16 @@ def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("values", [[0.5, -0.25, 0.5, 0, 0.75, 0.25], [1.0, 1, -1, 0], [0.0, 0]])
 def test_a_small_permutation_test_is_exact(values: list[float]) -> None:
+    from scipy import stats  # takes a third of a second, and each process of a run collects this file
+
     given = np.array(values)
     wanted = stats.permutation_test((given,), np.mean, permutation_type="samples", n_resamples=np.inf)
     assert permutation_test(given) == pytest.approx(wanted.pvalue)
 
 
 def test_a_large_permutation_test_is_drawn_from_a_seed() -> None:
+    from scipy import stats
+
     rng = np.random.default_rng(1)
     alike, apart = rng.normal(0, 1, 200), rng.normal(0.3, 1, 200)
     assert permutation_test(alike) == permutation_test(alike) == permutation_test(-alike)

@@ -166,6 +166,12 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def state(stored: Path) -> object:
+    """All that can be seen of that store."""
+    return _state(stored)
+
+
 def _opened(folder: Path, *, embedder: Any = _RIGHT, **models: Any) -> HLGraph:
     return connect(f"hlgraph://{folder}", corpus=CORPUS, embedder=embedder, **models)
 
@@ -208,11 +214,11 @@ _BAD_CALLS = [
 
 @pytest.mark.parametrize(("bad", "call"), _BAD_CALLS)
 def test_a_bad_reply_of_an_embedder_is_one_error_and_changes_nothing(
-    stored: Path, tmp_path: Path, bad: str, call: str
+    stored: Path, state: object, tmp_path: Path, bad: str, call: str
 ) -> None:
     act, kind, told = _BAD_ROWS[bad]
     folder = _copied(stored, tmp_path, is_damaged=call == "repair")
-    before = _state(folder)
+    before = _state(folder) if call == "repair" else state
     with (
         _opened(folder, embedder=_Bad(act)) as graph,
         pytest.raises(kind, match=f"^{_RIGHT.fingerprint}: .*{told}") as caught,
