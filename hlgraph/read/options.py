@@ -36,6 +36,7 @@ class ReadOptions:
     max_bytes : the largest source after decompression, bytes, default 64 MiB; for JSON lines and CSV the largest row, so
         files may be of any length
     follow_links : follow links that lead out of a folder. Default False: each of them is a failure
+    comments : read the comments of DOCX files, each after the paragraph that it is about. Default False: a warning counts them
     rows : read every source as a table, and its rows as entities with facts; default None
 
     Raises
@@ -51,6 +52,7 @@ class ReadOptions:
     encoding: str | None = None
     max_bytes: int = 64 * MIB
     follow_links: bool = False
+    comments: bool = False
     rows: TableMapping | None = None
 
     def __post_init__(self) -> None:

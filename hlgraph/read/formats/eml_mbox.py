@@ -327,7 +327,9 @@ def _blocks(origin: Origin, part: Message, *, produced: Produced, notes: list[st
         from hlgraph.read.formats.html import main_text
 
         try:
-            page = main_text(origin, text.encode(), encoding="utf-8", produced=produced)
+            page = main_text(
+                origin, text.encode(), encoding="utf-8", produced=produced, is_whole=True, mark_quotes=True
+            )
         except ImportError as error:
             raise MissingExtraError("html", "reading mail written in HTML") from error
         notes += page.warnings if page.text else ()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced, check_package, refused
-from hlgraph.read.content import Origin, clean, clean_title, read_bounded, tolerated
+from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title, read_bounded, tolerated
 from hlgraph.read.drawings import chart_titles, words_of
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import attribute, literals, local_name, shown_number
@@ -302,7 +302,7 @@ def _properties(data: bytes) -> tuple[str, dict[str, MetadataValue]]:
         tree = fromstring(package.read(_CORE))
     values = {str(each.tag).rpartition("}")[2]: clean(each.text or "").strip() for each in tree}
     metadata: dict[str, MetadataValue] = {ours: values[name] for name, ours in _PROPERTIES.items() if values.get(name)}
-    return clean_title(values.get("title", "")), metadata
+    return given_title(clean_title(values.get("title", ""))), given_properties(metadata)
 
 
 FORMAT = FileFormat(
