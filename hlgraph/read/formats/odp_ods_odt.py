@@ -21,7 +21,7 @@ from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats._xml import Block, Flow, Inline, attribute, below, children, formula, listed, parsed, tag_of
 from hlgraph.read.notation import list_marks
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.tables import Cell, Grid
+from hlgraph.read.tables import Cell, Grid, sheet_markdown
 from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:
@@ -202,12 +202,7 @@ def _sheet_block(flow: Flow, rows: list[list[Cell]]) -> str:
     """A Markdown table, or plain lines if no row has two cells."""
     if all(sum(bool(cell.text) for cell in row) <= 1 for row in rows):
         return "\n".join(cell.text for row in rows for cell in row if cell.text)
-    first = min(cell.column or 0 for row in rows for cell in row if cell.text)
-    moved = [
-        [cell._replace(column=(cell.column or 0) - first) for cell in row if (cell.column or 0) >= first]
-        for row in rows
-    ]
-    return Grid(moved, produced=flow.produced).markdown()
+    return sheet_markdown([[cell for cell in row if cell.text] for row in rows], flow.produced)
 
 
 def _groups(flow: Flow, table: Element, *, is_sheet: bool = False) -> Iterator[list[list[Cell]]]:

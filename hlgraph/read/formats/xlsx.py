@@ -24,7 +24,7 @@ from hlgraph.read.notation import attribute, literals, local_name, shown_number
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.rows import Flaw, Row, Table
 from hlgraph.read.tables import Cell as GridCell
-from hlgraph.read.tables import Grid
+from hlgraph.read.tables import sheet_markdown
 from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:
@@ -270,9 +270,7 @@ def _block(rows: list[list[GridCell]], produced: Produced) -> str:
     """A Markdown table, or plain lines if no row has two cells."""
     if all(len(cells) <= 1 for cells in rows):
         return "\n".join(cell.text for cells in rows for cell in cells)
-    first = min(cell.column or 0 for cells in rows for cell in cells)
-    moved = [[cell._replace(column=(cell.column or 0) - first) for cell in cells] for cells in rows]
-    return Grid(moved, produced=produced).markdown()
+    return sheet_markdown(rows, produced)
 
 
 def _shown(cell: Cell | MergedCell) -> str:
