@@ -203,6 +203,17 @@ def with_markdown(text: str, *, has_numbers: bool = True, unit: float = 1) -> st
     | Costs | 12 | 10 |
     """
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    return woven(lines, tables_in(lines, has_numbers=has_numbers, unit=unit))
+
+
+def tables_in(lines: Sequence[str], *, has_numbers: bool = True, unit: float = 1) -> list[AlignedTable]:
+    """The tables of a page that is laid out with spaces, from top to bottom; none if it has text in columns.
+
+    Parameters
+    ----------
+    lines : lines that are not blank
+    has_numbers, unit : see :func:`with_markdown`
+    """
     tables: list[AlignedTable] = []
     at = 0
     while at < len(lines):
@@ -215,7 +226,18 @@ def with_markdown(text: str, *, has_numbers: bool = True, unit: float = 1) -> st
     inside = {number for table in tables for number in range(table.first, table.first + table.size)}
     prose = [line.strip() for number, line in enumerate(lines) if number not in inside]
     in_columns = sum(_GAP.search(line) is not None for line in prose)
-    if not tables or in_columns > max(2, len(prose) * _MOST_IN_COLUMNS):
+    return [] if in_columns > max(2, len(prose) * _MOST_IN_COLUMNS) else tables
+
+
+def woven(lines: Sequence[str], tables: Sequence[AlignedTable]) -> str:
+    """The lines of a page, with single spaces, and its tables as Markdown between them; empty without a table.
+
+    Parameters
+    ----------
+    lines : lines that are not blank
+    tables : what :func:`tables_in` finds in them
+    """
+    if not tables:
         return ""
     parts: list[str] = []
     at = 0

@@ -15,9 +15,9 @@ from hlgraph.read.bounds import Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title, given_title, parser_errors, tolerated
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.pdf_tables import FINE, PageTexts, may_be_ruled
+from hlgraph.read.pdf_tables import PageTexts, may_be_ruled
 from hlgraph.read.print_order import has_rtl, rejoined
-from hlgraph.read.tables import has_short_lines, may_have_table, with_markdown
+from hlgraph.read.tables import has_short_lines, may_have_table
 from hlgraph.records import PAGE_BREAK, Document, MetadataValue
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _page(texts: PageTexts, index: int, drawn: bytes) -> str:
     lost = Counter("".join(text.split())) - Counter(laid_out)
     if lost.total() > len(text) * _MOST_LOST:
         return text
-    return with_markdown(laid_out, has_numbers=has_numbers, unit=1 / FINE) or text
+    return texts.laid_out_tables(index, laid_out, has_numbers=has_numbers) or text
 
 
 def _entries(page: PageObject) -> tuple[list[str], int]:
