@@ -175,9 +175,9 @@ class PageTexts:
             at = next((at for at, line in enumerate(running) if line not in above.lines), len(lines))
             has_own = any(table.first <= at and any(table.head) for table in tables)
             wider = [] if has_own else self.laid_out(index, head=above.words, at=at).splitlines()
-            found = tables_in(wider, has_numbers=has_numbers, unit=1 / FINE)
-            if found and found[0].first == at and found[0].head == above.labels:
-                lines, tables, words = wider, found, [*words[:at], *above.words, *words[at:]]
+            joined = tables_in(wider, has_numbers=has_numbers, unit=1 / FINE)
+            if joined and joined[0].first == at and joined[0].head == above.labels:
+                lines, tables, words = wider, joined, [*words[:at], *above.words, *words[at:]]
         if tables and any(tables[-1].head) and len(words) == len(lines):
             last = tables[-1]
             below = frozenset(map(_numberless, lines[last.first + last.size :]))
@@ -375,7 +375,7 @@ class _Ended(NamedTuple):
     below: frozenset[str] = frozenset()
     page: int = -1
 
-    def goes_on(self, table: _Ruled, lines: frozenset[str], over: frozenset[str]) -> bool:
+    def goes_on(self, table: _Ruled, *, lines: frozenset[str], over: frozenset[str]) -> bool:
         """Whether a table without a header of its own is the rest of this one.
 
         It has the same columns. Between both are only lines that both pages have, such as the name of the document.
@@ -416,7 +416,9 @@ def _parts(page: _Page, produced: Produced, *, above: _Ended | None) -> tuple[li
         before = page.text_between(top, start)
         markdown, last = (table, None) if isinstance(table, str) else ("", None)
         if isinstance(table, _Ruled):
-            rest_of = above if above and not parts and above.goes_on(table, lines, _running(before)) else None
+            rest_of = (
+                above if above and not parts and above.goes_on(table, lines=lines, over=_running(before)) else None
+            )
             markdown, last = _ruled_markdown(table, produced, rest_of=rest_of)
         if markdown:
             parts += [(before, False), (markdown, True)]
@@ -454,7 +456,7 @@ def _running(text: str) -> frozenset[str]:
 
 
 def _ruled_markdown(table: _Ruled, produced: Produced, *, rest_of: _Ended | None) -> tuple[str, _Ended | None]:
-    """The Markdown of a table, which may be the rest of one, and what its own rest needs; empty if it is none."""
+    """The Markdown of a table, which may be the rest of one, and what its own rest needs; empty if it is no table."""
     rows = table.rows
     width = max(map(len, rows), default=0)
     filled = sum(bool(cell.text) for row in rows for cell in row)

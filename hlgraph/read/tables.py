@@ -814,9 +814,7 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
     """How many rows are the header."""
     if len(table) < 2:
         return 0
-    size = min(
-        next((at for at, row in enumerate(table) if not all(cell.is_head for cell in _texts(row))), 1), len(table) - 1
-    )
+    size = min(next((at for at, row in enumerate(table) if not _is_header(row, is_first=not at)), 1), len(table) - 1)
     first = table[0]
     if not size and (
         first[0].is_head
@@ -830,6 +828,11 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
             break
         size += 1  # a label over several columns stands above further labels
     return size
+
+
+def _is_header(row: Sequence[Cell], *, is_first: bool) -> bool:
+    """Whether all cells are marked as labels; a label over the whole width below others names a section."""
+    return all(cell.is_head for cell in _texts(row)) and (is_first or not _is_line(row))
 
 
 def _in_sections(table: Sequence[Sequence[Cell]]) -> tuple[list[list[str]], list[str]]:

@@ -77,7 +77,8 @@ def read_rst(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     if any(len(part) > _LONGEST for part in text.split("\n\n")):
         raise refused(origin, "characters without a blank line", limit=_LONGEST)
     produced = Produced(origin, len(data), options.max_bytes)
-    walk = _Walk(produced, {match[1]: match[2].strip() for match in _REPLACED.finditer(text)}, _notes(text))
+    named = {match[1]: match[2].strip() for match in _REPLACED.finditer(text)}
+    walk = _Walk(produced, named=named, notes=_notes(text))
     blocks: list[str] = []
     fields: dict[str, MetadataValue] = {}
     parse = _parser()
@@ -224,7 +225,7 @@ class _Walk:
     unread : what was left out
     """
 
-    def __init__(self, produced: Produced, named: dict[str, str], notes: dict[str, list[str]]) -> None:
+    def __init__(self, produced: Produced, *, named: dict[str, str], notes: dict[str, list[str]]) -> None:
         self.title = ""
         self.unread = Unread()
         self._produced = produced

@@ -103,3 +103,20 @@ def test_a_blank_column_parts_two_tables_of_a_sheet_if_one_is_longer(rows: list[
     tables = side_by_side(cells)
     assert len(tables) == count
     assert sum(len(row) for table in tables for row in table) == sum(map(len, cells))
+
+
+@pytest.mark.parametrize("width", [2, 3, 4])
+def test_a_label_over_the_whole_width_below_the_header_names_a_section(width: int) -> None:
+    def head(*texts: str) -> list[Cell]:
+        return [Cell(text, is_head=True) for text in texts]
+
+    names = ["Service", "Fee", "Note", "Since"][:width]
+    rows = [
+        head(*names),
+        [Cell("Ships", width, is_head=True)],
+        [Cell("Berth"), Cell("12")],
+        [Cell("Cargo", width, is_head=True)],
+    ]
+    grid = Grid([*rows, [Cell("Crane"), *([Cell("9")] * (width - 1))]], produced=Produced(Origin("file:///a"), 1, 100))
+    assert grid.head == ["", *names]
+    assert [row[:3] for row in grid.rows] == [["Ships", "Berth", "12"], ["Cargo", "Crane", "9"]]

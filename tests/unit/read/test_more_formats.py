@@ -611,3 +611,14 @@ def test_quotations_of_a_mail_in_html_are_marked(tmp_path: Path) -> None:
     mail = f"From: a\nTo: b\nContent-Type: text/html\n\n<html><body>{page}</body></html>"
     [found] = documents(given(tmp_path, "eml", mail))
     assert found.text.split("\n\n") == ["It works.", "On Monday Ane wrote:", "> It is out.", "> > When?", "> Soon."]
+
+
+def test_an_invitation_says_what_and_when(tmp_path: Path) -> None:
+    event = (
+        "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Review\\, seals and\n  more\nDTSTART;TZID=Europe/Oslo:20260309T090000\n"
+        "DTEND;VALUE=DATE:20260310\nORGANIZER;CN=Ada:mailto:ada@a\nUID:1\nEND:VEVENT\nEND:VCALENDAR\n"
+    )
+    [found] = documents(given(tmp_path, "eml", f"From: a\nTo: b\nContent-Type: text/calendar\n\n{event}"))
+    assert found.text.splitlines() == [
+        *("Event: Review, seals and more", "Start: 2026-03-09T09:00:00", "End: 2026-03-10", "Organizer: ada@a"),
+    ]
