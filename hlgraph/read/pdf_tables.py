@@ -248,6 +248,7 @@ class _Page:
 
     def __init__(self, chars: list[dict[str, Any]], edges: list[dict[str, Any]]) -> None:
         self.chars, self.edges = chars, edges
+        self._lines: list[list[dict[str, Any]]] = []
         both = [*chars, *edges]
         ends = [(min, "x0"), (min, "top"), (max, "x1"), (max, "bottom")]
         self.bbox = tuple(pick((each[name] for each in both), default=0.0) for pick, name in ends)
@@ -263,6 +264,8 @@ class _Page:
         """The words of each line, from the top and from the left."""
         from pdfplumber.utils import extract_words
 
+        if self._lines:
+            return self._lines
         lines: list[list[dict[str, Any]]] = []
         last = float("-inf")
         for word in sorted(extract_words(self.chars), key=lambda each: each["top"] + each["bottom"]):
@@ -271,7 +274,8 @@ class _Page:
                 lines.append([])
                 last = centre
             lines[-1].append(word)
-        return [sorted(line, key=lambda each: each["x0"]) for line in lines]
+        self._lines = [sorted(line, key=lambda each: each["x0"]) for line in lines]
+        return self._lines
 
 
 def _chars(page: PdfTextPage, height: float) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import zipfile
+from decimal import Decimal
 from pathlib import Path
 
 import format_samples
@@ -354,6 +355,13 @@ def test_a_table_without_a_text_is_one_statement_per_row(tmp_path: Path) -> None
     [found] = documents(path)
     assert found.text == "| Name | Year, built |\n| --- | --- |\n| Orlen | 1900 |\n| Bolt |  |"
     assert (found.uri, found.title, found.metadata["rows"]) == (path.as_uri(), "ships", 2)
+
+
+def test_decimals_of_a_table_keep_their_places(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"part": ["Bolt"], "price": pa.array([Decimal("1.50")])}), path)
+    [found] = documents(path)
+    assert found.text.splitlines()[-1] == "| Bolt | 1.50 |"
 
 
 def test_a_long_table_is_cut_into_parts_of_a_thousand_rows(tmp_path: Path) -> None:
