@@ -275,6 +275,8 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
     """
     for element in tree.xpath(_CONTROLS):
         _remove(element)
+    for element in tree.xpath(" | ".join(f"//h{level}//br" for level in range(1, 7))):
+        element.text, element.tag = " ", _STRIPPED  # the lines of a heading are one
     _move_notes(tree)
     for element in list(tree.iter()):
         if isinstance(element.tag, str) and element.getparent() is not None:
