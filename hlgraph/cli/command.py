@@ -101,6 +101,7 @@ Encoding = Annotated[
     str | None, option("NAME", "Encoding of the text (default: found for each file, and said if it is not UTF-8).")
 ]
 FollowLinks = Annotated[bool, option("--follow-links", "Also read what links in a folder lead to outside it.")]
+Comments = Annotated[bool, option("--comments", "Also read the comments of DOCX files.")]
 Chunked = Annotated[bool, option("--chunked", "Keep each document as one chunk.")]
 Where = Annotated[
     str | None,
@@ -146,6 +147,7 @@ class Invocation:
     map_: Map = None
     encoding: Encoding = None
     follow_links: FollowLinks = False
+    comments: Comments = False
     chunked: Chunked = False
     max_tokens: MaxTokens = None
     max_usd: MaxUsd = None
@@ -190,6 +192,7 @@ class Invocation:
             mapping=pairs(self.map_ or []),
             encoding=self.encoding,
             follow_links=self.follow_links,
+            comments=self.comments,
             is_chunked=self.chunked,
             **others,
         )
@@ -233,7 +236,7 @@ def read_file(file: str, what: str, form: str) -> str:
 
 
 _SHARED = inspect.signature(Invocation, eval_str=True).parameters
-_READING = ("format_", "map_", "encoding", "follow_links", "chunked")
+_READING = ("format_", "map_", "encoding", "follow_links", "comments", "chunked")
 _GROUPS = {"reading": _READING, "budget": ("max_tokens", "max_usd")}
 
 

@@ -34,7 +34,7 @@ class IngestOptions:
 
     Attributes
     ----------
-    format, mapping, encoding, max_bytes, follow_links : see :class:`hlgraph.read.ReadOptions`
+    format, mapping, encoding, max_bytes, follow_links, comments : see :class:`hlgraph.read.ReadOptions`
     extract : ``local`` (rules), ``spacy`` (rules and a spaCy pipeline), ``precomputed`` (records of ``extractions``) or
         ``chat`` (the chat model)
     spacy_model : name of an installed model for ``spacy``; None for the one that the extra installs
@@ -63,6 +63,7 @@ class IngestOptions:
     encoding: str | None = None
     max_bytes: int | None = None
     follow_links: bool = False
+    comments: bool = False
     extract: ExtractorName = "local"
     spacy_model: str | None = None
     extractions: tuple[str, ...] = ()

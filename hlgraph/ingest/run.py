@@ -297,7 +297,12 @@ def _reading(options: IngestOptions) -> ReadOptions:
     from hlgraph.read import ReadOptions
 
     reading = ReadOptions(
-        options.format, options.mapping, options.encoding, follow_links=options.follow_links, rows=options.rows
+        options.format,
+        options.mapping,
+        options.encoding,
+        follow_links=options.follow_links,
+        comments=options.comments,
+        rows=options.rows,
     )
     return reading if options.max_bytes is None else replace(reading, max_bytes=options.max_bytes)
 

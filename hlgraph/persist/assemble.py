@@ -101,7 +101,7 @@ class _Assembly:
     supports: dict[Support, None] = field(default_factory=dict)
     entity_ids: dict[str, str] = field(default_factory=dict)
 
-    def add_chunk(self, chunk: Chunk, extraction: Extraction, noted: Sequence[Detail] = ()) -> None:
+    def add_chunk(self, chunk: Chunk, extraction: Extraction, *, noted: Sequence[Detail] = ()) -> None:
         spelled = _spellings(extraction)
         for name in extraction.topics:
             self._about(chunk, "", spelled.get(ids.normalise_name(name), ""))
@@ -200,7 +200,7 @@ def assemble(corpus: str, batch: Sequence[Extracted]) -> Change:
         for (chunk, context), extraction in zip(extracted.plan.to_extract, extracted.extractions, strict=True):
             if not extraction.is_failed:
                 chunks.append(chunk)
-                assembly.add_chunk(chunk, extraction, context.noted)
+                assembly.add_chunk(chunk, extraction, noted=context.noted)
             elif chunk.id in extracted.plan.known:
                 moves.append(Move(chunk.id, chunk.start, chunk.end, chunk.position, chunk.page))
             else:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from charset_normalizer import from_bytes
 
 from hlgraph.errors import HLGraphError, MissingExtraError, ReadError
-from hlgraph.records import Detail, Document
+from hlgraph.records import Detail, Document, MetadataValue
 
 PIECE = 1 << 20
 
@@ -169,6 +169,46 @@ def _problem(value: object) -> str:
 def clean_title(title: str) -> str:
     """A title with each run of white space replaced by one space."""
     return " ".join(title.split())
+
+
+# What programs write when the author gives no title.
+_NO_TITLE = re.compile(
+    r"\(?(?:untitled|no title|title|anonymous|unknown|document|presentation|slide|layout|print|scan|book|sheet)[ _-]*\d*\)?"
+    r"|(?:powerpoint|pdf|word) (?:presentation|document)|microsoft (?:word|excel|powerpoint|office \w+) ?[-–—].*"
+    r"|\S*\.(?:docx?|dotx?|dvi|eps|fm|html?|indd|key|md|odp|ods|odt|pages|pdf|pmd|pptx?|ps|pub|qxd|rtf|tex|tiff?|txt|wpd|xlsx?)"
+    r"|[\w .,()+-]{1,200}\.(?:docx?|indd|odt|pdf|pptx?|qxd|rtf|xlsx?)|[\d\W]*",
+    re.IGNORECASE,
+)
+# The authors of the templates of libraries, and the times of these, which say nothing of the document.
+_LIBRARIES = frozenset(("python-docx", "openpyxl", "Steve Canny", "XlsxWriter"))
+_TEMPLATES = ("2013-12-23T23:15:00", "2013-01-27T09:14:16")
+
+
+def given_title(title: str) -> str:
+    """The title of a file's properties; empty for one that a program writes when the author gives none.
+
+    Examples
+    --------
+    >>> [given_title(title) for title in ("Untitled 1", "Word Document", "Microsoft Word - a.doc", "Pumps")]
+    ['', '', '', 'Pumps']
+    """
+    return "" if _NO_TITLE.fullmatch(title) else title
+
+
+def given_properties(properties: Mapping[str, MetadataValue]) -> dict[str, MetadataValue]:
+    """The properties of an Office file without those that a library has copied from its template.
+
+    Examples
+    --------
+    >>> given_properties({"author": "python-docx", "created": "2013-12-23T23:15:00+00:00", "subject": "Pumps"})
+    {'subject': 'Pumps'}
+    """
+    return {
+        name: value
+        for name, value in properties.items()
+        if not (name == "author" and value in _LIBRARIES)
+        and not (name == "created" and str(value).startswith(_TEMPLATES))
+    }
 
 
 # Encodings: the declared one, the byte order mark, UTF-8, else a guess from the bytes.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import count, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -257,6 +258,38 @@ _EQUATIONS: dict[str, Callable[[Element], str]] = {
 }
 
 
+def mathml(element: Element) -> str:
+    """A formula in MathML on one line, in the notation of UnicodeMath; annotations are left out.
+
+    Parameters
+    ----------
+    element : ``math``, or any element inside of one
+
+    References
+    ----------
+    W3C, MathML Core, 3.3 and 3.4.
+    """
+    name = local_name(element)
+    if name in ("annotation", "annotation-xml"):
+        return ""
+    if name == "mtext":
+        return "".join(map(str, element.itertext()))
+    parts = [mathml(each).strip() for each in element if isinstance(each.tag, str)]
+    first, second, third = [*parts, "", "", ""][:3]
+    if name in ("msup", "msub", "msubsup"):
+        low, high = ("", second) if name == "msup" else (second, third)
+        text = _grouped(first) + _script(low, is_raised=False) + _script(high, is_raised=True)
+    elif name == "mfrac":
+        text = f"{_grouped(first)}/{_grouped(second)}"
+    elif name == "mroot":
+        text = f"{_ROOTS[second]}({first})" if second in _ROOTS else f"√({second}&{first})"
+    elif name in ("msqrt", "mtr"):
+        text = f"√({''.join(parts)})" if name == "msqrt" else f"{', '.join(parts)}; "
+    else:
+        text = "".join([(element.text or "").strip(), *parts])
+    return text
+
+
 # Numbers of lists.
 
 
@@ -300,6 +333,24 @@ def numeral(value: int, form: str) -> str:
         last = "th" if value // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
         return f"{value}{last}"
     return "" if form == "none" else str(value)
+
+
+def list_marks(form: str, first: int = 1) -> Iterator[str]:
+    """The markers of the items of a list, without end.
+
+    Parameters
+    ----------
+    form : name of a format of Office, such as ``lowerRoman``; dashes if it is empty
+    first : number of the first item, default 1
+
+    Examples
+    --------
+    >>> from itertools import islice
+    >>> [list(islice(list_marks(form, 2), 2)) for form in ("decimal", "lowerLetter", "")]
+    [['2.', '3.'], ['b)', 'c)'], ['-', '-']]
+    """
+    numbers = (numeral(number, form) for number in count(first)) if form else repeat("")
+    return (f"{number}{'.' if number.isdecimal() else ')'}" if number else "-" for number in numbers)
 
 
 def list_item(text: str, label: str, *, level: int) -> str:

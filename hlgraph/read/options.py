@@ -29,13 +29,14 @@ class ReadOptions:
         ``text``, ``title``, ``id`` and ``metadata.<name>`` (or just the name). A column of a nested object has a dotted path,
         ``text=body.content``; several columns can be joined by a blank line, ``text=title+body``. A part that is not
         mapped takes the first column present: ``text``, ``body`` or ``content`` for the text; ``title`` or ``name`` for
-        the title; ``id``, ``_id`` or ``key`` for the id. All other columns become metadata. CSV,
-        Parquet and Arrow without a column for the text are tables whose rows are statements
+        the title; ``id``, ``_id`` or ``key`` for the id. All other columns become metadata. Files
+        without a column for the text are tables whose rows are statements
     encoding : of text, Markdown, HTML and rows. Default None: the byte order mark, else what an HTML page declares, else
         UTF-8, else a guess from the bytes, which adds a warning to the document
     max_bytes : the largest source after decompression, bytes, default 64 MiB; for JSON lines and CSV the largest row, so
         files may be of any length
     follow_links : follow links that lead out of a folder. Default False: each of them is a failure
+    comments : read the comments of DOCX files, each after the paragraph that it is about. Default False: a warning counts them
     rows : read every source as a table, and its rows as entities with facts; default None
 
     Raises
@@ -51,6 +52,7 @@ class ReadOptions:
     encoding: str | None = None
     max_bytes: int = 64 * MIB
     follow_links: bool = False
+    comments: bool = False
     rows: TableMapping | None = None
 
     def __post_init__(self) -> None:

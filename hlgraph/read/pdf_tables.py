@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from ctypes import c_float
 from math import sin
 from threading import Lock
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hlgraph.errors import MissingExtraError
 from hlgraph.read.content import clean, clean_title, tolerated
 from hlgraph.read.print_order import CELL_BREAK, in_reading_order, is_rtl
-from hlgraph.read.tables import Cell, Field, Grid, cells_between_gaps, is_value
+from hlgraph.read.tables import Cell, Field, Grid, cells_between_gaps, is_value, tables_in, woven
 from hlgraph.records import PAGE_BREAK
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ class PageTexts:
         self._produced = produced
         self._open: tuple[int, PdfPage, PdfTextPage] | None = None
         self._above: _Ended | None = None
+        self._aligned: _Aligned | None = None
         self._read: tuple[int, _Page] | None = None
         with _PDFIUM:
             self._file = PdfDocument(data)
@@ -154,19 +155,53 @@ class PageTexts:
         lost = Counter("".join(text.split())) - Counter("".join(ordered.split()))
         return text if lost.total() > len(text) * _MOST_LOST else ordered
 
-    def laid_out(self, index: int) -> str:
+    def laid_out_tables(self, index: int, laid_out: str, *, has_numbers: bool) -> str:
+        """The text of a page with its tables of aligned columns as Markdown; empty if it has none.
+
+        A table that goes on from the page before has the header of that, if it has none of its own.
+
+        Parameters
+        ----------
+        index : number of the page, from 0
+        laid_out : its lines
+        has_numbers : whether it may have tables of numbers
+        """
+        lines = [line.rstrip() for line in laid_out.splitlines() if line.strip()]
+        tables = tables_in(lines, has_numbers=has_numbers, unit=1 / FINE)
+        running = [*map(_numberless, lines)]
+        above, self._aligned = self._aligned, None
+        words = self._page(index).lines()
+        if above is not None and above.page == index - 1 and above.below <= {*running}:
+            at = next((at for at, line in enumerate(running) if line not in above.lines), len(lines))
+            has_own = any(table.first <= at and any(table.head) for table in tables)
+            wider = [] if has_own else self.laid_out(index, head=above.words, at=at).splitlines()
+            joined = tables_in(wider, has_numbers=has_numbers, unit=1 / FINE)
+            if joined and joined[0].first == at and joined[0].head == above.labels:
+                lines, tables, words = wider, joined, [*words[:at], *above.words, *words[at:]]
+        if tables and any(tables[-1].head) and len(words) == len(lines):
+            last = tables[-1]
+            below = frozenset(map(_numberless, lines[last.first + last.size :]))
+            head = words[last.first : last.rows[0][0]]
+            around = frozenset(map(_numberless, [*lines[: tables[0].first], *lines[last.first + last.size :]]))
+            self._aligned = _Aligned(index, head, last.head, around, below)
+        return woven(lines, tables)
+
+    def laid_out(self, index: int, *, head: Sequence[list[dict[str, Any]]] = (), at: int = 0) -> str:
         """The lines of a page with spaces for the distances between words.
 
         Parameters
         ----------
         index : number of the page, from 0
+        head : the words of lines of another page that are laid out with it, default none
+        at : before which line they stand, default the first
         """
         page = self._page(index)
         widths = sorted(char["width"] for char in page.chars if char["text"].strip() and char["width"] > 0)
         unit = FINE * widths[len(widths) // 2] if widths else 1.0
         left = min((char["x0"] for char in page.chars), default=0.0)
         lines: list[str] = []
-        for words in page.lines():
+        own = page.lines()
+        for words in (*own[:at], *head, *own[at:]):
             line, end = "", left
             for word in words:
                 is_near = bool(line) and word["x0"] - end < (word["bottom"] - word["top"]) * _STRIPE
@@ -213,6 +248,7 @@ class _Page:
 
     def __init__(self, chars: list[dict[str, Any]], edges: list[dict[str, Any]]) -> None:
         self.chars, self.edges = chars, edges
+        self._lines: list[list[dict[str, Any]]] = []
         both = [*chars, *edges]
         ends = [(min, "x0"), (min, "top"), (max, "x1"), (max, "bottom")]
         self.bbox = tuple(pick((each[name] for each in both), default=0.0) for pick, name in ends)
@@ -228,6 +264,8 @@ class _Page:
         """The words of each line, from the top and from the left."""
         from pdfplumber.utils import extract_words
 
+        if self._lines:
+            return self._lines
         lines: list[list[dict[str, Any]]] = []
         last = float("-inf")
         for word in sorted(extract_words(self.chars), key=lambda each: each["top"] + each["bottom"]):
@@ -236,7 +274,8 @@ class _Page:
                 lines.append([])
                 last = centre
             lines[-1].append(word)
-        return [sorted(line, key=lambda each: each["x0"]) for line in lines]
+        self._lines = [sorted(line, key=lambda each: each["x0"]) for line in lines]
+        return self._lines
 
 
 def _chars(page: PdfTextPage, height: float) -> list[dict[str, Any]]:
@@ -340,7 +379,7 @@ class _Ended(NamedTuple):
     below: frozenset[str] = frozenset()
     page: int = -1
 
-    def goes_on(self, table: _Ruled, lines: frozenset[str], over: frozenset[str]) -> bool:
+    def goes_on(self, table: _Ruled, *, lines: frozenset[str], over: frozenset[str]) -> bool:
         """Whether a table without a header of its own is the rest of this one.
 
         It has the same columns. Between both are only lines that both pages have, such as the name of the document.
@@ -381,7 +420,9 @@ def _parts(page: _Page, produced: Produced, *, above: _Ended | None) -> tuple[li
         before = page.text_between(top, start)
         markdown, last = (table, None) if isinstance(table, str) else ("", None)
         if isinstance(table, _Ruled):
-            rest_of = above if above and not parts and above.goes_on(table, lines, _running(before)) else None
+            rest_of = (
+                above if above and not parts and above.goes_on(table, lines=lines, over=_running(before)) else None
+            )
             markdown, last = _ruled_markdown(table, produced, rest_of=rest_of)
         if markdown:
             parts += [(before, False), (markdown, True)]
@@ -391,13 +432,35 @@ def _parts(page: _Page, produced: Produced, *, above: _Ended | None) -> tuple[li
     return [*parts, (below, False)], ended and ended._replace(below=_running(below))
 
 
+class _Aligned(NamedTuple):
+    """The header of the last table of aligned columns on a page, which may go on at the top of the next one.
+
+    Attributes
+    ----------
+    page : number of the page
+    words : the words of each line of the header
+    labels : its labels
+    lines, below : the lines of the page above and below its tables, and those below the last one
+    """
+
+    page: int
+    words: list[list[dict[str, Any]]]
+    labels: list[str]
+    lines: frozenset[str]
+    below: frozenset[str]
+
+
+def _numberless(line: str) -> str:
+    return re.sub(r"\d+", "0", " ".join(line.split()))
+
+
 def _running(text: str) -> frozenset[str]:
     """The lines of a text without their numbers, to compare what stands at the top and the bottom of pages."""
-    return frozenset(re.sub(r"\d+", "0", line.strip()) for line in text.splitlines() if line.strip())
+    return frozenset(_numberless(line) for line in text.splitlines() if line.strip())
 
 
 def _ruled_markdown(table: _Ruled, produced: Produced, *, rest_of: _Ended | None) -> tuple[str, _Ended | None]:
-    """The Markdown of a table, which may be the rest of one, and what its own rest needs; empty if it is none."""
+    """The Markdown of a table, which may be the rest of one, and what its own rest needs; empty if it is no table."""
     rows = table.rows
     width = max(map(len, rows), default=0)
     filled = sum(bool(cell.text) for row in rows for cell in row)

@@ -542,6 +542,7 @@ def table_documents(
     head: Sequence[str] | None,
     unit: str,
     warnings: tuple[str, ...] = (),
+    above: Sequence[str] = (),
 ) -> Iterator[Document | ReadFailure]:
     """Yield the tables of a file whose columns name no text: each row becomes a statement with the labels of its columns.
 
@@ -555,6 +556,7 @@ def table_documents(
     head : the label of each column; None: the names of the columns of the rows, which may differ
     unit : word for a row in messages, ``line`` or ``row``
     warnings : warnings about the file; the first document carries them
+    above : lines above the table
     """
     title = clean_title(origin.stem)
     waiting: Document | None = None
@@ -569,7 +571,8 @@ def table_documents(
             metadata["filename"] = origin.name
         uri = f"{origin.uri}#rows-{first}" if first > 1 else origin.uri
         notes = (*warnings, *_long_column(text)) if first == 1 else ()
-        waiting = Document(uri, text, title, metadata, warnings=notes)
+        parts = [*map(cell_text, above), text] if first == 1 else [text]
+        waiting = Document(uri, "\n\n".join(parts), title, metadata, warnings=notes)
     if waiting is None:
         yield failure(origin.uri, "is empty: it holds no rows")
     elif origin.name or waiting.uri != origin.uri:

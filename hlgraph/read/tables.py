@@ -203,6 +203,17 @@ def with_markdown(text: str, *, has_numbers: bool = True, unit: float = 1) -> st
     | Costs | 12 | 10 |
     """
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    return woven(lines, tables_in(lines, has_numbers=has_numbers, unit=unit))
+
+
+def tables_in(lines: Sequence[str], *, has_numbers: bool = True, unit: float = 1) -> list[AlignedTable]:
+    """The tables of a page that is laid out with spaces, from top to bottom; none if it has text in columns.
+
+    Parameters
+    ----------
+    lines : lines that are not blank
+    has_numbers, unit : see :func:`with_markdown`
+    """
     tables: list[AlignedTable] = []
     at = 0
     while at < len(lines):
@@ -215,7 +226,18 @@ def with_markdown(text: str, *, has_numbers: bool = True, unit: float = 1) -> st
     inside = {number for table in tables for number in range(table.first, table.first + table.size)}
     prose = [line.strip() for number, line in enumerate(lines) if number not in inside]
     in_columns = sum(_GAP.search(line) is not None for line in prose)
-    if not tables or in_columns > max(2, len(prose) * _MOST_IN_COLUMNS):
+    return [] if in_columns > max(2, len(prose) * _MOST_IN_COLUMNS) else tables
+
+
+def woven(lines: Sequence[str], tables: Sequence[AlignedTable]) -> str:
+    """The lines of a page, with single spaces, and its tables as Markdown between them; empty without a table.
+
+    Parameters
+    ----------
+    lines : lines that are not blank
+    tables : what :func:`tables_in` finds in them
+    """
+    if not tables:
         return ""
     parts: list[str] = []
     at = 0
@@ -681,6 +703,64 @@ class Grid:
         return "\n\n".join([*self.captions, *(["\n".join(lines)] if lines else []), *self.notes])
 
 
+def sheet_markdown(rows: Sequence[Sequence[Cell]], produced: Produced) -> str:
+    """The tables of neighbouring rows of a sheet, from left to right, with empty lines between.
+
+    Parameters
+    ----------
+    rows : the cells with text of each row, with their columns
+    produced : counts the cells
+    """
+    parts: list[str] = []
+    for table in side_by_side(rows):
+        first = min(cell.column or 0 for row in table for cell in row)
+        moved = [[cell._replace(column=(cell.column or 0) - first) for cell in row] for row in table]
+        parts.append(Grid(moved, produced=produced).markdown())
+    return "\n\n".join(parts)
+
+
+def side_by_side(rows: Sequence[Sequence[Cell]]) -> list[list[list[Cell]]]:
+    """The tables of a sheet that stand beside each other, from left to right; one if that is not certain.
+
+    A blank column separates two tables if the right one begins with names, and either ends some rows before the other.
+
+    Parameters
+    ----------
+    rows : the cells of each row, with their columns
+
+    Examples
+    --------
+    >>> texts = [["Part", "Count", "", "Sign"], ["P-1", "3", "", "P: pump"], ["P-2", "4"]]
+    >>> rows = [[Cell(text, column=at) for at, text in enumerate(row) if text] for row in texts]
+    >>> [[[cell.text for cell in row] for row in table] for table in side_by_side(rows)]
+    [[['Part', 'Count'], ['P-1', '3'], ['P-2', '4']], [['Sign'], ['P: pump']]]
+    """
+    taken = {at for row in rows for cell in row for at in range(cell.column or 0, (cell.column or 0) + cell.width)}
+    tables = [[list(row) for row in rows]]
+    for blank in sorted(set(range(min(taken, default=0), max(taken, default=0))) - taken):
+        last = tables[-1]
+        left, right = (
+            [[cell for cell in row if ((cell.column or 0) > blank) is is_right] for row in last]
+            for is_right in (False, True)
+        )
+        if _are_apart(left, right):
+            tables[-1:] = [[row for row in part if row] for part in (left, right)]
+    return tables
+
+
+def _are_apart(left: Sequence[Sequence[Cell]], right: Sequence[Sequence[Cell]]) -> bool:
+    filled = [[at for at, row in enumerate(part) if row] for part in (left, right)]
+    if not all(filled) or not any(len(row) > 1 for row in left):
+        return False
+    first = min(cell.column or 0 for row in right for cell in row)
+    names = [cell.text for row in right for cell in row if cell.column == first][1:]
+    ends = filled[0][-1], filled[1][-1]
+    longer = (left if ends[0] > ends[1] else right)[min(ends) + 1 :]
+    has_rest = any(len(row) > 1 for row in longer) or (ends[1] > ends[0] and any(longer))
+    is_whole = len(filled[1]) == ends[1] - filled[1][0] + 1
+    return bool(names) and not any(map(is_value, names)) and has_rest and is_whole
+
+
 _NO_CELL = Cell("")
 WIDEST = 100
 """Columns that one cell may span: more than any page shows."""
@@ -734,9 +814,7 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
     """How many rows are the header."""
     if len(table) < 2:
         return 0
-    size = min(
-        next((at for at, row in enumerate(table) if not all(cell.is_head for cell in _texts(row))), 1), len(table) - 1
-    )
+    size = min(next((at for at, row in enumerate(table) if not _is_header(row, is_first=not at)), 1), len(table) - 1)
     first = table[0]
     if not size and (
         first[0].is_head
@@ -750,6 +828,11 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
             break
         size += 1  # a label over several columns stands above further labels
     return size
+
+
+def _is_header(row: Sequence[Cell], *, is_first: bool) -> bool:
+    """Whether all cells are marked as labels; a label over the whole width below others names a section."""
+    return all(cell.is_head for cell in _texts(row)) and (is_first or not _is_line(row))
 
 
 def _in_sections(table: Sequence[Sequence[Cell]]) -> tuple[list[list[str]], list[str]]:

@@ -132,6 +132,7 @@ class HLGraph:
         encoding: str | None = None,
         max_bytes: int | None = None,
         follow_links: bool = False,
+        comments: bool = False,
         extract: Literal["local", "spacy", "precomputed", "chat"] = "local",
         spacy_model: str | None = None,
         extractions: Sequence[str] = (),
@@ -153,7 +154,7 @@ class HLGraph:
         ----------
         sources : paths, folders, globs, ``s3://`` addresses, ``-`` for standard input, documents, or ``sql:NAME`` for the
             result of the query that ``rows`` names
-        format, mapping, encoding, max_bytes, follow_links : how files are read; see :class:`hlgraph.read.ReadOptions`
+        format, mapping, encoding, max_bytes, follow_links, comments : how files are read; see :class:`hlgraph.read.ReadOptions`
         extract : ``local`` (rules, default), ``spacy`` (rules and a pipeline of spaCy), ``precomputed`` (records of
             ``extractions``) or ``chat`` (the chat model)
         spacy_model : name of an installed model for ``spacy``; None: the one that the extra installs
@@ -189,6 +190,7 @@ class HLGraph:
             encoding=encoding,
             max_bytes=max_bytes,
             follow_links=follow_links,
+            comments=comments,
             extract=extract,
             spacy_model=spacy_model,
             extractions=tuple(extractions),

@@ -11,6 +11,7 @@ import typer
 
 from hlgraph.cli.command import (
     Chunked,
+    Comments,
     Encoding,
     FollowLinks,
     Format,
@@ -185,6 +186,7 @@ def ingest(
     ground: GroundName = None,
     max_bytes: Annotated[int | None, option("N", "Refuse larger sources (default: 64 MiB).")] = None,
     follow_links: FollowLinks = False,
+    comments: Comments = False,
     chunked: Chunked = False,
     delete_missing: DeleteMissing = False,
     max_tokens: MaxTokens = None,
@@ -228,6 +230,7 @@ def ingest(
         encoding=encoding,
         max_bytes=max_bytes,
         follow_links=follow_links,
+        comments=comments,
         extract=_extractor(extract),
         spacy_model=spacy_model,
         extractions=tuple(extractions or ()),

@@ -153,7 +153,7 @@ def plan(
       hlgraph plan --question "How did the floods change the towns?" --strategy global --mode report
     """
     of_ingest: dict[str, object] = {"PATH": paths, "--format": cli.format_, "--map": cli.map_}
-    of_ingest |= {"--encoding": cli.encoding, "--follow-links": cli.follow_links}
+    of_ingest |= {"--encoding": cli.encoding, "--follow-links": cli.follow_links, "--comments": cli.comments}
     of_ingest |= {"--chunked": cli.chunked, "--adapt": adapt}
     of_answer: dict[str, object] = {"--strategy": strategy, "--preset": preset, "--mode": mode, "--by": by}
     of_answer |= {"--set": sets, "--context-tokens": context_tokens}

@@ -47,6 +47,16 @@ def heading(text: str, level: int) -> str:
     return f"{'#' * max(1, min(level, _DEEPEST))} {title}" if title else ""
 
 
+def slide_title(page: str) -> str:
+    """The title of a slide; empty if it has none.
+
+    Parameters
+    ----------
+    page : the slide as Markdown, which begins with its title
+    """
+    return page.partition("\n")[0].removeprefix("## ") if page.startswith("## ") else ""
+
+
 def code(text: str, language: str = "") -> str:
     """Fenced code; the fence is longer than any in the text. Empty without text.
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
 from hlgraph.read.content import Origin
 from hlgraph.read.formats._blocks import Unread, item, lowered, raised
+from hlgraph.read.notation import mathml
 from hlgraph.read.tables import WIDEST, Cell, Grid
 from hlgraph.records import Document
 from hlgraph.text import words
@@ -180,7 +182,7 @@ def formula(flow: Flow, element: Element) -> str:
     """
     source = next(iter(below(element, "tex-math", "annotation")), None)
     if source is None:
-        return flow.text(element)
+        return mathml(element) if tag_of(element) == "math" else flow.text(element)
     lines = " ".join("".join(map(str, source.itertext())).split())
     body = re.search(r"\\begin\{document\}(.*?)\\end\{document\}", lines)
     return f" {(body[1] if body else lines).strip()} "
@@ -232,7 +234,9 @@ def _number(element: Element, *names: str) -> int:
     return int(value) if value.isdecimal() else 1
 
 
-def listed(flow: Flow, element: Element, *, entries: Sequence[str], is_ordered: bool = False) -> Iterator[str]:
+def listed(
+    flow: Flow, element: Element, *, entries: Sequence[str], marks: Iterable[str] | None = None
+) -> Iterator[str]:
     """A list as one block of lines; tables and code inside of its items are blocks between them.
 
     Parameters
@@ -240,22 +244,22 @@ def listed(flow: Flow, element: Element, *, entries: Sequence[str], is_ordered: 
     flow : the walk
     element : the list
     entries : local names of its items
-    is_ordered : whether the items are numbered, default no
+    marks : the marker of each item, default dashes
     """
     lines: list[str] = []
-    for number, entry in enumerate(children(element, *entries), 1):
+    for mark, entry in zip(marks or repeat("-"), children(element, *entries), strict=False):
         label = " ".join(map(flow.text, children(entry, "label")))
         flow.depth += 1
         first, *rest = [*filter(None, flow.inside(entry)), ""]
         flow.depth -= 1
-        lines.append(item(f"{label} {first}".strip(), marker=f"{number}." if is_ordered else "-", depth=flow.depth))
+        lines.append(item(f"{label} {first}".strip(), marker=mark, depth=flow.depth))
         for block in filter(None, rest):
             if block.startswith(("|", "```")):
                 yield "\n".join(filter(None, lines))
                 yield block
                 lines = []
             else:
-                is_list = re.match(r"\s*(?:-|\d+\.) ", block) is not None
+                is_list = re.match(r"\s*(?:-|\d+\.|\w{1,5}\)) ", block) is not None
                 lines.append(block if is_list else f"{'  ' * (flow.depth + 1)}{block}")
     yield "\n".join(filter(None, lines))
 

@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date, time
+from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -149,8 +150,9 @@ def _documents(
     texts = [name for name in kept if types.is_string(kinds[name]) or types.is_large_string(kinds[name])]
     mapping = RowMapping(options.mapping)
     warnings = Unread({f"binary column {name!r}": 1 for name in binary}).warnings()
-    rows = _rows(batches, kept, value_of=plain_value)
-    if mapping.is_table(texts) and kept:
+    is_table = mapping.is_table(texts) and bool(kept)
+    rows = _rows(batches, kept, value_of=_shown if is_table else plain_value)
+    if is_table:
         unused = tuple(f"no column is the text, so --map {name} had no effect" for name in mapping.unused)
         return table_documents(origin, rows, head=kept, unit="row", warnings=warnings + unused)
     return documents_of(origin, rows, mapping=mapping, unit="row", warnings=warnings)
@@ -164,6 +166,11 @@ def _rows(
         for values in batch.select(names).to_pylist():
             number += 1
             yield Row(number, {name: value_of(value) for name, value in values.items()})
+
+
+def _shown(value: object) -> object:
+    """A value for a cell of a table; decimals keep their places."""
+    return f"{value:f}" if isinstance(value, Decimal) and value.is_finite() else plain_value(value)
 
 
 def _typed(value: object) -> object:

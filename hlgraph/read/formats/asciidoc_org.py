@@ -35,11 +35,13 @@ class _Lines:
     Attributes
     ----------
     about : the attributes that are metadata
+    known : all attributes
     unread : what was left out
     """
 
     def __init__(self, text: str, produced: Produced) -> None:
         self.about: dict[str, str] = {}
+        self.known: dict[str, str] = {}
         self.unread = Unread()
         self.produced = produced
         self._lines = text.split("\n")
@@ -84,6 +86,9 @@ def _document(origin: Origin, data: bytes, options: ReadOptions, *, reader: type
 # AsciiDoc
 
 _ATTRIBUTE = re.compile(r":(!?[\w-]+!?):(?:\s+(.*))?")
+_NAMED = re.compile(r"(?<!\\)\{([\w-]{1,100})\}")
+_LONGEST_VALUE = 1_000  # characters of an attribute that is replaced
+_REVISION = re.compile(r"v([\w.-]+),\s*([^:]*[^:\s])(?::.*)?")
 _TITLE = re.compile(r"(={1,6}|#{1,6})\s+(\S.*)")
 _BULLET = re.compile(r"\s*(\*{1,6}|-|\.{1,6}|<?\d*\.?>?)\s+(\S.*)")
 _TERM = re.compile(r"(\S.*?)(?:::|;;)(?:\s+(.*))?")
@@ -107,7 +112,8 @@ class _AsciiDoc:
     def __init__(self, lines: _Lines) -> None:
         self._lines = lines
         self._style = ""
-        self._end: str = ""
+        self._numbers: dict[int, int] = {}  # of the last items of the list, by level
+        self._is_attached = False  # to the item above
 
     def blocks(self) -> Iterator[str]:
         """All blocks up to the end of the file or of the block that encloses them."""
@@ -115,6 +121,7 @@ class _AsciiDoc:
         while (line := self._lines.next()) is not None:
             bare = line.strip()
             if bare and not self._begins(bare):
+                self._numbers = self._numbers if self._is_attached else {}
                 prose.append(self._line(bare))
                 continue
             yield " ".join(prose)
@@ -132,6 +139,7 @@ class _AsciiDoc:
 
     def _block(self, bare: str) -> Iterator[str]:
         style, self._style = self._style, ""
+        self._leave_list(bare)
         if title := _TITLE.fullmatch(bare):
             text = self._line(title[2])
             if len(title[1]) == 1 and "title" not in self._lines.about:
@@ -159,6 +167,13 @@ class _AsciiDoc:
         elif bare not in ("'''", "<<<", "+"):  # a title of a block
             yield self._line(bare[1:])
 
+    def _leave_list(self, bare: str) -> None:
+        """Number anew after a block that is no part of the list and not attached to its last item."""
+        is_in_list = _BULLET.fullmatch(bare) or _LIST_ATTRIBUTES.fullmatch(bare) or bare.startswith("//") or bare == "+"
+        if not is_in_list and not self._is_attached:
+            self._numbers = {}
+        self._is_attached = bare == "+"
+
     def _byline(self) -> None:
         """Take the lines of authors and of the revision below the title of the document."""
         for name in ("author", "revdate"):
@@ -168,18 +183,48 @@ class _AsciiDoc:
             if not line.strip() or self._begins(line.strip()):
                 self._lines.back()
                 return
-            self._lines.about[name] = line.strip()
+            revision = _REVISION.fullmatch(line.strip()) if name == "revdate" else None
+            self._lines.about[name] = revision[2] if revision else line.strip()
+            if revision:
+                self._lines.about["revnumber"] = revision[1]
 
     def _item(self, mark: str, text: str) -> str:
         depth = len(mark) - 1 if mark[0] in "*." else 0
-        is_numbered = mark[0] in ".<" or mark[0].isdigit()
-        return item(self._line(text), marker="1." if is_numbered else "-", depth=depth)
+        text = self._line(self._whole(text))
+        if mark[0] not in ".<" and not mark[0].isdigit():
+            return item(text, depth=depth)
+        digits = mark.strip("<>.")
+        number = int(digits) if digits.isdecimal() and len(digits) < 6 else self._numbers.get(depth, 0) + 1
+        self._numbers = {level: last for level, last in self._numbers.items() if level < depth} | {depth: number}
+        return item(text, marker=f"{number}.", depth=depth)
+
+    def _whole(self, text: str) -> str:
+        """The text of an item with the lines that go on below it."""
+        lines = [text]
+        while (line := self._lines.next()) is not None:
+            if not line.strip() or self._begins(line.strip()):
+                self._lines.back()
+                break
+            lines.append(line.strip())
+        return " ".join(lines)
 
     def _attribute(self, name: str, value: str) -> None:
+        value = self._known(value)
         if name in _ABOUT and value:
             self._lines.about[name] = value
         elif value:
             self._lines.unread[f"attribute {name}"] += 1
+        if value and len(value) <= _LONGEST_VALUE:
+            self._lines.known[name] = value
+
+    def _known(self, text: str) -> str:
+        """A line with the values of the attributes that the document has set so far."""
+        if "{" not in text:
+            return text
+        names = {name for name in _NAMED.findall(text) if name in self._lines.known}
+        for name in names:
+            self._lines.unread.pop(f"attribute {name}", None)
+        return _NAMED.sub(lambda match: self._lines.known.get(match[1], match[0]), text)
 
     def _entry(self, term: str, definition: str) -> Iterator[str]:
         """A term with its definition, which may begin on the next line."""
@@ -189,6 +234,7 @@ class _AsciiDoc:
                 self._lines.back()
                 definition = ""
                 break
+        definition = self._whole(definition) if definition else ""
         yield item(f"{self._line(term)}: {self._line(definition)}".rstrip())
 
     def _delimited(self, mark: str, style: str) -> Iterator[str]:
@@ -209,6 +255,7 @@ class _AsciiDoc:
         else:
             nested = _AsciiDoc(_Lines(text, self._lines.produced))
             nested._lines.unread, nested._lines.about = self._lines.unread, self._lines.about
+            nested._lines.known = self._lines.known
             kind = style.strip("[]")
             first, *rest = [*filter(None, nested.blocks()), ""]
             yield (
@@ -259,7 +306,7 @@ class _AsciiDoc:
 
     def _line(self, text: str) -> str:
         """A line without fonts and macros."""
-        text = _INLINE_MACRO.sub(_called, text.removesuffix(" +"))
+        text = _INLINE_MACRO.sub(_called, self._known(text.removesuffix(" +")))
         text = _REFERENCE.sub(lambda match: (match[2] or match[1]).strip(), text)
         return _FONT.sub(lambda match: match[2], _FONT.sub(lambda match: match[2], text))
 
@@ -306,12 +353,14 @@ def _placed(cells: Iterator[Cell], columns: int) -> list[list[Cell]]:
 
 _LONGEST_TITLE = 1_000
 _HEADLINE = re.compile(r"(\*{1,20})\s+(\S.*)")
-_TODO = re.compile(r"(?:(?:TODO|DONE|NEXT|WAITING|CANCELLED)\s+)?(?:\[#\w\]\s+)?(.*?)(?:\s+(:[\w@:]+:))?\s*")
+_STATES = ("TODO", "DONE", "NEXT", "WAITING", "CANCELLED")
+_TODO = re.compile(rf"(?:(?:{'|'.join(_STATES)})\s+)?(?:\[#\w\]\s+)?(.*?)(?:\s+(:[\w@:]+:))?\s*")
 _KEYWORD = re.compile(r"#\+(\w+)(?:\[[^\]]*\])?:\s*(.*)", re.IGNORECASE)
 _BEGIN = re.compile(r"\s*#\+begin_(\w+)(?:\s+(.*))?", re.IGNORECASE)
 _DRAWER = re.compile(r"\s*:(\w+):\s*")
 _END = re.compile(r"\s*:END:\s*", re.IGNORECASE)
 _ORG_LINK = re.compile(r"\[\[([^\[\]]+)\](?:\[([^\[\]]+)\])?\]")
+_STAMP = re.compile(r"[<\[](\d{4}-\d\d-\d\d)(?: [^<>\[\]\d]*)?[>\]]")  # a date without a time
 _ORG_NOTE = re.compile(r"\[fn:([^\[\]:]*)(?::([^\[\]]*))?\]")
 _ORG_FONT = re.compile(r"(?<![\w*/_=~+])([*/_=~+])(?=\S)([^\n*/_=~+]{1,500}?)(?<=\S)\1(?!\w)")
 _ORG_ITEM = re.compile(r"(\s*)([-+]|\d+[.)])\s+(?:\[@\d+\]\s*)?(\S.*)")
@@ -348,16 +397,29 @@ class _Org:
             self._lines.back()
             return self._table()
         if (entry := _ORG_ITEM.fullmatch(line)) is not None:
-            text = self._line(entry[3]).replace(" :: ", ": ", 1)
+            text = self._line(self._whole(entry[3], len(entry[1]))).replace(" :: ", ": ", 1)
             marker = "-" if entry[2] in "-+" else f"{entry[2][:-1]}."
             return iter([item(text, marker=marker, depth=min(len(entry[1]) // 2, 10))])
         return self._keyword(line, bare)
+
+    def _whole(self, text: str, indent: int) -> str:
+        """The text of an item with the deeper lines that go on below it."""
+        lines = [text]
+        while (line := self._lines.next()) is not None:
+            bare = line.strip()
+            is_other = any(each.fullmatch(line) for each in (_HEADLINE, _BEGIN, _ORG_ITEM, _KEYWORD, _DRAWER))
+            if not bare or is_other or len(line) - len(line.lstrip()) <= indent or bare[0] in "|#:":
+                self._lines.back()
+                break
+            lines.append(bare)
+        return " ".join(lines)
 
     def _keyword(self, line: str, bare: str) -> Iterator[str] | None:
         if keyword := _KEYWORD.fullmatch(bare):
             name, value = keyword[1].lower(), keyword[2]
             if name in _ABOUT:
-                self._lines.about[name] = value
+                stamp = _STAMP.fullmatch(value.strip())
+                self._lines.about[name] = stamp[1] if stamp else value
             elif name == "include":
                 self._lines.unread[f"file {value}"] += 1
             elif value and name not in ("caption", "name"):
@@ -379,6 +441,8 @@ class _Org:
     def _headline(self, match: re.Match[str]) -> Iterator[str]:
         parts = _TODO.fullmatch(match[2]) if len(match[2]) < _LONGEST_TITLE else None
         yield heading(self._line(parts[1] if parts else match[2]), len(match[1]))
+        if parts and (state := match[2].partition(" ")[0]) in _STATES:
+            self._lines.unread[f"state {state}"] += 1
         if parts and parts[2]:
             self._lines.unread["tag"] += parts[2].count(":") - 1
 

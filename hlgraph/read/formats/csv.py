@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from itertools import chain
 
 from hlgraph.errors import ReadError
 from hlgraph.read.content import Origin, ReadFailure, without_gz
+from hlgraph.read.formats._blocks import Unread
 from hlgraph.read.formats._format import RowsFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.rows import (
@@ -30,13 +32,17 @@ from hlgraph.read.rows import (
 from hlgraph.records import Document
 
 _DELIMITERS = ",;\t|"
+_MOST_ABOVE = 20  # lines above a header
+_SEPARATOR = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 _LARGEST_FIELD = 2**31 - 1  # the largest C long on Windows
 
 
 def read_csv(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
     """One document per row of a CSV file with a header, or one table of all rows if no column is named or mapped as the text.
 
-    The delimiter is the one of ``, ; tab |`` that occurs most often in the header; of a ``.tsv`` file it is the tab.
+    The delimiter is the one of ``, ; tab |`` that occurs most often in the header; of a ``.tsv`` file it is the tab. Above the
+    header may stand comments (``#``), ``sep=;`` of Excel, and a title: lines of one cell, up to a blank line if they have no
+    delimiter. These lines stand above a table.
 
     Parameters
     ----------
@@ -57,11 +63,13 @@ def read_csv(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
     """
     mapping = RowMapping(options.mapping, value_of=cell_value)
     lines = row_lines(origin, stream, limit=options.max_bytes, encoding=options.encoding)
-    head, rows = _csv_rows(origin, lines, limit=options.max_bytes, mapping=mapping)
+    above, head, rows = _csv_rows(origin, lines, limit=options.max_bytes, mapping=mapping)
     if mapping.is_table(head) and head:
         unused = (f"no column is the text, so --map {name} had no effect" for name in mapping.unused)
-        return table_documents(origin, rows, head=head, unit="line", warnings=(*lines.warnings, *unused))
-    return documents_of(origin, rows, mapping=mapping, unit="line", warnings=lines.warnings)
+        warnings = (*lines.warnings, *unused)
+        return table_documents(origin, rows, head=head, unit="line", warnings=warnings, above=above)
+    warnings = (*lines.warnings, *Unread({"line above the header": len(above)} if above else {}).warnings())
+    return documents_of(origin, rows, mapping=mapping, unit="line", warnings=warnings)
 
 
 def csv_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Table:
@@ -79,7 +87,7 @@ def csv_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions
         The file cannot be read.
     """
     lines = row_lines(origin, stream, limit=options.max_bytes, encoding=options.encoding)
-    head, rows = _csv_rows(origin, lines, limit=options.max_bytes, mapping=RowMapping({"text": "text"}))
+    _, head, rows = _csv_rows(origin, lines, limit=options.max_bytes, mapping=RowMapping({"text": "text"}))
     return Table(rows if head else iter(()), "line", cell_value, lines.warnings)
 
 
@@ -99,6 +107,7 @@ class _CsvLines:
         self._encoding = encoding
         self._limit = limit
         self._row_bytes = 0
+        self._again: list[str | _RowError] = []
         self.number = 0
 
     def start_row(self) -> int:
@@ -106,10 +115,33 @@ class _CsvLines:
         self._row_bytes = 0
         return self.number + 1
 
+    def ahead(self, count: int) -> list[str]:
+        """The next lines up to a number of them, which will be read again."""
+        lines: list[str | _RowError] = []
+        first = self.number
+        while len(lines) < count:
+            self._row_bytes = 0
+            try:
+                lines.append(next(self))
+            except StopIteration:
+                break
+            except _RowError as error:
+                lines.append(error)
+                break
+        self._again, self.number, self._row_bytes = [*lines, *self._again], first, 0
+        return [line for line in lines if isinstance(line, str)]
+
     def __iter__(self) -> _CsvLines:
         return self
 
     def __next__(self) -> str:
+        if self._again:
+            self.number += 1
+            again = self._again.pop(0)
+            self._row_bytes += len(again) if isinstance(again, str) else 0
+            if isinstance(again, str):
+                return again
+            raise again
         line = next(self._lines)
         self.number += 1
         self._row_bytes += len(line or b"")
@@ -123,19 +155,24 @@ class _CsvLines:
 
 def _csv_rows(
     origin: Origin, source: Lines, *, limit: int, mapping: RowMapping
-) -> tuple[list[str], Iterator[Row | Flaw]]:
-    """The header of a file, empty for an empty file, and its rows."""
+) -> tuple[list[str], list[str], Iterator[Row | Flaw]]:
+    """The lines above the header of a file, the header, empty for an empty file, and its rows."""
     # csv has one field limit per process, 128 KiB by default; texts are longer. It is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), min(limit, _LARGEST_FIELD)))
     lines = _CsvLines(source.lines, encoding=source.encoding, limit=limit)
     try:
+        above, delimiter = _above(lines)
         first = next((line for line in lines if line.strip()), None)
         if first is None:
-            return [], iter(())
+            return [], [], iter(())
         is_tsv = without_gz(origin.name).lower().endswith(".tsv") and "\t" in first
-        delimiter = "\t" if is_tsv else max(_DELIMITERS, key=first.count)
+        delimiter = "\t" if is_tsv else delimiter or max(_DELIMITERS, key=first.count)
         reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
         header = [name.strip() for name in next(reader)]
+        while len(above) < _MOST_ABOVE and len(header) > 1 and mapping.is_table(header) and sum(map(bool, header)) < 2:
+            above += filter(None, header)
+            lines.start_row()
+            header = [name.strip() for name in next(reader, [])]
     except _RowError as error:
         raise ReadError(origin.uri, f"its header {error}", error.mend) from error
     except csv.Error as error:
@@ -143,7 +180,38 @@ def _csv_rows(
     named = [name for name in header if name]
     if twice := {name for name in named if named.count(name) > 1}:
         raise ReadError(origin.uri, f"two columns are called {min(twice)!r}", "rename one of them")
-    return header, _rows_below(header, reader, lines, is_table=mapping.is_table(header))
+    return above, header, _rows_below(header, reader, lines, is_table=mapping.is_table(header))
+
+
+def _above(lines: _CsvLines) -> tuple[list[str], str]:
+    """Take the lines without a delimiter above the header; and the delimiter that one of them names, else nothing."""
+    ahead = lines.ahead(_MOST_ABOVE)
+    delimiter = ""
+    above: list[str] = []
+    at = 0
+    while at < len(ahead):
+        line = ahead[at].strip()
+        named = _SEPARATOR.fullmatch(line)
+        below = next((other for other in ahead[at + 1 :] if other.strip() and other[0] != "#"), "")
+        is_comment = line.startswith("#") and _width(line) < _width(below)
+        if not (named or is_comment):
+            break
+        delimiter = named[1] if named else delimiter
+        above += [] if named else [line.lstrip("# ")]
+        at += 1
+    blank = next((place for place in range(at, len(ahead)) if not ahead[place].strip()), at)
+    below = next((other for other in ahead[blank:] if other.strip()), "")
+    if blank > at and _width(below) > 1 and all(_width(line) == 1 and '"' not in line for line in ahead[at:blank]):
+        above += [line.strip() for line in ahead[at:blank]]
+        at = blank
+    for _ in range(at):
+        lines.start_row()
+        next(lines)
+    return list(filter(None, above)), delimiter
+
+
+def _width(line: str) -> int:
+    return 1 + max(map(line.count, _DELIMITERS))
 
 
 def _rows_below(

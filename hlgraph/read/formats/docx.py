@@ -6,11 +6,12 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced, check_package
-from hlgraph.read.content import Origin, clean, clean_title
+from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title
 from hlgraph.read.drawings import chart_text, diagram_text
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import (
@@ -49,11 +50,11 @@ def read_docx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     Headers and footers stand once, at the start. Footnotes and endnotes are paragraphs after the one that refers to them, with
     the same mark: ``[1]`` for a footnote, ``[i]`` for an endnote. A text box stands after the paragraph that it is anchored to.
     A note or text box of an item stands after its list, one of a table after the table. Tracked changes are read as accepted.
-    Warnings count comments, hidden text and embedded documents, which are not read.
+    Warnings count hidden text, embedded documents and comments, which are not read; comments are if the options ask for them.
 
     Parameters
     ----------
-    origin : the file; its stem is the title if the properties name none
+    origin : the file; its stem is the title if neither the properties nor a paragraph of the style Title names one
     data : the bytes of the file
     options : ``max_bytes`` limits the unpacked size, and the text in characters
 
@@ -71,11 +72,12 @@ def read_docx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     check_package(origin, data, limit=options.max_bytes)
     word = docx.Document(io.BytesIO(data))
     produced = Produced(origin, len(data), options.max_bytes)
-    text, warnings = _Reader(word, produced).text()
+    reader = _Reader(word, produced, has_comments=options.comments)
+    text, warnings = reader.text()
     if not text:
         raise ReadError(origin.uri, "is empty: its body holds no text")
     title, metadata = _properties(word)
-    return Document(origin.uri, text, title or clean_title(origin.stem), metadata, warnings=warnings)
+    return Document(origin.uri, text, title or reader.title or clean_title(origin.stem), metadata, warnings=warnings)
 
 
 class _Style(NamedTuple):
@@ -83,6 +85,7 @@ class _Style(NamedTuple):
     number: str = ""  # id of its list
     list_level: int | None = None
     is_hidden: bool = False
+    is_title: bool = False
 
 
 _NO_STYLE = _Style()
@@ -94,6 +97,7 @@ def _styles(word: WordDocument) -> dict[str, _Style]:
     for style in word.styles:
         ancestor: BaseStyle | None = style
         level, number, list_level, is_hidden = 0, "", None, False
+        is_title = style.name == "Title"
         for _ in range(10):  # in a damaged file a style may be its own ancestor
             if ancestor is None:
                 break
@@ -108,7 +112,7 @@ def _styles(word: WordDocument) -> dict[str, _Style]:
                 list_level = int(place) if place in _LIST_LEVELS else None
             is_hidden = is_hidden or is_on(child(ancestor.element, "rPr", "vanish"))
             ancestor = getattr(ancestor, "base_style", None)
-        styles[style.style_id] = _Style(level, number, list_level, is_hidden)
+        styles[style.style_id] = _Style(level, number, list_level, is_hidden, is_title)
     return styles
 
 
@@ -124,11 +128,17 @@ class _Reader:
     ----------
     word : the document
     produced : counts the text and the cells
+    has_comments : whether comments are read
+
+    Attributes
+    ----------
+    title : the first paragraph of the style Title; empty if there is none
     """
 
-    def __init__(self, word: WordDocument, produced: Produced) -> None:
+    def __init__(self, word: WordDocument, produced: Produced, *, has_comments: bool = False) -> None:
         self._word = word
         self.produced = produced
+        self.title = ""
         self.styles = _styles(word)
         self._parts = {
             relation.reltype.rpartition("/")[2]: relation.target_part
@@ -143,6 +153,9 @@ class _Reader:
             for each in children(self._root(f"{kind}s"))
             if attribute(each, "type", default="normal") == "normal"
         }
+        comments = [each for each in children(self._root("comments")) if local_name(each) == "comment"]
+        self._comments = {attribute(each, "id"): each for each in comments} if has_comments else {}
+        self._left_out = 0 if has_comments else len(comments)
         self._marks: dict[tuple[str, str], str] = {}
         self._counts: Counter[str] = Counter()
         self._is_in_note = False
@@ -152,7 +165,7 @@ class _Reader:
         """The text of the document, and warnings about what was not read."""
         lines: list[str] = []
         was_item = False
-        for text, is_item in (*self._headers(), *self.blocks(self._word.element.body)):
+        for text, is_item in chain(self._headers(), self.blocks(self._word.element.body), self._rest()):
             block = clean(text)
             if block.strip():
                 lines.append("\n" if was_item and is_item else "\n\n")
@@ -161,9 +174,8 @@ class _Reader:
         return "".join(lines[1:]), tuple(self._warnings())
 
     def _warnings(self) -> Iterator[str]:
-        comments = sum(local_name(each) == "comment" for each in children(self._root("comments")))
         for count, what in (
-            (comments, "comments"),
+            (self._left_out, "comments"),
             (self.hidden, "words of hidden text"),
             (self.placeholders, "words of empty form fields"),
             (self._embedded, "embedded documents"),
@@ -274,6 +286,7 @@ class _Reader:
             return "", False
         if style.level:
             title = clean_title(f"{label} {text}" if label else text)
+            self.title = self.title or (clean(title) if style.is_title else "")
             return f"{'#' * style.level} {title}", False
         return (text, False) if label is None else (list_item(text, label, level=level), True)
 
@@ -295,6 +308,20 @@ class _Reader:
         if texts:
             texts[0] = (f"{mark} {texts[0][0]}".lstrip(), False)
         return mark, texts
+
+    def comment(self, identifier: str) -> list[tuple[str, bool]]:
+        """A comment with its author, once, as a paragraph; nothing if comments are not read."""
+        element = self._comments.pop(identifier, None)
+        if element is None:
+            return []
+        texts = " ".join(text.lstrip("# ") for text, _ in self.blocks(element) if text)
+        author = clean_title(attribute(element, "author"))
+        return [(f"Comment{f' by {author}' if author else ''}: {texts}", False)] if texts else []
+
+    def _rest(self) -> Iterator[tuple[str, bool]]:
+        """The comments that no paragraph refers to."""
+        for identifier in list(self._comments):
+            yield from self.comment(identifier)
 
     def _table(self, element: Element, beside: list[tuple[str, bool]]) -> str:
         """A table as Markdown. A cell that continues the one above it has no text of its own."""
@@ -436,6 +463,10 @@ class _Line:
         self.parts.append(texts)
         return mark
 
+    def _comment(self, element: Element) -> str:
+        self.parts.append(self._reader.comment(attribute(element, "id")))
+        return ""
+
     def _ruby(self, element: Element) -> str:
         base, above = _Line(self._reader), _Line(self._reader)
         base.read(children(child(element, "rubyBase")))
@@ -468,6 +499,7 @@ _OTHERS: dict[str, Callable[[_Line, Element], str]] = {
     "fldSimple": _Line._simple_field,
     "footnoteReference": _Line._note,
     "endnoteReference": _Line._note,
+    "commentReference": _Line._comment,
     "ruby": _Line._ruby,
     **dict.fromkeys(("drawing", "object", "pict"), _Line._drawing),
     **dict.fromkeys(("oMath", "oMathPara"), lambda _, element: equation(element)),
@@ -516,7 +548,7 @@ def _properties(word: WordDocument) -> tuple[str, dict[str, MetadataValue]]:
     metadata: dict[str, MetadataValue] = {name: value for name, value in values.items() if value}
     if properties.created:
         metadata["created"] = properties.created.isoformat()
-    return clean_title(clean(str(properties.title or ""))), metadata
+    return given_title(clean_title(clean(str(properties.title or "")))), given_properties(metadata)
 
 
 FORMAT = FileFormat("docx", suffixes=(".docx",), read=read_docx, mend="open it in Word and save it again")

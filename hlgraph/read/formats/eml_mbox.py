@@ -327,15 +327,46 @@ def _blocks(origin: Origin, part: Message, *, produced: Produced, notes: list[st
         from hlgraph.read.formats.html import main_text
 
         try:
-            page = main_text(origin, text.encode(), encoding="utf-8", produced=produced)
+            page = main_text(
+                origin, text.encode(), encoding="utf-8", produced=produced, is_whole=True, mark_quotes=True
+            )
         except ImportError as error:
             raise MissingExtraError("html", "reading mail written in HTML") from error
         notes += page.warnings if page.text else ()
         yield page.text or _plain(text)
+    elif part.get_content_type() == "text/calendar":
+        yield _event(text)
     elif str(part.get_param("format", "")).lower() == "flowed":
         yield _marked(_unflowed(text))
     else:
         yield _marked(text)
+
+
+_EVENT = re.compile(r"(SUMMARY|DTSTART|DTEND|LOCATION|ORGANIZER|ATTENDEE|STATUS|DESCRIPTION)(?:;[^:\n]*)?:(.*)")
+_TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)(Z?))?")
+
+
+def _event(text: str) -> str:
+    """The events of a calendar, a line for each property that people read.
+
+    References
+    ----------
+    RFC 5545, "Internet Calendaring and Scheduling Core Object Specification", 3.1 and 3.6.1.
+    """
+    lines: list[str] = []
+    for match in map(_EVENT.fullmatch, re.sub(r"\r?\n[ \t]", "", text).splitlines()):
+        if match is None:
+            continue
+        value = re.sub(r"\\([,;\\])", r"\1", match[2].replace("\\n", " ").replace("\\N", " ")).removeprefix("mailto:")
+        if match[1].startswith("DT") and (time := _TIME.fullmatch(value)):
+            value = f"{time[1]}-{time[2]}-{time[3]}" + (f"T{time[4]}:{time[5]}:{time[6]}{time[7]}" if time[4] else "")
+        lines.append(
+            f"{_PROPERTY.get(match[1], match[1].capitalize())}: {' '.join(value.split())}" if value.strip() else ""
+        )
+    return "\n".join(filter(None, lines))
+
+
+_PROPERTY = {"SUMMARY": "Event", "DTSTART": "Start", "DTEND": "End"}
 
 
 def _plain(page: str) -> str:

@@ -16,7 +16,7 @@ from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title, decode, marked_encoding
 from hlgraph.read.formats._format import FileFormat
-from hlgraph.read.notation import shifted
+from hlgraph.read.notation import mathml, shifted
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.tables import WIDEST, Cell, Grid
 from hlgraph.records import Detail, Document, MetadataValue
@@ -31,6 +31,7 @@ _DECLARED = re.compile(
 )
 _TITLE_PARTS = re.compile(r"\s*[|·»]\s*|\s+[–—:-]\s+")
 _FIELDS = ("author", "date", "url", "description")
+_QUOTED = re.compile(r"^((?:- )?)\\>", re.MULTILINE)
 _ESCAPED = re.compile(r"\\([\[\]])")
 _LONG_TAG = re.compile(r"<[a-zA-Z][^<]{65536,}")
 _ATTRIBUTE = re.compile(r"[\s/\"'][^\s\"'<>/=]+=")
@@ -94,7 +95,15 @@ class Page(NamedTuple):
     details: tuple[Detail, ...] = ()
 
 
-def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Produced, is_whole: bool = False) -> Page:
+def main_text(
+    origin: Origin,
+    data: bytes,
+    *,
+    encoding: str | None,
+    produced: Produced,
+    is_whole: bool = False,
+    mark_quotes: bool = False,
+) -> Page:
     """The main text of a page as Markdown.
 
     Parameters
@@ -104,6 +113,7 @@ def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Pr
     encoding : overrides the byte order mark and the declared encoding; None uses these, else a guess from the bytes
     produced : counts the text, and the cells of tables before they are built
     is_whole : whether all of the page is its main text, as in a chapter of a book, default False
+    mark_quotes : begin each paragraph of a quotation with ``>``, as in mail, default False
 
     Returns
     -------
@@ -127,6 +137,8 @@ def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Pr
         declared = str(tree.findtext(".//head/title") or "")
         facts = _mark_facts(tree) if "<ix:" in page and not _MARKS.search(page) else []
         is_plain = not is_whole and _is_plain(tree)
+        if mark_quotes:
+            _mark_quotes(tree)
         _simplify(tree, produced)
         if is_whole or not any(find(tree) for find in BODY_XPATH):
             _make_article(tree)
@@ -138,6 +150,7 @@ def main_text(origin: Origin, data: bytes, *, encoding: str | None, produced: Pr
             _make_article(main)
             _keep_all(main)
             extracted, text, lost = _extracted(main)
+    text = _QUOTED.sub(r"\1>", text) if mark_quotes else text
     text, details = _unmarked(text, facts)
     produced.add(text)
     warnings += _warning([_MARKS.sub("", part) for part in lost] if facts else lost) if text else ()
@@ -262,6 +275,8 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
     """
     for element in tree.xpath(_CONTROLS):
         _remove(element)
+    for element in tree.xpath(" | ".join(f"//h{level}//br" for level in range(1, 7))):
+        element.text, element.tag = " ", _STRIPPED  # the lines of a heading are one
     _move_notes(tree)
     for element in list(tree.iter()):
         if isinstance(element.tag, str) and element.getparent() is not None:
@@ -282,6 +297,21 @@ _CONTROLS = "|".join(  # links for editors and readers, beside headings and refe
     f"//*[contains(concat(' ', @class, ' '), ' {name} ')]"
     for name in ("mw-editsection", "mw-cite-backlink", "headerlink", "anchorjs-link", "hash-link")
 ) + "".join(f" | //h{level}[text() or *[not(self::button)]]//button" for level in range(1, 7))
+
+
+def _mark_quotes(tree: HtmlElement) -> None:
+    """Make quotations parts of the page whose paragraphs begin with as many signs as there are quotations around them."""
+    depth = {quote: 1 + sum(1 for _ in quote.iterancestors("blockquote")) for quote in tree.iter("blockquote")}
+    for quote in depth:
+        quote.tag = "div"
+    for element in [each for quote in depth for each in quote.iter("div", "p")]:
+        _wrap(element) if element.tag == "div" else None
+    for quote, level in depth.items():  # outer quotations before inner ones
+        for block in quote.iter("p", "li", "h1", "h2", "h3", "h4", "h5", "h6"):
+            text = (block.text or "").lstrip()
+            block.text = f"{'> ' * level}{text.lstrip('> ') if text.startswith('> ') else text}"
+
+
 _NOTE_TYPES = frozenset(["doc-endnote", "doc-footnote", "endnote", "footnote", "rearnote"])
 _LONGEST_MARK = 6
 _SECTIONS = ("article", "aside", "body", "div", "main", "section")
@@ -533,9 +563,7 @@ def _formula(element: HtmlElement) -> str:
     source = element.xpath(".//annotation[contains(@encoding, 'tex')]")
     if source or element.get("alttext"):
         return " ".join((source[0].text_content() if source else str(element.get("alttext"))).split())
-    for note in element.xpath(".//annotation | .//annotation-xml"):
-        note.drop_tree()
-    return _words(element)
+    return " ".join(mathml(element).split())
 
 
 def _shifted(element: HtmlElement) -> str:

@@ -23,6 +23,7 @@ from hlgraph.read.formats._xml import (
     table,
     tag_of,
 )
+from hlgraph.read.notation import list_marks
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document, MetadataValue
 
@@ -30,6 +31,13 @@ if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
 _EXTRA = "xml"
+_FORMS = {
+    "order": "decimal",
+    "alpha-lower": "lowerLetter",
+    "alpha-upper": "upperLetter",
+    "roman-lower": "lowerRoman",
+    "roman-upper": "upperRoman",
+}
 
 
 def _names(text: str) -> frozenset[str]:
@@ -175,7 +183,9 @@ def _title(flow: Flow, element: Element) -> Iterator[str]:
 def _jats_list(flow: Flow, element: Element) -> Iterator[str]:
     for title in children(element, "title"):
         yield flow.text(title)
-    yield from listed(flow, element, entries=("list-item",), is_ordered=attribute(element, "list-type") == "order")
+    yield from listed(
+        flow, element, entries=("list-item",), marks=list_marks(_FORMS.get(attribute(element, "list-type"), ""))
+    )
 
 
 def _definitions(flow: Flow, element: Element) -> Iterator[str]:
@@ -398,7 +408,8 @@ def _tei_list(flow: Flow, element: Element) -> Iterator[str]:
         yield "\n".join(item(f"{flow.text(label).rstrip(':')}: {flow.text(entry)}") for label, entry in pairs)
     else:
         kind = (attribute(element, "rend"), attribute(element, "type"))
-        yield from listed(flow, element, entries=("item", "label"), is_ordered="numbered" in kind or "ordered" in kind)
+        is_ordered = "numbered" in kind or "ordered" in kind
+        yield from listed(flow, element, entries=("item", "label"), marks=list_marks("decimal" if is_ordered else ""))
 
 
 def _head(flow: Flow, element: Element) -> Iterator[str]:
@@ -475,7 +486,7 @@ _TEI_INLINES = {
     "lb": lambda _flow, element: "" if attribute(element, "break") == "no" else " ",
     "note": _note,
     "choice": _choice,
-    "del": lambda flow, element: f"[deleted: {flow.text(element)}]",
+    "del": lambda flow, element: f"[deleted: {flow.text(element)}]{'' if element.tail else ' '}",
     "gap": lambda _flow, _element: "[…]",
 }
 

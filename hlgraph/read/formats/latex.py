@@ -38,7 +38,8 @@ _LEVELS = {
 _DROPPED = _names(
     "label vspace hspace pagestyle thispagestyle setlength addtolength setcounter addtocounter bibliographystyle hline cline "
     "toprule midrule bottomrule addlinespace specialrule endhead endfirsthead endfoot endlastfoot footnotemark protect "
-    "tightlist raggedright raggedleft xspace ignorespaces unskip leavevmode hfill vfill noindent "
+    "tightlist raggedright raggedleft xspace ignorespaces unskip leavevmode "
+    "itemsep parskip parsep topsep parindent textwidth linewidth columnwidth hfill vfill noindent "
     "centering clearpage newpage pagebreak tableofcontents listoffigures "
     "listoftables maketitle usepackage documentclass newcommand renewcommand providecommand newenvironment newtheorem "
     "DeclareMathOperator hypersetup index glossary color pagenumbering nocite rule phantom title author date fontsize selectfont"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 
 from hlgraph.errors import ReadError
+from hlgraph.read.bounds import Produced
 from hlgraph.read.content import Origin, clean_title, decode
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
+from hlgraph.read.tables import Cell, Grid
 from hlgraph.records import Document
 
 _ESCAPE = re.compile(
@@ -31,6 +34,9 @@ _SIGNS = {
 # fmt: on
 _ONE = {"-": "-", "e": "\\", " ": " ", "~": " ", "0": " ", "t": "\t", "'": "'", "`": "`", "\\": "\\", ".": ".", '"': ""}
 _BREAKS = _names("PP P LP sp TP TQ IP HP RS RE nf fi Pp It Bl El Bd Ed EX EE in ti ad na ta")
+_BULLET = re.compile(r"^[•*o-]\n(?=\S)", re.MULTILINE)  # of an item, above its text
+_MARKED = re.compile(r"^(\d{1,3}[.)])\n(?=\S)", re.MULTILINE)
+_FORM = re.compile(r"[lrcnasLRCNAS^][^lrcnasLRCNAS^\s|,]*")  # of a column
 _FONTS = _names("B I BI BR IB IR RB RI SM SB")
 _DROPPED = _names("de de1 am ig")
 _INLINE = _names(
@@ -54,20 +60,23 @@ def read_man(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         The file is not text, or holds no text between its macros.
     """
     source, warnings = decode(origin, data, encoding=options.encoding)
-    lines = [*_lines(source)]
+    lines = [*_lines(source, Produced(origin, len(data), options.max_bytes))]
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+    text = _MARKED.sub(r"\1 ", _BULLET.sub("- ", text))
     if not text:
         raise ReadError(origin.uri, "is empty: it holds macros alone", "read it with --format text to keep all of it")
     named = re.search(r"^[.']\s*(?:TH|Dt)\s+(.+)$", source, re.MULTILINE)
     words = _words(named[1]) if named else []
-    title = f"{words[0].lower()}({words[1]})" if len(words) > 1 else origin.stem
+    is_section = len(words) > 1 and re.fullmatch(r"\d\w{0,9}|[ln]", words[1]) is not None
+    title = f"{words[0].lower()}({words[1]})" if is_section else words[0] if words else origin.stem
     return Document(origin.uri, text, clean_title(title), warnings=warnings)
 
 
-def _lines(source: str) -> Iterator[str]:
+def _lines(source: str, produced: Produced) -> Iterator[str]:
     """The lines of the text, with an empty line at the end of each paragraph."""
     skipped = ""  # the macro that ends the skipped lines; blanks may precede its name
-    for line in source.splitlines():
+    lines = iter(source.splitlines())
+    for line in lines:
         if skipped:
             if line[:1] in (".", "'") and line[1:].split(maxsplit=1)[:1] == [skipped]:
                 skipped = ""
@@ -80,9 +89,73 @@ def _lines(source: str) -> Iterator[str]:
             named = rest.split()[0 if name == "ig" else 1 :]
             skipped = named[0] if named else "."
         elif name == "TS":
-            skipped = "TE" if "T{" in rest else ""
+            yield from ("", _table(takewhile(lambda each: not re.match(r"[.']\s*TE\b", each), lines), produced), "")
         else:
             yield from _macro(name, rest)
+
+
+def _table(source: Iterable[str], produced: Produced) -> str:
+    """A table of tbl as Markdown. Its header is the row above the first line, or the first one if all of it is bold.
+
+    References
+    ----------
+    M. E. Lesk, "Tbl - A Program to Format Tables".
+    """
+    lines = iter(source)
+    line = next(lines, "")
+    sign = "\t"
+    if line.rstrip().endswith(";"):
+        named = re.search(r"tab\s*\(?(.)\)?", line)
+        sign, line = named[1] if named else sign, next(lines, "")
+    forms: list[list[str]] = []
+    while line:
+        forms += [_FORM.findall(part) for part in line.split(",") if _FORM.search(part)]
+        if line.rstrip().endswith("."):
+            break
+        line = next(lines, "")
+    rows: list[list[Cell]] = []
+    heads = 0
+    for line in lines:
+        if line.strip() in ("_", "="):
+            heads = heads or len(rows)
+        elif not line.startswith(".") or line[1:2].isdigit():
+            rows.append(_row(_texts(line, lines, sign), forms[min(len(rows), len(forms) - 1)] if forms else []))
+    is_bold = bool(forms) and all(re.search("[bB]", form) for form in forms[0])
+    heads = heads if 0 < heads < len(rows) else int(is_bold)
+    marked = [
+        [cell._replace(is_head=at < heads or not (heads or cell.column)) for cell in row] for at, row in enumerate(rows)
+    ]
+    return Grid(marked, produced=produced).markdown()
+
+
+def _texts(line: str, lines: Iterator[str], sign: str) -> list[str]:
+    """The cells of a row; one between T{ and T} has several lines."""
+    texts: list[str] = []
+    parts = line.split(sign)
+    while parts:
+        part = parts.pop(0)
+        if part.strip() == "T{" and not parts:
+            inner: list[str] = []
+            for below in lines:
+                if below.startswith("T}"):
+                    parts = below[2:].split(sign)[1:]
+                    break
+                inner.append(below)
+            part = " ".join(each for each in inner if each[:1] not in (".", "'"))
+        texts.append(" ".join(_plain(part).split()))
+    return texts
+
+
+def _row(texts: Sequence[str], forms: Sequence[str]) -> list[Cell]:
+    cells: list[Cell] = []
+    at = 0
+    for number, text in enumerate(texts):
+        width = 1
+        while at + width < len(forms) and forms[at + width][0] in "sS" and len(texts) - number < len(forms) - at:
+            width += 1
+        cells.append(Cell(text, width, column=at))
+        at += width
+    return cells
 
 
 def _macro(name: str, rest: str) -> Iterator[str]:

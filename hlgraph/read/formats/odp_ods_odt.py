@@ -6,6 +6,7 @@ The XML is read with lxml. Comments, deleted text and embedded objects are left 
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -15,11 +16,12 @@ from typing import TYPE_CHECKING
 from hlgraph.errors import ReadError
 from hlgraph.read.bounds import Produced, check_package, refused
 from hlgraph.read.content import Origin, clean, clean_title
-from hlgraph.read.formats._blocks import Unread, document_of, heading
+from hlgraph.read.formats._blocks import Unread, document_of, heading, slide_title
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats._xml import Block, Flow, Inline, attribute, below, children, formula, listed, parsed, tag_of
+from hlgraph.read.notation import list_marks
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.tables import Cell, Grid
+from hlgraph.read.tables import Cell, Grid, sheet_markdown
 from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ def read_open_document(origin: Origin, data: bytes, *, options: ReadOptions, kin
     OASIS, Open Document Format for Office Applications 1.3.
     """
     unread = Unread()
-    content, about = _trees(origin, data, options, unread=unread)
+    content, about, styles = _trees(origin, data, options, unread=unread)
     body = next((part for parent in below(content, "body") for part in children(parent, *_KINDS.values())), None)
     if body is None or tag_of(body) != _KINDS[kind]:
         actual = next((name for name, tag in _KINDS.items() if body is not None and tag_of(body) == tag), "")
@@ -70,7 +72,7 @@ def read_open_document(origin: Origin, data: bytes, *, options: ReadOptions, kin
             origin.uri, reason, f"rename it, or add --format {actual}" if actual else "save it as ODT, ODS or ODP"
         )
     produced = Produced(origin, len(data), options.max_bytes)
-    flow = Flow(body, produced, blocks=_BLOCKS, inlines=_INLINES)
+    flow = Flow(body, produced, blocks={**_BLOCKS, "list": _Lists(content, styles).read}, inlines=_INLINES)
     title, metadata = _properties(flow, about)
     if kind == "odp":
         pages = [produced.add(clean(_BREAK.join(filter(None, _slide(flow, page))))) for page in below(body, "page")]
@@ -82,7 +84,7 @@ def read_open_document(origin: Origin, data: bytes, *, options: ReadOptions, kin
         return Document(
             origin.uri,
             _BREAK.join(pages),
-            title or clean_title(origin.stem),
+            title or slide_title(pages[0]) or clean_title(origin.stem),
             metadata,
             page_starts=starts,
             warnings=warnings,
@@ -92,11 +94,13 @@ def read_open_document(origin: Origin, data: bytes, *, options: ReadOptions, kin
     return document_of(produced, blocks, title=title, metadata=metadata, warnings=warnings, part="its body")
 
 
-def _trees(origin: Origin, data: bytes, options: ReadOptions, *, unread: Unread) -> tuple[Element, Element | None]:
-    """The root of the content, and that of the properties."""
+def _trees(
+    origin: Origin, data: bytes, options: ReadOptions, *, unread: Unread
+) -> tuple[Element, Element | None, Element | None]:
+    """The roots of the content, of the properties and of the styles. Formulas stand in the content where they are shown."""
     if not data.startswith((b"PK", b"\xd0\xcf")):  # flat
         root = parsed(origin, data, extra=_EXTRA)
-        return root, root
+        return root, root, root
     check_package(origin, data, limit=options.max_bytes)
     with zipfile.ZipFile(io.BytesIO(data)) as package:
         names = package.namelist()
@@ -104,11 +108,22 @@ def _trees(origin: Origin, data: bytes, options: ReadOptions, *, unread: Unread)
             raise ReadError(origin.uri, "is protected by a password", "save it without a password")
         if "content.xml" not in names:
             raise ReadError(origin.uri, "is no OpenDocument file: it has no content.xml", "save it again")
+        content = parsed(origin, package.read("content.xml"), extra=_EXTRA)
+        shown = {attribute(each, "href").removeprefix("./").rstrip("/"): each for each in below(content, "object")}
         for name in names:
-            if name.endswith("/content.xml"):
-                unread[f"embedded object {name.rpartition('/')[0]}"] += 1
-        about = parsed(origin, package.read("meta.xml"), extra=_EXTRA) if "meta.xml" in names else None
-        return parsed(origin, package.read("content.xml"), extra=_EXTRA), about
+            folder, _, member = name.rpartition("/")
+            if not folder or member != "content.xml":
+                continue
+            root = parsed(origin, package.read(name), extra=_EXTRA) if folder in shown else None
+            if root is not None and tag_of(root) == "math":
+                shown[folder].append(root)
+            else:
+                unread[f"embedded object {folder}"] += 1
+        about, styles = (
+            parsed(origin, package.read(name), extra=_EXTRA) if name in names else None
+            for name in ("meta.xml", "styles.xml")
+        )
+        return content, about, styles
 
 
 def _properties(flow: Flow, root: Element | None) -> tuple[str, dict[str, MetadataValue]]:
@@ -123,7 +138,7 @@ def _properties(flow: Flow, root: Element | None) -> tuple[str, dict[str, Metada
     metadata: dict[str, MetadataValue] = {ours: values[name] for name, ours in _FIELDS.items() if values[name]}
     if values["creation-date"]:
         metadata["created"] = values["creation-date"]
-    if keywords := tuple(clean(flow.text(each)) for each in children(meta, "keyword")):
+    if keywords := tuple(filter(None, (clean(flow.text(each)) for each in children(meta, "keyword")))):
         metadata["keywords"] = keywords
     return clean_title(values["title"]), metadata
 
@@ -187,12 +202,7 @@ def _sheet_block(flow: Flow, rows: list[list[Cell]]) -> str:
     """A Markdown table, or plain lines if no row has two cells."""
     if all(sum(bool(cell.text) for cell in row) <= 1 for row in rows):
         return "\n".join(cell.text for row in rows for cell in row if cell.text)
-    first = min(cell.column or 0 for row in rows for cell in row if cell.text)
-    moved = [
-        [cell._replace(column=(cell.column or 0) - first) for cell in row if (cell.column or 0) >= first]
-        for row in rows
-    ]
-    return Grid(moved, produced=flow.produced).markdown()
+    return sheet_markdown([[cell for cell in row if cell.text] for row in rows], flow.produced)
 
 
 def _groups(flow: Flow, table: Element, *, is_sheet: bool = False) -> Iterator[list[list[Cell]]]:
@@ -269,15 +279,49 @@ def _slide(flow: Flow, page: Element) -> Iterator[str]:
         yield f"Notes: {text}" if text else ""
 
 
-def _list(flow: Flow, element: Element) -> Iterator[str]:
-    for block in listed(flow, element, entries=("list-header", "list-item")):
-        yield block.removeprefix("- ") if block.startswith("- #") else block  # a numbered heading is an item of a list
+class _Lists:
+    """Reads lists with the numbers that their styles give.
+
+    Parameters
+    ----------
+    roots : where the styles are
+    """
+
+    def __init__(self, *roots: Element | None) -> None:
+        self._levels = {
+            attribute(style, "name"): {
+                attribute(level, "level"): level for level in children(style, "list-level-style-number")
+            }
+            for root in roots
+            if root is not None
+            for style in below(root, "list-style")
+        }
+        self._last: dict[str, int] = {}  # number of the last item of each style, at the outermost level
+
+    def read(self, flow: Flow, element: Element) -> Iterator[str]:
+        """The items of a list, each with a dash or its number; a numbered heading is an item of a list."""
+        around = [each for each in (element, *element.iterancestors()) if tag_of(each) == "list"]
+        style = next(filter(None, (attribute(each, "style-name") for each in around)), "")
+        level = self._levels.get(style, {}).get(str(len(around)))
+        form, start = (attribute(level, name) if level is not None else "" for name in ("num-format", "start-value"))
+        form = _FORMS.get(form, "")
+        first = int(start) if start.isdecimal() and len(start) < _LONGEST_NUMBER else 1
+        if form and len(around) == 1:
+            if attribute(element, "continue-numbering") == "true":
+                first = self._last.get(style, first - 1) + 1
+            self._last[style] = first - 1 + sum(1 for _ in children(element, *_ITEMS))
+        for block in listed(flow, element, entries=_ITEMS, marks=list_marks(form, first)):
+            yield re.sub(r"^(?:-|\w+[.)]) #", "#", block)
+
+
+_ITEMS = ("list-header", "list-item")
+_FORMS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
+_LONGEST_NUMBER = 6  # digits
 
 
 _BLOCKS: Mapping[str, Block] = {
     "h": _heading,
     "p": _paragraph,
-    "list": _list,
     "table": _table,
     **dict.fromkeys(_GONE, _gone),
 }

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced, refused
-from hlgraph.read.content import Origin, clean, clean_title, parser_errors, tolerated
+from hlgraph.read.content import Origin, clean, clean_title, given_title, parser_errors, tolerated
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.pdf_tables import FINE, PageTexts, may_be_ruled
+from hlgraph.read.pdf_tables import PageTexts, may_be_ruled
 from hlgraph.read.print_order import has_rtl, rejoined
-from hlgraph.read.tables import has_short_lines, may_have_table, with_markdown
+from hlgraph.read.tables import has_short_lines, may_have_table
 from hlgraph.records import PAGE_BREAK, Document, MetadataValue
 
 if TYPE_CHECKING:
@@ -31,14 +31,6 @@ _MOST_FORMS = 10_000  # drawn on a page, with those in forms: bounds the time th
 _DRAWS = re.compile(rb"/([^\s/\[\]<>(){}%]{1,127})\s+Do\b")
 _NO_COMMENTS = ("/Link", "/Popup")
 _PASSWORD = 1 << 13
-# What programs write when the author gives no title.
-_NO_TITLE = re.compile(
-    r"\(?(?:untitled|no title|title|anonymous|unknown|document|presentation|slide|layout|print|scan|book|sheet)[ _-]*\d*\)?"
-    r"|(?:powerpoint|pdf) (?:presentation|document)|microsoft (?:word|excel|powerpoint|office \w+) ?[-–—].*"
-    r"|\S*\.(?:docx?|dotx?|dvi|eps|fm|html?|indd|key|md|odp|ods|odt|pages|pdf|pmd|pptx?|ps|pub|qxd|rtf|tex|tiff?|txt|wpd|xlsx?)"
-    r"|[\w .,()+-]{1,200}\.(?:docx?|indd|odt|pdf|pptx?|qxd|rtf|xlsx?)|[\d\W]*",
-    re.IGNORECASE,
-)
 _MEND = "repair it, e.g. with qpdf"
 
 
@@ -159,7 +151,7 @@ def _page(texts: PageTexts, index: int, drawn: bytes) -> str:
     lost = Counter("".join(text.split())) - Counter(laid_out)
     if lost.total() > len(text) * _MOST_LOST:
         return text
-    return with_markdown(laid_out, has_numbers=has_numbers, unit=1 / FINE) or text
+    return texts.laid_out_tables(index, laid_out, has_numbers=has_numbers) or text
 
 
 def _entries(page: PageObject) -> tuple[list[str], int]:
@@ -213,7 +205,7 @@ def _properties(reader: PdfReader) -> tuple[str, dict[str, MetadataValue]]:
         created = ""
     values = {"author": clean(str(info.author or "")).strip(), "created": created}
     title = clean_title(clean(str(info.title or "")))
-    return "" if _NO_TITLE.fullmatch(title) else title, {name: value for name, value in values.items() if value}
+    return given_title(title), {name: value for name, value in values.items() if value}
 
 
 def _locked(origin: Origin) -> ReadError:

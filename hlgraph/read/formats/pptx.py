@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced, check_package
-from hlgraph.read.content import Origin, clean, clean_title
+from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title
 from hlgraph.read.drawings import chart_text, diagram_text
+from hlgraph.read.formats._blocks import slide_title
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import (
     alternative,
@@ -48,7 +49,7 @@ def read_pptx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
 
     Parameters
     ----------
-    origin : the file; its stem is the title if the properties name none
+    origin : the file; its stem is the title if neither the properties nor the first slide names one
     data : the bytes of the file
     options : ``max_bytes`` limits the unpacked size, and the text in characters
 
@@ -74,7 +75,7 @@ def read_pptx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     return Document(
         uri=origin.uri,
         text=_BREAK.join(pages),
-        title=title or clean_title(origin.stem),
+        title=title or slide_title(pages[0]) or clean_title(origin.stem),
         metadata={**metadata, "slides": len(pages)},
         page_starts=tuple(accumulate((len(page) + len(_BREAK) for page in pages[:-1]), initial=0)),
         warnings=(f"{reader.comments:,} comments were not read",) if reader.comments else (),
@@ -264,7 +265,7 @@ def _properties(show: Presentation) -> tuple[str, dict[str, MetadataValue]]:
     metadata: dict[str, MetadataValue] = {name: value for name, value in values.items() if value}
     if properties.created:
         metadata["created"] = properties.created.isoformat()
-    return clean_title(clean(str(properties.title or ""))), metadata
+    return given_title(clean_title(clean(str(properties.title or "")))), given_properties(metadata)
 
 
 FORMAT = FileFormat(

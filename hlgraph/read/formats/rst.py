@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from hlgraph.errors import MissingExtraError
@@ -24,6 +25,9 @@ _LONGEST = 200_000  # characters without a blank line: the time for inline marku
 _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1{2,}")
 _NO_TITLE = re.compile(r"\s|[-*+|] |\.\. |:\w|>>>|__ |[!-/:-@\[-`{-~]{3,}\s*$")
 _REPLACED = re.compile(r"^\s*\.\. \|([^|\n]+)\| +replace:: *(.*)$", re.MULTILINE)
+_NOTE = re.compile(r"^\.\. \[(\d+|#[\w.:+-]*|\*)\] ", re.MULTILINE)
+_REFERENCE = "\x1f"  # before the mark of a note, which docutils sets apart from the sentence that it belongs to
+_SPACE_BEFORE = re.compile(rf"(?<=[.!?…”\"])\s+(?={_REFERENCE})")
 _TARGET = re.compile(r"\s*<[^<>]*>\s*$")
 _OPTION = re.compile(r":[\w-]+:(?:\s|$)")
 _DIRECTIVE = re.compile(r"\.\.\s+([\w:.+-]+)\s*::\s*(.*)", re.DOTALL)
@@ -73,7 +77,8 @@ def read_rst(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     if any(len(part) > _LONGEST for part in text.split("\n\n")):
         raise refused(origin, "characters without a blank line", limit=_LONGEST)
     produced = Produced(origin, len(data), options.max_bytes)
-    walk = _Walk(produced, {match[1]: match[2].strip() for match in _REPLACED.finditer(text)})
+    named = {match[1]: match[2].strip() for match in _REPLACED.finditer(text)}
+    walk = _Walk(produced, named=named, notes=_notes(text))
     blocks: list[str] = []
     fields: dict[str, MetadataValue] = {}
     parse = _parser()
@@ -88,6 +93,24 @@ def read_rst(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     metadata: dict[str, MetadataValue] = {**fields}
     warnings = (*warnings, *walk.unread.warnings())
     return document_of(produced, blocks, title=clean_title(title), metadata=metadata, warnings=warnings)
+
+
+def _notes(text: str) -> dict[str, list[str]]:
+    """The marks of automatic footnotes by what refers to them: ``#`` or ``*`` in order of the notes, or the label of one.
+
+    References
+    ----------
+    docutils, "reStructuredText Markup Specification", "Auto-Numbered Footnotes", "Auto-Symbol Footnotes".
+    """
+    names = _NOTE.findall(text)
+    used = {name for name in names if name.isdecimal()}
+    numbers = (number for number in map(str, count(1)) if number not in used)
+    symbols = (symbol * times for times in count(1) for symbol in "*†‡§¶#♠♥♦♣")
+    marks: dict[str, list[str]] = {}
+    for name in names:
+        if not name.isdecimal():
+            marks.setdefault(name, []).append(next(symbols if name == "*" else numbers))
+    return marks
 
 
 def _sections(text: str) -> Iterator[tuple[int, str]]:
@@ -202,24 +225,28 @@ class _Walk:
     unread : what was left out
     """
 
-    def __init__(self, produced: Produced, named: dict[str, str]) -> None:
+    def __init__(self, produced: Produced, *, named: dict[str, str], notes: dict[str, list[str]]) -> None:
         self.title = ""
         self.unread = Unread()
         self._produced = produced
         self._depth = 0
         self._named = named
+        self._marks = notes
+        self._references = {name: iter(marks) for name, marks in notes.items() if name in "#*"}
+        self._notes = {name: iter(marks) for name, marks in notes.items() if name in "#*"}
 
     def fields(self, tree: document) -> dict[str, MetadataValue]:
         """The fields before the first section or paragraph, which are taken out of the tree."""
-        fields: dict[str, MetadataValue] = {}
+        values: dict[str, list[str]] = {}
         for node in list(tree.children):
             if node.tagname == "field_list":
-                pairs = ((field.children[0], field.children[1]) for field in node.children)
-                fields |= {clean(self.line(name)).lower(): clean(self.line(body)) for name, body in pairs}
+                for field in node.children:
+                    name, value = (clean(self.line(each)) for each in field.children[:2])
+                    values.setdefault(name.lower(), []).append(value)
                 tree.children.remove(node)
             elif node.tagname not in ("comment", "target", "substitution_definition") and node is not tree.children[0]:
                 break
-        return {name: value for name, value in fields.items() if name}
+        return {name: tuple(each) if len(each) > 1 else each[0] for name, each in values.items() if name}
 
     def blocks(self, parent: Node) -> Iterator[str]:
         """The blocks of the children of a node."""
@@ -241,7 +268,8 @@ class _Walk:
 
     def line(self, node: Node) -> str:
         """The text of a node with inline markup, on one line."""
-        return " ".join("".join(self._inlines(node)).split())
+        text = "".join(self._inlines(node))
+        return " ".join(_SPACE_BEFORE.sub("", text).replace(_REFERENCE, "").split())
 
     def _inlines(self, node: Node) -> Iterator[str]:
         kind = node.tagname
@@ -250,7 +278,7 @@ class _Walk:
         elif kind in ("literal", "math"):
             yield f"`{node.astext()}`" if kind == "literal" else f"${node.astext()}$"
         elif kind in ("footnote_reference", "citation_reference"):
-            yield f"[{node.astext() or '#'}]"
+            yield f"{_REFERENCE}[{self._mark(node, node.astext(), self._references)}]"
         elif kind == "substitution_reference":
             yield self._named.get(str(node.get("refname", "")), node.astext())
         elif kind in ("superscript", "subscript"):
@@ -260,6 +288,13 @@ class _Walk:
         elif kind not in ("target", "comment", "system_message") or (node.children and kind == "target"):
             for child in node.children:
                 yield from self._inlines(child)
+
+    def _mark(self, node: Node, shown: str, unnamed: dict[str, Iterator[str]]) -> str:
+        """The mark of a footnote or of a reference to it."""
+        kind = {1: "#", "*": "*"}.get(node.get("auto"), "")
+        names = [str(node.get("refname") or ""), *map(str, node.get("names", []))]
+        label = next((self._marks[f"#{name}"] for name in filter(None, names) if f"#{name}" in self._marks), [])
+        return shown or (label[0] if label else next(unnamed.get(kind, iter(())), "")) or "#"
 
     def _image(self, node: Node) -> str:
         alt = str(node.get("alt", ""))
@@ -318,7 +353,9 @@ class _Walk:
 
     def note(self, node: Element) -> Iterator[str]:
         """A footnote or citation, after its label."""
-        label = next((child.astext() for child in node.children if child.tagname == "label"), "#")
+        label = self._mark(
+            node, "".join(each.astext() for each in node.children if each.tagname == "label"), self._notes
+        )
         blocks = [block for child in node.children if child.tagname != "label" for block in self._block(child)]
         yield f"[{label}] {' '.join(blocks)}"
 

@@ -36,6 +36,8 @@ _REDIRECT = re.compile(r"#redirect\s*:?\s*", re.IGNORECASE)
 _MAGIC = re.compile(r"__[A-Z]{2,20}__")
 _MARK = "\x1a{}\x1a"
 _MARKED = re.compile("\x1a(\\d+)\x1a")
+_ENDS = frozenset(".!?…")  # a mark after these belongs to their sentence
+_SWITCHES = frozenset(("on", "off", "yes", "no", "y", "n", "0", "1"))  # of options of templates on a line
 _LONGEST_TITLE = 1_000
 _MEDIA = ("file", "image", "media", "datei", "fichier", "archivo")
 _HIDDEN = ("category", "kategorie", "catégorie", "categoría")
@@ -115,7 +117,9 @@ class _Page:
         if not key:
             return ""
         self.references[key] = self.references.get(key) or text
-        return f" [{list(self.references).index(key) + 1}]" if len(self.references) < 1000 else " [*]"
+        space = "" if match.string[match.start() - 1 : match.start()] in _ENDS else " "
+        number = str(list(self.references).index(key) + 1) if len(self.references) < 1000 else "*"
+        return f"{space}[{number}]"
 
     def _expanded(self, text: str) -> str:
         """The text with templates and links replaced, from the innermost outwards; braces without a partner stay."""
@@ -155,7 +159,7 @@ class _Page:
         if not named and not values:
             self.unread[f"template {title}"] += 1
             return ""
-        return " ".join([*values, *(value for _, value in named)])
+        return " ".join([*values, *(value for _, value in named if value.lower() not in _SWITCHES)])
 
     def _link(self, inner: str) -> str:
         target, *parts = inner.split("|")

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced, check_package, refused
-from hlgraph.read.content import Origin, clean, clean_title, read_bounded, tolerated
+from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title, read_bounded, tolerated
 from hlgraph.read.drawings import chart_titles, words_of
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import attribute, literals, local_name, shown_number
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.rows import Flaw, Row, Table
 from hlgraph.read.tables import Cell as GridCell
-from hlgraph.read.tables import Grid
+from hlgraph.read.tables import sheet_markdown
 from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:
@@ -270,9 +270,7 @@ def _block(rows: list[list[GridCell]], produced: Produced) -> str:
     """A Markdown table, or plain lines if no row has two cells."""
     if all(len(cells) <= 1 for cells in rows):
         return "\n".join(cell.text for cells in rows for cell in cells)
-    first = min(cell.column or 0 for cells in rows for cell in cells)
-    moved = [[cell._replace(column=(cell.column or 0) - first) for cell in cells] for cells in rows]
-    return Grid(moved, produced=produced).markdown()
+    return sheet_markdown(rows, produced)
 
 
 def _shown(cell: Cell | MergedCell) -> str:
@@ -302,7 +300,7 @@ def _properties(data: bytes) -> tuple[str, dict[str, MetadataValue]]:
         tree = fromstring(package.read(_CORE))
     values = {str(each.tag).rpartition("}")[2]: clean(each.text or "").strip() for each in tree}
     metadata: dict[str, MetadataValue] = {ours: values[name] for name, ours in _PROPERTIES.items() if values.get(name)}
-    return clean_title(values.get("title", "")), metadata
+    return given_title(clean_title(values.get("title", ""))), given_properties(metadata)
 
 
 FORMAT = FileFormat(

@@ -457,3 +457,19 @@ def test_a_header_of_many_sections_is_read_once(tmp_path: Path) -> None:
     section = paragraph("Part.", "<w:sectPr><w:headerReference r:id='rIdheader'/></w:sectPr>")
     files = {size: word_file(section * size, header=paragraph("ACME") * size) for size in (100, 800)}
     assert_linear(lambda size: only(tmp_path / "a.docx", files[size]), 100, times=8, slack=3)
+
+
+def test_comments_stand_after_what_they_are_about_if_the_options_ask_for_them(tmp_path: Path) -> None:
+    mark = "<w:r><w:commentReference w:id='{}'/></w:r>".format
+    table = f"<w:tbl><w:tr><w:tc>{paragraph(run('cell') + mark(2))}</w:tc></w:tr></w:tbl>"
+    body = paragraph(run("The price is 12.") + mark(1)) + paragraph(run("End.")) + table
+    note = "<w:comment w:id='{}' w:author='{}'><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:comment>".format
+    comments = note(1, "Ane Vik", "Without tax?") + note(2, "", "Why?") + note(3, "Bo", "Of nothing.")
+    lines, warnings = read_body(tmp_path, body, comments=comments)
+    assert (lines[:2], warnings) == (["The price is 12.", "End."], ("3 comments were not read",))
+    document = only(tmp_path / "a.docx", word_file(body, comments=comments), ReadOptions(comments=True))
+    assert isinstance(document, Document)
+    assert document.warnings == ()
+    lines = [line for line in document.text.splitlines() if line]
+    assert lines[:3] == ["The price is 12.", "Comment by Ane Vik: Without tax?", "End."]
+    assert lines[-2:] == ["Comment: Why?", "Comment by Bo: Of nothing."]

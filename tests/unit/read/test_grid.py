@@ -4,7 +4,7 @@ import pytest
 
 from hlgraph.read.bounds import Produced
 from hlgraph.read.content import Origin
-from hlgraph.read.tables import Cell, Grid
+from hlgraph.read.tables import Cell, Grid, side_by_side
 
 
 def grid(*rows: str, heads: int = 0) -> Grid:
@@ -86,3 +86,37 @@ def test_a_span_that_repeats_a_cell_too_often_is_not_filled() -> None:
 def test_a_bar_in_a_cell_is_escaped() -> None:
     table = Grid([[Cell("A"), Cell("B")], [Cell("a|b"), Cell("c")]], produced=Produced(Origin("file:///a"), 1, 100))
     assert "| a\\|b | c |" in table.markdown()
+
+
+@pytest.mark.parametrize(
+    ("rows", "count"),
+    [
+        (["Part Count . Sign", "P-1 3 . pump", "P-2 4"], 2),
+        (["Part Count . Sign Text", "P-1 3 . P pump", "P-2 4 . S seal", ". . . V valve"], 2),
+        (["Item 2024 . 2025", "Cash 3 . 4", "Debt 5"], 1),  # a blank column beside values parts one table
+        (["Item 2024 . Note", "Cash 3 . low", "Debt 5 . high"], 1),
+        (["Item 2024 . Note", "Cash 3 . low", "Zone", "Debt 5 . high"], 1),
+    ],
+)
+def test_a_blank_column_parts_two_tables_of_a_sheet_if_one_is_longer(rows: list[str], count: int) -> None:
+    cells = [[Cell(text, column=at) for at, text in enumerate(row.split()) if text != "."] for row in rows]
+    tables = side_by_side(cells)
+    assert len(tables) == count
+    assert sum(len(row) for table in tables for row in table) == sum(map(len, cells))
+
+
+@pytest.mark.parametrize("width", [2, 3, 4])
+def test_a_label_over_the_whole_width_below_the_header_names_a_section(width: int) -> None:
+    def head(*texts: str) -> list[Cell]:
+        return [Cell(text, is_head=True) for text in texts]
+
+    names = ["Service", "Fee", "Note", "Since"][:width]
+    rows = [
+        head(*names),
+        [Cell("Ships", width, is_head=True)],
+        [Cell("Berth"), Cell("12")],
+        [Cell("Cargo", width, is_head=True)],
+    ]
+    grid = Grid([*rows, [Cell("Crane"), *([Cell("9")] * (width - 1))]], produced=Produced(Origin("file:///a"), 1, 100))
+    assert grid.head == ["", *names]
+    assert [row[:3] for row in grid.rows] == [["Ships", "Berth", "12"], ["Cargo", "Crane", "9"]]

@@ -349,6 +349,7 @@ def test_pages_of_a_site_do_not_share_the_title_of_the_site(
         ("<h2>Install<a class='headerlink' href='#i'>¶</a></h2>", ["## Install"]),
         ("<h2>Struct <span>Vec</span><button>Copy path</button></h2>", ["## Struct Vec"]),
         ("<h2><button>Who pays?</button></h2>", ["## Who pays?"]),
+        ("<h2><span>1</span><br>The<br><i>gate</i></h2>", ["## 1 The *gate*"]),
         ("<blockquote><p>It holds.</p><footer>— Rada Holm</footer></blockquote>", ["It holds.", "— Rada Holm"]),
         (
             "<table><tr><th>Lake</th><th>Rivers</th></tr><tr><td>Orva</td><td><ul><li>Sarn</li> <li>Tolk</li></ul></td></tr>"

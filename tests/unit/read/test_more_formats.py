@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import re
+import zipfile
+from decimal import Decimal
 from pathlib import Path
 
 import format_samples
@@ -354,6 +357,13 @@ def test_a_table_without_a_text_is_one_statement_per_row(tmp_path: Path) -> None
     assert (found.uri, found.title, found.metadata["rows"]) == (path.as_uri(), "ships", 2)
 
 
+def test_decimals_of_a_table_keep_their_places(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"part": ["Bolt"], "price": pa.array([Decimal("1.50")])}), path)
+    [found] = documents(path)
+    assert found.text.splitlines()[-1] == "| Bolt | 1.50 |"
+
+
 def test_a_long_table_is_cut_into_parts_of_a_thousand_rows(tmp_path: Path) -> None:
     path = tmp_path / "ships.csv"
     path.write_text("Name,Count\n" + "".join(f"Part {number},{3 * number}\n" for number in range(1, 2_501)))
@@ -509,3 +519,114 @@ def test_a_reference_of_latex_shows_the_number_that_its_file_decides(
     [line] = [line for line in found.text.splitlines() if line.startswith("Refs")]
     assert line == f"Refs: {expected}"
     assert ("Figure 1: A sketch." in found.text) == ("Figure 1" in expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "lines"),
+    [
+        (
+            "asciidoc",
+            "= T\nAda\nv1.2, 2026-03-04: first\n:part: pump\n:both: {part}s\n\n"
+            "* The {part} must be\n  closed {both}.\n. one\n. two\n+\nattached\n\n. three\n.. a\n.. b\n\n"
+            "prose {unknown}\n\n. again\n\nTerm:: goes\non.\n",
+            [
+                *(
+                    "# T",
+                    "- The pump must be closed pumps.",
+                    "1. one",
+                    "2. two",
+                    "attached",
+                    "3. three",
+                    "  1. a",
+                    "  2. b",
+                ),
+                *("prose {unknown}", "1. again", "- Term: goes on."),
+            ],
+        ),
+        (
+            "org",
+            "#+TITLE: T\n- The pump must be\n  closed.\n  1. one\n     more\n  2. two\n- next\nprose\n",
+            ["- The pump must be closed.", "  1. one more", "  2. two", "- next", "prose"],
+        ),
+        (
+            "rst",
+            "A [#b]_ and b. [#]_ Then c. [1]_ [*]_\n\n.. [1] one\n.. [#b] two\n.. [#] three\n.. [*] star\n",
+            ["A [2] and b.[3] Then c.[1] [*]", "[1] one", "[2] two", "[3] three", "[*] star"],
+        ),
+        ("wikitext", "One.<ref>a</ref> Two<ref>b</ref>.\n", ["One.[1] Two [2].", "## References", "1. a", "2. b"]),
+        (
+            "jats",
+            "<article><body><list list-type='alpha-lower'><list-item><p>a</p></list-item><list-item><p>b</p></list-item></list>"
+            "<p><inline-formula><math><msup><mi>x</mi><mn>10</mn></msup><mo>+</mo><mfrac><mi>a</mi><mrow><mi>b</mi><mo>-</mo>"
+            "<mn>1</mn></mrow></mfrac></math></inline-formula></p></body></article>",
+            ["a) a", "b) b", "x¹⁰+a/(b-1)"],
+        ),
+    ],
+)
+def test_items_are_whole_and_have_their_numbers_and_notes_their_marks(
+    tmp_path: Path, kind: str, source: str, lines: list[str]
+) -> None:
+    [found] = documents(given(tmp_path, kind, source))
+    assert [line for line in found.text.splitlines() if line] == lines
+
+
+def test_lists_and_formulas_of_odt_are_shown_as_in_the_document(tmp_path: Path) -> None:
+    number = "<text:list-level-style-number text:level='{}' style:num-format='{}' text:start-value='{}'/>".format
+    style = (
+        "<office:automatic-styles xmlns:style='s'><text:list-style style:name='L'>"
+        f"{number(1, '1', 1)}{number(2, 'a', 3)}</text:list-style></office:automatic-styles>"
+    )
+    entry = "<text:list-item><text:p>{}</text:p>{}</text:list-item>".format
+    inner = f"<text:list>{entry('b', '')}</text:list>"
+    body = (
+        f"<text:list text:style-name='L'>{entry('one', inner)}{entry('two', '')}</text:list><text:p>p</text:p>"
+        f"<text:list text:style-name='L' text:continue-numbering='true'>{entry('three', '')}</text:list>"
+        f"<text:list>{entry('dash', '')}</text:list>"
+        "<text:p>Sum <draw:frame><draw:object xmlns:xlink='l' xlink:href='./F 1/'/></draw:frame>.</text:p>"
+    )
+    flat = format_samples.flat("text", body).replace("<office:body>", f"{style}<office:body>", 1)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as package:
+        package.writestr("mimetype", "application/vnd.oasis.opendocument.text")
+        package.writestr("content.xml", flat)
+        package.writestr("F 1/content.xml", "<math xmlns='m'><msup><mi>a</mi><mn>2</mn></msup></math>")
+    [found] = documents(given(tmp_path, "odt", out.getvalue()))
+    assert [line for line in found.text.splitlines() if line] == [
+        *("1. one", "  c) b", "2. two", "p", "3. three", "- dash", "Sum a²."),
+    ]
+    assert found.warnings == ()
+
+
+def test_a_table_that_a_notebook_shows_is_a_table_and_the_name_of_a_figure_is_no_text(tmp_path: Path) -> None:
+    page = "<table><thead><tr><th></th><th>Region</th></tr></thead><tbody><tr><th>0</th><td>North</td></tr></tbody></table>"
+    shown = [
+        {"text/plain": "  Region\n0 North", "text/html": page},
+        {"text/plain": "<Figure size 6x4>", "image/png": "aa"},
+    ]
+    outputs = [{"output_type": "display_data", "data": data} for data in shown]
+    cell = {"cell_type": "code", "source": "df", "outputs": outputs}
+    [found] = documents(given(tmp_path, "ipynb", json.dumps({"cells": [cell], "metadata": {}})))
+    assert "|  | Region | \n|---|---|\n| 0 | North |" in found.text
+    assert "Figure" not in found.text
+    assert found.warnings == ("not read: output of type image/png",)
+
+
+def test_quotations_of_a_mail_in_html_are_marked(tmp_path: Path) -> None:
+    page = (
+        "<div>It works.</div><div>On Monday Ane wrote:</div><blockquote><div>It is out.</div><blockquote><p>When?</p></blockquote>"
+        "Soon.</blockquote>"
+    )
+    mail = f"From: a\nTo: b\nContent-Type: text/html\n\n<html><body>{page}</body></html>"
+    [found] = documents(given(tmp_path, "eml", mail))
+    assert found.text.split("\n\n") == ["It works.", "On Monday Ane wrote:", "> It is out.", "> > When?", "> Soon."]
+
+
+def test_an_invitation_says_what_and_when(tmp_path: Path) -> None:
+    event = (
+        "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Review\\, seals and\n  more\nDTSTART;TZID=Europe/Oslo:20260309T090000\n"
+        "DTEND;VALUE=DATE:20260310\nORGANIZER;CN=Ada:mailto:ada@a\nUID:1\nEND:VEVENT\nEND:VCALENDAR\n"
+    )
+    [found] = documents(given(tmp_path, "eml", f"From: a\nTo: b\nContent-Type: text/calendar\n\n{event}"))
+    assert found.text.splitlines() == [
+        *("Event: Review, seals and more", "Start: 2026-03-09T09:00:00", "End: 2026-03-10", "Organizer: ada@a"),
+    ]

@@ -469,8 +469,15 @@ def test_underscores_that_are_drawn_are_no_lines_of_a_table() -> None:
     assert may_be_ruled(b" 0 0 0.4 11.9 re f\n" * 4)
 
 
-def paged(parts: list[list[list[str]]], *, widths: list[list[int]], between: str = "", running: str = "") -> bytes:
-    """A PDF with a ruled table on each page, text over each but the first, and a running title and page number if asked."""
+def paged(
+    parts: list[list[list[str]]],
+    *,
+    widths: list[list[int]],
+    between: str = "",
+    running: str = "",
+    style: tuple[tuple[object, ...], ...] = (("GRID", (0, 0), (-1, -1), 0.5, "black"),),
+) -> bytes:
+    """A PDF with a table on each page, text over each but the first, and a running title and page number if asked."""
     out = io.BytesIO()
     canvas = Canvas(out, pagesize=A4)
     for number, (rows, sizes) in enumerate(zip(parts, widths, strict=True), 1):
@@ -481,7 +488,7 @@ def paged(parts: list[list[list[str]]], *, widths: list[list[int]], between: str
         if between and number > 1:
             canvas.drawString(60, top, between)
             top -= 30
-        table = Table(rows, colWidths=sizes, style=[("GRID", (0, 0), (-1, -1), 0.5, "black")])
+        table = Table(rows, colWidths=sizes, style=list(style))
         _, height = table.wrapOn(canvas, 400, 700)
         table.drawOn(canvas, 60, top - height)
         canvas.showPage()
@@ -526,3 +533,32 @@ def test_a_ruled_table_goes_on_on_the_next_page_without_its_header(
     assert (f"{head}{row}" in pages[1]) == bool(row)
     assert (head in pages[1]) == bool(row)
     assert (head in pages[2]) == bool(row)
+
+
+LONG = [[f"Bolt M{number}", "red" if number % 2 else "blue", f"{number * 37:,}"] for number in range(4, 9)]
+
+
+@pytest.mark.parametrize(
+    ("second", "between", "goes_on"),
+    [
+        (LONG, "", True),
+        ([STOCK[0], *LONG], "", True),
+        (LONG, "These are the parts of the other hall, which was counted in May.", False),
+        ([["Town", "Region", "People"], *LONG], "", False),
+    ],
+)
+@pytest.mark.parametrize("running", ["", "Stock of Tarn"])
+def test_a_table_of_aligned_columns_goes_on_on_the_next_page_without_its_header(
+    tmp_path: Path, second: list[list[str]], between: str, *, goes_on: bool, running: str
+) -> None:
+    data = paged([[STOCK[0], *LONG], second], widths=[SIZES, SIZES], between=between, running=running, style=())
+    (tmp_path / "a.pdf").write_bytes(data)
+    [found] = read([str(tmp_path / "a.pdf")])
+    assert isinstance(found, Document)
+    head = "| Part | Colour | Count |\n| --- | --- | --- |\n| Bolt M4 | blue | 148 |"
+    first, rest = (
+        found.text[start:end] for start, end in zip(found.page_starts, (found.page_starts[1], None), strict=True)
+    )
+    assert head in first
+    assert (head in rest) == goes_on
+    assert all(word in rest for row in second for cell in row for word in cell.split())

@@ -399,3 +399,34 @@ def test_documents_come_while_the_rest_is_unread() -> None:
     first = next(stream)
     assert isinstance(first, Document)
     assert source.tell() < 200_000
+
+
+@pytest.mark.parametrize(
+    ("source", "above"),
+    [
+        ("Report: Stock\nDate: 2026-03-04\n\nPart,Count\nP-1,3\nP-2,\n", ["Report: Stock", "Date: 2026-03-04"]),
+        ("Stock,\n,\nas of May,\nPart,Count\nP-1,3\nP-2,\n", ["Stock", "as of May"]),
+        ("sep=;\nPart;Count\nP-1;3\nP-2;\n", []),
+        ("# made by hand\n# in May\nPart\tCount\nP-1\t3\nP-2\t\n", ["made by hand", "in May"]),
+        ("#Part,Count\nP-1,3\nP-2,\n", None),
+        ("Part,Count\n\nP-1,3\nP-2,\n", []),
+    ],
+)
+def test_lines_above_the_header_of_a_csv_file_are_no_header(
+    tmp_path: Path, source: str, above: list[str] | None
+) -> None:
+    [found], failures = run(tmp_path / "a.csv", source)
+    assert failures == []
+    assert [line for line in found.text.splitlines() if line and not line.startswith("| -")] == [
+        *(above or []),
+        *("| #Part | Count |" if above is None else "| Part | Count |", "| P-1 | 3 |", "| P-2 |  |"),
+    ]
+
+
+def test_lines_below_a_title_keep_their_numbers_and_a_column_of_texts_is_no_title(tmp_path: Path) -> None:
+    _, failures = run(tmp_path / "a.csv", "Stock\n\nPart,Count\nP-1,3\nP-2,3,4\n")
+    assert failures == [": line 5 has 3 cells, the header has 2; quote the cells that hold a delimiter"]
+    documents, _ = run(tmp_path / "a.csv", "Title\n\nid,text\n1,One.\n")
+    assert [(found.text, found.warnings) for found in documents] == [("One.", ("not read: line above the header",))]
+    documents, _ = run(tmp_path / "a.csv", "text\nOne word\n\nTwo words\n")
+    assert [found.text for found in documents] == ["One word", "Two words"]

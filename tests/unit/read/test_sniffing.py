@@ -89,7 +89,7 @@ def test_a_page_of_a_manual_loses_its_macros(tmp_path: Path) -> None:
     assert found["clean.1"].title == "cargo-clean(1)"
     assert found["clean.1"].text == (
         "# NAME\n\ncargo-clean — Remove generated artifacts\n\n# OPTIONS\n\n--dry-run [yes]\n"
-        "It's only shown. See cargo(1).\n\n•\na point\n\nThe end."
+        "It's only shown. See cargo(1).\n\n- a point\n\nThe end."
     )
     assert found["ttx.1"].title == "ttx(1)"
     lines = [line for line in found["ttx.1"].text.splitlines() if line]
@@ -114,3 +114,22 @@ def test_a_page_of_a_manual_loses_its_macros(tmp_path: Path) -> None:
 )
 def test_what_a_head_tells(head: bytes, name: str | None) -> None:
     assert format_by_content(head) == name
+
+
+@pytest.mark.parametrize(
+    ("table", "lines"),
+    [
+        ("tab(@);\nl r.\nPart@Count\n_\nT{\nBolt\nM3\nT}@3\n", ["| Part | Count |", "| Bolt M3 | 3 |"]),
+        ("lb lb\nl l.\nSignal\tAction\nSIGHUP\tterm\n", ["| Signal | Action |", "| SIGHUP | term |"]),
+        ("allbox;\nl l.\nSIGHUP\tterm\nSIGINT\tcore\n", ["|  |  |", "| SIGHUP | term |", "| SIGINT | core |"]),
+        ("l c s, l l l.\n\tBar\nPump\tIn\tOut\n_\nP-1\t2\t6\n", ["| Pump | Bar In | Bar Out |", "| P-1 | 2 | 6 |"]),
+    ],
+)
+def test_tables_and_items_of_a_page_of_a_manual_have_their_labels(tmp_path: Path, table: str, lines: list[str]) -> None:
+    (tmp_path / "a.1").write_text(
+        f'.TH "A Tool" 1\n.SH NAME\nwords\n.IP \\[bu] 2\nitem\n.IP 2. 4\nnext\n.PP\n.TS\n{table}.TE\nend\n'
+    )
+    [found] = read([str(tmp_path / "a.1")])
+    assert isinstance(found, Document)
+    text = [line for line in found.text.splitlines() if line and not line.startswith("| --")]
+    assert text == ["# NAME", "words", "- item", "2. next", *lines, "end"]
