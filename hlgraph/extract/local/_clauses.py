@@ -103,8 +103,10 @@ designer philosopher historian journalist director filmmaker producer screenwrit
 businessman businesswoman businessperson entrepreneur investor inventor explorer economist physician doctor surgeon
 nurse teacher professor scholar theologian diplomat ambassador nobleman noblewoman son daughter wife husband brother
 sister mother father man woman ceo chairman founder presenter broadcaster host youtuber detective criminal botanist
-geologist surveyor pianist violinist conductor instrumentalist goalkeeper midfielder striker defender golfer racer
-driver cyclist skater gymnast editor critic essayist playwright dramatist librarian clerk baron duke earl count
+geologist surveyor cousin nephew niece uncle aunt grandson granddaughter grandfather grandmother widow widower
+friend colleague neighbour neighbor assistant deputy pianist violinist conductor instrumentalist goalkeeper midfielder
+striker defender golfer racer driver cyclist skater gymnast editor critic essayist playwright dramatist
+librarian clerk baron duke earl count
 knight""",
     "place": """city town village municipality commune settlement hamlet suburb neighborhood neighbourhood county
 district province region state country nation republic territory island archipelago peninsula river stream lake sea
@@ -261,8 +263,8 @@ def _correct(tags: list[str], words: Sequence[str], first: int) -> None:
     for at in range(max(first, 1), len(tags)):
         if tags[at] == "o" and words[at - 1] in DIRECTIONS:
             tags[at - 1] = "i"
-        elif tags[at] == "y" and tags[at - 1] == "k":
-            tags[at] = "n"  # "by her will"
+        elif words[at] == "will" and (tags[at - 1] == "k" or tags[at + 1 : at + 2] == [","]):
+            tags[at] = "n"  # "by her will", "by her last will,"
         elif tags[at] == "#" and words[at - 1] in APPROXIMATELY:
             tags[at - 1] = "a"
 
@@ -871,7 +873,8 @@ _NO_NOUN = "".join(
     rf"(?<!\b{word} )" for word in ("his", "her", "their", "my", "the", "a", "free", "of")
 )  # "by her will"
 _FUTURE = re.compile(
-    rf"\b(?:{_NO_NOUN}will(?! \w+ed\b)|(?:is|are|['’][sm]|['’]re) (?:not )?(?:going|set|due|about|poised|expected|scheduled) to"
+    rf"\b(?:{_NO_NOUN}will(?! \w+ed\b|[,.;:)])"
+    r"|(?:is|are|['’][sm]|['’]re) (?:not )?(?:going|set|due|about|poised|expected|scheduled) to"
     r"|(?:plan(?:s|ned)?|planning|intends?|aims?|hopes?|vow(?:s|ed)?|pledge[sd]?|promise[sd]?"
     r"|agree[sd]?) (?:not )?to)\b|(?<=\w)['’]ll\b|\bwon['’]t\b"
     rf"|\b(?:{_REPORTED}) (?:that )?(?:[\w’'-]+ ){{1,5}}would(?! (?:have|like)\b)",

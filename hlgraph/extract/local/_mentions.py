@@ -388,7 +388,7 @@ class _Section:
             is_own = text.partition(" ")[0] in self._title.split()
             if not sentence.subject and not is_own and any(name != self._title for name in self._persons(sentence)):
                 return False
-            if self._could_be_person(sentence.subject) if sentence.subject else _begins_with_person(text, gender):
+            if self._could_be_person(sentence.subject) if sentence.subject else _has_person(text, gender):
                 return False
         return True
 
@@ -514,9 +514,9 @@ _NO_NAME = re.compile(r"\d|^[A-Z.& -]+$")
 _HAS_CAPITALS = re.compile(r"\b[A-Z]{3,}\b")
 
 
-def _begins_with_person(text: str, gender: str) -> bool:
-    """Whether one of the first words is a noun for a person of this or any gender, so that the sentence is about another one."""
-    nouns = [word for word in _LOWER_WORD.findall(text[:60])[:4] if KIND_OF_NOUN.get(word) == "person"]
+def _has_person(text: str, gender: str) -> bool:
+    """Whether a word is a noun for a person of this or any gender, so that a pronoun after it may mean another one."""
+    nouns = [word for word in _LOWER_WORD.findall(text) if KIND_OF_NOUN.get(word) == "person"]
     return not _NOUNS_OF[_OTHER[gender]].issuperset(nouns)
 
 

@@ -117,6 +117,7 @@ def test_yes_and_no_carry_their_question() -> None:
         ("The tenant had argued that the mill was old.", ("said by The tenant", "past")),
         ("Acme Corp never had a mill.", ("denied", "past")),
         ("By her will, the mill went to Acme Corp.", ("past",)),
+        ("By her last will, the mill went to Acme Corp.", ("past",)),
         ("Nothing was sold in the mill.", ("denied", "past")),
         ("No mill was sold in 1950.", ("denied", "past")),
         ("The mill was not opened until 1950.", ("past",)),
@@ -254,6 +255,7 @@ def test_an_antecedent_stands_in_brackets_where_it_is_certain(text: str, expecte
             "Comet Roe was seen by Eva Lund. The comet is red. It will return.",
             "Comet Roe: It will return.",
         ),
+        ("Ben Roe", "Ben Roe is a singer. He left. The mill went to a cousin. He closed it.", "Ben Roe: He closed it."),
         ("Comet Roe", "Comet Roe was discovered by Eva Lund. It will return.", "It [Comet Roe] will return."),
     ],
 )
