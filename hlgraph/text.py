@@ -62,6 +62,7 @@ _MAYBE_LAST = _names(
     """al st mt ft jr sr ca cir dept univ assn govt intl est bldg jan feb mar apr jun jul aug sep sept oct nov dec tel avg г гг
     руб тыс млн млрд mio mrd tsd mln mld mill kr zł tys"""
 )
+_AFTER_NUMBER = _names("mill")  # an abbreviation only after digits, else a word: the mill
 # Words after which it also ends one if the words before it make a clause, and a name with a verb follows.
 _CAN_END = _names(
     """inc ltd co corp llc plc bros etc ave blvd rd hwy sq oz lb lbs hr hrs mins usw cie esq phd u.s u.s.a u.k
@@ -288,7 +289,8 @@ def _is_full_stop(text: str, start: int, stop: int, following: int) -> bool:
     if word.isdigit() and len(word) <= 3:
         previous = parts[-2].casefold() if len(parts) > 1 else ""
         return head not in _ORDINAL_MONTHS and not (previous in _BEFORE_ORDINAL and head not in _STARTERS)
-    return not _is_abbreviation(word, name) or _begins_sentence(text, (start, stop), word, following)
+    is_word = name in _AFTER_NUMBER and not (len(parts) > 1 and parts[-2][-1].isdigit())
+    return is_word or not _is_abbreviation(word, name) or _begins_sentence(text, (start, stop), word, following)
 
 
 def _begins_sentence(text: str, before: tuple[int, int], word: str, following: int) -> bool:

@@ -12,7 +12,8 @@ from hlgraph.answer.constraints import LIGHT, Constraints, Statements
 from hlgraph.text import fold
 
 _DOUBT = re.compile(
-    r"\b(?:den(?:y|ies|ied|ying)|refut(?:e|es|ed)|alleg(?:e|es|ed|edly)|rumou?r(?:s|ed)?|no evidence|nothing to indicate)\b",
+    r"\b(?:den(?:y|ies|ied|ying)|refut(?:e|es|ed)|alleg(?:e|es|ed|edly)|rumou?r(?:s|ed)?|(?<!no )doubt\w*|disput(?:e|es|ed)"
+    r"|no evidence|nothing to indicate)\b",
     re.IGNORECASE,
 )
 # What a text need not mean as a fact of today: "may approve", "failed to win", "daily except Mondays", "mayor until 1990".
@@ -65,6 +66,8 @@ _OWNER = re.compile(
     rf"(?:\b(?:[Hh]is|[Hh]er|[Ii]ts|[Tt]heir) \[(?P<bracket>[^\]]+?)['’]s?\]|(?P<name>{_NAMED})['’]s?){_THING}"
 )
 _OWN = re.compile(rf"(?:His|Her|Its|Their){_THING}")
+_UNTIL, _SINCE = "until till before to", "from since after"
+_AT_NUMBER = re.compile(r"\b(until|till|before|to|from|since|after) (?:[A-Z][a-z]+ )?(\d{3,4})\b", re.IGNORECASE)
 _AT_END = re.compile(rf"([a-z]+) (in|at|on|from|to|for|with|near|by) ({_NAMED})\W*$")
 _NEXT_PART = re.compile(r"[.;]|, (?=[a-z])|\b(?:and|but|or)\b (?=[a-z])")
 
@@ -156,6 +159,7 @@ def is_misplaced(question: str, text: str, *, constraints: Constraints, places: 
 
     - "Sarn sued Brask" for "Did Brask sue Sarn?": a name right before or after the verb has the other role.
     - "born in Tolk and died in Sarn" for "Was she born in Sarn?": the last verb and preposition have another name.
+    - "from 1990" for "until 1990".
     - "Her [Ada Falk’s] driver was arrested" for "When was Ada Falk arrested?": the text is about a thing that is not asked for.
 
     Parameters
@@ -168,6 +172,7 @@ def is_misplaced(question: str, text: str, *, constraints: Constraints, places: 
     return (
         _is_reversed(question, text)
         or _is_elsewhere(question, text)
+        or _is_after_not_before(question, text)
         or _is_of_another(question, text, constraints, places)
     )
 
@@ -204,6 +209,16 @@ def _is_reversed(question: str, text: str) -> bool:
             return False
         known = _role(text, name, verb)
         if known is not None and known is not is_agent:
+            return True
+    return False
+
+
+def _is_after_not_before(question: str, text: str) -> bool:
+    """Whether a text begins where the question ends, or the other way round: "from 1990" for "until 1990"."""
+    for word, number in _AT_NUMBER.findall(question):
+        others = (_UNTIL if word.lower() in _SINCE.split() else _SINCE).split()
+        said = [own.lower() for own, other in _AT_NUMBER.findall(text) if other == number]
+        if said and all(own in others for own in said):
             return True
     return False
 

@@ -246,6 +246,7 @@ MOST = 5
 _KIND, _RANK, _JOINT, _OWN, _STATED, _NOVEL, _DEFINITION = 0.4, 0.5, 1.0, 0.5, 0.3, 0.2, 0.1
 _NAMED = 0.3  # taken off for the names of the question: they say what a piece is about, not that it answers
 _SHORT = 3
+_OTHER = 1.0  # taken off for what says something else with the words of the question
 _WHICH = re.compile(r"\b(?:[Ww]hich|[Ww]hat) ([a-z]+)")
 _FRAGMENT = 2.0  # taken off for what can't answer alone: a lead-in, or a fragment of three words
 _CLOSE_COVER = 0.6  # a question about several things is also answered by pieces with this share of the best score
@@ -308,8 +309,8 @@ def chosen(
     - 0.5 times the share of the constraints that it meets, and 0.3 times that of the words that are no names,
     - the share of the constraints that it meets together with the best piece that leads to it,
 
-    minus 0.3 times the share of the names in its text and title, and minus 2 for a lead-in that ends in a colon, or a fragment of
-    at most three words.
+    minus 0.3 times the share of the names in its text and title, minus 1 if it says something else with the words of the question
+    (:mod:`hlgraph.answer.assertion`), and minus 2 for a lead-in that ends in a colon, or a fragment of at most three words.
 
     1. Each of the five best pieces begins a chain; the chain with the highest score of its beginning, less the share of the
        constraints that it leaves unmet, is taken. The first of the answer is its piece with the highest score once the words that
@@ -395,6 +396,7 @@ class _Pool:
             (_JOINT, self._joint()),
             (-_NAMED, named),
             (-_FRAGMENT, [_is_fragment(text) for text in bodies]),
+            (-_OTHER, [not is_yes_no(question) and _is_other(question, piece) for piece in evidence]),
         )
         scores = relevant + sum(factor * np.asarray(values, dtype=np.float64) for factor, values in features)
         self.scores: NDArray[np.float64] = scores.round(9)

@@ -54,6 +54,7 @@ _OPPOSITES = tuple(
 _NOT = re.compile(r"(?<=\w)n['’]t\b")  # "Wasn't it ...?" asks what "Was it ...?" asks
 _LIMIT = re.compile(r"\b(before|after|since)\s+(\d{4})\b", re.IGNORECASE)
 _REPLY = re.compile(r"\W*(?:(?:A|Answer)\s?\d{0,3}\s?[:.)]\W*)?(yes|no)\b", re.IGNORECASE)
+_CONTRAST = re.compile(r";|,? \b(?:but|whereas)\b", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[,;:]|\b(?:and|but|although|while|because)\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 _NEAR = 20  # characters between a word and its number
@@ -116,14 +117,14 @@ def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[st
         reply = _REPLY.match(rest)
         if reply and not Statements([asked], places=around).unmet(constraints):
             return reply[1].lower() == "yes"
-        first = rest
+        first = body = rest
     said = Statements([first], places=around)
     lead, colon, item = body.partition(":")
     if (
         colon and not mark and item.strip() and denies(lead) and not denies(question)
     ):  # "The cover does not include: flood"
         return None if said.unmet(constraints) else False
-    if Statements([first]).denies(question):
+    if Statements([body]).denies(question):
         asked_too = Statements([question])
         is_other = any(
             not asked_too.has(word) for word in Wording([first]).denied
@@ -147,7 +148,10 @@ def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[st
 
 
 def _is_denied_part(question: str, text: str, places: Sequence[str], constraints: Constraints) -> bool:
-    """Whether a text has what is asked only together with clauses that deny something."""
+    """Whether a text has what is asked only together with clauses that deny something or are about something else."""
+    parts = _CONTRAST.split(text)
+    if len(parts) > 1 and all(Statements([part], places=places).unmet(constraints) for part in parts):
+        return True
     if denies(question) or not denies(text):
         return False
     affirmed = [clause for clause in _CLAUSE_END.split(text) if not denies(clause)]

@@ -30,6 +30,7 @@ def split(text: str) -> list[str]:
         ["Warner Bros. Animation made it with Apple Inc.", "The firm grew."],
         ["Read http://example.com/a.b?Id=3.", "Use node.js or Foo.Bar.", "Done."],
         ["Pick plan B.", "He did."],
+        ["Ada sold the mill.", "Ben Roe paid 5 mill. Kroner."],
         ["Done.", "2. Begin again.", "See Fig. 3.", "Then stop."],
     ],
 )

@@ -1,15 +1,13 @@
 """Rule-based extraction."""
 
-from hlgraph.extract.local._clauses import KIND_OF_NOUN, may_be_person, open_spans
+from hlgraph.extract.local._clauses import KIND_OF_NOUN, may_be_person, names_title, open_spans
 from hlgraph.extract.local._extractor import LocalExtractor, Reading, read_chunk, title_for
-from hlgraph.extract.local._lexicon import SELF_NOUNS
 from hlgraph.extract.local._mentions import as_written
 from hlgraph.extract.local._topics import Title
 from hlgraph.extract.local._units import MentionSpan, Unit
 
 __all__ = [
     "KIND_OF_NOUN",
-    "SELF_NOUNS",
     "LocalExtractor",
     "MentionSpan",
     "Reading",
@@ -17,6 +15,7 @@ __all__ = [
     "Unit",
     "as_written",
     "may_be_person",
+    "names_title",
     "open_spans",
     "read_chunk",
     "title_for",

@@ -32,14 +32,14 @@ _TAGS = {
     "e": "be been being",
     "x": "has have had having",
     "y": "do does did will would can could may might shall should must",
-    "d": "a an the this that these those another each every some any all both several many most other such no",
+    "d": "a an the this that these those another each every some any all both several many most other such",
     "k": "his her its their",
     "o": "of",
     "t": "to",
     "i": """in on at from by for with as into near under against between within about after before during since
 until through throughout over across along among amongst around behind beside beyond above below toward towards upon
 via outside inside onto alongside despite like versus per off out up down opposite""",
-    "N": "not never nor without neither hardly cannot barely",
+    "N": "not no never nor without neither hardly cannot barely",
     "c": "and",
     "r": "or",
     "w": "who which that",
@@ -103,8 +103,10 @@ designer philosopher historian journalist director filmmaker producer screenwrit
 businessman businesswoman businessperson entrepreneur investor inventor explorer economist physician doctor surgeon
 nurse teacher professor scholar theologian diplomat ambassador nobleman noblewoman son daughter wife husband brother
 sister mother father man woman ceo chairman founder presenter broadcaster host youtuber detective criminal botanist
-geologist surveyor pianist violinist conductor instrumentalist goalkeeper midfielder striker defender golfer racer
-driver cyclist skater gymnast editor critic essayist playwright dramatist librarian clerk baron duke earl count
+geologist surveyor cousin nephew niece uncle aunt grandson granddaughter grandfather grandmother widow widower
+friend colleague neighbour neighbor assistant deputy pianist violinist conductor instrumentalist goalkeeper midfielder
+striker defender golfer racer driver cyclist skater gymnast editor critic essayist playwright dramatist
+librarian clerk baron duke earl count
 knight""",
     "place": """city town village municipality commune settlement hamlet suburb neighborhood neighbourhood county
 district province region state country nation republic territory island archipelago peninsula river stream lake sea
@@ -124,6 +126,21 @@ miniseries comedy telenovela symphony trilogy""",
 revolution rebellion uprising massacre siege flood earthquake storm hurricane ceremony""",
 }
 KIND_OF_NOUN = {noun: kind for kind, nouns in reversed(_KINDS.items()) for noun in nouns.split()}
+SYNONYMS = {
+    noun: group.split()
+    for group in (
+        "film movie",
+        "song single track",
+        "album record",
+        "series show sitcom",
+        "band group duo trio",
+        "book novel",
+        "company firm startup corporation manufacturer retailer",
+        "town city",
+        "team club",
+    )
+    for noun in group.split()
+}
 
 
 _PART = re.compile(r"['’]s\b|\d[\d.,:]*\d|[^\W_]+(?:[-'’.][^\W_]+)*|[^\w\s]")
@@ -228,7 +245,7 @@ def _tagged(text: str, mentions: tuple[MentionSpan, ...]) -> Tagged:
         tags += letters
         words += parts
         entries += [None] * len(parts)
-        if "o" in letters or "#" in letters:
+        if not _CORRECTED.isdisjoint(letters):
             _correct(tags, words, first)
         if mention is not None:
             tags.append("D" if mention.kind == "date" else "#" if mention.kind == "number" else "M")
@@ -238,11 +255,16 @@ def _tagged(text: str, mentions: tuple[MentionSpan, ...]) -> Tagged:
     return Tagged("".join(tags), words, entries)
 
 
+_CORRECTED = frozenset("o#k")
+
+
 def _correct(tags: list[str], words: Sequence[str], first: int) -> None:
-    """Give the word before "of" and before a number its tag: "west of Paris", "over 300"."""
+    """Give the word before "of" and before a number, and a "will", its tag: "west of Paris", "over 300", "by her will"."""
     for at in range(max(first, 1), len(tags)):
         if tags[at] == "o" and words[at - 1] in DIRECTIONS:
             tags[at - 1] = "i"
+        elif words[at] == "will" and (tags[at - 1] == "k" or tags[at + 1 : at + 2] == [","]):
+            tags[at] = "n"  # "by her will", "by her last will,"
         elif tags[at] == "#" and words[at - 1] in APPROXIMATELY:
             tags[at - 1] = "a"
 
@@ -261,6 +283,7 @@ def _letter(word: str) -> str:
 VERB = re.compile(
     r"a*(?:ya*(?:xa*)?(?:ea*)*[vgnzb]?|xa*(?:ea*)*[vgb]?|ba*(?:ea*)*(?:v|g(?!n))?|v|z(?![bxyv]))(?:t(?:ev?|[nzx](?![,.])))*"
 )
+_NOT_QUITE = frozenset(("almost", "nearly"))
 _MODAL = re.compile(r"(?:will|would|can|could|may|might|shall|should|must)\b(?: be\b)?")
 _PARTICIPLE = re.compile(r",?c?(?=v[ito]|g)")
 # Words allowed between a verb and its object: a noun phrase, and prepositions.
@@ -320,7 +343,7 @@ class Verb(NamedTuple):
 
 
 def read_verb(sentence: Tagged, at: int) -> Verb | None:
-    """The verb group at an index; None if there is none, or if it is negated.
+    """The verb group at an index; None if there is none, or if it is negated or "almost" so.
 
     Parameters
     ----------
@@ -336,6 +359,8 @@ def read_verb(sentence: Tagged, at: int) -> Verb | None:
     if not match or "N" in sentence.tags[match.end() - 1 : match.end() + 2]:
         return None
     tags = match.group()
+    if not _NOT_QUITE.isdisjoint(sentence.words[at : match.end()]):
+        return None
     words = sentence.phrase(at, match.end())
     is_copula = "b" in tags and not {"v", "g", "t"}.intersection(tags)
     return Verb(words, match.end(), is_copula or tags.endswith("e"), words.split()[-1] in SAYING if words else True)
@@ -579,7 +604,12 @@ def _of_title(sentence: Tagged, title: Title) -> Iterator[Subject]:
         if tags[at : at + 1] == "h":
             if word == "it" or (word in ("he", "she") and is_person):
                 yield from _named(sentence, title, at + 1)
-        elif word == "the" and tags.startswith("dn", at) and words[at + 1] in SELF_NOUNS and VERB.match(tags, at + 2):
+        elif (
+            word == "the"
+            and tags.startswith("dn", at)
+            and names_title(words[at + 1], title)
+            and VERB.match(tags, at + 2)
+        ):
             yield from _named(sentence, title, at + 2)
         elif match := _TITLE_PART.match(tags, at):
             yield from _part(sentence, match, (title.bare,))
@@ -590,6 +620,22 @@ def _of_title(sentence: Tagged, title: Title) -> Iterator[Subject]:
             if any(tags[i] == "M" and sentence.name(i) != title.bare and is_subject(tags, i) for i in range(at)):
                 return
             yield from _named(sentence, title, at + 1)
+
+
+def names_title(noun: str, title: Title) -> bool:
+    """Whether "the" with a noun may be the title: "the film", but not "the church" under the title "Bell tower".
+
+    Parameters
+    ----------
+    noun : the noun, in lower case
+    title : the title of the document
+    """
+    if noun not in SELF_NOUNS or KIND_OF_NOUN.get(noun) == "work":  # a film may have any title
+        return noun in SELF_NOUNS
+    described = title.full[len(title.bare) :].strip(" ()").partition(",")[0]
+    nouns = {words.rsplit(" ", 1)[-1].lower() for words in (title.bare, described)}
+    own = {noun for noun in nouns if KIND_OF_NOUN.get(noun) in ("place", "organization")}
+    return not own or noun in own or not own.isdisjoint(SYNONYMS.get(noun, ()))
 
 
 def _named(sentence: Tagged, title: Title, at: int) -> Iterator[Subject]:
@@ -788,7 +834,7 @@ def _is_fragment(text: str) -> bool:
 # Words without which none of the patterns below can match: sets of words are much faster than patterns.
 _NEGATION_CUES = word_set("not t never cannot no neither denied denies deny denying nothing nobody none")
 _FUTURE_CUES = word_set(
-    """will ll won going set due about poised expected scheduled plan plans planned planning intend intends aim aims hope
+    """will ll won would going set due about poised expected scheduled plan plans planned planning intend intends aim aims hope
 hopes vow vows vowed pledge pledges pledged promise promises promised agree agrees agreed announced"""
 )
 _CONDITIONAL_CUES = word_set("would could might may if unless perhaps maybe possibly allegedly reportedly supposedly")
@@ -797,11 +843,15 @@ _OPEN_CUES = word_set(
 unless case should allegedly reportedly supposedly possibly perhaps maybe"""
 )
 _LOWER_WORD = re.compile(r"[a-z]+")
+_UNTIL = r" (?:[\w’'-]+ ){0,4}until\b"  # "was not opened until 1950" says that it was opened
 _NEGATION = re.compile(
-    r"\b(?:not(?! (?:only|to mention|least|so long ago))|never|cannot|neither)\b|(?<=[a-z])n['’]t\b"
-    r"|\b(?:ha(?:s|ve|d)|is|are|was|were|be|found|saw|sees?) no (?!longer|doubt|matter)|\bthere['’]s no (?!doubt|way)"
+    rf"\b(?:not(?! (?:only|to mention|least|so long ago)|{_UNTIL})|never|cannot|neither)\b|(?<=[a-z])n['’]t\b(?!{_UNTIL})"
+    r"|\bno longer\b|^No (?!doubt|matter|wonder|longer)[a-z]+|\bthere['’]s no (?!doubt|way)"
+    r"|\b(?!(?:with|of|in|at|for|by|to|on|from|and|or|but|there|say|said|says)\b)[a-z]+ no"
+    r" (?!longer|doubt|matter|one|less|more than|fewer|sooner|way they)(?=[a-z])"
     r"|\b(?:denie[sd]|deny|denying)\b|\bno (?:evidence|proof|sign|indication)s? (?:that|of)\b"
-    r"|\bnothing to (?:indicate|suggest|show|prove)\b|\b(?:nobody|no one|none of [a-z]+) (?:[a-z]+)\b",
+    r"|\bnothing to (?:indicate|suggest|show|prove)\b|\b(?:nobody|no one|none of [a-z]+) (?:[a-z]+)\b"
+    r"|\b[Nn]othing (?:is|was|has|had|can|could|will|would|may|happened|changed)\b",
     re.IGNORECASE,
 )
 _AFFIRMED = re.compile(
@@ -815,11 +865,25 @@ _CLAUSE = re.compile(
 _SUBORDINATE = word_set("who which because if when whose what where than unless whether until")
 _LEADING_CLAUSE = word_set("because if when unless until where")
 _CLAUSE_WINDOW = 160
+_REPORTED = (
+    "said|says|announced|announces|told [a-z]+|confirmed|promised|predicted|expected|decided|knew|hoped|feared|warned|insisted"
+    "|agreed|claimed|ensured"
+)
+_NO_NOUN = "".join(
+    rf"(?<!\b{word} )" for word in ("his", "her", "their", "my", "the", "a", "free", "of")
+)  # "by her will"
 _FUTURE = re.compile(
-    r"\b(?:will(?! \w+ed\b)|(?:is|are|['’][sm]|['’]re) (?:not )?(?:going|set|due|about|poised|expected|scheduled) to"
+    rf"\b(?:{_NO_NOUN}will(?! \w+ed\b|[,.;:)])"
+    r"|(?:is|are|['’][sm]|['’]re) (?:not )?(?:going|set|due|about|poised|expected|scheduled) to"
     r"|(?:plan(?:s|ned)?|planning|intends?|aims?|hopes?|vow(?:s|ed)?|pledge[sd]?|promise[sd]?"
     r"|agree[sd]?) (?:not )?to)\b|(?<=\w)['’]ll\b|\bwon['’]t\b"
-    r"|\bannounced (?:that )?(?:[\w’'-]+ ){1,4}would\b",
+    rf"|\b(?:{_REPORTED}) (?:that )?(?:[\w’'-]+ ){{1,5}}would(?! (?:have|like)\b)",
+)
+_OF_THE_PAST = re.compile(r"(?:would|could)\b(?!(?: not| never)? have)")  # "bought it so that she could live there"
+_CONDITION = re.compile(r"\b(?:if|unless)\b", re.IGNORECASE)
+# "Would" about what is over: "She would later buy the mill".
+_WOULD_LATER = re.compile(
+    r"\bwould (?:later|eventually|soon|subsequently|then|again|go on to|become|prove|remain|often)\b(?! have)"
 )
 _CONDITIONAL = re.compile(
     r"\b(?:would(?! like\b)|could|might|may(?= [a-z])|(?<!out )(?<!know )(?<!see )(?<!asked )(?<!even )if|unless"
@@ -830,18 +894,21 @@ _SAY = (
     "said|says|say|told|tells|added|adds|noted|notes|explained|explains|argued|argues|claimed|claims|alleged|alleges|reported"
     "|announced|announces|announcing|wrote|writes|testified|insisted|insists|suggested|confirmed|stated|states|warned|warns|believes?|alleging"
     "|accuse|accuses|tweeted|quipped|recalled|recalls|admitted|admits|revealed|reveals|continued|Announced|thinks|thought"
+    "|claim|argue|insist|warn|suggest|complain|complained|predict|predicted|estimate|estimated|conclude|concluded"
 )
 _SAYING_CUES = frozenset(_SAY.lower().replace("believes?", "believe|believes").split("|"))
 _NAME = r"[A-Z][\w.’'&-]{0,30}(?: (?:(?:of|the|de|van|von) )?[A-Z][\w.’'&-]{0,30}){0,4}"
+_COMMON = r"(?!(?:and|or|but|of|in|ha[sd]|have|also|first|later|then|who|that|was|were|is|are)\b)[a-z-]+"
 _WHO = (
     rf"(?P<who>\b(?:[Hh]e|[Ss]he|[Tt]hey|[Ii]t|I|[Ww]e)|(?:\b(?:[Tt]he|[Aa]n?|[Oo]ne|[Ss]ome"
     rf"|[Mm]any) )?{_NAME}(?:['’]s [a-z]+)?"
-    r"|\b(?:[Tt]he|[Aa]n?|[Oo]ne|[Ss]ome) [a-z-]+(?: [a-z-]+)?|\b(?:workers|publishers|experts|officials|critics"
+    rf"|\b(?:[Tt]he|[Aa]n?|[Oo]ne|[Ss]ome|[Hh]is|[Hh]er|[Ii]ts|[Tt]heir|[Oo]ur) {_COMMON}(?: {_COMMON})?"
+    r"|^[A-Z][a-z]+s(?= [a-z]+ that\b)|\b(?:workers|publishers|experts|officials|critics"
     r"|researchers|prosecutors|police|analysts))"
 )
 # A clause follows: "noted that", "says the mill is"; or the quotation stands before: "…," Ada Roe said.
 _SAID = re.compile(
-    rf"{_WHO}(?:(?:, (?!and |but |[A-Z])[^,.“”\"]{{1,90}}){{1,2}},)?(?: (?:has|have|had|also|first|later"
+    rf"{_WHO}(?:, (?P<apposed>{_NAME}),|(?:, (?!and |but |[A-Z])[^,.“”\"]{{1,90}}){{1,2}},)?(?: (?:has|have|had|also|first|later"
     rf"|previously|then|specifically)){{0,2}}"
     rf" (?P<verb>{_SAY})\b(?P<after>,? that\b|[:,]? [“\"]|[.,](?=[ \"”]|$)|$"
     r"| (?:on|in|to|of) [^,.]{1,40} that\b| (?:\w+,? ){1,4}that\b| (?:(?:the|a|an|it|he|she|they|its|his|her"
@@ -851,6 +918,9 @@ _SAID = re.compile(
 )
 # Verbs of saying that need no clause after them, and those that need at least the end of a quotation.
 _ALWAYS_SAY = word_set("said says say told tells testified believe believes thinks thought accuse accuses")
+_SAY_THAT = word_set(
+    "claim argue insist warn suggest complain predict estimate conclude complained predicted estimated concluded"
+)
 _PLAIN_SAY = _ALWAYS_SAY | word_set("wrote writes noted explained added recalled quipped")
 _INVERTED = re.compile(rf"[”\"’],? (?:{_SAY}) (?P<who>(?:the )?{_NAME}|he|she|(?:the|a|an) [a-z-]+(?: [a-z-]+)?)")
 _ACCORDING = re.compile(
@@ -884,14 +954,25 @@ def details(text: str, mentions: Sequence[MentionSpan], sentence: Tagged) -> tup
         stance.append("denied")
     if sayer := _sayer(text, mentions, words):
         stance.append(f"said by {sayer}")
-    if _is_past(sentence):
+    has_condition = _CONDITION.search(text) is not None
+    is_past = _is_past(sentence)
+    later = () if has_condition or "would" not in words else tuple(_WOULD_LATER.finditer(text))
+    if is_past or later:
         stance.append("past")
-    if not words.isdisjoint(_FUTURE_CUES) and any(_is_main(text, match) for match in _FUTURE.finditer(text)):
+    ahead = () if words.isdisjoint(_FUTURE_CUES) else tuple(_FUTURE.finditer(text))
+    ahead = tuple(each for each in ahead if _is_main(text, each) and not (has_condition and each[0].endswith("would")))
+    if ahead:
         stance.append("future")
-    if not words.isdisjoint(_CONDITIONAL_CUES) and any(
-        _is_main(text, match, even_if=True) for match in _CONDITIONAL.finditer(text)
-    ):
-        stance.append("conditional")
+    if not words.isdisjoint(_CONDITIONAL_CUES):
+        over = {match.start() for match in later} | {match.end() - len("would") for match in ahead}
+        cues = [
+            match
+            for match in _CONDITIONAL.finditer(text)
+            if match.start() not in over
+            and not (is_past and not has_condition and _OF_THE_PAST.match(text, match.start()))
+        ]
+        if any(_is_main(text, match, even_if=True) for match in cues):
+            stance.append("conditional")
     return tuple(stance)
 
 
@@ -902,6 +983,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _PAST = word_set("was were had did became remained wasn't weren't hadn't didn't wasn’t weren’t hadn’t didn’t")
+_BESIDE_VERB = word_set("never not no neither nor hardly barely without")
 # The same in the present: "They run".
 _SAME_IN_PRESENT = word_set(
     "come run become overcome put set cut hit let cost read bet bid cast forecast broadcast quit shed shut spread split beat"
@@ -926,8 +1008,8 @@ def _is_past(sentence: Tagged) -> bool:
             continue  # the tense is that of what is said
         if any(map(_CONTRACTED_VERB.search, words[start:at])):
             return False
-        if tag == "z" and _VERB_TAG.search(tags, at + 1):
-            continue  # probably a plural
+        if (tag == "z" and _VERB_TAG.search(tags, at + 1)) or word in _BESIDE_VERB:
+            continue  # probably a plural, or "never had"
         if tag == "v":
             if _REDUCED.match(tags, at) and tags[at - 1 : at] != "h":
                 continue
@@ -959,15 +1041,18 @@ def _sayer(text: str, mentions: Sequence[MentionSpan], words: frozenset[str]) ->
     for match in _SAID.finditer(text):
         after, verb = match["after"], match["verb"]
         ends = after is not None and after[:1] in (".", ",", "") and not after.endswith(("that", "“", '"'))
+        if verb in _SAY_THAT and not (after or "").endswith("that"):
+            continue
         if verb in _ALWAYS_SAY or (after is not None and (not ends or verb in _PLAIN_SAY)):
             return _sayer_name(match, mentions)
     return ""
 
 
 def _sayer_name(match: re.Match[str], mentions: Sequence[MentionSpan]) -> str:
-    start, end = match.span("who")
+    who = "apposed" if match.groupdict().get("apposed") else "who"
+    start, end = match.span(who)
     names = (mention.name for mention in mentions if mention.start < end and start < mention.end)
-    return next(names, match["who"])
+    return next(names, match[who])
 
 
 # Words whose facts are not asserted

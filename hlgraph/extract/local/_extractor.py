@@ -449,7 +449,7 @@ class LocalExtractor:
     @property
     def fingerprint(self) -> str:
         """Name and version of the rules."""
-        return "local/5"
+        return "local/6"
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hlgraph.extract.local import _lexicon as lexicon
-from hlgraph.extract.local._clauses import KIND_OF_NOUN, may_be_person, tag_of
+from hlgraph.extract.local._clauses import KIND_OF_NOUN, SYNONYMS, may_be_person, tag_of
 from hlgraph.extract.local._names import (
     Shape,
     Token,
@@ -180,7 +180,9 @@ _WHEN = rf"(?:[a-z\d-]+|{'|'.join(lexicon.MONTHS)})"
 _OPENER = (
     r"(?:(?:But|And|So|Yet|Also|Then|Later|Today|Now|However|Instead|Eventually|Finally|Initially|Afterwards?|Meanwhile"
     r"|Still|Previously|Originally|Subsequently),? "
-    rf"|(?:In|On|At|By|From|Since|After|Before|During|Until|As of)(?: {_WHEN}){{1,5}}, (?:\d{{4}}, )?)?"
+    rf"|(?:In|On|At|By|From|Since|After|Before|During|Until|As of)(?: {_WHEN}){{1,5}}, (?:\d{{4}}, )?"
+    r"|(?:Born|Raised|Educated|Trained|Elected|Appointed|Known) [^,.;]{1,60}, "
+    rf"|(?:In|By|From|Since|After|Before|During|Until)(?: (?:{'|'.join(lexicon.MONTHS)}))? \d{{4}} )?"
 )
 _ANAPHOR = re.compile(
     rf"{_OPENER}(?P<word>[Hh]e|[Ss]he|[Ii]t|[Tt]hey|[Hh]is|[Hh]er|[Ii]ts|[Tt]heir|[Tt]h(?:e|is) (?P<noun>[a-z]{{3,}}))"
@@ -215,26 +217,18 @@ _IS_A = re.compile(
     rf"(?(link) (?:an?|the|one of the)|, an?) (?P<words>(?:(?!{_AFTER_NOUN} )[^\s.;:()]+ ){{0,9}}?[^\s,.;:()]+)"
     rf"(?=[.;:()]|,? {_AFTER_NOUN}\b|,? ?$)"
 )
-_SYNONYMS = {
-    noun: group.split()
-    for group in (
-        "film movie",
-        "song single track",
-        "album record",
-        "series show sitcom",
-        "band group duo trio",
-        "book novel",
-        "company firm startup corporation manufacturer retailer",
-        "town city",
-        "team club",
-    )
-    for noun in group.split()
-}
+_APPOSED = re.compile(r"(\w+), $")  # "their union, Harbour Voice"
+_IS_MADE = re.compile(
+    r" (?:is|was|are|were) (?:first |originally )?(?:discovered|built|released|published|opened|founded|written|produced"
+    r"|manufactured|launched|designed|directed|recorded|constructed|established|located|situated)\b"
+)
+_IS_NAMED = re.compile(r"(?:The|An?|Its|Their|His|Her)(?: \[[^\]]*\])?(?: [^\W\d_A-Z][\w-]*){1,5} (?:is|was) ")
 _HEAD_NOUN = re.compile(r"([\w’'-]+)(?=,|$| and\b| or\b)")
 _PARTICIPLES = re.compile(r"(?: [a-z]+ed)+$")  # "a radio station licensed to"
 _OF_SOMEBODY = re.compile(r"\b(?:is|was|are|were) (?:his|her|their)\b")
 _LOWER_WORD = re.compile(r"(?<![^\W_])[a-z]+(?![\w’'-])")
 _NO_PERSON_BEFORE = re.compile(r"\b(?:the|an?|in|at|near|outside|around|on|his|her|its|their|our)\s$", re.IGNORECASE)
+_PLACED = re.compile(r"\b(?:in|at|near|from)\s(?:the\s)?$")
 _SPEAKS = re.compile(
     r"(?:,? who| (?:also |later )?(?:announced|reported|said|says|told|wrote|writes|recalled|explained|thinks|believes|tweeted"
     r"|testified|asked|was born|died|married|grew up|graduated|studied))\b|, \d\d,"
@@ -273,6 +267,7 @@ class _Section:
         self._units = units
         self._names: dict[str, set[str]] = {}
         self._kinds: dict[str, str] = {}
+        self._things: set[str] = set()
         self._before: list[_Sentence] = []
         self._waiting: list[tuple[Unit, Sequence[MentionSpan], int | None]] = []
         if self._title:
@@ -322,6 +317,11 @@ class _Section:
                 defines = defines or bool(match["link"])
             if mention.kind:
                 self._kinds.setdefault(name, mention.kind)
+            noun = _APPOSED.search(text, max(0, mention.start - 30), mention.start)
+            if noun and (kind := KIND_OF_NOUN.get(noun[1].lower())):
+                self._kinds.setdefault(name, kind)
+            if _IS_MADE.match(text, mention.end):
+                self._things.add(name)
             if KIND_OF_NOUN.get(mention.name.rsplit(" ", 1)[-1].lower()) in ("place", "organization"):
                 self._describe(mention.name, mention.name)
         self._before = [*self._before[1 - _NEAR :], _Sentence(unit, mentions, subject, defines)]
@@ -356,13 +356,19 @@ class _Section:
         """Whether a sentence stands before this one under the same heading."""
         return bool(self._before) and self._before[-1].unit.heading == unit.heading
 
+    def is_open(self, noun: str) -> bool:
+        """Whether an anaphor without an antecedent is not the title either: a pronoun, or "the company" after another name."""
+        return not noun or (
+            noun in SYNONYMS["company"] and any(self._may_be_organization(each, self._title) for each in self._before)
+        )
+
     # Persons
 
     def _person(self, gender: str, before: Sequence[_Sentence]) -> str:
         if self._is_titled_person(gender):
             return self._title if self._is_about_title(before, gender) else ""
-        near = next((n for n in range(1, len(before) + 1) if any(self._persons(before[-n]))), 0)
-        window = before[len(before) - near :] if near else []
+        first = next((at for at, sentence in enumerate(before) if any(self._persons(sentence))), len(before))
+        window = before[first:]
         names = dict.fromkeys(name for sentence in window for name in self._persons(sentence))
         others = (_GENDERED[_OTHER[gender]], _OBJECT[gender], _OF_SOMEBODY)
         if len(names) != 1 or any(pattern.search(each.unit.text) for pattern in others for each in window):
@@ -379,14 +385,17 @@ class _Section:
             if sentence.subject == self._title:
                 return True
             text = sentence.unit.text
-            if self._could_be_person(sentence.subject) if sentence.subject else _begins_with_person(text, gender):
+            is_own = text.partition(" ")[0] in self._title.split()
+            if not sentence.subject and not is_own and any(name != self._title for name in self._persons(sentence)):
+                return False
+            if self._could_be_person(sentence.subject) if sentence.subject else _has_person(text, gender):
                 return False
         return True
 
     def _is_titled_person(self, gender: str) -> bool:
         """Whether the title is a person of this gender, by what the chunk says of it and by its pronouns."""
         kind = self._kinds.get(self._title)
-        if not self._title or kind not in (None, "person"):
+        if not self._title or kind not in (None, "person") or self._title in self._things:
             return False
         own, other = self._pronouns[gender], self._pronouns[_OTHER[gender]]
         if kind or (self._may_be_person and _is_full_name(self._title)):
@@ -400,7 +409,8 @@ class _Section:
         return {gender: len(pattern.findall(text)) for gender, pattern in _GENDERED.items()}
 
     def _could_be_person(self, name: str) -> bool:
-        return self._kinds.get(name, "person") == "person" and not _NO_NAME.search(name)
+        is_person = self._kinds.get(name, "person") == "person" and name not in self._things
+        return is_person and not _NO_NAME.search(name)
 
     def _persons(self, sentence: _Sentence) -> Iterator[str]:
         """The names of a sentence that may be those of persons."""
@@ -431,6 +441,9 @@ class _Section:
                     or _noun_before(text, mention.start) == "person"
                 ):
                     return True
+                match = _IS_NAMED.fullmatch(text, 0, mention.start)
+                if match and any(KIND_OF_NOUN.get(word) == "person" for word in match[0].split()):
+                    return True
                 if _is_verb_or_own(text, mention.end) and _GENDERED[gender].search(text, mention.end):
                     return True
         return False
@@ -440,11 +453,11 @@ class _Section:
     def _named_by(self, noun: str, before: Sequence[_Sentence]) -> str:
         """The only name in the chunk that is such a thing: "the company"."""
         kind = KIND_OF_NOUN.get(noun, "")
-        names = set().union(*(self._names.get(each, ()) for each in _SYNONYMS.get(noun, [noun])))
+        names = set().union(*(self._names.get(each, ()) for each in SYNONYMS.get(noun, [noun])))
         near = {
             mention.name for sentence in before for mention in sentence.mentions if mention.kind == kind or not kind
         }
-        if noun in _SYNONYMS["company"]:
+        if noun in SYNONYMS["company"]:
             names |= {name for name in near if self._kinds.get(name) == "organization"}
         if len(names) != 1:
             return ""
@@ -452,7 +465,20 @@ class _Section:
         subject = before[-1].subject if before else ""
         is_rivalled = bool(subject) and subject != name and self._kinds.get(subject, kind) == kind
         is_near = name == self._title or any(name == mention.name for each in before for mention in each.mentions)
+        if kind == "organization" and any(self._may_be_organization(each, name) for each in before):
+            return ""
         return name if is_near and not is_rivalled else ""
+
+    def _may_be_organization(self, sentence: _Sentence, other: str) -> bool:
+        """Whether a sentence has a name, beside another one, that may be an organization's: no place after "in", no full name."""
+        return any(
+            mention.name != other
+            and self._kinds.get(mention.name, mention.kind) in ("", "organization")
+            and not _PLACED.search(sentence.unit.text, max(0, mention.start - 8), mention.start)
+            and not _is_full_name(mention.name)
+            and mention.name not in other
+            for mention in sentence.mentions
+        )
 
     def _thing(self, before: Sequence[_Sentence], *, is_plural: bool, is_speaker: bool) -> str:
         """What the last sentence is about: a thing that it defines, or the title; a speaker may be its only name."""
@@ -465,7 +491,7 @@ class _Section:
         name = last.subject
         if not name or self._kinds.get(name) == "person" or not (last.defines or name == self._title):
             return ""
-        if not last.defines and name not in self._kinds and _is_full_name(name):
+        if not last.defines and name not in self._kinds and name not in self._things and _is_full_name(name):
             return ""  # it may be a person
         if is_plural:
             return name if self._kinds.get(name) == "organization" else ""
@@ -488,9 +514,9 @@ _NO_NAME = re.compile(r"\d|^[A-Z.& -]+$")
 _HAS_CAPITALS = re.compile(r"\b[A-Z]{3,}\b")
 
 
-def _begins_with_person(text: str, gender: str) -> bool:
-    """Whether one of the first words is a noun for a person of this or any gender, so that the sentence is about another one."""
-    nouns = [word for word in _LOWER_WORD.findall(text[:60])[:4] if KIND_OF_NOUN.get(word) == "person"]
+def _has_person(text: str, gender: str) -> bool:
+    """Whether a word is a noun for a person of this or any gender, so that a pronoun after it may mean another one."""
+    nouns = [word for word in _LOWER_WORD.findall(text) if KIND_OF_NOUN.get(word) == "person"]
     return not _NOUNS_OF[_OTHER[gender]].issuperset(nouns)
 
 
@@ -507,6 +533,7 @@ def _others(name: str, window: Sequence[_Sentence], gender: str) -> bool:
         mentions = [each for each in sentence.mentions if each.name == name]
         own = [(max(0, each.start - 40), each.start) for each in mentions]
         own += [match.span() for each in mentions if (match := _IS_A.match(text, each.end)) is not None]
+        own += [(0, each.start) for each in mentions if _IS_NAMED.fullmatch(text, 0, each.start) is not None]
         for noun in _LOWER_WORD.finditer(text):
             if KIND_OF_NOUN.get(noun.group()) != "person":
                 continue
@@ -599,7 +626,7 @@ def with_antecedents(
         antecedent = section.antecedent(unit, anaphor) if anaphor else None
         if anaphor and antecedent and not _is_named(anaphor["word"], antecedent):
             unit, spans = _bracketed(unit, spans, anaphor, antecedent, title)
-        elif anaphor and not anaphor["noun"] and section.has_before(unit):
+        elif anaphor and section.has_before(unit) and section.is_open(anaphor["noun"]):
             unit = unit._replace(is_open=True)
         section.add(unit, spans, anaphor.start("word") if anaphor and antecedent else None)
         resolved.append(unit)

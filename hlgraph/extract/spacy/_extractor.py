@@ -15,13 +15,13 @@ from hlgraph import progress
 from hlgraph.extract.extractor import ChunkInput, Extractor
 from hlgraph.extract.local import (
     KIND_OF_NOUN,
-    SELF_NOUNS,
     LocalExtractor,
     MentionSpan,
     Reading,
     Title,
     as_written,
     may_be_person,
+    names_title,
     open_spans,
     read_chunk,
     title_for,
@@ -127,6 +127,8 @@ _CLAUSES = frozenset(("ROOT", "conj", "relcl", "acl", "advcl", "ccomp", "xcomp",
 _INNER = frozenset(("of", "in", "at", "from", "near"))
 _UNRELATED = frozenset(("according", "like", "including", "despite", "because", "such", "than"))
 _SAYING = frozenset(("said", "says", "say", "thinks", "thought", "believes", "added"))
+_NOT_QUITE = frozenset(("almost", "nearly", "never", "hardly", "barely"))
+_NO_ONE = frozenset(("no", "neither", "none", "nobody", "nothing"))
 _CONTRACTED = frozenset(("'s", "’s", "'re", "’re", "'m", "’m", "'d", "’d"))
 _VALUES = frozenset(("date", "number"))
 _LONGEST_PHRASE = 10
@@ -154,6 +156,17 @@ def parsed_triples(doc: Doc, mentions: Sequence[MentionSpan], title: Title) -> l
     reader = _Reader(doc, mentions, title)
     triples = dict.fromkeys(triple for triple in reader.read() if triple.subject != triple.object and triple.object)
     return list(triples)[:_MOST]
+
+
+def _is_denied(verb: Token) -> bool:
+    """Whether a verb is negated, almost so, or has a subject such as "nothing" or "neither pump"."""
+    for child in verb.children:
+        if child.dep_ == "neg" or child.lower_ in _NOT_QUITE:
+            return True
+        words = (child, *child.children) if child.dep_ in _SUBJECTS else ()
+        if any(word.lower_ in _NO_ONE for word in words):
+            return True
+    return False
 
 
 class _Reader:
@@ -187,7 +200,7 @@ class _Reader:
         if any(start <= verb.idx < end for start, end in self._open_spans):
             return
         whole = (verb, verb.head) if verb.dep_ == "xcomp" else (verb,)
-        if any(child.dep_ == "neg" for each in whole for child in each.children):
+        if any(_is_denied(each) for each in whole):
             return
         subjects = list(self._subjects(verb))
         if not subjects:
@@ -240,7 +253,7 @@ class _Reader:
             return
         if not self._title.is_name:
             return
-        is_self = token.lower_ in SELF_NOUNS and any(child.lower_ == "the" for child in token.children)
+        is_self = names_title(token.lower_, self._title) and any(child.lower_ == "the" for child in token.children)
         if is_self and part == token.text:
             yield self._title.bare, ""
         elif token.i < verb.i and verb.dep_ == "ROOT":
@@ -418,7 +431,7 @@ def _objects_of(token: Token) -> list[Token]:
     return [child for child in token.children if child.dep_ == "pobj"] if token.dep_ == "prep" else []
 
 
-_VERSION = "spacy/3"
+_VERSION = "spacy/4"
 _BATCH = 128
 _LONGEST_TEXT = 5_000
 _PARSED = frozenset((BlockKind.PROSE, BlockKind.ITEM))

@@ -229,3 +229,16 @@ def test_the_options_choose_it() -> None:
 
 def test_importing_it_imports_no_spacy() -> None:
     assert "spacy" not in vars(sys.modules["hlgraph.extract.spacy.spacy_model"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Neither mill is approved for Acme Corp.",
+        "Nobody sold the mill to Acme Corp.",
+        "No mill was sold to Acme Corp.",
+        "The mill was almost sold to Acme Corp.",
+    ],
+)
+def test_what_nobody_did_is_no_fact(extractor: SpacyExtractor, text: str) -> None:
+    assert not facts(extractor, text, "Orlen Mill")
